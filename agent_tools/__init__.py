@@ -1,0 +1,1 @@
+"""Queries to evidence to verdict. Imports the store and the prompts; can never read a device."""

@@ -1,0 +1,1 @@
+"""Kernel-level probes, one pair of files each."""

@@ -1,0 +1,68 @@
+"""What an importer is: one file that another tool wrote, recognised by its place and its first bytes, to rows.
+
+An importer streams: it never holds a whole file unless the format forces it to (JSON), and then says how large a file
+it accepts. What it cannot read it reports through `ctx.problem(...)` and goes on; it raises `ImportFailed` only when
+nothing of the file can be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from store.rows import Row
+
+
+class ImportFailed(Exception):
+    """Nothing of this file could be used; the text says why and what would help."""
+
+
+@dataclass(slots=True)
+class ImportContext:
+    """What is known before the file is read, and what is found out while it is.
+
+    `zone` applies to times without a zone; `zone_known` says whether it was given or inferred (else it is UTC by default).
+    `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
+    """
+
+    name: str
+    zone: tzinfo
+    zone_known: bool = False
+    cluster: str | None = None
+    node: str | None = None
+    job_id: str | None = None
+    attempt: int | None = None
+    modified: datetime | None = None
+    size: int = 0
+    problems: list[str] = field(default_factory=list[str])
+    problem_count: int = 0
+    bytes_read: int = 0
+    on_progress: Callable[[int], None] | None = None
+
+    def problem(self, text: str) -> None:
+        """Note something that could not be read; the first twenty are kept, all are counted."""
+        self.problem_count += 1
+        if len(self.problems) < 20:
+            self.problems.append(text[:300])
+
+
+class Importer(Protocol):
+    """One file format. `name` is the module's stem; `covers` the tables it fills."""
+
+    name: ClassVar[str]
+    covers: ClassVar[tuple[str, ...]]
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """How sure it is that this file is its own: 0 not at all to 100; `head` is the first 64 KiB.
+
+        The folder that the file stands in (`path.parent.name`: slurm, logs, metrics, kernel, nccl, tables) may help,
+        and a single file without such a folder must be recognised by its contents.
+        """
+        ...
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """The file's rows in order. Raises ImportFailed."""
+        ...

@@ -1,0 +1,1 @@
+"""Job-log text to rows: one file per framework or message shape. `registry.py` finds them."""

@@ -1,0 +1,1 @@
+"""Live sources on a node, one a file."""

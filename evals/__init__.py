@@ -1,0 +1,1 @@
+"""Does it find the planted cause? Cases, scorers, the suite."""

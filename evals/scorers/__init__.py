@@ -1,0 +1,1 @@
+"""Graders, one a file."""

@@ -1,0 +1,56 @@
+"""One frozen dataclass per table; importing this package registers them all."""
+
+from store.rows.base import Col, Column, JobRow, RankRow, Row, col, columns, ddl, table, tables
+from store.rows.fabric import LinkEvent, LinkRow, LinkSample
+from store.rows.gpu import GpuDevice, GpuEvent, GpuRow, GpuSample
+from store.rows.host import CgroupSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
+from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, LogEvent, LogLine, TrainStep
+from store.rows.runtime import CudaSample, NcclSample, Process
+from store.rows.scheduler import (
+    SlurmControllerSample,
+    SlurmJob,
+    SlurmJobEvent,
+    SlurmNodeSample,
+    SlurmNodeState,
+    SlurmStep,
+)
+
+__all__ = [
+    "CHECKPOINT_NAMES",
+    "EVENT_KINDS",
+    "CgroupSample",
+    "Col",
+    "Column",
+    "CudaSample",
+    "GpuDevice",
+    "GpuEvent",
+    "GpuRow",
+    "GpuSample",
+    "HostEvent",
+    "HostSample",
+    "InferenceSample",
+    "JobRow",
+    "LinkEvent",
+    "LinkRow",
+    "LinkSample",
+    "LogEvent",
+    "LogLine",
+    "NcclSample",
+    "Process",
+    "RankRow",
+    "Row",
+    "SlurmControllerSample",
+    "SlurmJob",
+    "SlurmJobEvent",
+    "SlurmNodeSample",
+    "SlurmNodeState",
+    "SlurmStep",
+    "SourceHealth",
+    "TrainStep",
+    "Verdict",
+    "col",
+    "columns",
+    "ddl",
+    "table",
+    "tables",
+]
