@@ -1,0 +1,183 @@
+"""Evidence: a query's answer under an id (`E7`), and the ledger that hands the ids out.
+
+A cell of evidence is named by a reference: `[[E7.requested_bytes]]` (first row) or `[[E7:3.node]]` (row 3, from 0).
+The ledger also remembers which cells were *shown* to whoever reasons: a cell that nobody saw cannot be cited.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from store.result import Cell, Coverage, Result, ResultColumn
+
+MAX_ROWS = 200
+"""Rows that a piece of evidence keeps unless its asker says otherwise."""
+
+
+class Asks(Protocol):
+    """What the ledger needs of a reader: `store.Reader` has it, and so has a fake in a test."""
+
+    def ask(self, name: str, /, *, max_rows: int = ..., **params: Cell) -> Result:
+        """Run a named query."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CellValue:
+    """One cell with its address: `ref` is the text between the double brackets, canonical (`E7:3.node`)."""
+
+    ref: str
+    id: str
+    row: int
+    column: str
+    value: Cell
+    unit: str = ""
+    sql_type: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One answered question. `rows` may hold fewer than `row_count` rows, then `truncated` is true."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    query: str
+    sql: str
+    params: dict[str, Cell]
+    columns: tuple[ResultColumn, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    row_count: int
+    truncated: bool
+    sha256: str
+    coverage: tuple[Coverage, ...] = ()
+    caveat: str = ""
+
+    def index(self, column: str) -> int:
+        """Position of a column. Raises KeyError with the names that exist."""
+        for i, c in enumerate(self.columns):
+            if c.name == column:
+                return i
+        raise KeyError(f"{self.id}: no column {column!r}; there are {', '.join(c.name for c in self.columns)}")
+
+    def cell(self, column: str, row: int = 0) -> CellValue:
+        """One cell with its address. Raises KeyError for an unknown column, IndexError for a row that is not held."""
+        i = self.index(column)
+        if not 0 <= row < len(self.rows):
+            raise IndexError(f"{self.id}: no row {row}; it holds {len(self.rows)} of {self.row_count} rows")
+        c = self.columns[i]
+        name = f"{self.id}.{column}" if row == 0 else f"{self.id}:{row}.{column}"
+        return CellValue(name, self.id, row, column, self.rows[row][i], c.unit, c.sql_type, c.doc)
+
+    def value(self, column: str, row: int = 0) -> Cell:
+        """The bare value of a cell; None also where the evidence holds no such row."""
+        i = self.index(column)
+        return self.rows[row][i] if 0 <= row < len(self.rows) else None
+
+    def ref(self, column: str, row: int = 0) -> str:
+        """The reference to put into a sentence: `[[E7.column]]`. Raises as `cell` does."""
+        return f"[[{self.cell(column, row).ref}]]"
+
+    def dicts(self) -> list[dict[str, Cell]]:
+        """The rows by column name."""
+        names = [c.name for c in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+    @property
+    def looked(self) -> bool:
+        """False where no table that the query reads has any row: then an empty answer proves nothing."""
+        return any(c.segments > 0 for c in self.coverage) if self.coverage else True
+
+
+class Ledger:
+    """Every piece of evidence of one run, in order of recording."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Evidence] = {}
+        self._by_key: dict[str, str] = {}
+        self._shown: dict[str, set[tuple[int, str]]] = {}
+        self._whole: set[str] = set()
+
+    def record(self, result: Result, tool: str, arguments: dict[str, Any]) -> Evidence:
+        """Give a result its id. An exact repeat (query, parameters and rows) gets the evidence it already has."""
+        sha256 = result.sha256
+        key = json.dumps(
+            [result.query, result.sql, result.params, result.row_count, sha256], sort_keys=True, default=str
+        )
+        known = self._by_key.get(key)
+        if known is not None:
+            return self._by_id[known]
+        evidence = Evidence(
+            id=f"E{len(self._by_id) + 1}",
+            tool=tool,
+            arguments=dict(arguments),
+            query=result.query,
+            sql=result.sql,
+            params=dict(result.params),
+            columns=result.columns,
+            rows=result.rows,
+            row_count=result.row_count,
+            truncated=result.truncated,
+            sha256=sha256,
+            coverage=result.coverage,
+            caveat=result.caveat,
+        )
+        self._by_id[evidence.id] = evidence
+        self._by_key[key] = evidence.id
+        self._shown[evidence.id] = set()
+        return evidence
+
+    def ask(
+        self, reader: Asks, query: str, /, *, tool: str | None = None, max_rows: int = MAX_ROWS, **params: Any
+    ) -> Evidence:
+        """Ask a named query and record its answer; `tool` is the query's name unless given."""
+        result = reader.ask(query, max_rows=max_rows, **params)
+        return self.record(result, tool or query, {k: v for k, v in params.items() if v is not None})
+
+    def get(self, id: str) -> Evidence:
+        """The evidence of an id. Raises KeyError with the ids that exist."""
+        try:
+            return self._by_id[id]
+        except KeyError:
+            last = f"E1 to E{len(self._by_id)}" if self._by_id else "none yet"
+            raise KeyError(f"no evidence {id!r}; there is {last}") from None
+
+    def all(self) -> list[Evidence]:
+        """Every evidence in order."""
+        return list(self._by_id.values())
+
+    def mark_shown(self, id: str, rows: Iterable[int] | None = None, columns: Iterable[str] | None = None) -> None:
+        """Note that these cells were shown to the one who reasons; no rows or no columns given means all that are held."""
+        evidence = self.get(id)
+        if rows is None and columns is None:
+            self._whole.add(id)
+            return
+        names = list(columns) if columns is not None else [c.name for c in evidence.columns]
+        for row in range(len(evidence.rows)) if rows is None else rows:
+            self._shown[id].update((row, name) for name in names)
+
+    def show_all(self) -> None:
+        """Count everything recorded so far as shown: the deterministic reasoner reads whole results."""
+        self._whole.update(self._by_id)
+
+    def is_shown(self, id: str, row: int, column: str) -> bool:
+        """Whether this cell was shown. False for an unknown id, row or column."""
+        evidence = self._by_id.get(id)
+        if evidence is None or not 0 <= row < len(evidence.rows) or all(c.name != column for c in evidence.columns):
+            return False
+        return id in self._whole or (row, column) in self._shown[id]
+
+    def shown(self) -> list[CellValue]:
+        """Every shown cell, in order of evidence, row and column."""
+        found: list[CellValue] = []
+        for evidence in self._by_id.values():
+            if evidence.id in self._whole:
+                found += [evidence.cell(c.name, r) for r in range(len(evidence.rows)) for c in evidence.columns]
+            else:
+                held = sorted(s for s in self._shown[evidence.id] if s[0] < len(evidence.rows))
+                found += [evidence.cell(name, row) for row, name in held]
+        return found
