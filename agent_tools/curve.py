@@ -1,0 +1,250 @@
+"""The shape of a loss curve: pure functions on a series of logged points.
+
+A shape is only named where it stands out from the curve's own noise. What looks like a divergence and is none: noise, the
+first steps and the warm-up, a level that shifts because the logging window changed, the losses of reinforcement and
+preference learning (they may rise), a step whose NaN was skipped, and a curve of too few points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+Shape = Literal[
+    "none", "too_few", "non_finite", "transient", "spike", "plateau", "flat", "falling", "level", "rising", "shifted"
+]
+
+FEW = 8
+"""Fewer finite points than this decide nothing about a level."""
+
+RATE_ZERO = 1e-12
+GRADIENT_ZERO = 1e-6
+STILL = 0.005
+"""Relative spread under which a stretch counts as flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One logged point, or a bin of neighbours (then `loss` is their median). Absent is None.
+
+    `bad` says that the loss was not finite, or that it printed as zero or not at all with a gradient norm that was not.
+    """
+
+    step: float | None
+    loss: float | None
+    grad_norm: float | None = None
+    learning_rate: float | None = None
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the curve looks like. `at` is the index of the point where the shape begins, where it has a beginning.
+
+    `points` counts finite points, `bad` those that are not finite, `trailing_bad` those at the very end. `strong` is False
+    where the shape is there but few points or a small movement carry it.
+    """
+
+    shape: Shape
+    points: int
+    bad: int = 0
+    trailing_bad: int = 0
+    at: int | None = None
+    strong: bool = True
+    why: str = ""
+
+
+def is_bad(loss: float | None, grad_norm: float | None) -> bool:
+    """Whether a logged point stands for a value that is not finite: a trainer may print loss 0.0 beside a NaN gradient."""
+    if loss is not None and not math.isfinite(loss):
+        return True
+    return grad_norm is not None and not math.isfinite(grad_norm) and (loss is None or loss == 0.0)
+
+
+def read(points: Sequence[Point], *, may_rise: bool = False, trailing_bad: int | None = None) -> Reading:
+    """Name the shape of a curve. `may_rise`: the objective's loss carries no meaning in its level (PPO, GRPO, DPO, ...).
+
+    `trailing_bad` overrides the count of bad points at the end where `points` are bins of many.
+    """
+    bad = sum(p.bad for p in points)
+    tail_bad = _trailing(points) if trailing_bad is None else trailing_bad
+    kept = [i for i, p in enumerate(points) if not p.bad and p.loss is not None and math.isfinite(p.loss)]
+    good = [points[i] for i in kept]
+    if bad and (tail_bad or not good):
+        first = next((i for i, p in enumerate(points) if p.bad), None) if not good else len(points) - _trailing(points)
+        return Reading("non_finite", len(good), bad, tail_bad, first, strong=tail_bad >= 2)
+    finite = _finite_shape(good, may_rise)
+    at = kept[finite.at] if finite.at is not None else None
+    if bad and finite.shape not in ("spike", "plateau", "flat"):
+        first = next(i for i, p in enumerate(points) if p.bad)
+        return Reading("transient", len(good), bad, 0, first, strong=bad <= len(good), why=finite.shape)
+    return Reading(finite.shape, len(good), bad, 0, at, finite.strong, finite.why)
+
+
+def _trailing(points: Sequence[Point]) -> int:
+    count = 0
+    for p in reversed(points):
+        if not p.bad:
+            break
+        count += 1
+    return count
+
+
+def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
+    n = len(good)
+    losses = [p.loss for p in good if p.loss is not None]
+    if n == 0:
+        return Reading("none", 0)
+    if n >= FEW:
+        still = _flat(good, losses)
+        if still is not None and not (may_rise and not _rate_is_zero(good)):
+            return still
+        if not may_rise and min(losses) >= 0.0:
+            risen = _exploded(losses) or _diverged(good, losses)
+            if risen is not None:
+                return risen
+    return _trend(losses)
+
+
+def _flat(good: list[Point], losses: list[float]) -> Reading | None:
+    """Flat from start to end, with a zero rate, a zero gradient, or the very same figure printed again and again."""
+    n = len(losses)
+    level = median(losses)
+    if spread(losses) > STILL * max(abs(level), 1e-3):
+        return None
+    gradients = [p.grad_norm for p in good if p.grad_norm is not None and math.isfinite(p.grad_norm)]
+    gradient_zero = len(gradients) >= FEW and max(gradients[1:]) <= GRADIENT_ZERO
+    if _rate_is_zero(good):
+        return Reading("flat", n, strong=True, why="rate")
+    if gradient_zero:
+        # A framework that does not measure the norm prints 0 as well: then only an unmoved loss speaks.
+        return Reading("flat", n, strong=max(losses) - min(losses) <= 1e-4 * max(abs(level), 1e-3), why="gradient")
+    if n >= 10 and len(set(losses)) == 1:
+        return Reading("flat", n, strong=n >= 20, why="same")
+    return None
+
+
+def _rate_is_zero(good: list[Point]) -> bool:
+    rates = [p.learning_rate for p in good if p.learning_rate is not None]
+    return len(rates) >= FEW and max(abs(r) for r in rates) <= RATE_ZERO
+
+
+def _exploded(losses: list[float]) -> Reading | None:
+    """The whole end stands orders of magnitude above the first point, though it may be falling again."""
+    n = len(losses)
+    edge = max(3, n // 10)
+    first, tail = losses[0], median(losses[-edge:])
+    if n < 2 * FEW or first < 0.01 or tail < 20.0 * first or min(losses[1:]) < 5.0 * first:
+        return None
+    return Reading("spike", n, at=1, strong=tail > 100.0 * first)
+
+
+def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
+    """A lasting loss of what was learnt: the end stands far above the best level, by more than noise, and stays there."""
+    n = len(losses)
+    width = max(3, n // 20)
+    smooth = rolling_median(losses, width)
+    edge = max(3, n // 10)
+    head = median(losses[:edge])
+    tail = median(losses[-edge:])
+    best_at = min(range(n), key=lambda i: smooth[i])
+    best = smooth[best_at]
+    noise = step_noise(losses)
+    given_back = tail - best
+    learnt = max(head - best, 0.0)
+    scale = max(abs(best), abs(head), 1e-6)
+    if given_back <= max(0.5 * learnt, 6.0 * noise, 0.25 * scale):
+        return None
+    threshold = best + 0.6 * given_back
+    start = next((i for i in range(best_at, n) if all(v > threshold for v in smooth[i : i + width])), n - edge)
+    lasting = n - start
+    if sum(v > best + 0.4 * given_back for v in losses[start:]) < 0.8 * lasting:
+        return None
+    if lasting < max(4, n // 20):
+        return None
+    after = losses[start + min(width, lasting // 3) :]
+    if _window_changed(good, start, width) and not _climbs(after, noise):
+        return Reading("shifted", n, at=start, strong=False, why="logging window")
+    if start < FEW and head > best + 0.5 * given_back and start <= n // 10:
+        # The start already stood high and the low came first: a first-step artefact, not a divergence.
+        return None
+    if len(after) >= 4 and _recovers(after, best, given_back):
+        return Reading("shifted", n, at=start, strong=False, why="recovering")
+    rise = max(smooth[min(start + width, n - 1)] - smooth[max(start - 2 * width, 0)], 0.0)
+    gradual = rise < 0.5 * given_back
+    if gradual and tail < 2.0 * max(abs(head), 1e-6):
+        return Reading("rising", n, at=start, strong=False, why="gradual")
+    still = len(after) >= 4 and spread(after) <= 4 * STILL * max(abs(median(after)), 1e-3)
+    strong = not gradual and lasting >= max(8, n // 10) and given_back > max(0.8 * learnt, 12.0 * noise, 0.4 * scale)
+    return Reading("plateau" if still else "spike", n, at=start, strong=strong)
+
+
+def _recovers(after: list[float], best: float, given_back: float) -> bool:
+    half = len(after) // 2
+    first, second = median(after[:half]), median(after[half:])
+    return first - second > 0.25 * given_back or min(after[-2:]) < best + 0.3 * given_back
+
+
+def _climbs(after: list[float], noise: float) -> bool:
+    if len(after) < 4:
+        return False
+    half = len(after) // 2
+    return median(after[half:]) - median(after[:half]) > max(3.0 * noise, 0.1 * abs(median(after[:half])))
+
+
+def _window_changed(good: list[Point], start: int, width: int) -> bool:
+    """Whether the distance between logged steps changes, or the steps jump back, close to where the level moves."""
+    steps = [p.step for p in good]
+    strides = [b - a if a is not None and b is not None else None for a, b in pairwise(steps)]
+    near = range(max(1, start - width - 1), min(len(strides), start + 2))
+    before = [s for s in strides[: max(1, start - width - 1)] if s is not None and s > 0]
+    if not before:
+        return False
+    usual = median(before)
+    later = [s for s in strides[start + 1 :] if s is not None and s > 0]
+    if any((s := strides[i]) is not None and s <= 0 for i in near):
+        return True
+    return bool(later) and not 0.67 <= median(later) / usual <= 1.5
+
+
+def _trend(losses: list[float]) -> Reading:
+    """Falling, level or rising: how often an early point lies above a late one."""
+    n = len(losses)
+    if n < 2:
+        return Reading("too_few", n)
+    part = max(1, n // 3) if n >= 6 else max(1, n // 2)
+    early, late = losses[:part], losses[-part:]
+    above = sum((a > b) + 0.5 * (a == b) for a in early for b in late) / (len(early) * len(late))
+    move = median(early) - median(late)
+    small = abs(move) <= 0.002 * max(abs(median(early)), 1e-6)
+    if n < 4:
+        shape: Shape = "falling" if losses[-1] < losses[0] and not small else "too_few"
+        return Reading(shape, n, strong=False)
+    if above >= 0.7 and not small:
+        return Reading("falling", n, strong=above >= 0.8 and n >= FEW)
+    if above <= 0.2 and not small:
+        return Reading("rising" if n >= FEW else "too_few", n, strong=False)
+    return Reading("level" if n >= FEW else "too_few", n, strong=False)
+
+
+def spread(values: Sequence[float]) -> float:
+    """Distance between the 10th and the 90th percentile: one stray point does not count."""
+    ordered = sorted(values)
+    cut = len(ordered) // 10
+    return ordered[-1 - cut] - ordered[cut]
+
+
+def step_noise(values: Sequence[float]) -> float:
+    """Noise as the median jump between neighbours, scaled to a standard deviation."""
+    jumps = [abs(b - a) for a, b in pairwise(values)]
+    return median(jumps) / 0.954 if jumps else 0.0
+
+
+def rolling_median(values: Sequence[float], width: int) -> list[float]:
+    """The median of each point's neighbourhood of `width` points, shorter at the edges."""
+    half = width // 2
+    return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]

@@ -1,0 +1,52 @@
+-- loss_curve: The training loss in at most 120 bins of neighbouring reports, one rank and one kind of loss counted.
+-- TABLES: train_step
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN bin: number of the bin, from 1
+-- COLUMN first_step: first step of the bin
+-- COLUMN points: reports in it
+-- COLUMN bad_points: reports whose loss is not finite, or zero or absent beside a gradient norm that is not finite
+-- COLUMN loss: median of the finite losses
+-- COLUMN highest: highest finite loss
+-- COLUMN grad_norm: median of the finite gradient norms
+-- COLUMN learning_rate: highest learning rate
+-- COLUMN line_no: first line
+-- CAVEAT: Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
+WITH t AS (
+  SELECT *, min(ts) OVER (PARTITION BY file) AS file_ts,
+    coalesce(isnan(loss) OR isinf(loss), false)
+      OR (coalesce(isnan(grad_norm) OR isinf(grad_norm), false) AND coalesce(loss, 0) = 0) AS bad
+  FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND (loss IS NOT NULL OR grad_norm IS NOT NULL)
+    AND NOT (coalesce(skipped, false) AND (loss IS NULL OR NOT isfinite(loss) OR loss = 0))
+    AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+seat AS (
+  SELECT rank, loss_name, framework FROM t
+  GROUP BY rank, loss_name, framework ORDER BY count(*) DESC, rank NULLS FIRST, loss_name, framework LIMIT 1
+),
+one AS (
+  SELECT t.* FROM t JOIN seat ON t.rank IS NOT DISTINCT FROM seat.rank
+    AND t.loss_name IS NOT DISTINCT FROM seat.loss_name AND t.framework IS NOT DISTINCT FROM seat.framework
+  QUALIFY t.step IS NULL
+    OR row_number() OVER (PARTITION BY t.step, t.epoch, t.loss ORDER BY t.file_ts NULLS LAST, t.file, t.line_no, t.ts) = 1
+),
+back AS (
+  SELECT *, row_number() OVER w AS place,
+    CASE WHEN step < lag(step) OVER w AND NOT coalesce(epoch > lag(epoch) OVER w, false) THEN 1 ELSE 0 END AS back
+  FROM one WINDOW w AS (ORDER BY attempt NULLS FIRST, file_ts NULLS LAST, file, line_no, ts, step)
+),
+part AS (SELECT *, sum(back) OVER (ORDER BY place) AS stretch FROM back),
+use AS (
+  SELECT coalesce(max(stretch) FILTER (WHERE points >= 8), -1) AS stretch
+  FROM (SELECT stretch, count(*) AS points FROM part GROUP BY stretch)
+),
+kept AS (SELECT part.* FROM part, use WHERE use.stretch < 0 OR part.stretch = use.stretch),
+binned AS (SELECT *, ntile(120) OVER (ORDER BY place) AS bin FROM kept)
+SELECT
+  bin, min(step) AS first_step, count(*) AS points, count(*) FILTER (WHERE bad) AS bad_points,
+  median(loss) FILTER (WHERE NOT bad) AS loss, max(loss) FILTER (WHERE NOT bad) AS highest,
+  median(grad_norm) FILTER (WHERE isfinite(grad_norm)) AS grad_norm, max(learning_rate) AS learning_rate,
+  min(line_no) AS line_no
+FROM binned
+GROUP BY bin
+ORDER BY bin
