@@ -41,6 +41,16 @@ class ImportContext:
     problem_count: int = 0
     bytes_read: int = 0
     on_progress: Callable[[int], None] | None = None
+    seen_from: datetime | None = None
+    seen_to: datetime | None = None
+
+    def saw(self, ts: datetime | None) -> None:
+        """Note that something of this time was read, whether or not it became a row: it widens the window looked at."""
+        if ts is not None:
+            if self.seen_from is None or ts < self.seen_from:
+                self.seen_from = ts
+            if self.seen_to is None or ts > self.seen_to:
+                self.seen_to = ts
 
     def problem(self, text: str) -> None:
         """Note something that could not be read; the first twenty are kept, all are counted."""
@@ -50,7 +60,10 @@ class ImportContext:
 
 
 class Importer(Protocol):
-    """One file format. `name` is the module's stem; `covers` the tables it fills."""
+    """One file format. `name` is the module's stem; `covers` the tables it fills.
+
+    An importer of accounting whose times are exact whatever the zone sets `exact_times = True` besides.
+    """
 
     name: ClassVar[str]
     covers: ClassVar[tuple[str, ...]]

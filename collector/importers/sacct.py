@@ -1,0 +1,300 @@
+"""`sacct --parsable2` (or `-p`, any delimiter, any columns, or the plain table): jobs, attempts, steps, events.
+
+SOURCE  sacct of Slurm 20.11 to 26.05, best with `--duplicates` and every column (`sacct -o ALL -P -D -j 4812`).
+ROWS    slurm_job (one per attempt), slurm_step, slurm_job_event (told from the records).
+CAVEAT  without `--duplicates` only the last attempt shows; times are local to where sacct ran.
+
+    JobID|State|ExitCode|Start|End
+    4812|CANCELLED by 1000|0:15|2026-03-01T10:00:00|2026-03-01T10:05:00
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+
+from collector import slurm_values as sv
+from collector.delimited import Layout, header, records
+from collector.hostlist import expanded
+from collector.importers.base import ImportContext, ImportFailed
+from collector.job_events import job_events, restart_event
+from collector.text import decode, lines
+from store.rows import Row, SlurmJob, SlurmStep
+
+_JOB_ID = re.compile(
+    r"(?P<job>(?P<base>\d{1,20})(?:_(?P<task>\d{1,10}|\[[^\]]*\]?))?(?:\+(?P<het>\d{1,6}))?)(?:\.(?P<step>[\w.+-]+))?\Z",
+    re.ASCII,
+)
+_STATE = re.compile(r"[A-Za-z_]{2,}\+?(?:[ ,].*)?\Z")
+_TIME = re.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.+-]+|\d{9,11}|Unknown|None|N/A|)\Z")
+_EXIT = re.compile(r"(?:\d+:\d+|)\Z")
+_CHECKS = {"jobid": _JOB_ID, "state": _STATE, "start": _TIME, "end": _TIME, "submit": _TIME, "exitcode": _EXIT}
+_TELLING = frozenset(
+    {"jobidraw", "state", "exitcode", "elapsed", "start", "end", "submit", "alloctres", "maxrss", "partition"}
+)
+
+
+@dataclass(slots=True)
+class _Known:
+    """When the attempts of each job began, from a first pass over the file: submit and start as printed, in order."""
+
+    moments: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    restarts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def attempt(self, job: str, moment: str) -> int:
+        """1 for the first attempt. A file that shows only a job's last attempt may say how often it was restarted."""
+        moments = self.moments[job]
+        return self.restarts.get(job, 0) + 1 if len(moments) == 1 else moments.index(moment) + 1
+
+    def later(self, job: str, moment: str) -> str | None:
+        """When the attempt after this one was submitted, as printed."""
+        moments = self.moments[job]
+        index = moments.index(moment) + 1
+        return moments[index].partition(" ")[0] if index < len(moments) else None
+
+    def only(self, job: str) -> int | None:
+        """The number of the job's only attempt here; None if there are several or none."""
+        moments = self.moments.get(job, [])
+        return self.attempt(job, moments[0]) if len(moments) == 1 else None
+
+
+class Sacct:
+    """Reads sacct's text."""
+
+    name: ClassVar[str] = "sacct"
+    covers: ClassVar[tuple[str, ...]] = ("slurm_job", "slurm_step", "slurm_job_event")
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """A header line with JobID and at least one more of sacct's own columns."""
+        layout, _ = _layout(decode(head).splitlines()[:30])
+        return 0 if layout is None else 95
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """Jobs and steps in the file's order, each job's events after it."""
+        layout, skip = _layout([text for _, text in _first(path, ctx, 30)])
+        if layout is None:
+            raise ImportFailed("no header with JobID: sacct without -n (--noheader) is needed")
+        known = _survey(path, ctx, layout, skip)
+        current: SlurmJob | None = None
+        for number, values in _records(path, ctx, layout, skip):
+            record = _Record(dict(zip(layout.names, values, strict=True)), ctx, f"{ctx.name}:{number}")
+            if record.step is None:
+                current = record.job(known)
+                yield current
+                later = known.later(record.job_id, record.moment)
+                yield from job_events(current, sv.time(later, ctx.zone), later is not None)
+                restart = restart_event(current) if known.only(record.job_id) else None
+                if restart is not None:
+                    yield restart
+            else:
+                yield record.step_row(current, known)
+
+
+def _first(path: Path, ctx: ImportContext, count: int) -> Iterator[tuple[int, str]]:
+    for number, text in lines(path, _silent(ctx)):
+        yield number, text
+        if number >= count:
+            return
+
+
+def _silent(ctx: ImportContext) -> ImportContext:
+    """A context that notes nothing: for a pass that is repeated."""
+    return ImportContext(ctx.name, ctx.zone)
+
+
+def _layout(texts: Sequence[str]) -> tuple[Layout | None, int]:
+    """The layout, and how many lines stand up to the first record; shell prompts and warnings may come before."""
+    for i, text in enumerate(texts):
+        if "jobid" not in text.lower():
+            continue
+        below = texts[i + 1] if i + 1 < len(texts) else ""
+        layout = header(text, below)
+        if layout is not None and "jobid" in layout.names and _TELLING.intersection(layout.names):
+            return layout, i + (2 if layout.spans else 1)
+    return None, 0
+
+
+def _records(path: Path, ctx: ImportContext, layout: Layout, skip: int) -> Iterator[tuple[int, list[str]]]:
+    checks = [(layout.names.index(n), p) for n, p in _CHECKS.items() if n in layout.names]
+
+    def looks_right(values: Sequence[str]) -> bool:
+        return all(i < len(values) and pattern.match(values[i].strip()) for i, pattern in checks)
+
+    body = (item for item in lines(path, ctx) if item[0] > skip)
+    return records(body, layout, looks_right, ctx.problem)
+
+
+def _survey(path: Path, ctx: ImportContext, layout: Layout, skip: int) -> _Known:
+    known = _Known()
+    for _, values in _records(path, _silent(ctx), layout, skip):
+        record = _Record(dict(zip(layout.names, values, strict=True)), ctx, "")
+        if record.step is None:
+            moments = known.moments.setdefault(record.job_id, [])
+            if record.moment not in moments:
+                moments.append(record.moment)
+            restarts = record.restarts()
+            if restarts:
+                known.restarts[record.job_id] = max(restarts, known.restarts.get(record.job_id, 0))
+    for moments in known.moments.values():
+        moments.sort()
+    return known
+
+
+class _Record:
+    """One record by its columns' names (lower case)."""
+
+    __slots__ = ("cells", "ctx", "job_id", "match", "moment", "origin", "step")
+
+    def __init__(self, cells: dict[str, str], ctx: ImportContext, origin: str) -> None:
+        self.cells, self.ctx, self.origin = cells, ctx, origin
+        found = _JOB_ID.match(cells["jobid"].strip())
+        if found is None:  # `looks_right` saw to it
+            raise ImportFailed(f"not a job id: {cells['jobid'][:40]!r}")
+        self.match = found
+        self.job_id: str = found.group("job")
+        self.step: str | None = found.group("step")
+        self.moment = f"{cells.get('submit', '')} {cells.get('start', '')}"
+
+    def get(self, *names: str) -> str | None:
+        """The first of these columns that says something."""
+        for name in names:
+            value = sv.word(self.cells.get(name))
+            if value is not None:
+                return value
+        return None
+
+    def when(self, name: str) -> datetime | None:
+        """A time column in UTC."""
+        return sv.time(self.cells.get(name), self.ctx.zone)
+
+    def job(self, known: _Known) -> SlurmJob:
+        """The row of a job's attempt."""
+        state, flags, by = sv.state(self.cells.get("state"))
+        status, signal = sv.exit_code(self.cells.get("exitcode"))
+        derived, derived_signal = sv.exit_code(self.cells.get("derivedexitcode"))
+        allocated, requested = sv.tres(self.get("alloctres")), sv.tres(self.get("reqtres"))
+        nodes = sv.integer(self.get("allocnodes", "nnodes"))
+        cpus = sv.integer(self.get("alloccpus", "ncpus")) or sv.integer(allocated.get("cpu"))
+        submit, start, end = self.when("submit"), self.when("start"), self.when("end")
+        task = self.match.group("task")
+        raw = self.get("jobidraw")
+        return SlurmJob(
+            cluster=self.get("cluster") or self.ctx.cluster,
+            ts=end or start or submit,
+            origin=self.origin,
+            job_id=self.job_id,
+            attempt=known.attempt(self.job_id, self.moment),
+            job_id_raw=raw.partition(".")[0] if raw else (self.job_id if self.job_id.isdigit() else None),
+            array_job_id=self.match.group("base") if task else None,
+            array_task_id=task,
+            het_job_id=self.match.group("base") if self.match.group("het") else None,
+            sluid=self.get("sluid"),
+            name=self.get("jobname"),
+            user=self.get("user"),
+            account=self.get("account"),
+            partition=self.get("partition"),
+            qos=self.get("qos"),
+            state=state,
+            state_flags=",".join(flags) or None,
+            state_reason=self.get("reason"),
+            cancelled_by=by,
+            exit_code=status,
+            exit_signal=signal,
+            derived_exit_code=derived,
+            derived_exit_signal=derived_signal,
+            restarts=self.restarts(),
+            submit_ts=submit,
+            eligible_ts=self.when("eligible"),
+            start_ts=start,
+            end_ts=end,
+            suspended_s=sv.duration(self.get("suspended")),
+            elapsed_s=self.elapsed(),
+            time_limit_s=self.limit(),
+            node_list=expanded(self.get("nodelist")),
+            node_count=nodes or None,
+            failed_node=self.get("failednode"),
+            cpus=cpus or None,
+            gpus=self.gpus(allocated, requested, nodes),
+            memory_bytes=sv.tres_memory(allocated) or sv.tres_memory(requested) or self.required_memory(nodes, cpus),
+            tres_alloc=self.get("alloctres"),
+            tres_req=self.get("reqtres"),
+            priority=sv.integer(self.get("priority")),
+            dependency=self.get("dependency"),
+            submit_line=self.get("submitline"),
+            work_dir=self.get("workdir"),
+            stdout_path=self.get("stdoutexpanded", "stdout"),
+            stderr_path=self.get("stderrexpanded", "stderr"),
+            comment=self.get("comment"),
+            admin_comment=self.get("admincomment"),
+            extra=self.get("extra"),
+        )
+
+    def restarts(self) -> int | None:
+        """How often the job was restarted."""
+        return sv.integer(self.get("restarts", "restartcnt"))
+
+    def elapsed(self) -> float | None:
+        """Seconds that the record ran."""
+        raw = sv.integer(self.get("elapsedraw"))
+        return float(raw) if raw is not None else sv.duration(self.get("elapsed"))
+
+    def limit(self) -> float | None:
+        """Time limit in seconds; TimelimitRaw counts minutes."""
+        raw = sv.integer(self.get("timelimitraw"))
+        return raw * 60.0 if raw is not None else sv.duration(self.get("timelimit"))
+
+    def gpus(self, allocated: dict[str, str], requested: dict[str, str], nodes: int | None) -> int | None:
+        """Allocated GPUs, else requested ones; old versions count them per node."""
+        total = sv.tres_gpus(allocated)
+        if total is None:
+            total = sv.tres_gpus(requested)
+        if total is None:
+            gres = self.get("allocgres", "reqgres")
+            each = sv.gres_gpus(gres)
+            spread = each is not None and "PER_NODE" in (gres or "") and nodes
+            total = each * nodes if spread and each is not None and nodes else each
+        return total
+
+    def required_memory(self, nodes: int | None, cpus: int | None) -> int | None:
+        """Memory of the whole job by ReqMem: per node, per CPU, or in total."""
+        text = self.get("reqmem")
+        value = sv.size(text, "M")
+        if not value:
+            return None
+        factor = {"n": nodes, "c": cpus}.get(sv.memory_basis(text) or "", 1)
+        return value * factor if factor else None
+
+    def step_row(self, job: SlurmJob | None, known: _Known) -> SlurmStep:
+        """The row of a step; its attempt is that of the job's record above it."""
+        state, _, by = sv.state(self.cells.get("state"))
+        status, signal = sv.exit_code(self.cells.get("exitcode"))
+        start, end = self.when("start"), self.when("end")
+        used = sv.tres(self.get("tresusageinmax"))
+        rss = sv.size(self.get("maxrss"))
+        owner = job if job is not None and job.job_id == self.job_id else None
+        return SlurmStep(
+            cluster=self.get("cluster") or self.ctx.cluster,
+            ts=end or start,
+            origin=self.origin,
+            job_id=self.job_id,
+            attempt=owner.attempt if owner is not None else known.only(self.job_id),
+            step_id=sv.step_name(self.step or ""),
+            name=self.get("jobname"),
+            state=state,
+            cancelled_by=by,
+            exit_code=status,
+            exit_signal=signal,
+            start_ts=start,
+            end_ts=end,
+            elapsed_s=self.elapsed(),
+            node_list=expanded(self.get("nodelist")),
+            tasks=sv.integer(self.get("ntasks")),
+            max_rss_bytes=rss if rss is not None else sv.size(used.get("mem")),
+            max_rss_node=self.get("maxrssnode"),
+            max_rss_task=sv.integer(self.get("maxrsstask")),
+            submit_line=self.get("submitline"),
+        )
