@@ -1,0 +1,152 @@
+"""The questions that can be asked: one `.sql` file each, described by its header.
+
+    -- job_events: What happened to a job in the scheduler's eyes, in order.
+    -- TABLES: slurm_job_event
+    -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+    -- COLUMN event: what happened
+    -- COLUMN after_s [s]: seconds since the submission
+    -- CAVEAT: what an empty answer or a figure does not prove
+    SELECT ...
+
+Parameters `job_id`, `node`, `from_ts` and `to_ts` let the reader leave out segments, where the text of the query shows
+that every table it reads is limited by them (see `Limits`); `-- PRUNE: node, from_ts` says so instead of the text, and
+`-- PRUNE: none` forbids it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from store.result import Cell, ResultColumn, StoreError
+
+QUERIES = Path(__file__).parent / "queries"
+PRUNING = ("job_id", "node", "from_ts", "to_ts")
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter: DuckDB type, whether it may be left out, and its default then."""
+
+    name: str
+    sql_type: str
+    optional: bool = False
+    default: Cell = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryInfo:
+    """A question as its header describes it. `prunes` are the parameters by which segments may be left out."""
+
+    name: str
+    title: str
+    tables: tuple[str, ...]
+    params: tuple[Param, ...]
+    columns: tuple[ResultColumn, ...]
+    caveat: str
+    sql: str
+    prunes: frozenset[str]
+
+
+@cache
+def catalog() -> dict[str, QueryInfo]:
+    """Every question by name. Raises StoreError when a header is wrong."""
+    return {p.stem: parse(p.stem, p.read_text(encoding="utf-8")) for p in sorted(QUERIES.glob("*.sql"))}
+
+
+_HEAD = re.compile(r"--\s?(.*)")
+_COLUMN = re.compile(r"COLUMN\s+(\w+)\s*(?:\[([^\]]*)\])?\s*:\s*(.*)")
+_PARAM = re.compile(r"(\w+)\s+([A-Z][A-Z ()\d,]*(?:\[\])?)(?:\s*=\s*(.+))?")
+
+
+def parse(name: str, text: str) -> QueryInfo:
+    """Read a query file. Raises StoreError that says which line of the header is wrong."""
+    lines = text.strip().splitlines()
+    head: list[str] = []
+    while lines and (m := _HEAD.fullmatch(lines[0].strip())):
+        head.append(m[1].strip())
+        lines.pop(0)
+    sql = "\n".join(lines).strip().rstrip(";").rstrip()
+    if not head or not head[0].startswith(f"{name}:"):
+        raise StoreError(f"{name}.sql: the first line must be '-- {name}: what it answers'")
+    fields: dict[str, str] = {}
+    columns: list[ResultColumn] = []
+    last = ""
+    for line in head[1:]:
+        column = _COLUMN.fullmatch(line)
+        key, colon, value = line.partition(":")
+        if column:
+            columns.append(ResultColumn(column[1], "", column[2] or "", column[3]))
+        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE"):
+            fields[key] = value.strip()
+            last = key
+        elif last:
+            fields[last] += " " + line
+        else:
+            raise StoreError(f"{name}.sql: cannot read the header line {line!r}")
+    tables = _words(fields.get("TABLES", ""))
+    params = tuple(_param(name, p) for p in _split(fields.get("PARAMS", "")))
+    prunes = _words(fields["PRUNE"]) if "PRUNE" in fields else pruned_by(sql, tables)
+    prunes = frozenset(prunes) & {p.name for p in params}
+    return QueryInfo(
+        name, head[0].partition(":")[2].strip(), tables, params, tuple(columns), fields.get("CAVEAT", ""), sql, prunes
+    )
+
+
+_LIMITS = {
+    "job_id": r"\bjob_id\s*=\s*\$job_id\b",
+    "node": r"\bnode\s*=\s*\$node\b",
+    "from_ts": r"\bts\s*>=?\s*\$from_ts\b",
+    "to_ts": r"\bts\s*<=?\s*\$to_ts\b",
+}
+
+
+def pruned_by(sql: str, tables: tuple[str, ...]) -> tuple[str, ...]:
+    """The parameters that limit every table of the query, judged by its text and on the safe side.
+
+    Each mention of a table needs its own plain condition, the parameter stands nowhere else but in `$p IS NULL`, and
+    `OR` joins nothing but that.
+    """
+    sql = re.sub(r"--[^\n]*", "", sql)
+    mentions = sum(len(re.findall(rf"\b(?:FROM|JOIN|,)\s+{t}\b", sql, re.IGNORECASE)) for t in tables)
+    without = re.sub(r"\$\w+(?:::\w+)?\s+IS\s+NULL\s+OR\b", "", sql, flags=re.IGNORECASE)
+    if re.search(
+        r"\b(OR|NOT|LEFT|RIGHT|FULL|EXCEPT)\b", re.sub(r"\bIS\s+NOT\b", "", without, flags=re.IGNORECASE), re.I
+    ):
+        return ()
+    return tuple(
+        name
+        for name, limit in _LIMITS.items()
+        if len(re.findall(limit, without)) == mentions == len(re.findall(rf"\${name}\b", without)) and mentions
+    )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(w for w in re.split(r"[,\s]+", text) if w and w != "none")
+
+
+def _split(text: str) -> list[str]:
+    return [p.strip() for p in re.split(r",(?![^(]*\))", text) if p.strip() and p.strip() != "none"]
+
+
+def _param(query: str, text: str) -> Param:
+    m = _PARAM.fullmatch(text)
+    if m is None:
+        raise StoreError(f"{query}.sql: cannot read the parameter {text!r}: write 'name TYPE' or 'name TYPE = default'")
+    if m[3] is None:
+        return Param(m[1], m[2].strip())
+    return Param(m[1], m[2].strip(), True, _default(m[3].strip()))
+
+
+def _default(text: str) -> Cell:
+    if text.upper() == "NULL":
+        return None
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if re.fullmatch(r"-?\d*\.\d+(?:e-?\d+)?|-?\d+e-?\d+", text):
+        return float(text)
+    return text.strip("'")

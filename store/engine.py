@@ -1,0 +1,64 @@
+"""DuckDB connections: one for writing segments, one that is locked for asking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+PARQUET = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, ROW_GROUP_SIZE 122880"
+
+
+def writing(*, memory_mb: int, threads: int, spill: Path) -> DuckDBPyConnection:
+    """A connection that turns spools into segments; what does not fit in memory goes to `spill`."""
+    return duckdb.connect(
+        config={
+            "memory_limit": f"{memory_mb}MB",
+            "threads": str(threads),
+            "temp_directory": str(spill),
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+    )
+
+
+def asking(
+    *, memory_mb: int, threads: int, folders: Sequence[Path] = (), files: Sequence[str] = ()
+) -> DuckDBPyConnection:
+    """A connection that sees nothing but `folders` and `files`, cannot spill, load, attach or be reconfigured."""
+    con = duckdb.connect(
+        config={
+            "memory_limit": f"{memory_mb}MB",
+            "threads": str(threads),
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "allow_community_extensions": "false",
+            "temp_directory": "",
+        }
+    )
+    con.execute("SET TimeZone = 'UTC'")
+    con.execute(f"SET allowed_directories = {literals([f'{f}/' for f in folders])}")
+    con.execute(f"SET allowed_paths = {literals(files)}")
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+    return con
+
+
+def literal(text: str) -> str:
+    """A SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literals(texts: Sequence[str]) -> str:
+    """A SQL list of string literals."""
+    return "[" + ", ".join(literal(t) for t in texts) + "]"
+
+
+def struct(types: Mapping[str, str]) -> str:
+    """`{'name': 'TYPE', ...}` as `read_csv` wants its columns."""
+    return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in types.items()) + "}"

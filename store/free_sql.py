@@ -1,0 +1,106 @@
+"""Free SQL from a person or a model: one SELECT, in a child process that can be killed.
+
+DuckDB's own limits do not stop one scalar call or one oversized list, so the child has an address-space limit and a wall
+clock that belongs to the parent. It sees exactly the segments of the tables and nothing else, and can write nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from store import views
+from store.cells import instant_us
+from store.lake import Lake
+from store.result import Coverage, QueryTimeout, Result, ResultColumn, StoreError
+from store.rows import tables
+from store.snapshot import Snapshots
+
+MAX_SQL = 20_000
+MAX_ANSWER = 16 << 20
+"""Bytes of an answer that are taken from the child."""
+
+
+def run(
+    lake: Lake | Path | str, sql: str, *, timeout_s: float = 20, memory_mb: int = 1024, max_rows: int = 200
+) -> Result:
+    """Answer one SELECT over the lake's tables: at most `max_rows` rows, and how many there are.
+
+    Raises StoreError for anything but one SELECT, for an error in it and when it wants more memory than `memory_mb`,
+    QueryTimeout when it runs longer than `timeout_s`.
+    """
+    lake = Lake.of(lake)
+    lake.check()
+    if len(sql) > MAX_SQL:
+        raise StoreError(f"the query has {len(sql)} characters; at most {MAX_SQL} are taken")
+    started = time.perf_counter()
+    snapshots = Snapshots(lake)
+    named = [t for t in tables() if t in sql.lower()]
+    opened = {t: snapshots.take(t) for t in named}
+    task = {
+        "sql": sql,
+        "views": {t: views.select(t, opened.get(t, [])) for t in tables()},
+        "files": [str(p) for o in opened.values() for p, _ in o],
+        "memory_mb": memory_mb,
+        "max_rows": max_rows,
+        "seconds": timeout_s,
+    }
+    answer = _child(task, timeout_s)
+    if "error" in answer:
+        raise StoreError(f"sql: {answer['error']}")
+    coverage = tuple(
+        Coverage(
+            t,
+            len(o),
+            sum(s.rows for _, s in o),
+            instant_us(min((s.ts_min for _, s in o if s.ts_min is not None), default=None)),
+            instant_us(max((s.ts_max for _, s in o if s.ts_max is not None), default=None)),
+        )
+        for t, o in opened.items()
+    )
+    rows = tuple(tuple(r) for r in answer["rows"])
+    columns = tuple(ResultColumn(n, t) for n, t in answer["columns"])
+    total = int(answer["row_count"])
+    return Result("sql", sql, {}, columns, rows, total, total > len(rows), coverage, "", time.perf_counter() - started)
+
+
+def _child(task: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    home = str(Path(__file__).resolve().parent.parent)
+    env = {
+        "PATH": os.defpath,
+        "PYTHONPATH": home,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MALLOC_ARENA_MAX": "2",
+        "LANG": "C.UTF-8",
+    }
+    child = subprocess.Popen(
+        [sys.executable, "-m", "store.free_sql_child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=env,
+        start_new_session=True,
+        cwd="/",
+    )
+    try:
+        out, _ = child.communicate(json.dumps(task).encode(), timeout=timeout_s + 1)
+    except subprocess.TimeoutExpired as e:
+        raise QueryTimeout(f"sql: ran past {timeout_s:g} s and was stopped: narrow it by job, node or time") from e
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.communicate()
+    if child.returncode != 0 or not out:
+        if child.returncode == -signal.SIGXCPU:
+            raise QueryTimeout(f"sql: ran past {timeout_s:g} s and was stopped: narrow it by job, node or time")
+        raise StoreError(f"sql: it wanted more than the {task['memory_mb']} MB it may use, and was stopped")
+    answer: dict[str, Any] = json.loads(out)
+    if answer.get("timeout"):
+        raise QueryTimeout(f"sql: ran past {timeout_s:g} s: narrow it by job, node or time")
+    return answer

@@ -1,0 +1,194 @@
+"""Questions to a lake: an in-memory DuckDB that sees the lake and nothing else, bounded in memory, threads and time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import duckdb
+
+from store import catalog, cells, engine, views
+from store.catalog import QueryInfo
+from store.lake import Lake
+from store.manifest import Segment
+from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
+from store.rows import tables
+from store.snapshot import EVERYTHING, Snapshots, Window
+
+Opened = list[tuple[Path, Segment]]
+Self = TypeVar("Self", bound="Reader")
+
+
+class Reader:
+    """Asks the questions of the catalog. A context manager; not to be shared between threads."""
+
+    def __init__(
+        self,
+        lake: Lake | Path | str,
+        *,
+        memory_mb: int = 1024,
+        threads: int = 2,
+        timeout_s: float = 30.0,
+        prune: bool = True,
+    ) -> None:
+        """Raises StoreError when there is no lake. `prune=False` opens every segment of a table, for tests."""
+        self.lake = Lake.of(lake)
+        self.lake.check()
+        self._timeout_s = timeout_s
+        self._prune = prune
+        self._snapshots = Snapshots(self.lake)
+        self._views: dict[str, str] = {}
+        self._con = engine.asking(memory_mb=memory_mb, threads=threads, folders=[self.lake.tables])
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._con.close()
+
+    def catalog(self) -> dict[str, QueryInfo]:
+        """Every question by name."""
+        return catalog.catalog()
+
+    def ask(self, query: str, *, max_rows: int = 200, **params: Any) -> Result:
+        """Answer a question of the catalog: at most `max_rows` rows, and how many there are.
+
+        Raises StoreError for an unknown question or parameter and for a segment that cannot be read, QueryTimeout when
+        it runs past the reader's limit.
+        """
+        info = self.catalog().get(query)
+        if info is None:
+            raise StoreError(f"no query {query!r}; there are {', '.join(self.catalog())}")
+        return self.run(info, _bound(info, params), max_rows)
+
+    def run(self, info: QueryInfo, params: dict[str, Cell], max_rows: int) -> Result:
+        """Answer a question, in or out of the catalog, with parameters that are complete. Raises as `ask` does."""
+        started = time.perf_counter()
+        window = _window(info, params) if self._prune else EVERYTHING
+        for attempt in (1, 2):
+            opened = {table: self._snapshots.take(table, window) for table in info.tables}
+            try:
+                names, types, rows, total = self._execute(info, params, opened, max_rows)
+                break
+            except duckdb.IOException as e:
+                # Compacted or aged out since the manifest was read: once more with the manifest as it is now.
+                gone = [str(p) for o in opened.values() for p, _ in o if not p.exists()]
+                if attempt == 2 or not gone:
+                    raise _broken(info.name, e, opened) from e
+            except (duckdb.InvalidInputException, duckdb.SerializationException, duckdb.InternalException) as e:
+                raise _broken(info.name, e, opened) from e
+            except duckdb.OutOfMemoryException as e:
+                raise StoreError(
+                    f"{info.name}: needs more memory than the reader may use: narrow it by job, node or time"
+                ) from e
+        else:
+            raise AssertionError("unreachable")
+        described = {c.name: c for c in info.columns}
+        columns = tuple(
+            ResultColumn(n, t, described[n].unit, described[n].doc) if n in described else ResultColumn(n, t)
+            for n, t in zip(names, types, strict=True)
+        )
+        return Result(
+            info.name,
+            info.sql,
+            params,
+            columns,
+            rows,
+            total,
+            total > len(rows),
+            tuple(_coverage(t, o) for t, o in opened.items()),
+            info.caveat,
+            time.perf_counter() - started,
+        )
+
+    def coverage(self) -> list[Coverage]:
+        """What the lake holds, by table, tables without a row included."""
+        return [_coverage(t, self._snapshots.take(t)) for t in tables()]
+
+    def _execute(
+        self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int
+    ) -> tuple[list[str], list[str], tuple[tuple[Cell, ...], ...], int]:
+        fired = threading.Event()
+
+        def interrupt() -> None:
+            fired.set()
+            self._con.interrupt()
+
+        timer = threading.Timer(self._timeout_s, interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            for table, segments in opened.items():
+                sql = views.select(table, segments)
+                if self._views.get(table) != sql:
+                    self._con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS {sql}")
+                    self._views[table] = sql
+            cursor = self._con.execute(info.sql, params or None)
+            names = [d[0] for d in cursor.description or ()]
+            types = [str(d[1]) for d in cursor.description or ()]
+            rows = tuple(tuple(cells.cell(v) for v in row) for row in cursor.fetchmany(max_rows + 1))
+            total = len(rows)
+            if total > max_rows:
+                rows = rows[:max_rows]
+                counted = self._con.execute(f"SELECT count(*) FROM ({info.sql})", params or None).fetchone()
+                total = int(counted[0]) if counted else total
+            return names, types, rows, total
+        except duckdb.InterruptException as e:
+            if fired.is_set():
+                raise QueryTimeout(
+                    f"{info.name}: ran past {self._timeout_s:g} s: narrow it by job, node or time"
+                ) from e
+            raise
+        finally:
+            timer.cancel()
+
+
+def _bound(info: QueryInfo, given: dict[str, Any]) -> dict[str, Cell]:
+    unknown = sorted(set(given) - {p.name for p in info.params})
+    if unknown:
+        known = ", ".join(p.name for p in info.params) or "none"
+        raise StoreError(f"{info.name}: no parameter {', '.join(unknown)}; it takes {known}")
+    bound: dict[str, Cell] = {}
+    for p in info.params:
+        value = cells.cell(given[p.name]) if p.name in given else p.default
+        if value is None and not p.optional:
+            raise StoreError(f"{info.name}: parameter {p.name} ({p.sql_type}) is missing")
+        bound[p.name] = value
+    return bound
+
+
+def _window(info: QueryInfo, params: dict[str, Cell]) -> Window:
+    def of(name: str) -> Cell:
+        return params.get(name) if name in info.prunes else None
+
+    job, node = of("job_id"), of("node")
+    try:
+        start, end = cells.microseconds(of("from_ts")), cells.microseconds(of("to_ts"))
+    except ValueError as e:
+        raise StoreError(f"{info.name}: {e}: write a time as 2026-03-01T10:00:00Z") from e
+    return Window(None if job is None else str(job), None if node is None else str(node), start, end)
+
+
+def _coverage(table: str, opened: Opened) -> Coverage:
+    first = min((s.ts_min for _, s in opened if s.ts_min is not None), default=None)
+    last = max((s.ts_max for _, s in opened if s.ts_max is not None), default=None)
+    rows = sum(s.rows for _, s in opened)
+    return Coverage(table, len(opened), rows, cells.instant_us(first), cells.instant_us(last))
+
+
+def _broken(query: str, error: Exception, opened: dict[str, Opened]) -> StoreError:
+    text = str(error)
+    named = [str(p) for o in opened.values() for p, _ in o if str(p) in text or p.name in text]
+    where = f" in {named[0]}" if named else ""
+    return StoreError(
+        f"{query}: cannot read a segment{where}: {text.splitlines()[0]}. Run `inquest doctor`, then import again"
+    )

@@ -1,0 +1,130 @@
+"""What of a table is there at one moment: the segments that are committed, as one consistent picture.
+
+Manifests are read, then the commit records of the keys in them, then the manifests again (those that did not change
+are known by their inode and time). A publication whose record was read had entered all its manifests before, so the
+second reading has all of it; one that was not yet committed when its record was read does not count, although some of
+it may be seen. Segments of a publication that was replaced or merged stay listed or on disk for a grace period.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from store import commits, manifest
+from store.lake import NO_DAY, Lake, Partition, folder_node, node_folder
+from store.manifest import MANIFEST, Manifest, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a question is limited to; None is no limit. Times in microseconds since 1970 (UTC)."""
+
+    job: str | None = None
+    node: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+    def wants(self, s: Segment) -> bool:
+        """Could the segment hold a row of this window?"""
+        if self.job is not None and s.jobs is not None and not s.null_job and self.job not in s.jobs:
+            return False
+        if s.null_ts:
+            return True
+        if self.start is not None and s.until is not None and s.until < self.start:
+            return False
+        return self.end is None or s.ts_min is None or s.ts_min <= self.end
+
+
+T = TypeVar("T")
+EVERYTHING = Window()
+_Stamp = tuple[int, int, int]
+
+
+class Snapshots:
+    """Reads snapshots of a lake's tables and remembers manifests and records that cannot have changed."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._manifests: dict[str, tuple[_Stamp, Manifest]] = {}
+        self._records: dict[str, tuple[_Stamp, commits.Commit]] = {}
+
+    def take(self, table: str, window: Window = EVERYTHING) -> list[tuple[Path, Segment]]:
+        """The committed segments of a table that the window wants, with their paths, in a stable order."""
+        first = self._read(table, window)
+        keys = {s.key for m in first.values() for s in m.segments if s.key is not None and window.wants(s)}
+        if not keys and not any(m.segments for m in first.values()):
+            return []
+        current = {key: self._pub(key) for key in keys}
+        found: list[tuple[Path, Segment]] = []
+        for folder, m in self._read(table, window).items():
+            found.extend(
+                (self._lake.tables / folder / s.file, s)
+                for s in m.segments
+                if window.wants(s) and (s.key is None or current.get(s.key) == s.pub)
+            )
+        return found
+
+    def _pub(self, key: str) -> str | None:
+        path = commits.path_of(self._lake, key)
+        commit = _cached(path, str(path), self._records, lambda: commits.read(self._lake, key))
+        return None if commit is None else commit.pub
+
+    def _read(self, table: str, window: Window) -> dict[str, Manifest]:
+        found: dict[str, Manifest] = {}
+        for partition in partitions(self._lake, table, window):
+            folder = self._lake.tables / partition
+            m = _cached(folder / MANIFEST, partition, self._manifests, lambda f=folder: manifest.load(f))
+            if m is not None:
+                found[partition] = m
+        return found
+
+
+def partitions(lake: Lake, table: str, window: Window = EVERYTHING) -> Iterator[str]:
+    """The folders (below LAKE/tables) of a table's partitions that the window wants, sorted."""
+    nodes = None if window.node is None else {node_folder(window.node)}
+    for day in sorted(_names(lake.tables / table)):
+        if day != NO_DAY and window.end is not None and _starts(day) > window.end:
+            continue
+        for node in sorted(_names(lake.tables / table / day)):
+            if nodes is None or node in nodes:
+                yield f"{table}/{day}/{node}"
+
+
+def partition_of(folder: str) -> Partition:
+    """The partition of a folder below LAKE/tables."""
+    table, day, node = folder.split("/")
+    return Partition(table, day, folder_node(node))
+
+
+def _starts(day: str) -> int:
+    from datetime import UTC, datetime
+
+    return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1_000_000
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [e.name for e in entries if not e.name.startswith(".")]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _cached(path: Path, name: str, cache: dict[str, tuple[_Stamp, T]], load: Callable[[], T | None]) -> T | None:
+    try:
+        st = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        cache.pop(name, None)
+        return None
+    stamp = (st.st_ino, st.st_mtime_ns, st.st_size)
+    known = cache.get(name)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    value = load()
+    if value is not None:
+        cache[name] = (stamp, value)
+    return value

@@ -1,0 +1,30 @@
+"""A table as a view over the segments that a question needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from store.engine import literals
+from store.manifest import Segment
+from store.rows import columns, tables
+
+
+def select(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
+    """SQL that gives the table's columns as this version knows them, from segments of any version.
+
+    A column that a segment does not have reads as NULL, one that this version does not know is left out.
+    """
+    cols = columns(tables()[table])
+    by_columns: dict[tuple[str, ...], list[str]] = {}
+    for path, s in segments:
+        by_columns.setdefault(s.columns, []).append(str(path))
+    if not by_columns:
+        nulls = ", ".join(f'NULL::{c.sql_type} AS "{c.name}"' for c in cols)
+        return f"SELECT {nulls} WHERE false"
+    parts: list[str] = []
+    for have, paths in by_columns.items():
+        names = set(have)
+        picked = ", ".join(f'"{c.name}"' if c.name in names else f'NULL::{c.sql_type} AS "{c.name}"' for c in cols)
+        parts.append(f"SELECT {picked} FROM read_parquet({literals(paths)}, hive_partitioning = false)")
+    return " UNION ALL ".join(parts)

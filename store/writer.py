@@ -1,0 +1,185 @@
+"""Rows to a lake: spooled as CSV, sealed into segments, published all at once or not at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from store import commits, manifest
+from store.lake import NO_DAY, Lake, Partition, locked, nonce, sync_file, sync_folder
+from store.manifest import Manifest, Segment
+from store.result import StoreError
+from store.rows import Row, tables
+from store.spool import Spool
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+CHUNK_ROWS = 500_000
+CHUNK_BYTES = 128 << 20
+"""A spool is sealed at whichever it reaches first: this bounds the memory of a seal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of a batch. `rows` is by table; `duplicate` says that it had been published before, as counted here."""
+
+    batch: str
+    rows: dict[str, int]
+    segments: int
+    duplicate: bool
+
+
+Sealed = list[tuple[Partition, Path, Segment]]
+
+
+class Writer:
+    """Appends batches to a lake. Any number of writers, in any number of processes, may append at once.
+
+    `durable=False` leaves out every fsync: for throw-away lakes.
+    """
+
+    def __init__(
+        self, lake: Lake | Path | str, *, durable: bool | None = None, memory_mb: int = 1024, threads: int = 2
+    ) -> None:
+        self.lake = Lake.of(lake)
+        if durable is not None:
+            self.lake.durable = durable
+        self._memory_mb = memory_mb
+        self._threads = threads
+
+    def append(self, rows: Iterable[Row], *, batch: str, replaces: str | None = None) -> Published:
+        """Publish rows of any tables as one batch.
+
+        The same `batch` again writes nothing and says `duplicate`. `replaces` names what the batch is a newer state of (a
+        file's name, or the id of an earlier batch): whatever was published under that name before disappears in the
+        same moment. Nothing is published when `rows` raises. Raises StoreError.
+        """
+
+        def seal(con: DuckDBPyConnection, folder: Path) -> Sealed:
+            return self._seal_rows(con, rows, folder)
+
+        return self._publish(seal, batch, replaces)
+
+    def append_csv(
+        self,
+        table: str,
+        path: Path,
+        columns: list[str],
+        *,
+        batch: str,
+        replaces: str | None = None,
+        constants: Mapping[str, Any] | None = None,
+        line_end: str = "\n",
+    ) -> Published:
+        """Publish a CSV file (no header; fields `columns` in this order; NULL an unquoted empty field; `"` doubled).
+
+        `constants` are values for further columns of the table, the same in every row. No row passes through Python.
+        Raises StoreError.
+        """
+        from store.bulk import seal_csv
+
+        def seal(con: DuckDBPyConnection, folder: Path) -> Sealed:
+            return seal_csv(con, table, path, columns, constants or {}, line_end, folder)
+
+        return self._publish(seal, batch, replaces)
+
+    def _publish(self, seal: Any, batch: str, replaces: str | None) -> Published:
+        from store.engine import writing
+
+        self.lake.create()
+        key = replaces or batch
+        with commits.holding(self.lake, key):
+            before = commits.read(self.lake, key)
+            if before is not None and before.batch == batch:
+                return Published(batch, before.rows, before.segments, True)
+            with self.lake.scratch() as folder:
+                with writing(memory_mb=self._memory_mb, threads=self._threads, spill=folder) as con:
+                    sealed: Sealed = seal(con, folder)
+                commit = self._enter(sealed, key, batch, before)
+            commits.write(self.lake, commit)
+        return Published(batch, commit.rows, commit.segments, False)
+
+    def _seal_rows(self, con: DuckDBPyConnection, rows: Iterable[Row], folder: Path) -> Sealed:
+        sealed: Sealed = []
+        open_spools: dict[str, _Open] = {}
+        for row in rows:
+            spool = open_spools.get(row.TABLE)
+            if spool is None:
+                spool = open_spools[row.TABLE] = _Open(row, folder)
+            spool.add(row)
+            if spool.full:
+                sealed += open_spools.pop(row.TABLE).seal(con, folder)
+        for spool in open_spools.values():
+            sealed += spool.seal(con, folder)
+        return sealed
+
+    def _enter(self, sealed: Sealed, key: str, batch: str, before: commits.Commit | None) -> commits.Commit:
+        """Move the segments to their partitions and enter them in the manifests; nobody counts them yet."""
+        pub = nonce()
+        rows: dict[str, int] = {}
+        by_partition: dict[Partition, list[tuple[Path, Segment]]] = {}
+        for partition, path, segment in sealed:
+            by_partition.setdefault(partition, []).append((path, segment))
+            rows[partition.table] = rows.get(partition.table, 0) + segment.rows
+        for partition, new in by_partition.items():
+            folder = self.lake.partition_path(partition)
+            fresh = not folder.exists()
+            with locked(folder / "lock"):
+                have = manifest.load(folder) or Manifest()
+                for path, segment in new:
+                    if self.lake.durable:
+                        sync_file(path)
+                    path.rename(folder / path.name)
+                    have.segments.append(replace(segment, key=key, pub=pub))
+                manifest.save(folder, have, self.lake.durable)
+            if fresh and self.lake.durable:
+                for parent in (folder.parent, folder.parent.parent, folder.parent.parent.parent):
+                    sync_folder(parent)
+        folders = sorted(p.folder for p in by_partition)
+        former = sorted({*before.partitions, *before.former}) if before else []
+        return commits.Commit(key, batch, pub, dict(sorted(rows.items())), len(sealed), time.time(), folders, former)
+
+
+class _Open:
+    """A spool that is being filled, with the partitions that its rows fall into."""
+
+    def __init__(self, first: Row, folder: Path) -> None:
+        row_type = type(first)
+        if tables().get(first.TABLE) is not row_type:
+            raise StoreError(f"{row_type.__name__} is not the row type of a table")
+        self.spool = Spool(folder / f"{first.TABLE}.{nonce()}.csv", row_type)
+        self.partitions: dict[tuple[str, str | None], int] = {}
+
+    def add(self, row: Row) -> None:
+        place = (_day(row.ts), row.node)
+        number = self.partitions.get(place)
+        if number is None:
+            number = self.partitions[place] = len(self.partitions)
+        self.spool.add(number, row)
+
+    @property
+    def full(self) -> bool:
+        return self.spool.rows >= CHUNK_ROWS or (self.spool.rows % 4096 == 0 and self.spool.bytes >= CHUNK_BYTES)
+
+    def seal(self, con: DuckDBPyConnection, folder: Path) -> Sealed:
+        from store.segments import from_spool
+
+        self.spool.close()
+        table = self.spool.row_type.TABLE
+        places = list(self.partitions)
+        segments = from_spool(con, self.spool.path, self.spool.longest, self.spool.row_type, len(places), folder)
+        self.spool.path.unlink()
+        return [(Partition(table, *places[n]), folder / s.file, s) for n, s in segments.items()]
+
+
+def _day(ts: datetime | None) -> str:
+    if ts is None:
+        return NO_DAY
+    if ts.tzinfo is not UTC and ts.tzinfo is not None:
+        ts = ts.astimezone(UTC)
+    return f"{ts.year:04}-{ts.month:02}-{ts.day:02}"
