@@ -1,0 +1,108 @@
+"""One search for the anchors of every parser at once, over megabytes at a time.
+
+Hyperscan does this at hundreds of MB/s; where it is not installed (it is an extra), Python's `re` does it at tens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+try:
+    import hyperscan  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
+except ImportError:
+    hyperscan = None
+
+Segment = tuple[int, int, int]
+
+
+class AnchorMatcher:
+    """`anchors[i]` are parser i's literals; what is found comes back as bit i of a mask."""
+
+    def __init__(self, anchors: Sequence[Sequence[str]], fast: bool = True) -> None:
+        masks: dict[bytes, int] = {}
+        for index, literals in enumerate(anchors):
+            for literal in literals:
+                raw = literal.encode()
+                masks[raw] = masks.get(raw, 0) | 1 << index
+        self.literals = list(masks)
+        self.masks = [masks[raw] for raw in self.literals]
+        self._database: Any = None
+        if fast and hyperscan is not None and self.literals:
+            self._database = _compile(self.literals)
+        self._pattern = re.compile(b"|".join(sorted(map(re.escape, self.literals), key=len)) or b"(?!)")
+
+    @property
+    def fast(self) -> bool:
+        """Whether Hyperscan does the work."""
+        return self._database is not None
+
+    def segments(self, data: bytes) -> Iterator[Segment]:
+        """Each line (or carriage-return segment of one) that holds an anchor: start, end without line end, mask."""
+        bars = b"\r" in data
+        if self._database is None:
+            yield from self._slow(data, bars)
+            return
+        hits: list[tuple[int, int]] = []
+        append = hits.append
+
+        def found(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
+            append((end, number))
+
+        self._database.scan(data, match_event_handler=found)
+        masks = self.masks
+        start, stop, mask = 0, -1, 0
+        for end, number in hits:
+            if end <= stop:
+                mask |= masks[number]
+                continue
+            if mask:
+                yield start, stop, mask
+            start, stop = bounds(data, end, max(stop, 0), bars)
+            mask = masks[number]
+        if mask:
+            yield start, stop, mask
+
+    def places(self, data: bytes, start: int, end: int, most: int, apart: int) -> list[int]:
+        """Where anchors stand within one long line: at most `most` places, at least `apart` bytes from each other."""
+        found: list[int] = []
+        while len(found) < most and (match := self._pattern.search(data, start, end)):
+            found.append(match.start())
+            start = match.start() + apart
+        return found
+
+    def _slow(self, data: bytes, bars: bool) -> Iterator[Segment]:
+        at = 0
+        search, pairs = self._pattern.search, list(zip(self.literals, self.masks, strict=True))
+        while match := search(data, at):
+            start, stop = bounds(data, match.end(), at, bars)
+            text, mask = data[start:stop], 0
+            for literal, bit in pairs:
+                if literal in text:
+                    mask |= bit
+            yield start, stop, mask
+            at = stop + 1
+
+
+def bounds(data: bytes, inside: int, floor: int, bars: bool) -> tuple[int, int]:
+    """The segment around the byte before `inside`: from the last line end (or carriage return) to the next."""
+    start = data.rfind(b"\n", floor, inside) + 1 or floor
+    stop = data.find(b"\n", inside)
+    stop = len(data) if stop < 0 else stop
+    if bars:
+        start = data.rfind(b"\r", start, inside) + 1 or start
+        stop_bar = data.find(b"\r", inside, stop)
+        stop = stop if stop_bar < 0 else stop_bar
+    return start, stop
+
+
+def _compile(literals: list[bytes]) -> Any:
+    database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)  # pyright: ignore
+    database.compile(
+        expressions=[b"".join(b"\\x%02x" % c for c in raw) for raw in literals],
+        ids=list(range(len(literals))),
+        elements=len(literals),
+        flags=[0] * len(literals),
+    )
+    return database

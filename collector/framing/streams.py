@@ -1,0 +1,211 @@
+"""Streams of lines and the parsers that listen to them: interleaved ranks are taken apart before anything is parsed.
+
+Only lines with an anchor are decoded; while some parser wants more, the lines that follow are walked one by one, and
+those of its own stream are fed to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from collector.framing.chunks import JOINED, Chunk
+from collector.framing.clean import clean_text
+from collector.framing.labels import Label, split_label
+from collector.framing.matcher import AnchorMatcher
+from collector.framing.times import CARRY, Clock
+from collector.parsers.base import Line, ParsedRow, Parser
+
+MAX_STREAMS = 2048
+MAX_MORE = 4000  # lines that a parser may ask for in one go: more is a parser that lost its end
+MAX_FED = 64 << 10
+WINDOW = 8 << 10
+SPARSE_EVERY = 16 << 10
+CARRY_WITHIN = 128 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class FedSegment:
+    """Rows that came of one segment, and where it lies in its chunk."""
+
+    start: int
+    end: int
+    line_no: int
+    rows: list[tuple[ParsedRow, str]]
+
+
+class _Stream:
+    __slots__ = ("asked", "open", "parsers")
+
+    def __init__(self, types: Sequence[type[Parser]]) -> None:
+        self.parsers: list[Parser | None] = [None] * len(types)
+        self.open = 0
+        self.asked = 0
+
+
+class Demux:
+    """All streams of one file. `base` is what the file's own name says of who printed it."""
+
+    def __init__(
+        self,
+        types: Sequence[type[Parser]],
+        matcher: AnchorMatcher,
+        clock: Clock,
+        file: str,
+        base: Label,
+        hosts: frozenset[str] = frozenset(),
+    ) -> None:
+        self.types = types
+        self.matcher = matcher
+        self.clock = clock
+        self.file = file
+        self.base = base
+        self.hosts = hosts
+        self.streams: dict[Label, _Stream] = {}
+        self.failures: list[str] = []
+        self._sparse = sum(1 << i for i, t in enumerate(types) if getattr(t, "sparse", False))
+        self._sparse_next = 0
+        self._carried = 0
+        self._open = 0
+
+    def label(self, text: str, labelled: bool) -> tuple[Label, str]:
+        """Who printed a line (the file's own word where the line has none) and its text."""
+        label, rest = split_label(text, labelled, self.hosts)
+        base = self.base
+        if label.rank is None and label.local_rank is None and label.node is None and label.stream is None:
+            return (base if label.tag is None else _fill(label, base)), rest
+        return _fill(label, base), rest
+
+    def feed(self, chunk: Chunk) -> Iterator[FedSegment]:
+        """Feed one chunk; give what came of each segment that gave something."""
+        data, at = chunk.data, 0
+        counted, line_no = 0, chunk.first_line
+        self._carried = self._sparse_next = 0
+        for start, end, mask in self.matcher.segments(data):
+            while self._open and at < start:
+                stop = _segment_end(data, at)
+                line_no, counted = line_no + _lines(data, counted, at), at
+                yield from self._take(chunk, at, stop, 0, line_no)
+                at = stop + 1
+            line_no, counted = line_no + _lines(data, counted, start), start
+            yield from self._take(chunk, start, end, mask, line_no)
+            at = end + 1
+        while self._open and at < len(data):
+            stop = _segment_end(data, at)
+            line_no, counted = line_no + _lines(data, counted, at), at
+            yield from self._take(chunk, at, stop, 0, line_no)
+            at = stop + 1
+
+    def close(self) -> Iterator[tuple[ParsedRow, str]]:
+        """What parsers still hold when the file ends."""
+        for stream in self.streams.values():
+            for parser in stream.parsers:
+                if parser is not None:
+                    yield from self._guard(parser, None)
+        self.streams.clear()
+        self._open = 0
+
+    def _take(self, chunk: Chunk, start: int, end: int, mask: int, line_no: int) -> Iterator[FedSegment]:
+        if start >= end:
+            return
+        if mask and not mask & ~self._sparse and not self._open:
+            if start < self._sparse_next and chunk.data[end : end + 1] != b"\n":
+                return
+            self._sparse_next = start + SPARSE_EVERY
+        label, text = self.label(self._text(chunk.data, start, end, mask), chunk.labelled)
+        stream = self._stream(label)
+        wanted = mask | stream.open
+        if not wanted:
+            return
+        if self.clock.read(text) is None:
+            self._carry(chunk.data, start)
+        ts, kind = self.clock.best(text)
+        line = Line(text, line_no, self.file, label.stream, label.rank, label.local_rank, label.node, None, ts, kind)
+        rows: list[tuple[ParsedRow, str]] = []
+        was_open, opened = stream.open, 0
+        index = 0
+        while wanted >> index:
+            if wanted >> index & 1:
+                parser = stream.parsers[index]
+                if parser is None:
+                    parser = stream.parsers[index] = self.types[index]()
+                rows.extend(self._guard(parser, line))
+                if parser.wants_more:
+                    opened |= 1 << index
+            index += 1
+        stream.asked = stream.asked + 1 if opened and opened == was_open else 0
+        if stream.asked > MAX_MORE:
+            rows.extend(self._reset(stream, opened))
+            opened = 0
+        stream.open = opened
+        self._open += bool(opened) - bool(was_open)
+        if rows:
+            yield FedSegment(start, end, line_no, rows)
+
+    def _guard(self, parser: Parser, line: Line | None) -> list[tuple[ParsedRow, str]]:
+        # One parser that trips over one line must not cost the others their file.
+        try:
+            rows: Iterable[ParsedRow] = parser.close() if line is None else parser.feed(line)
+            return [(row, parser.name) for row in rows]
+        except Exception as error:
+            where = "at the end" if line is None else f"line {line.line_no}"
+            self.failures.append(f"parser {parser.name} failed {where}: {type(error).__name__}: {error}")
+            return []
+
+    def _reset(self, stream: _Stream, opened: int) -> list[tuple[ParsedRow, str]]:
+        rows: list[tuple[ParsedRow, str]] = []
+        for index, parser in enumerate(stream.parsers):
+            if parser is not None and opened >> index & 1:
+                rows.extend(self._guard(parser, None))
+                stream.parsers[index] = None
+        stream.asked = 0
+        return rows
+
+    def _stream(self, label: Label) -> _Stream:
+        stream = self.streams.get(label)
+        if stream is None:
+            if len(self.streams) >= MAX_STREAMS:
+                label = self.base
+            stream = self.streams.setdefault(label, _Stream(self.types))
+        return stream
+
+    def _text(self, data: bytes, start: int, end: int, mask: int) -> str:
+        if end - start <= MAX_FED or not mask:
+            return clean_text(data[start:end], MAX_FED)
+        # A line too long to be a message: its start, and the surroundings of its first anchors.
+        windows = [data[start : start + WINDOW]]
+        at = start + WINDOW
+        places = self.matcher.places(data, at, end, 8, WINDOW)
+        windows += [data[max(at, p - 512) : min(end, p + WINDOW - 512)] for p in places]
+        return clean_text(b" ".join(windows), 10 * WINDOW)
+
+    def _carry(self, data: bytes, start: int) -> None:
+        # Nobody decoded the lines between; their times still date this one. Each byte is searched at most once.
+        since = max(self._carried, start - CARRY_WITHIN)
+        last = None
+        for match in CARRY.finditer(data, since, start):
+            last = match
+        if last is not None:
+            self.clock.carry(last.group())
+        self._carried = max(self._carried, start)
+
+
+def _fill(label: Label, base: Label) -> Label:
+    return replace(
+        label,
+        rank=base.rank if label.rank is None and label.local_rank is None else label.rank,
+        local_rank=base.local_rank if label.local_rank is None and label.rank is None else label.local_rank,
+        node=label.node or base.node,
+        stream=label.stream or base.stream,
+    )
+
+
+def _segment_end(data: bytes, at: int) -> int:
+    stop = data.find(b"\n", at)
+    stop = len(data) if stop < 0 else stop
+    bar = data.find(b"\r", at, stop)
+    return stop if bar < 0 else bar
+
+
+def _lines(data: bytes, start: int, end: int) -> int:
+    return data.count(b"\n", start, end) + data.count(JOINED, start, end)

@@ -1,0 +1,145 @@
+"""Times that loggers print, to UTC; and the best time for a line that has none.
+
+EXAMPLES
+    2026-03-25T10:34:07.530   2026-03-25 10:34:07,530   2026/03/25 10:34:07+01:00   03/25/2026 10:34:07 - INFO
+    E1120 10:00:01.123456 140 ProcessGroupNCCL.cpp:616]   (no year: the file's)
+    [10:34:07]                                            (no day: the last one seen)
+    Wed Mar 25 10:34:07 2026   Wed Mar 25 10:34:07 UTC 2026
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+_MONTHS = {
+    m: i for i, m in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
+}
+_TIME = r"(?P<h>[01]\d|2[0-3]):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
+_ISO = re.compile(
+    r"(?<![\d/.-])(?P<y>(?:19|20)\d\d)(?P<sep>[-/])(?P<mo>0\d|1[0-2])(?P=sep)(?P<d>[0-3]\d)[T _]"
+    + _TIME
+    + r"(?P<z> ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
+)
+_US = re.compile(r"(?<![\d/])(?P<mo>0\d|1[0-2])/(?P<d>[0-3]\d)/(?P<y>(?:20)?\d\d),? " + _TIME)
+_GLOG = re.compile(r"(?:^|[\[ ])[IWEFDV](?P<mo>0\d|1[0-2])(?P<d>[0-3]\d) " + _TIME)
+_CTIME = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<mon>[A-Z][a-z]{2}) {1,2}(?P<d>\d{1,2}) "
+    + _TIME
+    + r"(?: (?P<ampm>[AP]M))?(?: (?P<tz>[A-Z]{3,4}))? (?P<y>(?:19|20)\d\d)"
+)
+_CLOCK = re.compile(r"^(?:\[|\|)?" + _TIME + r"(?:\]|\||,? )")
+LEAD = 72
+# What a chunk is searched for when a line's time has to be carried from an earlier line.
+CARRY = re.compile(
+    rb"(?<![\d/.-])20\d\d[-/][01]\d[-/][0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
+)
+
+
+class Clock:
+    """Reads embedded times and remembers the last one. `zone` applies to times without one, `modified` lends a year."""
+
+    def __init__(self, zone: tzinfo, modified: datetime | None = None) -> None:
+        self.zone = zone
+        self.modified = modified
+        self.last: datetime | None = None
+        self._hours: dict[tuple[int, int, int, int], datetime] = {}
+
+    def read(self, text: str) -> datetime | None:
+        """The time printed near the start of a line (or after Slurm's AT), as UTC; None where there is none."""
+        lead = text[:LEAD]
+        if ":" not in lead and "CANCELLED AT" not in text:
+            return None
+        found = self._read(lead)
+        if found is None and (at := text.find("CANCELLED AT ")) >= 0:
+            found = self._read(text[at : at + 60])
+        if found is not None:
+            self.last = found
+        return found
+
+    def best(self, text: str) -> tuple[datetime | None, str | None]:
+        """The line's time and how it is known: embedded, carried, file; or nothing."""
+        found = self.read(text)
+        if found is not None:
+            return found, "embedded"
+        if self.last is not None:
+            return self.last, "carried"
+        return (self.modified, "file") if self.modified is not None else (None, None)
+
+    def carry(self, raw: bytes) -> None:
+        """Take over a time that stood in bytes which nobody decoded (a match of `CARRY`)."""
+        found = self._read(raw.decode("ascii", "replace"))
+        if found is not None:
+            self.last = found
+
+    def _read(self, text: str) -> datetime | None:
+        if match := _ISO.search(text):
+            return self._make(match, int(match["y"]), int(match["mo"]), int(match["d"]), match["z"])
+        if match := _GLOG.search(text):
+            return self._without_year(match)
+        if match := _US.search(text):
+            year = int(match["y"])
+            return self._make(match, year if year > 99 else 2000 + year, int(match["mo"]), int(match["d"]))
+        if match := _CTIME.search(text):
+            month = _MONTHS.get(match["mon"])
+            shift = 12 if match["ampm"] == "PM" and match["h"] != "12" else 0
+            zone = "Z" if match["tz"] in ("UTC", "GMT") else None
+            return self._make(match, int(match["y"]), month, int(match["d"]), zone, shift) if month else None
+        if match := _CLOCK.match(text):
+            return self._without_day(match)
+        return None
+
+    def _make(
+        self, match: re.Match[str], year: int, month: int, day: int, zone: str | None = None, shift: int = 0
+    ) -> datetime | None:
+        hour = int(match["h"]) + shift
+        micro = int((match["f"] or "0").ljust(6, "0")[:6])
+        rest = timedelta(minutes=int(match["mi"]), seconds=int(match["s"]), microseconds=micro)
+        try:
+            if zone:
+                return datetime(year, month, day, hour, tzinfo=_offset(zone)).astimezone(UTC) + rest
+            key = (year, month, day, hour)
+            base = self._hours.get(key)
+            if base is None:
+                if len(self._hours) > 4096:
+                    self._hours.clear()
+                base = datetime(year, month, day, hour, tzinfo=self.zone).astimezone(UTC)
+                self._hours[key] = base
+            return base + rest
+        except (ValueError, OverflowError):
+            return None
+
+    def _without_year(self, match: re.Match[str]) -> datetime | None:
+        near = self.last or self.modified
+        if near is None:
+            return None
+        month, day = int(match["mo"]), int(match["d"])
+        found = self._make(match, near.year, month, day)
+        if found is not None and found > near + timedelta(days=180):
+            return self._make(match, near.year - 1, month, day)
+        if found is not None and self.last is not None and found < near - timedelta(days=180):
+            return self._make(match, near.year + 1, month, day)
+        return found
+
+    def _without_day(self, match: re.Match[str]) -> datetime | None:
+        near = self.last or self.modified
+        if near is None:
+            return None
+        here = near.astimezone(self.zone)
+        found = self._make(match, here.year, here.month, here.day)
+        if found is None:
+            return None
+        if self.last is None and found > near + timedelta(minutes=5):
+            return found - timedelta(days=1)
+        if self.last is not None and found < near - timedelta(hours=12):
+            return found + timedelta(days=1)
+        return found
+
+
+def _offset(zone: str) -> tzinfo:
+    zone = zone.strip()
+    if zone in ("Z", "UTC"):
+        return UTC
+    digits = zone[1:].replace(":", "")
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
+    return timezone(timedelta(minutes=-minutes if zone[0] == "-" else minutes))

@@ -1,0 +1,153 @@
+"""job_log: what a job printed, to lines, events and training steps.
+
+SOURCE    slurm-%j.out, %x-%j.err, torchrun's log directory, any text that a training job wrote
+ROWS      log_line, log_event, train_step
+CAVEAT    above `LINES_WHOLE` only the lines around events, the head, the tail and a sample are kept as log_line; every
+          byte is searched for events and progress all the same
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePath
+from typing import ClassVar
+
+from collector.framing import AnchorMatcher, Clock, Demux, Label
+from collector.framing.chunks import Chunk, read_chunks, scrub, sniff_encoding
+from collector.framing.keep import Keeper
+from collector.framing.labels import hosts_in
+from collector.importers.base import ImportContext, ImportFailed
+from collector.parsers.base import Parser
+from collector.parsers.registry import parser_types
+from store.rows import LogEvent, Row
+
+LINES_WHOLE = 16 << 20
+_RANK_IN_NAME = re.compile(r"(?:^|[._-])(?:global_?)?rank[._-]?(\d{1,5})(?=[._-]|$)", re.I)
+_TEXT_SUFFIXES = {".log", ".out", ".err", ".txt", ".o", ".e", ".stdout", ".stderr", ""}
+
+
+@cache
+def _machinery() -> tuple[tuple[type[Parser], ...], AnchorMatcher]:
+    types = parser_types()
+    return types, AnchorMatcher([t.anchors for t in types])
+
+
+@dataclass(slots=True)
+class JobLog:
+    """Reads one log, all of it. Files of up to `lines_whole` bytes have every line stored."""
+
+    lines_whole: int = LINES_WHOLE
+
+    name: ClassVar[str] = "job_log"
+    covers: ClassVar[tuple[str, ...]] = ("log_line", "log_event", "train_step")
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """Any text: surely in a folder called logs, well by a log's suffix, weakly otherwise; never binary."""
+        if _binary(head):
+            return 0
+        if path.parent.name == "logs" or "logs" in path.parts[:-1]:
+            return 60
+        if re.match(r"(slurm-\d+|.*[-_.]\d+)\.(out|err|log)$", path.name):
+            return 50
+        if path.suffix.lower() in (".out", ".err", ".log"):
+            return 40
+        return 20 if path.suffix.lower() in _TEXT_SUFFIXES else 10
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """Events and steps in the file's order, lines with them. Raises ImportFailed for a file that is not text."""
+        with path.open("rb") as file:
+            head = file.read(64 << 10)
+            if not head:
+                raise ImportFailed(f"{ctx.name}: the file is empty, so the job printed nothing or nothing was flushed")
+            if _binary(head):
+                raise ImportFailed(f"{ctx.name}: not text (compressed or binary); unpack it first")
+            size = ctx.size or path.stat().st_size
+            types, matcher = _machinery()
+            clock = Clock(ctx.zone, ctx.modified)
+            hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
+            demux = Demux(types, matcher, clock, ctx.name, base_label(path), hosts)
+            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified), size, self.lines_whole)
+            stamp = _Stamp(ctx)
+            for chunk in read_chunks(file):
+                yield from self._chunk(chunk, demux, keeper, stamp)
+                ctx.bytes_read += chunk.size
+                if ctx.on_progress is not None:
+                    ctx.on_progress(chunk.size)
+            for row, parser in demux.close():
+                yield stamp(row, parser)
+            for failure in demux.failures[:20]:
+                ctx.problem(failure)
+            if keeper.left_out:
+                ctx.problem(
+                    f"{keeper.left_out} of {keeper.seen} lines are not kept as log_line (a file of {size} bytes); "
+                    "all were searched"
+                )
+
+    def _chunk(self, chunk: Chunk, demux: Demux, keeper: Keeper, stamp: _Stamp) -> Iterator[Row]:
+        spots: list[tuple[int, int]] = []
+        for segment in demux.feed(chunk):
+            for row, parser in segment.rows:
+                yield stamp(row, parser)
+                if isinstance(row, LogEvent) and row.severity in ("fatal", "error", "warning"):
+                    spots.append((segment.start, segment.end))
+        for line in keeper.lines(chunk, spots):
+            yield stamp(line, None)
+
+
+class _Stamp:
+    """Puts on each row what the file as a whole says: cluster, node, job, attempt, origin, and who recognised it."""
+
+    def __init__(self, ctx: ImportContext) -> None:
+        self.values = {
+            "cluster": ctx.cluster,
+            "job_id": ctx.job_id,
+            "attempt": ctx.attempt,
+            "origin": ctx.name,
+        }
+        self.values = {k: v for k, v in self.values.items() if v is not None}
+        self.node = ctx.node
+
+    def __call__(self, row: Row, parser: str | None) -> Row:
+        put = object.__setattr__  # the row was made a moment ago and nobody else holds it
+        for key, value in self.values.items():
+            if getattr(row, key) is None:
+                put(row, key, value)
+        if self.node is not None and row.node is None:
+            put(row, "node", self.node)
+        if parser is not None and isinstance(row, LogEvent) and row.parser is None:
+            put(row, "parser", parser)
+        return row
+
+
+def base_label(path: PurePath) -> Label:
+    """What a file's place says: torchrun's `attempt_0/3/stderr.log` is local rank 3's stderr; `x.err` is stderr."""
+    parts = path.parts
+    stem = path.name.lower()
+    stream = None
+    if stem.endswith((".err", ".stderr")) or stem in ("stderr", "stderr.log", "stderr.txt"):
+        stream = "err"
+    elif (
+        stem in ("stdout", "stdout.log", "stdout.txt")
+        or stem.endswith(".stdout")
+        or (stem.endswith(".out") and isinstance(path, Path) and path.with_suffix(".err").exists())
+    ):
+        stream = "out"
+    rank = local = None
+    if len(parts) >= 3 and parts[-2].isdigit() and re.fullmatch(r"attempt_\d+", parts[-3]):
+        local = int(parts[-2])
+    if match := _RANK_IN_NAME.search(path.name):
+        rank = int(match.group(1))
+    return Label(rank=rank, local_rank=local, stream=stream)
+
+
+def _binary(head: bytes) -> bool:
+    if head[:2] == b"\x1f\x8b" or head[:4] in (b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\x7fELF", b"PAR1", b"BZh9"):
+        return True
+    if sniff_encoding(head) is not None:
+        return False
+    # NULs in a log are holes of a truncated or sparse file; a binary has other controls as well.
+    odd = len(head.translate(None, bytes(range(7, 256)))) - head.count(0)
+    return odd > 0.05 * len(head) + 8

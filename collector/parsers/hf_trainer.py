@@ -1,0 +1,182 @@
+"""hf_trainer: the dictionaries that Hugging Face's Trainer logs, and what is built on it.
+
+SOURCE    ProgressCallback and PrinterCallback of transformers 2 to 5; TRL, LLaMA-Factory, Axolotl, Unsloth, ms-swift
+ROWS      train_step (split train or eval), train_end
+CAVEAT    the dictionary holds the epoch and not the step; the step is taken from a bar on the same line only where a
+          step takes long enough for the bar not to be stale
+EXAMPLES
+    {'loss': 2.031, 'grad_norm': 11.28, 'learning_rate': 3.3e-07, 'epoch': 0.01}
+     50%|#####     | 40/80 [1:53:42<2:00:46, 181.16s/it] {'loss': '2.159', 'grad_norm': '0.5059', 'epoch': '1'}
+    {'eval_loss': 1.92, 'eval_runtime': 3.1, 'eval_samples_per_second': 41.0, 'epoch': 1.0}
+    {'train_runtime': 1663.336, 'train_steps_per_second': 0.085, 'train_loss': 1.9313, 'epoch': 1.0}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.values import TQDM, as_json, number, whole
+
+_PAIR = re.compile(
+    r"""(?P<q>['"])(?P<key>[^'"{}]{1,120})(?P=q): *(?P<value>'[^']*'|"[^"]*"|[\w.]+\([^()]*\)|[^,{}\[\]]+|\[[^\]]*\])"""
+)
+_OPEN = re.compile(r"""\{ *['"][^'"{}]{1,120}['"]: """)
+_STEP_PREFIX = re.compile(r"Step \((\d+)\) Logs: \Z")
+_TRL = re.compile(
+    r"rewards?[/_]|logps/|logits/|completions?/|objective/|sampling/|policy/|val/|kl\Z|reward\Z|num_tokens|mean_token_acc|entropy\Z|clip_ratio|nll_loss|log_odds"
+)
+_OBJECTIVES = (
+    ("log_odds_ratio", "orpo"),
+    ("completions/", "grpo"),
+    ("completion_length", "grpo"),
+    ("objective/", "ppo"),
+    ("rewards/chosen", "dpo"),
+    ("rewards/margins", "dpo"),
+    ("mean_token_accuracy", "sft"),
+)
+_BANNERS = (
+    ("Unsloth", "unsloth"),
+    ("axolotl", "axolotl"),
+    ("llamafactory", "llama-factory"),
+    ("LLaMA-Factory", "llama-factory"),
+)
+MAX_LINES = 80
+
+
+class HfTrainer:
+    """One stream's Trainer output: dictionaries of one line or, from transformers 5 with many metrics, of several."""
+
+    name: ClassVar[str] = "hf_trainer"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "'loss': ",
+        "'eval_",
+        "'train_runtime': ",
+        "Unsloth",
+        "axolotl",
+        "llamafactory",
+        "LLaMA-Factory",
+    )
+
+    def __init__(self) -> None:
+        self._family: str | None = None
+        self._pending: list[str] = []
+        self._first: Line | None = None
+
+    @property
+    def wants_more(self) -> bool:
+        """While a dictionary has not been closed."""
+        return bool(self._pending)
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line; rows when its dictionary is complete."""
+        if self._pending and self._first is not None:
+            return self._go_on(line, self._first)
+        text = line.text
+        for literal, family in _BANNERS:
+            if literal in text:
+                self._family = family
+        start = _OPEN.search(text)
+        if start is None:
+            return ()
+        body = text[start.start() :]
+        if "}" not in body:
+            self._pending, self._first = [body], line
+            return ()
+        return self._dictionary(body[: body.index("}") + 1], text[: start.start()], line, line.line_no)
+
+    def close(self) -> Iterable[ParsedRow]:
+        """A dictionary that was never closed is dropped: a cut number must not pass for a value."""
+        self._pending = []
+        return ()
+
+    def _go_on(self, line: Line, first: Line) -> Iterable[ParsedRow]:
+        end = line.text.find("}")
+        self._pending.append(line.text if end < 0 else line.text[: end + 1])
+        if end >= 0:
+            body, self._pending = " ".join(self._pending), []
+            return self._dictionary(body, "", first, line.line_no)
+        if len(self._pending) > MAX_LINES or (line.text.strip() and not _PAIR.search(line.text)):
+            self._pending = []
+        return ()
+
+    def _dictionary(self, body: str, prefix: str, line: Line, line_end: int) -> Iterable[ParsedRow]:
+        values: dict[str, Any] = {m["key"]: _value(m["value"]) for m in _PAIR.finditer(body)}
+        if "train_runtime" in values and isinstance(values["train_runtime"], float):
+            return [_end(line, line_end, values)]
+        if "loss" in values:
+            return self._step(line, prefix, values, "train")
+        if any(k.startswith("eval_") for k in values):
+            return self._step(line, prefix, values, "eval")
+        return ()
+
+    def _step(self, line: Line, prefix: str, values: dict[str, Any], split: str) -> Iterable[ParsedRow]:
+        known = {"loss", "eval_loss", "grad_norm", "learning_rate", "epoch"}
+        core = {k: values[k] for k in known if k in values}
+        if any(not isinstance(v, float) for v in core.values()):
+            return
+        if split == "train" and not core.keys() & {"grad_norm", "learning_rate", "epoch"}:
+            return
+        if split == "eval" and not ("epoch" in core or "eval_runtime" in values):
+            return
+        step, total = _place(prefix)
+        progress = values.get("global_step/max_steps")
+        if isinstance(progress, str) and (parts := progress.partition("/"))[1]:
+            step, total = whole(parts[0]), whole(parts[2])
+        if match := _STEP_PREFIX.search(prefix):
+            step = int(match.group(1))
+        rest = {k: v for k, v in values.items() if k not in core and isinstance(v, float)}
+        framework = self._framework(prefix, values)
+        yield line.step(
+            framework,
+            split=split,
+            step=step,
+            total_steps=total,
+            epoch=core.get("epoch"),
+            loss=core.get("loss" if split == "train" else "eval_loss"),
+            loss_name=("loss" if split == "train" else "eval_loss") if core.keys() & {"loss", "eval_loss"} else None,
+            grad_norm=core.get("grad_norm"),
+            learning_rate=core.get("learning_rate"),
+            samples_per_s=rest.get("eval_samples_per_second") if split == "eval" else None,
+            objective=next((name for mark, name in _OBJECTIVES if any(mark in k for k in values)), None),
+            metrics=as_json(rest),
+        )
+
+    def _framework(self, prefix: str, values: dict[str, Any]) -> str:
+        if "logging.py:" in prefix or "callbacks.py:" in prefix:
+            return "llama-factory"
+        if self._family is not None:
+            return self._family
+        if "ppl" in values or any(k.startswith("memory/") for k in values):
+            return "axolotl"
+        return "trl" if any(_TRL.match(k) for k in values) else "hf-trainer"
+
+
+def _value(text: str) -> float | str:
+    text = text.strip()
+    value = number(text)
+    return value if value is not None else text.strip("'\"")
+
+
+def _place(prefix: str) -> tuple[int | None, int | None]:
+    bar = None
+    for match in TQDM.finditer(prefix):
+        bar = match
+    if bar is None:
+        return None, None
+    slow = bar["unit"] == "s/it"  # faster than one a second the bar may lag behind the log
+    return (int(bar["n"]) if slow else None), int(bar["total"])
+
+
+def _end(line: Line, line_end: int, values: dict[str, Any]) -> ParsedRow:
+    return line.event(
+        "train_end",
+        "train_runtime",
+        severity="info",
+        framework="hf-trainer",
+        line_end=line_end,
+        elapsed_ms=values["train_runtime"] * 1000,
+        detail=as_json({k: v for k, v in values.items() if isinstance(v, float)}),
+    )

@@ -1,0 +1,63 @@
+"""Numbers as frameworks print them, and the pieces that several progress parsers share."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[nN]a[nN]|[iI]nf(?:inity)?)"
+_NUMBER = re.compile(NUMBER + r"\Z")
+_WRAPPED = re.compile(r"(?:np|numpy|torch)?\.?(?:float|int|tensor|array|bfloat)\d*\(\s*([^,()]+?)\s*(?:,[^()]*)?\)\Z")
+_SUFFIX = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
+
+# ` 31%|███▏      | 50/160 [21:49<53:16, 29.06s/it`, with or without the bar's characters, with or without a description
+TQDM = re.compile(
+    r"(?P<percent>\d{1,3})%\|?[^|\[\]\n]{0,200}\|? *(?P<n>\d+)/(?P<total>\d+) *"
+    r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+), +(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)"
+)
+
+
+def number(text: Any) -> float | None:
+    """A printed number as a float: quoted, `tensor(0.5)`, `np.float64(0.5)`, nan and inf too; None where it is none."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        return float(text)
+    if not isinstance(text, str):
+        return None
+    text = text.strip().strip("'\"")
+    if wrapped := _WRAPPED.match(text):
+        text = wrapped.group(1)
+    return float(text) if _NUMBER.match(text) else None
+
+
+def scaled(text: str) -> float | None:
+    """A number that may carry a magnitude (`201K`, `1.4M`) or thousands separators (`6,785`)."""
+    text = text.strip().replace(",", "")
+    if text and text[-1] in _SUFFIX and (value := number(text[:-1])) is not None:
+        return value * _SUFFIX[text[-1]]
+    return number(text)
+
+
+def whole(text: Any) -> int | None:
+    """A printed count as an int; None where it is not a whole number."""
+    value = number(text)
+    return int(value) if value is not None and math.isfinite(value) and value == int(value) else None
+
+
+def as_json(values: dict[str, Any]) -> str | None:
+    """Further numbers as a JSON object; NaN and infinity become their names (JSON has none); None where there are none."""
+    if not values:
+        return None
+    return json.dumps({k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()})
+
+
+def seconds(text: str) -> float | None:
+    """tqdm's `1:53:42` or `00:10` in seconds."""
+    total = 0.0
+    for part in text.strip().split(":"):
+        value = number(part)
+        if value is None:
+            return None
+        total = total * 60 + value
+    return total

@@ -1,0 +1,78 @@
+"""A log file becomes events, steps and lines, whatever launchers, terminals and encodings did to it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from collector.importers.base import ImportContext, ImportFailed
+from collector.importers.job_log import JobLog
+from store.rows import LogLine, Row, TrainStep
+
+STEP = "{'loss': 1.5, 'grad_norm': 0.25, 'learning_rate': 5e-05, 'epoch': 0.5}"
+MODIFIED = datetime(2026, 3, 25, 12, tzinfo=UTC)
+
+
+def read(path: Path, data: bytes) -> tuple[list[Row], ImportContext]:
+    path.write_bytes(data)
+    ctx = ImportContext(name=path.name, zone=UTC, modified=MODIFIED, job_id="4812", node="n1", size=len(data))
+    return list(JobLog().rows(path, ctx)), ctx
+
+
+def steps(rows: list[Row]) -> list[TrainStep]:
+    return [r for r in rows if isinstance(r, TrainStep)]
+
+
+def texts(rows: list[Row]) -> list[str | None]:
+    return [r.text for r in rows if isinstance(r, LogLine)]
+
+
+def test_every_line_is_kept_in_order_with_its_number(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path / "a.out", b"one\n\ntwo\nthree")
+    assert [(r.line_no, r.text) for r in rows if isinstance(r, LogLine)] == [(1, "one"), (3, "two"), (4, "three")]
+
+
+def test_a_dict_glued_to_carriage_return_bars_is_found_and_only_the_last_state_is_kept(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path / "a.out", b"\r 1%| | 1/9 [00:01<00:09,  1.2s/it]\r" + STEP.encode() + b"\r 2/9\n")
+    assert [s.loss for s in steps(rows)] == [1.5]
+    assert texts(rows) == [" 2/9"]
+
+
+def test_utf16_ansi_nul_and_bidi_are_cleaned(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path / "a.out", b"\xff\xfe" + f"\x1b[1m{STEP}\x1b[0m\n".encode("utf-16-le"))
+    assert steps(rows)[0].grad_norm == 0.25
+    rows, _ = read(tmp_path / "b.out", "a\x00b\x1b]0;title\x07c\u202ed\u200be\n".encode())
+    assert texts(rows) == ["abcde"]
+
+
+def test_srun_labels_give_ranks_and_a_line_that_srun_cut_is_whole_again(tmp_path: Path) -> None:
+    long = "x" * (1024 - 30) + STEP
+    text = f"0: start\n1: start\n0: {long[:1024]}\n1: between\n0: {long[1024:]}\n1: end\n"
+    rows, _ = read(tmp_path / "a.out", text.encode())
+    assert [(s.loss, s.rank, s.line_no) for s in steps(rows)] == [(1.5, 0, 3)]
+    assert [(r.line_no, r.rank) for r in rows if isinstance(r, LogLine)] == [(1, 0), (2, 1), (3, 0), (4, 1), (6, 1)]
+
+
+def test_context_and_best_time_are_on_every_row(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path / "a.err", b"plain\n2026-03-25 10:00:00,250 - INFO - x\n" + STEP.encode() + b"\n")
+    assert {(r.node, r.origin) for r in rows} == {("n1", "a.err")}
+    step = steps(rows)[0]
+    assert (step.job_id, step.stream, step.ts_kind) == ("4812", "err", "carried")
+    assert step.ts == datetime(2026, 3, 25, 10, 0, 0, 250000, tzinfo=UTC)
+    lines = [r for r in rows if isinstance(r, LogLine)]
+    assert [(r.ts_kind, r.ts == MODIFIED) for r in lines] == [("file", True), ("embedded", False), ("carried", False)]
+
+
+def test_torchrun_log_directory_names_the_rank_and_the_stream(tmp_path: Path) -> None:
+    folder = tmp_path / "attempt_0" / "3"
+    folder.mkdir(parents=True)
+    rows, _ = read(folder / "stderr.log", STEP.encode())
+    assert (steps(rows)[0].local_rank, steps(rows)[0].stream) == (3, "err")
+
+
+@pytest.mark.parametrize("data", [b"", b"\x1f\x8b\x08\x00abc", bytes(range(7)) * 100])
+def test_empty_and_binary_files_say_why_nothing_was_read(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(ImportFailed):
+        read(tmp_path / "a.out", data)
