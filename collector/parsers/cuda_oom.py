@@ -1,0 +1,200 @@
+"""CUDA (and HIP, XPU, NPU) out of memory, in the words of PyTorch, TensorFlow, XLA, CuPy, cuBLAS, NCCL and vLLM.
+
+SOURCE  c10/cuda/CUDACachingAllocator.cpp since torch 1.0, tensorflow bfc_allocator, jaxlib, cupy, vLLM.
+ROWS    one `cuda_oom` per message; sizes in exact bytes of what was printed (2.00 GiB is 2147483648).
+CAVEAT  `reserved_bytes` is what was printed: the total of the process up to torch 1.13 (detail.reserved: total), the part
+        that is reserved and not allocated since 2.0 (detail.reserved: unallocated). `severity` is fatal only where the
+        text stands as an exception; a logger's mention may have been survived.
+EXAMPLE torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.63 GiB. GPU 0 has a total capacity of 39.56 GiB
+        of which 750.00 MiB is free. Process 123 has 38.68 GiB memory in use. (...)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.shapes import LOG_LINE, detail, size_bytes, strip_label, whole
+
+NAMES: dict[str, str] = {
+    "torch_oom": "PyTorch's caching allocator, with sizes (detail: in_use_bytes, other_processes, private_pool_bytes, reserved)",
+    "cuda_error_oom": "CUDA error: out of memory, without sizes",
+    "cublas_alloc": "CUBLAS_STATUS_ALLOC_FAILED: usually, not surely, memory",
+    "cudnn_alloc": "CUDNN_STATUS_ALLOC_FAILED: usually, not surely, memory",
+    "tf_oom": "TensorFlow: OOM when allocating tensor, or its allocator ran out (detail.shape)",
+    "xla_oom": "JAX or XLA: RESOURCE_EXHAUSTED",
+    "cupy_oom": "CuPy or Numba",
+    "kv_cache": "an inference engine found no room for its cache or for its start",
+    "nccl_oom": "NCCL could not allocate on the GPU",
+}
+
+_SIZE = r"(?P<n>[\d.,]+) ?(?P<u>[KMGT]i?B|[Bb]ytes|B)\b"
+
+
+def _sized(before: str, after: str = "") -> re.Pattern[str]:
+    return re.compile(before + _SIZE + after)
+
+
+_TORCH = re.compile(
+    r"(?P<what>CUDA|HIP|XPU|NPU|MUSA|MPS backend|MLU) out of memory\b(?=\. Tried to allocate| \(MPS allocated|\s*$|\.\s*$|: )"
+    r"|\bemoryError: CUDA out of memory|OutOfMemoryError: Allocation on device"
+)
+_REQUESTED = _sized(r"Tried to allocate ")
+_GPU = re.compile(r"(?:\((?:GPU|NPU) (?P<a>\d+);|(?:GPU|NPU|XPU)\s+(?P<b>\d+)\s+has a total)")
+_TOTAL = (_sized(r"total capac?i?ty of "), _sized("", r" total capacity"), _sized(r"max allowed: "))
+_FREE = (_sized(r"of which ", r" is free"), _sized("", r" free"))
+_ALLOCATED = (
+    _sized(r"Of the allocated memory ", r" is allocated by PyTorch"),
+    _sized("", r" already allocated"),
+    _sized(r"MPS allocated: "),
+)
+_RESERVED = _sized("", r" (?:reserved in total by PyTorch|cached)")
+_UNALLOCATED = _sized("", r" is reserved by PyTorch but unallocated")
+_IN_USE = _sized(r"this process has ", r" memory in use")
+_POOLS = _sized(r"with ", r" allocated in private pools")
+_OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
+
+_OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("nccl_oom", re.compile(r"NCCL WARN .*(?:Cuda failure|Failed to CUDA).*out of memory|NCCL WARN.*[Cc]alloc.*out of memory")),
+    ("xla_oom", re.compile(r"RESOURCE_EXHAUSTED: (?:.{0,200}: )?(?:Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
+    ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device")),
+    ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
+    ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction")),
+    ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
+    ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED")),
+    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|CUDA Error: out of memory")),
+)  # fmt: skip
+_BYTES = (
+    re.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),
+    re.compile(r"allocating (?P<n>[\d,]+) ?(?P<u>bytes)"),
+    re.compile(r"failed to allocate .{0,40}\((?P<n>\d+) ?(?P<u>bytes)\)"),
+    re.compile(r"Attempting to (?:allocate|reserve) (?P<n>[\d.]+) ?(?P<u>[KMGT])\b"),
+)
+_RAISED = re.compile(r"^\s*(?:[\w.]+: ?)*[\w.]*(?:Error|Exception)(?:\(\w+\))?: |^\s*CUDA out of memory")
+_MAX_JOIN = 6
+
+
+class CudaOom:
+    """State: a message of PyTorch's that was broken into lines before its last size."""
+
+    name: ClassVar[str] = "cuda_oom"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "out of memory",
+        "Out of memory",
+        "OOM when allocating",
+        "OUT_OF_MEMORY",
+        "OutOfMemory",
+        "STATUS_ALLOC_FAILED",
+        "RESOURCE_EXHAUSTED",
+        "cudaErrorMemoryAllocation",
+        "No available memory for",
+        "Free memory on device",
+        "KV cache is needed",
+        "--mem-fraction",
+        "from device",
+    )
+
+    def __init__(self) -> None:
+        self._held: Line | None = None
+        self._last = 0
+        self._joined = 0
+
+    @property
+    def wants_more(self) -> bool:
+        """True while a message may go on on the next line."""
+        return self._held is not None
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        rows: list[ParsedRow] = []
+        if self._held is not None:
+            text = strip_label(line.text)
+            if text.strip() and not LOG_LINE.match(text) and self._joined < _MAX_JOIN and not _starts(text):
+                self._held = replace(self._held, text=self._held.text.rstrip() + " " + text.strip()[:1000])
+                self._last, self._joined = line.line_no, self._joined + 1
+                if _ended(self._held.text):
+                    return self.close()
+                return []
+            rows.extend(self.close())
+        if len(line.text) > 100_000:
+            return rows
+        if _TORCH.search(line.text):
+            self._held, self._last, self._joined = line, line.line_no, 0
+            return [*rows, *self.close()] if _ended(line.text) else rows
+        return [*rows, *_other(line)]
+
+    def close(self) -> Iterable[ParsedRow]:
+        """Give the message that is open."""
+        held, self._held = self._held, None
+        return [_torch(held, self._last)] if held else []
+
+
+def _starts(text: str) -> bool:
+    return "out of memory" in text or text.lstrip().startswith(('File "', "Traceback", "raise "))
+
+
+def _ended(text: str) -> bool:
+    """True when the message has all the sizes that its version prints, or the advice that closes it."""
+    return any(
+        word in text
+        for word in ("PYTORCH_", "but unallocated", "reserved in total", "cached)", "environment-variables")
+    )
+
+
+def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
+    for pattern in patterns:
+        if found := pattern.search(text):
+            return size_bytes(found["n"], found["u"])
+    return None
+
+
+def _torch(line: Line, line_end: int) -> ParsedRow:
+    start = _TORCH.search(line.text)
+    text = line.text[start.start() :] if start else line.text
+    gpu = _GPU.search(text)
+    total, unallocated = _first((_RESERVED,), text), _first((_UNALLOCATED,), text)
+    others = [{"pid": int(f["pid"][:18]), "bytes": size_bytes(f["n"], f["u"])} for f in _OTHER.finditer(text)]
+    return line.event(
+        "cuda_oom",
+        "torch_oom",
+        line.text if len(line.text) <= 2000 else text,
+        line_end=line_end,
+        severity="fatal" if _RAISED.match(strip_label(line.text)) else "error",
+        parser=CudaOom.name,
+        framework="torch",
+        gpu=whole(gpu["a"] or gpu["b"]) if gpu else None,
+        requested_bytes=_first((_REQUESTED,), text),
+        total_bytes=_first(_TOTAL, text),
+        free_bytes=_first(_FREE, text),
+        allocated_bytes=_first(_ALLOCATED, text),
+        reserved_bytes=total if total is not None else unallocated,
+        detail=detail(
+            reserved="total" if total is not None else "unallocated" if unallocated is not None else None,
+            in_use_bytes=_first((_IN_USE,), text),
+            private_pool_bytes=_first((_POOLS,), text),
+            other_processes=others or None,
+            device=start["what"] if start and start["what"] and start["what"] != "CUDA" else None,
+        ),
+    )
+
+
+def _other(line: Line) -> list[ParsedRow]:
+    for name, pattern in _OTHERS:
+        if found := pattern.search(line.text):
+            shape: Any = found.groupdict().get("shape")
+            asked = next((f for p in _BYTES if (f := p.search(line.text))), None)
+            return [
+                line.event(
+                    "cuda_oom",
+                    name,
+                    line.text[max(0, found.start() - 500) :] if len(line.text) > 2000 else None,
+                    severity="fatal" if _RAISED.match(strip_label(line.text)) else "error",
+                    parser=CudaOom.name,
+                    requested_bytes=size_bytes(asked["n"], asked["u"] or "bytes") if asked else None,
+                    detail=detail(shape=shape),
+                )
+            ]
+    return []

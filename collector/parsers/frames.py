@@ -1,0 +1,42 @@
+"""Stack frames as Python and Rich print them, and whether a file belongs to an installed package."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_PYTHON = re.compile(
+    r'(?P<indent>\s*)File "(?P<file>[^"]{1,500})", line (?P<line>\d{1,9})(?:, in (?P<where>.{1,200}?))?\s*$'
+)
+_RICH = re.compile(r"\s{0,4}(?P<file>\S[^:│]{0,400}):(?P<line>\d{1,9}) in (?P<where>\S{1,200})\s*$")
+_INSTALLED = re.compile(
+    r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen|^<string>|^<__array|/python\d\.\d+/[^/]+\.py$|torchinductor_"
+    r"|\\(?:site-packages|[Ll]ib)\\|/pytorch/torch/|/bin/(?:torchrun|accelerate|deepspeed|python|hydra|axolotl|llamafactory-cli)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame; `indent` is how far it was indented."""
+
+    file: str
+    line: int
+    where: str | None
+    indent: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f" in {self.where}" if self.where else "")
+
+
+def frame_at(text: str, *, rich: bool = False) -> Frame | None:
+    """The frame that this line prints, if it prints one. A SyntaxError's place has no function."""
+    found = _PYTHON.match(text) or (_RICH.match(text) if rich else None)
+    if found is None:
+        return None
+    indent = len(text) - len(text.lstrip())
+    return Frame(found["file"].strip(), int(found["line"]), found["where"], indent)
+
+
+def is_installed(file: str) -> bool:
+    """True for a file of the standard library, an installed package, a launcher's entry script or generated code."""
+    return _INSTALLED.search(file) is not None

@@ -1,0 +1,244 @@
+"""What slurmstepd, srun, sbatch and salloc print into a job's log.
+
+SOURCE  Slurm 17 to 26: `slurmstepd: error: `, `slurmstepd-NODE: error: `, `[TIME] error: ` (newest), srun's task reports.
+ROWS    kind `slurm`, one per message. `node` names in `host`; job, step, task and printed time in `detail`.
+CAVEAT  a task's number is srun's, not a training rank (one task may be a launcher of eight ranks). Times carry no zone.
+        A message may be cut by a line end, or glued to the end of a progress bar.
+EXAMPLE slurmstepd: error: *** JOB 42189 ON clr1247 CANCELLED AT 2022-04-14T16:17:16 DUE TO TIME LIMIT ***
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.shapes import detail, signal_number, whole
+
+NAMES: dict[str, str] = {
+    "cancelled": "CANCELLED AT with no reason or one not listed here (detail.due_to): scancel, a failed step, an operator",
+    "time_limit": "CANCELLED ... DUE TO TIME LIMIT",
+    "preempted": "CANCELLED ... DUE TO PREEMPTION",
+    "node_failure": "CANCELLED ... DUE TO NODE FAILURE; Node failure on NODE",
+    "requeued": "CANCELLED ... DUE TO JOB REQUEUE",
+    "deadline": "CANCELLED ... DUE TO DEADLINE",
+    "unkillable": "STEPD TERMINATED ... DUE TO JOB NOT ENDING WITH SIGNALS",
+    "task_exit": "srun names a task's exit status or signal (host, exit_code, signal, detail.tasks)",
+    "step_aborted": "Job step aborted: Waiting up to N seconds",
+    "step_wait_timeout": "Timed out waiting for job step to complete",
+    "first_task_exited": "First task exited Ns ago",
+    "force_terminated": "srun: Force Terminated / Terminating StepId",
+    "step_create_failed": "Unable to create step",
+    "step_waiting": "step creation temporarily disabled, retrying",
+    "launch_failed": "a task or step could not be launched",
+    "execve_failed": "slurmstepd could not execute the program",
+    "chdir_failed": "the working directory was not there",
+    "io_setup_failed": "an output or input file of the step could not be opened",
+    "prolog_failed": "a prolog, epilog or SPANK plugin failed",
+    "container_failed": "pyxis or enroot could not bring up the container",
+    "submit_failed": "sbatch: Batch job submission failed",
+    "allocation_failed": "Unable to allocate resources; configuration not available",
+    "controller_unreachable": "the controller did not answer",
+    "queued": "srun or salloc waits for resources",
+    "allocated": "resources were allocated",
+    "interrupted": "srun was interrupted from the keyboard or told to end by a signal",
+    "job_limit": "a job was refused or ended because of an account, QOS or resource limit",
+    "noise": "errors of Slurm that mean nothing for the job",
+    "other": "any other error line of srun, slurmstepd, sbatch or salloc",
+}
+
+_CANCEL = re.compile(
+    r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+))?"
+    r"\s+(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25})"
+    r"(?:\s+DUE TO\s*(?P<why>[^*]*?))?\s*(?P<end>\*\*\*|$)"
+)
+_OPENING = re.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]-]+ ")
+_REASONS = (
+    ("TIME LIMIT", "time_limit"),
+    ("PREEMPTION", "preempted"),
+    ("NODE FAILURE", "node_failure"),
+    ("REQUEUE", "requeued"),
+    ("DEADLINE", "deadline"),
+    ("NOT ENDING WITH SIGNALS", "unkillable"),
+)
+_SPEAKER = re.compile(
+    r"(?P<who>srun|slurmstepd|sbatch|salloc|slurmd)(?:-[\w.-]+|\[[\w.-]+\])?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
+)
+_TASK = re.compile(r"(?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,\s-]+): (?P<what>.+?)\s*$")
+_ID = re.compile(r"(?:StepId=|step |job |JobId=|Job )(?P<id>\d+(?:_\d+)?(?:\+\d+)?(?:\.\w+)?)")
+
+_TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern), name, severity)
+    for pattern, name, severity in (
+        (r"container_p_join|PredictCost|Zero Bytes were transmitted|slurm_(?:receive|unpack)_msg|_accept_msg_connection|eio_"
+         r"(?:message|handle)|cpu[_-]freq|Invalid Protocol Version|header lengths are longer|plugin_context|Unable to TCPSocket"
+         r"|acct_gather|Sent SIGCONT|x11_|ignoring|_rpc_abort|mpi/pmix.{0,60}(?:abort|disconnect)|get_exit_code task \d+ died", "noise", "warning"),
+        (r"Job step aborted", "step_aborted", "error"),
+        (r"Timed out waiting for job step to complete", "step_wait_timeout", "warning"),
+        (r"First task exited", "first_task_exited", "error"),
+        (r"Force Terminated|^Terminating ", "force_terminated", "warning"),
+        (r"Node failure on|Node \S+ (?:is down|not responding)|aborting due to node failure", "node_failure", "fatal"),
+        (r"step creation (?:temporarily disabled|still disabled)|Step created|Requested nodes are busy", "step_waiting", "info"),
+        (r"Unable to create step|Unable to confirm allocation", "step_create_failed", "fatal"),
+        (r"pyxis|enroot|container (?:start|import)|spank_pyxis", "container_failed", "error"),
+        (r"[Pp]rolog|[Ee]pilog|spank[:_]|SPANK", "prolog_failed", "error"),
+        (r"execve\(\)|_?exec(?:ve)?: .*No such file|Unable to (?:find|open) executable", "execve_failed", "fatal"),
+        (r"chdir", "chdir_failed", "warning"),
+        (r"[Cc]ould not open std(?:out|err|in)|Could not open stdout|IO setup failed|Unable to open (?:std|file)", "io_setup_failed", "fatal"),
+        (r"launch failed|Task launch|aborted before step completely launched|Application launch|task_launch|tasks? not started|Failed to launch", "launch_failed", "fatal"),
+        (r"Batch job submission failed", "submit_failed", "fatal"),
+        (r"(?:QOS|Assoc|account|limit).*(?:limit|exceed|Invalid)|AssocGrp|QOSMax|Job violates", "job_limit", "fatal"),
+        (r"[Uu]nable to allocate resources|Requested node configuration|allocation failure|Job allocation .* has been revoked", "allocation_failed", "fatal"),
+        (r"[Uu]nable to contact slurm controller|Socket timed out on send/recv|Unable to connect to slurm|slurm_load_", "controller_unreachable", "error"),
+        (r"queued and waiting for resources|Pending job allocation", "queued", "info"),
+        (r"has been allocated resources|Granted job allocation|Nodes? .* (?:is|are) ready for job", "allocated", "info"),
+        (r"interrupt \(one more|forcing (?:job )?termination|sending Ctrl-C|got SIG|Cancelled pending job step|Received signal", "interrupted", "error"),
+    )
+)  # fmt: skip
+
+
+class Slurm:
+    """State: a cancellation whose line ended before its closing stars."""
+
+    name: ClassVar[str] = "slurm"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "*** JOB ",
+        "*** STEP ",
+        "*** HetJob",
+        "*** HET",
+        "slurmstepd",
+        "srun: ",
+        "sbatch: ",
+        "salloc: ",
+        "slurmd[",
+        "pyxis: ",
+    )
+
+    def __init__(self) -> None:
+        self._held: Line | None = None
+        self._more = 0
+
+    @property
+    def wants_more(self) -> bool:
+        """True while a cancellation is cut by a line end."""
+        return self._held is not None
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        rows: list[ParsedRow] = []
+        if self._held is not None:
+            held, self._held = self._held, None
+            whole_line = replace(held, text=held.text.rstrip() + " " + line.text.strip())
+            found = _CANCEL.search(whole_line.text)
+            if found and found["end"] == "***":
+                return [self._cancel(whole_line, found, line.line_no)]
+            self._more -= 1
+            if self._more > 0 and len(line.text) < 200 and not _OPENING.search(line.text):
+                self._held = whole_line
+                return []
+            rows.extend(self._cancels(held))
+        return [*rows, *self._line(line)]
+
+    def close(self) -> Iterable[ParsedRow]:
+        """Give a cancellation that was cut by the end of the file."""
+        held, self._held = self._held, None
+        return self._cancels(held) if held else []
+
+    def _line(self, line: Line) -> list[ParsedRow]:
+        if _OPENING.search(line.text):
+            rows = self._cancels(line, only_whole=True)
+            if rows:
+                return rows
+            tail = line.text[line.text.rfind("*** ") :]
+            if len(tail) < 200 and "AT" not in tail.split()[-1:] and not tail.rstrip().endswith("***"):
+                self._held, self._more = line, 3
+                return []
+            if "CANCELLED AT" in tail or "DUE TO" in tail:
+                self._held, self._more = line, 3
+                return []
+        found = _SPEAKER.search(line.text)
+        return self._speaks(line, found) if found else []
+
+    def _cancels(self, line: Line, *, only_whole: bool = False) -> list[ParsedRow]:
+        found = [f for f in _CANCEL.finditer(line.text) if f["end"] == "***" or not only_whole]
+        return [self._cancel(line, f, line.line_no) for f in found]
+
+    def _cancel(self, line: Line, found: re.Match[str], line_end: int) -> ParsedRow:
+        why = " ".join((found["why"] or "").split())
+        name = next((n for words, n in _REASONS if words in why.upper()), "cancelled")
+        job, _, step = found["id"].partition(".")
+        cut = found["end"] != "***"
+        return line.event(
+            "slurm",
+            name,
+            found[0].strip(),
+            line_end=line_end,
+            severity="fatal",
+            parser=self.name,
+            framework="slurm",
+            host=found["node"],
+            signal=signal_number(why.upper().removeprefix("SIGNAL ").title()) if "SIGNAL " in why.upper() else None,
+            detail=detail(
+                job=job,
+                step=step or None,
+                scope=found["kind"].lower(),
+                time=found["time"],
+                due_to=why or None,
+                truncated=cut or None,
+            ),
+        )
+
+    def _speaks(self, line: Line, found: re.Match[str]) -> list[ParsedRow]:
+        text, level = found["text"], found["level"]
+        if task := _TASK.match(text):
+            return [self._task(line, task)]
+        known = next(((n, s) for p, n, s in _TABLE if p.search(text)), None)
+        if known is None:
+            if level not in ("error", "fatal"):
+                return []
+            known = ("other", "warning" if level == "error" else "error")
+        name, severity = known
+        if name == "container_failed" and (level is None or "importing" in text or "imported" in text):
+            return []
+        if level == "warning" and severity != "info":
+            severity = "warning"
+        named = _ID.search(text)
+        job, _, step = (named["id"] if named else "").partition(".")
+        node = re.search(r"(?:Node failure on|on node|NodeName=) ?([\w.-]+)", text)
+        return [
+            line.event(
+                "slurm",
+                name,
+                found[0].strip(),
+                severity=severity,
+                parser=self.name,
+                framework="slurm",
+                host=node[1] if node else None,
+                detail=detail(who=found["who"], job=job or None, step=step or None),
+            )
+        ]
+
+    def _task(self, line: Line, task: re.Match[str]) -> ParsedRow:
+        what = task["what"]
+        code = re.match(r"Exited with exit code (\d+)", what)
+        word = re.sub(r" ?\(core dumped\)", "", what)
+        tasks = task["tasks"].replace(" ", "")
+        return line.event(
+            "slurm",
+            "task_exit",
+            f"{task['host']}: task {tasks}: {what}",
+            severity="error",
+            parser=self.name,
+            framework="slurm",
+            host=task["host"],
+            exit_code=whole(code[1]) if code else None,
+            signal=signal_number(word),
+            detail=detail(
+                tasks=tasks,
+                reason=None if code else what,
+                out_of_memory=True if "out of memory" in what.lower() else None,
+                core_dumped=True if "core dumped" in what else None,
+            ),
+        )

@@ -1,0 +1,356 @@
+"""Python tracebacks, with their chains, and exceptions that stand alone on a line.
+
+SOURCE  CPython 3.8 to 3.14 (`^^^^` and `~~~~` markers, exception groups), Rich's boxes, Ray's and DataLoader's nested ones.
+ROWS    one `exception` per traceback: `name` is the exception's type as printed, `cause_*` the root of its chain.
+CAVEAT  a printed traceback may have been caught; `severity` is fatal only for one that Python itself printed at the end
+        of a thread of execution (no logger's prefix), error for a logged or lone one, warning for an ignored one.
+EXAMPLE torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 6.00 GiB.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.frames import Frame, frame_at, is_installed
+from collector.parsers.shapes import LOG_LINE, detail, strip_label
+
+NAMES: dict[str, str] = {
+    "*": "the exception's type as printed: ValueError, torch.OutOfMemoryError, ray.exceptions.RayTaskError(ValueError)",
+    "Traceback": "a traceback was cut before its exception was printed (detail.truncated)",
+}
+
+HEADER = "Traceback (most recent call last)"
+_TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
+_ENDING = (
+    r"(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable)|Error"
+    r"|SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
+    r"|StopIteration|BrokenExecutor|TerminatedWorker|FailFast)(?:\([\w., ]+\))?"
+)
+_RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
+_LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
+_LOGGED = re.compile(rf"^(?P<prefix>.{{1,160}}?[\]\s:|-] )(?P<name>{_ENDING}): (?P<text>\S.*)$")
+_GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\))(?P<name>{_ENDING}): (?P<text>\S.*)$")
+_CHAIN = ("During handling of the above exception", "The above exception was the direct cause of")
+_ASIDE = re.compile(
+    r"Exception ignored in|Exception in thread|--- Logging error ---|Error in (?:sys\.excepthook|atexit)"
+)
+_NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
+_GROUP = re.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
+_MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
+# Types whose text has more than one paragraph: only for them does a blank line not end the message.
+_PARAGRAPHS = re.compile(
+    r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
+    r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
+)
+_CPP = re.compile(r"frame #\d+|Exception raised from ")
+_MAX_LINES, _MAX_STRAY, _MAX_TEXT, _MAX_TAIL = 5000, 12, 2000, 40
+
+
+@dataclass(slots=True)
+class _Raised:
+    """One exception of a chain: type, text and frames."""
+
+    name: str
+    text: list[str] = field(default_factory=list[str])
+    frames: list[Frame] = field(default_factory=list[Frame])
+
+    def message(self) -> str:
+        return "\n".join(self.text).strip()[:_MAX_TEXT]
+
+
+class Traceback:
+    """State: nothing open; inside frames (`_frames`); or inside the text of an exception (`_raised`)."""
+
+    name: ClassVar[str] = "traceback"
+    anchors: ClassVar[tuple[str, ...]] = (
+        HEADER,
+        '", line ',
+        "Error",
+        "Exception",
+        "KeyboardInterrupt",
+        "ArrowInvalid",
+        "SystemExit",
+    )
+
+    def __init__(self) -> None:
+        self._reset()
+        self._aside: str | None = None
+
+    def _reset(self) -> None:
+        self._start: Line | None = None
+        self._last = 0
+        self._lines = 0
+        self._frames: list[Frame] | None = None
+        self._headed = False
+        self._stray = 0
+        self._base = 0
+        self._prefix: re.Pattern[str] | None = None
+        self._severity = "fatal"
+        self._rich = False
+        self._raised: _Raised | None = None
+        self._chain: list[_Raised] = []
+        self._wrappers: list[_Raised] = []
+        self._blank: list[str] = []
+        self._seen_blank = False
+        self._extra: dict[str, object] = {}
+
+    @property
+    def wants_more(self) -> bool:
+        """True while a traceback or the text of an exception is open."""
+        return self._start is not None or self._aside is not None
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        if self._start is None:
+            return self._idle(line)
+        self._lines += 1
+        if self._lines > _MAX_LINES:
+            return [*self.close(), *self._idle(line)]
+        text = self._clean(line.text)
+        if self._frames is not None:
+            return self._inside_frames(line, text)
+        return self._inside_text(line, text)
+
+    def close(self) -> Iterable[ParsedRow]:
+        """The stream ended: an exception that was complete is given whole, one that was cut says so."""
+        self._aside = None
+        if self._start is None:
+            return []
+        if self._frames is not None:
+            return self._cut()
+        return self._finish()
+
+    # -- nothing open ------------------------------------------------------------------------------------------------
+
+    def _idle(self, line: Line) -> list[ParsedRow]:
+        text = line.text
+        if _ASIDE.search(text):
+            self._aside = text[:200]
+            return []
+        aside, self._aside = self._aside, None
+        if HEADER in text:
+            self._open(line, aside)
+            return []
+        if (frame := frame_at(strip_label(text))) is not None:
+            self._begin(line, headed=False)
+            self._base = max(0, frame.indent - 2)
+            self._frames = [frame]
+            if aside:
+                self._set_aside(aside)
+            return []
+        return self._lone(line)
+
+    def _lone(self, line: Line) -> list[ParsedRow]:
+        if len(line.text) > 20_000:
+            return []
+        bare = strip_label(line.text)
+        found = _LONE.match(bare) or _GLUED.search(bare)
+        logged = None if found else _LOGGED.match(bare)
+        if logged and LOG_LINE.match(logged["prefix"]):
+            found = logged
+        if not found or (found["text"] is None and bare.strip() == "Error"):
+            return []
+        self._begin(line, headed=False)
+        self._severity = "error"
+        self._extra = {"traceback": False}
+        self._raised = _Raised(found["name"], [found["text"] or ""])
+        self._base = len(bare) - len(bare.lstrip())
+        return []
+
+    def _begin(self, line: Line, *, headed: bool) -> None:
+        self._reset()
+        self._start, self._last, self._headed = line, line.line_no, headed
+
+    def _open(self, line: Line, aside: str | None) -> None:
+        self._begin(line, headed=True)
+        before = line.text.partition(HEADER)[0]
+        self._rich = "╭" in before or before.lstrip().startswith("+---") or "┌" in before
+        self._read_prefix(before)
+        self._frames = []
+        if aside:
+            self._set_aside(aside)
+
+    def _set_aside(self, aside: str) -> None:
+        self._severity = "error" if "in thread" in aside else "warning"
+        self._extra["aside"] = aside.strip()
+
+    def _read_prefix(self, before: str) -> None:
+        bare = strip_label(before)
+        bare = _GROUP.sub("", bare)
+        self._base = len(bare) if not bare.strip() else 0
+        if not bare.strip() or self._rich or bare.strip() in ("Original", "Exception Group", "Remote"):
+            return
+        # A logger that puts its prefix before every line repeats it with other digits.
+        shape = re.sub(r"\d+", r"\\d+", re.escape(bare.rstrip()[:160]))
+        self._prefix = re.compile(shape + r" ?")
+        if LOG_LINE.match(bare) and "%|" not in bare:
+            self._severity = "error"
+            self._extra["logged"] = True
+
+    def _clean(self, text: str) -> str:
+        text = strip_label(text)
+        if self._prefix is not None and (found := self._prefix.match(text)):
+            text = text[found.end() :]
+        if self._rich:
+            inner = text.strip()
+            if inner[:1] in "│┃|" and inner:
+                return "  " + inner.strip("│┃|").rstrip()
+            return text
+        if (found := _GROUP.match(text)) and ("|" in found[0] or "+" in found[0]):
+            return "" if "+-" in found[0] else text[found.end() :]
+        return text
+
+    # -- inside the frames -------------------------------------------------------------------------------------------
+
+    def _inside_frames(self, line: Line, text: str) -> list[ParsedRow]:
+        assert self._frames is not None
+        frame = frame_at(text, rich=self._rich)
+        if frame is not None:
+            self._frames.append(frame)
+            self._stray = 0
+            return []
+        if HEADER in text:
+            return self._header_again(line, text)
+        stripped = text.strip()
+        indent = len(text) - len(text.lstrip())
+        if not stripped or indent > self._base or _MARKER.match(text) or stripped[0] in "╭╰│┃":
+            return self._lost_headless(line) if not stripped and not self._headed else []
+        if not LOG_LINE.match(text) or _LONE.match(text):
+            raised = _RAISED.match(stripped)
+            if raised and (raised["text"] is not None or "." in raised["name"] or raised["name"][0].isupper()):
+                self._raised = _Raised(raised["name"], [raised["text"] or ""], self._frames)
+                self._frames, self._last = None, line.line_no
+                return []
+        self._stray += 1
+        if self._stray > _MAX_STRAY:
+            return [*self._cut(), *self._idle(line)]
+        return []
+
+    def _lost_headless(self, line: Line) -> list[ParsedRow]:
+        """Frames without a header and without an exception after them (a warning, a stack dump) are nobody's failure."""
+        self._reset()
+        return []
+
+    def _header_again(self, line: Line, text: str) -> list[ParsedRow]:
+        if self._frames:
+            return [*self._cut(), *self._idle(line)]
+        return []
+
+    # -- inside the text of an exception -----------------------------------------------------------------------------
+
+    def _inside_text(self, line: Line, text: str) -> list[ParsedRow]:
+        assert self._raised is not None
+        stripped = text.strip()
+        if not stripped:
+            self._seen_blank = True
+            self._blank.append("")
+            return self._finish() if len(self._blank) > _MAX_TAIL else []
+        if any(c in stripped for c in _CHAIN):
+            self._take_blank()
+            self._chain.append(self._unwrapped())
+            self._next_link(line)
+            return []
+        nested = _NESTED.match(stripped)
+        group = self._raised.name.endswith("Group")
+        if nested or (HEADER in text and (group or self._raised.message() in ("", '"""'))):
+            self._wrappers.append(self._raised)
+            if nested and nested["process"]:
+                self._extra["process"] = int(nested["process"])
+            self._next_link(line)
+            return []
+        if HEADER in text:
+            return [*self._finish(), *self._idle(line)]
+        frame = frame_at(text)
+        if frame is not None and "ray" in self._raised.name.lower():
+            self._wrappers.append(self._raised)
+            self._next_link(line)
+            self._frames = [frame]
+            return []
+        return self._more_text(line, text)
+
+    def _more_text(self, line: Line, text: str) -> list[ParsedRow]:
+        assert self._raised is not None
+        if _CPP.match(text.strip()) or (text.strip() == '"""' and self._raised.message()):
+            self._last = line.line_no
+            return []
+        indent = len(text) - len(text.lstrip())
+        other = (LOG_LINE.match(text) if indent <= self._base else None) or _LONE.match(text) or frame_at(text)
+        if other or _ASIDE.search(text) or len(self._blank) > _MAX_TAIL or "KeyboardInterrupt" in self._raised.name:
+            return [*self._finish(), *self._idle(line)]
+        if self._seen_blank:
+            self._blank.append(text)
+            return []
+        if len(self._raised.text) <= _MAX_TAIL and sum(map(len, self._raised.text)) < _MAX_TEXT:
+            self._raised.text.append(text.rstrip())
+        elif indent <= self._base:
+            return [*self._finish(), *self._idle(line)]
+        self._last = line.line_no
+        return []
+
+    def _take_blank(self) -> None:
+        """What came after a blank line turned out to be the same message."""
+        if self._raised is not None and sum(map(len, self._raised.text)) < _MAX_TEXT:
+            self._raised.text.extend(self._blank)
+        self._blank, self._seen_blank = [], False
+
+    def _next_link(self, line: Line) -> None:
+        self._raised, self._frames, self._last = None, [], line.line_no
+        self._stray, self._headed = 0, True
+        self._blank, self._seen_blank = [], False
+
+    def _unwrapped(self) -> _Raised:
+        """The exception just read; the wrappers around it are dropped when it is only a link of a longer chain."""
+        assert self._raised is not None
+        self._wrappers = []
+        return self._raised
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def _cut(self) -> list[ParsedRow]:
+        start, frames = self._start, self._frames or []
+        known = self._wrappers[-1] if self._wrappers else self._chain[-1] if self._chain else None
+        if start is None or (not self._headed and known is None):
+            self._reset()
+            return []
+        self._raised = known or _Raised("Traceback", [""])
+        if not self._raised.frames or not known:
+            self._raised.frames = frames
+        if known in self._wrappers:
+            self._wrappers.remove(known) if known else None
+        self._extra["truncated"] = True
+        self._frames = None
+        return self._finish()
+
+    def _finish(self) -> list[ParsedRow]:
+        start, raised = self._start, self._raised
+        if start is None or raised is None:
+            self._reset()
+            return []
+        if self._blank and _PARAGRAPHS.search(raised.name + raised.message()[:80]):
+            self._take_blank()
+        outer = self._wrappers[0] if self._wrappers else raised
+        root = self._chain[0] if self._chain else raised if self._wrappers else None
+        frames = raised.frames or outer.frames
+        user = next((f for f in reversed(frames) if not is_installed(f.file)), None)
+        if user is None and self._chain:
+            user = next((f for c in self._chain for f in reversed(c.frames) if not is_installed(f.file)), None)
+        row = start.event(
+            "exception",
+            outer.name,
+            outer.message(),
+            line_end=max(self._last, start.line_no),
+            severity=self._severity,
+            parser=self.name,
+            frame=str(frames[-1]) if frames else None,
+            user_frame=str(user) if user else None,
+            entry_frame=str(frames[0]) if frames else None,
+            cause_name=root.name if root else None,
+            cause_message=root.message() if root else None,
+            detail=detail(**self._extra, chain=[c.name for c in [*self._chain, raised]] if self._chain else None),
+        )
+        self._reset()
+        return [row]

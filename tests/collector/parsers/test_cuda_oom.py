@@ -1,0 +1,115 @@
+"""CUDA out of memory in every wording, with the sizes as exact bytes."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.cuda_oom import NAMES, CudaOom
+
+GIB, MIB = 1024**3, 1024**2
+
+
+def parse(text):
+    return parse_text(CudaOom(), text)
+
+
+OLD = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 3; 15.75 GiB total capacity; 14.25 GiB already "
+    "allocated; 1.50 GiB free; 14.50 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try "
+    "setting max_split_size_mb to avoid fragmentation. See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF"
+)
+NEW = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 1 has a total capac{}ty of 79.25 GiB of "
+    "which 256.50 MiB is free. Process 77 has 1.50 GiB memory in use. Including non-PyTorch memory, this process has "
+    "77.50 GiB memory in use. Of the allocated memory 70.25 GiB is allocated by PyTorch, with 1.00 GiB allocated in "
+    "private pools (e.g., CUDA Graphs), and 2.50 GiB is reserved by PyTorch but unallocated. If reserved but unallocated "
+    "memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation."
+)
+
+
+def test_the_wording_of_torch_1():
+    (row,) = parse(OLD)
+    assert (row.kind, row.name, row.gpu, row.severity) == ("cuda_oom", "torch_oom", 3, "fatal")
+    assert row.requested_bytes == 2 * GIB and row.total_bytes == int(15.75 * GIB)
+    assert row.allocated_bytes == int(14.25 * GIB) and row.free_bytes == int(1.5 * GIB)
+    assert row.reserved_bytes == int(14.5 * GIB) and json.loads(row.detail)["reserved"] == "total"
+
+
+@pytest.mark.parametrize("letter", ["i", ""])
+def test_the_wording_of_torch_2_and_its_misspelling(letter):
+    (row,) = parse("[rank1]: " + NEW.format(letter))
+    assert (row.gpu, row.requested_bytes, row.total_bytes) == (1, 512 * MIB, int(79.25 * GIB))
+    assert (row.free_bytes, row.allocated_bytes) == (int(256.5 * MIB), int(70.25 * GIB))
+    assert row.reserved_bytes == int(2.5 * GIB)
+    seen = json.loads(row.detail)
+    assert seen["reserved"] == "unallocated" and seen["in_use_bytes"] == int(77.5 * GIB)
+    assert seen["other_processes"] == [{"pid": 77, "bytes": int(1.5 * GIB)}]
+
+
+def test_a_message_broken_over_lines_is_joined():
+    text = NEW.format("i").replace("GPU 1 has", "GPU 1\nhas").replace("Of the allocated", "\nOf the allocated")
+    (row,) = parse(text)
+    assert (row.gpu, row.total_bytes, row.reserved_bytes) == (1, int(79.25 * GIB), int(2.5 * GIB))
+    assert row.line_end == 3
+
+
+def test_a_cut_message_keeps_what_was_printed():
+    (row,) = parse("RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 7.93 GiB total cap")
+    assert (row.requested_bytes, row.gpu, row.free_bytes) == (20 * MIB, 0, None)
+
+
+def test_two_messages_in_a_row_stay_two():
+    assert len(parse(OLD + "\n" + OLD)) == 2
+    assert len(parse("RuntimeError: CUDA out of memory.\nRuntimeError: CUDA out of memory.")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "requested"),
+    [
+        ("RuntimeError: CUDA error: out of memory", "cuda_error_oom", None),
+        ("torch.AcceleratorError: CUDA error: out of memory", "cuda_error_oom", None),
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "cublas_alloc", None),
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "cudnn_alloc", None),
+        ("tensorflow...ResourceExhaustedError: OOM when allocating tensor with shape[64,512,512] and type float on", "tf_oom", None),
+        ("jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.", "xla_oom", GIB),
+        ("cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,024 bytes (allocated so far: 0 bytes).", "cupy_oom", 1024),
+        ("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`", "kv_cache", None),
+        ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 63.98 GiB of which 0 bytes is free.", "torch_oom", GIB),
+        ("ggml_cuda: cudaMalloc failed: out of memory", "cuda_error_oom", None),
+    ],
+)  # fmt: skip
+def test_other_wordings(text, name, requested):
+    (row,) = parse(text)
+    assert (row.name, row.requested_bytes) == (name, requested)
+    assert name in NAMES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "To avoid CUDA out of memory errors reduce the batch size",
+        "if 'out of memory' in str(e): skip()",
+        "Out of memory: Killed process 77 (python)",
+        "there is plenty of room",
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0",
+    ],
+)
+def test_what_resembles_it_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(
+    st.lists(
+        st.one_of(st.sampled_from([OLD, NEW, OLD[:60], "GPU 99999999999999999999;"]), st.text(max_size=80)), max_size=12
+    )
+)
+def test_no_text_can_crash_it(lines):
+    assert all(r.name in NAMES for r in parse("\n".join(lines)))
+
+
+@given(st.integers(0, 200), st.integers(0, 600))
+def test_cut_anywhere_it_still_closes(start, end):
+    parse(NEW[start:end])

@@ -1,0 +1,126 @@
+"""What Slurm prints into a log: cancellations with their reason, task exits, launch failures, and its noise."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.slurm import NAMES, Slurm
+
+
+def parse(text):
+    return parse_text(Slurm(), text)
+
+
+CANCEL = "*** JOB 42 ON n1 CANCELLED AT 2026-01-01T10:00:00 DUE TO {} ***"
+
+
+@pytest.mark.parametrize(
+    ("why", "name"),
+    [
+        ("TIME LIMIT", "time_limit"),
+        ("PREEMPTION", "preempted"),
+        ("NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS", "node_failure"),
+        ("JOB REQUEUE", "requeued"),
+        ("DEADLINE", "deadline"),
+        ("SIGNAL Terminated", "cancelled"),
+    ],
+)
+@pytest.mark.parametrize(
+    "before", ["slurmstepd: error: ", "slurmstepd-n1: error: ", "[2026-01-01T10:00:00.5] error: ", ""]
+)
+def test_a_cancellation_names_its_reason_job_and_node(before, why, name):
+    (row,) = parse(before + CANCEL.format(why))
+    assert (row.kind, row.name, row.host, row.severity) == ("slurm", name, "n1", "fatal")
+    seen = json.loads(row.detail)
+    assert (seen["job"], seen["time"], seen["due_to"]) == ("42", "2026-01-01T10:00:00", why)
+    assert row.happened_ts is None
+
+
+def test_a_plain_cancel_has_no_reason():
+    (row,) = parse("slurmstepd: error: *** STEP 45.0 ON n1 CANCELLED AT 2025-11-19T12:13:27 ***")
+    assert row.name == "cancelled"
+    assert json.loads(row.detail) == {"job": "45", "step": "0", "scope": "step", "time": "2025-11-19T12:13:27"}
+
+
+def test_glued_to_a_progress_bar_and_two_in_one_line():
+    rows = parse("22%|# | 11/50 [1:55<6:48, 6.6s/it]slurmstepd: error: " + CANCEL.format("TIME LIMIT") + "slurmstepd: error: "
+                 + CANCEL.format("TIME LIMIT").replace("JOB 42", "STEP 42.0"))  # fmt: skip
+    assert [(r.name, json.loads(r.detail).get("step")) for r in rows] == [("time_limit", None), ("time_limit", "0")]
+
+
+def test_a_cancellation_broken_over_lines_is_joined():
+    (row,) = parse(
+        "slurmstepd: error: *** JOB 1877080 ON\n   r002 CANCELLED AT 2026-09-25T10:25:59 DUE TO\n  PREEMPTION ***"
+    )
+    assert (row.name, row.host, row.line_no, row.line_end) == ("preempted", "r002", 1, 3)
+
+
+def test_a_cancellation_cut_by_the_end_of_the_file_says_so():
+    (row,) = parse("slurmstepd: error: *** JOB 5 ON n2 CANCELLED AT 2024-02-13T12:03:27 DUE TO")
+    assert row.name == "cancelled" and json.loads(row.detail)["truncated"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("srun: error: n1: task 3: Exited with exit code 1", {"host": "n1", "exit_code": 1, "signal": None}),
+        ("srun: error: n[1-2]: tasks 0-15: Killed", {"host": "n[1-2]", "exit_code": None, "signal": 9}),
+        ("srun: error: n1: task 0: Segmentation fault (core dumped)", {"signal": 11}),
+        ("srun: error: n1: task 0: Out Of Memory", {"signal": None}),
+        ("srun: error: n1: tasks 0,2-3: Terminated", {"signal": 15}),
+        ("srun: error: n1: task 1: Aborted (core dumped)", {"signal": 6}),
+    ],
+)
+def test_a_task_exit_has_status_or_signal(text, want):
+    (row,) = parse(text)
+    assert row.name == "task_exit" and row.rank is None
+    assert {k: getattr(row, k) for k in want} == want
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("srun: Job step aborted: Waiting up to 32 seconds for job step to finish.", "step_aborted"),
+        ("srun: error: Unable to create step for job 77: Invalid generic resource (gres) specification", "step_create_failed"),
+        ("srun: error: Task launch for StepId=77.0 failed on node n3: Invalid job credential", "launch_failed"),
+        ("srun: error: Application launch failed: Invalid job credential", "launch_failed"),
+        ("srun: error: Node failure on n3", "node_failure"),
+        ("srun: First task exited 60s ago", "first_task_exited"),
+        ("srun: Force Terminated StepId=77.0", "force_terminated"),
+        ("sbatch: error: Batch job submission failed: Invalid partition name specified", "submit_failed"),
+        ("srun: error: Unable to allocate resources: Requested node configuration is not available", "allocation_failed"),
+        ("slurmstepd: error: execve(): train.sh: No such file or directory", "execve_failed"),
+        ("slurmstepd: error: couldn't chdir to `/scratch/x': No such file or directory: going to /tmp instead", "chdir_failed"),
+        ("slurmstepd: error: pyxis: container start failed with error code: 1", "container_failed"),
+        ("slurmstepd: error: Prolog failed on n1", "prolog_failed"),
+        ("srun: job 10672 queued and waiting for resources", "queued"),
+        ("slurmstepd: error: container_p_join: open failed for /x/.ns: No such file or directory", "noise"),
+        ("srun: error: Error in PredictCost()", "noise"),
+        ("slurmstepd: error: something new in a release to come", "other"),
+    ],
+)  # fmt: skip
+def test_messages_by_name(text, name):
+    (row,) = parse(text)
+    assert row.name == name
+    assert name != "noise" or row.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "text", ["srun: I like this tool", "the job was CANCELLED", "*** JOB DONE ***", "pip install slurmstepd"]
+)
+def test_what_resembles_slurm_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(["*** JOB 1 ON", "CANCELLED AT 2026", "***", "srun: error: ", CANCEL]), st.text(max_size=50)
+        )
+    )
+)
+def test_no_text_can_crash_it(lines):
+    assert all(r.name in NAMES for r in parse("\n".join(lines)))

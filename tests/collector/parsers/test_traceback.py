@@ -1,0 +1,307 @@
+"""Tracebacks and lone exceptions become one exception row each; what merely looks like one becomes none."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.traceback import Traceback
+
+
+def parse(text):
+    return parse_text(Traceback(), text)
+
+
+def one(text):
+    rows = parse(text)
+    assert len(rows) == 1, rows
+    return rows[0]
+
+
+PLAIN = """\
+loading data
+Traceback (most recent call last):
+  File "/home/u/train.py", line 31, in <module>
+    main(cfg)
+    ~~~~^^^^^
+  File "/home/u/model.py", line 7, in main
+    model = get_peft_model(model, peft)
+  File "/venv/lib/python3.11/site-packages/peft/mapping.py", line 183, in get_peft_model
+    return PeftModel(
+           ^^^^^^^^^^
+ValueError: Target modules {'wq'} not found in the base model. Please check the target modules and try again.
+srun: error: n1: task 0: Exited with exit code 1
+"""
+
+
+def test_a_plain_traceback_gives_type_text_and_the_three_frames():
+    row = one(PLAIN)
+    assert (row.kind, row.name, row.severity) == ("exception", "ValueError", "fatal")
+    assert row.message == (
+        "Target modules {'wq'} not found in the base model. Please check the target modules and try again."
+    )
+    assert row.frame == "/venv/lib/python3.11/site-packages/peft/mapping.py:183 in get_peft_model"
+    assert row.user_frame == "/home/u/model.py:7 in main"
+    assert row.entry_frame == "/home/u/train.py:31 in <module>"
+    assert (row.line_no, row.line_end) == (2, 11)
+    assert row.cause_name is None
+
+
+CHAIN = """\
+Traceback (most recent call last):
+  File "/venv/lib/python3.9/site-packages/requests/models.py", line 1021, in raise_for_status
+    raise HTTPError(http_error_msg, response=self)
+requests.exceptions.HTTPError: 401 Client Error: Unauthorized for url: https://huggingface.co/m/config.json
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/home/u/run.py", line 3, in load
+    raise A
+huggingface_hub.errors.GatedRepoError: 401 Client Error. (Request ID: Root=1)
+
+Cannot access gated repo for url https://huggingface.co/m/config.json.
+Access to model m is restricted. Please log in.
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/home/u/run.py", line 9, in <module>
+    load()
+OSError: You are trying to access a gated repo.
+Make sure to have access to it at https://huggingface.co/m.
+401 Client Error.
+
+[2024-01-01 00:00:01,000] [INFO] something else
+"""
+
+
+def test_a_chain_names_the_final_exception_and_its_root():
+    row = one(CHAIN)
+    assert row.name == "OSError"
+    assert row.message.startswith("You are trying to access a gated repo.\nMake sure")
+    assert row.cause_name == "requests.exceptions.HTTPError"
+    assert row.cause_message.startswith("401 Client Error: Unauthorized")
+    assert json.loads(row.detail)["chain"][1] == "huggingface_hub.errors.GatedRepoError"
+    assert row.frame == "/home/u/run.py:9 in <module>"
+
+
+def test_two_ranks_with_the_same_exception_are_two_rows():
+    assert len(parse(PLAIN + PLAIN)) == 2
+
+
+def test_a_rank_label_before_every_line_is_no_hindrance():
+    row = one("\n".join("[rank3]: " + line for line in PLAIN.splitlines()[1:11]))
+    assert (row.name, row.user_frame) == ("ValueError", "/home/u/model.py:7 in main")
+
+
+def test_a_loggers_prefix_before_every_line_makes_it_a_logged_error():
+    lines = PLAIN.splitlines()[1:11]
+    row = one("\n".join(f"ERROR 05-12 10:10:{10 + i} [core.py:{387 + i}] {line}" for i, line in enumerate(lines)))
+    assert (row.name, row.severity) == ("ValueError", "error")
+    assert row.entry_frame == "/home/u/train.py:31 in <module>"
+
+
+def test_a_traceback_glued_to_a_progress_bar_is_read():
+    row = one("  1%|1         | 17/2264 [01:22<2:55:16,  4.68s/it]" + PLAIN.partition("\n")[2])
+    assert (row.name, row.severity) == ("ValueError", "fatal")
+
+
+def test_a_syntax_error_has_its_place_as_frame():
+    row = one("""\
+  File "/home/u/train.py", line 12
+    def f(:
+          ^
+SyntaxError: invalid syntax
+""")
+    assert (row.name, row.frame) == ("SyntaxError", "/home/u/train.py:12")
+
+
+def test_the_error_of_a_dataloader_worker_is_wrapper_and_cause():
+    row = one("""\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 3, in <module>
+    for batch in loader:
+ValueError: Caught ValueError in DataLoader worker process 0.
+Original Traceback (most recent call last):
+  File "/venv/lib/python3.10/site-packages/torch/utils/data/_utils/worker.py", line 308, in _worker_loop
+    data = fetcher.fetch(index)
+  File "/home/u/dataset.py", line 40, in __getitem__
+    raise ValueError("row 7 is empty")
+ValueError: row 7 is empty
+
+""")
+    assert row.message.startswith("Caught ValueError in DataLoader worker process 0.")
+    assert (row.cause_name, row.cause_message) == ("ValueError", "row 7 is empty")
+    assert row.user_frame == "/home/u/dataset.py:40 in __getitem__"
+
+
+def test_a_ray_task_error_is_wrapper_and_cause():
+    row = one("""\
+Traceback (most recent call last):
+  File "/home/u/driver.py", line 3, in <module>
+    ray.get(ref)
+ray.exceptions.RayTaskError(ValueError): ray::train_fn() (pid=77, ip=10.0.0.1)
+  File "/home/u/work.py", line 30, in train_fn
+    raise ValueError("bad split")
+ValueError: bad split
+""")
+    assert row.name == "ray.exceptions.RayTaskError(ValueError)"
+    assert (row.cause_name, row.cause_message, row.frame) == (
+        "ValueError",
+        "bad split",
+        "/home/u/work.py:30 in train_fn",
+    )
+
+
+def test_a_spawned_process_names_the_child_and_its_exception():
+    row = one("""\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 3, in <module>
+    mp.spawn(main, nprocs=2)
+torch.multiprocessing.spawn.ProcessRaisedException:
+
+-- Process 1 terminated with the following error:
+Traceback (most recent call last):
+  File "/home/u/train.py", line 9, in main
+    x = 1 / 0
+ZeroDivisionError: division by zero
+
+""")
+    assert row.name == "torch.multiprocessing.spawn.ProcessRaisedException"
+    assert (row.cause_name, row.cause_message) == ("ZeroDivisionError", "division by zero")
+    assert json.loads(row.detail)["process"] == 1
+
+
+def test_a_remote_traceback_in_quotes_is_the_cause():
+    row = one('''\
+multiprocess.pool.RemoteTraceback:
+"""
+Traceback (most recent call last):
+  File "/home/u/prep.py", line 9, in tokenize
+    return tok(x["text"])
+KeyError: 'text'
+"""
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/home/u/train.py", line 20, in <module>
+    ds = ds.map(tokenize, num_proc=8)
+KeyError: 'text'
+''')
+    assert (row.name, row.cause_name, row.cause_message) == ("KeyError", "KeyError", "'text'")
+
+
+def test_an_exception_group_is_read_through_its_bars():
+    row = one("""\
+  + Exception Group Traceback (most recent call last):
+  |   File "/home/u/train.py", line 4, in <module>
+  |     asyncio.run(main())
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/home/u/io.py", line 8, in fetch
+    |     raise TimeoutError("shard 3")
+    | TimeoutError: shard 3
+    +------------------------------------
+""")
+    assert row.name == "ExceptionGroup"
+    assert (row.cause_name, row.cause_message) == ("TimeoutError", "shard 3")
+
+
+def test_a_rich_traceback_is_read_out_of_its_box():
+    row = one("""\
+╭───────────────────── Traceback (most recent call last) ──────────────────────╮
+│ /home/u/train.py:74 in <module>                                              │
+│                                                                              │
+│   71                                                                         │
+│ ❱ 74 │   app()                                                               │
+│ /venv/lib/python3.10/site-packages/transformers/trainer.py:1539 in train     │
+│                                                                              │
+│   1536 │   │   )                                                             │
+│ ❱ 1539 │   │   return inner_training_loop(                                   │
+╰──────────────────────────────────────────────────────────────────────────────╯
+RuntimeError: The size of tensor a (129) must match the size of tensor b (193)
+at non-singleton dimension 1
+""")
+    assert row.name == "RuntimeError"
+    assert row.message.endswith("at non-singleton dimension 1")
+    assert (row.user_frame, row.frame.rpartition("/")[2]) == (
+        "/home/u/train.py:74 in <module>",
+        "trainer.py:1539 in train",
+    )
+
+
+def test_an_ignored_exception_is_a_warning_and_a_threads_an_error():
+    rows = parse("""\
+Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f>
+Traceback (most recent call last):
+  File "/venv/lib/python3.10/site-packages/torch/utils/data/dataloader.py", line 1478, in __del__
+    self._shutdown_workers()
+AssertionError: can only test a child process
+Exception in thread Thread-3 (_pin_memory_loop):
+Traceback (most recent call last):
+  File "/home/u/a.py", line 1, in run
+    f()
+RuntimeError: Pin memory thread exited unexpectedly
+""")
+    assert [(r.name, r.severity) for r in rows] == [("AssertionError", "warning"), ("RuntimeError", "error")]
+
+
+@pytest.mark.parametrize("cut", range(2, 11))
+def test_a_traceback_cut_anywhere_is_still_a_row(cut):
+    row = one("\n".join(PLAIN.splitlines()[:cut]))
+    assert json.loads(row.detail)["truncated"] is True
+    assert row.name == "Traceback"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("ValueError: bad", "ValueError", "bad"),
+        ("[rank1]: torch.OutOfMemoryError: CUDA out of memory.", "torch.OutOfMemoryError", "CUDA out of memory."),
+        ("KeyboardInterrupt", "KeyboardInterrupt", ""),
+        ("pyarrow.lib.ArrowInvalid: JSON parse error", "pyarrow.lib.ArrowInvalid", "JSON parse error"),
+        ("2024-01-01 10:00:00 - ERROR - main - RuntimeError: no", "RuntimeError", "no"),
+        ("lightning.fabric.utilities.exceptions.MisconfigurationException: x y", None, "x y"),
+        ("safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge", None, None),
+    ],
+)
+def test_an_exception_alone_on_its_line(text, name, message):
+    row = one(text)
+    assert row.severity == "error"
+    assert name is None or row.name == name
+    assert message is None or row.message == message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I caught a ValueError and went on",
+        "    raise ValueError('no')",
+        "except ValueError: pass  # fine",
+        "UserWarning: this is deprecated",
+        "/x/y.py:3: FutureWarning: torch.load",
+        "error rate: 0.3",
+        "number of errors: 0",
+        "Mean Absolute Error: 0.31",
+        '  File "/venv/lib/python3.10/site-packages/x.py", line 3, in f\n    g()\n\nall good',
+        "for x in ErrorType: list",
+    ],
+)
+def test_what_resembles_an_exception_gives_nothing(text):
+    assert parse(text) == []
+
+
+_PIECES = st.sampled_from(
+    [*PLAIN.splitlines(), *CHAIN.splitlines(), "", '"""', "-- Process 1 terminated with the following error:"]
+)
+
+
+@given(st.lists(st.one_of(_PIECES, st.text(max_size=80)), max_size=40))
+def test_no_text_can_crash_it_and_every_row_is_an_exception(lines):
+    for row in parse("\n".join(lines)):
+        assert row.kind == "exception" and row.name and row.line_end >= row.line_no
