@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from store.result import Cell, Coverage, Result, ResultColumn
+from agent_tools.redact import redact
+from store.result import Cell, Coverage, Result, ResultColumn, digest
 
 MAX_ROWS = 200
 """Rows that a piece of evidence keeps unless its asker says otherwise."""
@@ -103,8 +104,12 @@ class Ledger:
         self._whole: set[str] = set()
 
     def record(self, result: Result, tool: str, arguments: dict[str, Any]) -> Evidence:
-        """Give a result its id. An exact repeat (query, parameters and rows) gets the evidence it already has."""
-        sha256 = result.sha256
+        """Give a result its id, without the secrets in its text; the digest is of the rows as they are kept.
+
+        An exact repeat (query, parameters and rows) gets the evidence it already has.
+        """
+        rows = tuple(tuple(redact(c) if isinstance(c, str) else c for c in row) for row in result.rows)
+        sha256 = digest([c.name for c in result.columns], rows)
         key = json.dumps(
             [result.query, result.sql, result.params, result.row_count, sha256], sort_keys=True, default=str
         )
@@ -119,7 +124,7 @@ class Ledger:
             sql=result.sql,
             params=dict(result.params),
             columns=result.columns,
-            rows=result.rows,
+            rows=rows,
             row_count=result.row_count,
             truncated=result.truncated,
             sha256=sha256,

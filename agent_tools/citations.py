@@ -1,0 +1,180 @@
+"""The citation gate: nothing reaches a verdict but what shown cells say and what the families' findings allow.
+
+`Gate.check` is for a reasoner that can write again: it says what is wrong and how to mend it. `Gate.prune` is for one that
+cannot: sentences that do not hold are dropped and the reasons are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent_tools import accord
+from agent_tools.evidence import Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.grounds import Grounds
+from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
+from agent_tools.sentences import Checked, Kind, check
+from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOut
+
+__all__ = ["BadReference", "Gate", "GateReport", "Span", "cited", "draft_texts", "plain", "render_text", "resolve"]
+
+MAX_PROBLEMS = 12
+"""Problems that one report lists: a reasoner mends a dozen at a time better than a hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """What the gate says. `draft` is the linked draft (of use only when `ok`)."""
+
+    ok: bool
+    problems: list[str]
+    draft: Draft
+
+
+def draft_texts(draft: Draft) -> list[str]:
+    """Every sentence of a draft, in reading order."""
+    return [
+        draft.headline,
+        draft.disposition,
+        *(c.text for c in (*draft.shows, *draft.implies)),
+        *(text for m in draft.cannot_decide for text in (m.text, m.signal)),
+        *(r.text for r in draft.ruled_out),
+        *(c.text for c in (*draft.warnings, *draft.actions)),
+        *(text for m in draft.timeline for text in (m.ts, m.text)),
+    ]
+
+
+class Gate:
+    """Checks drafts. It has no state: the ledger and the assessments say what holds."""
+
+    def check(
+        self, draft: Draft, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None
+    ) -> GateReport:
+        """Check a draft; `preferred` is the differential's own. Problems name the place and the remedy."""
+        grounds = Grounds(ledger, assessments)
+        problems = accord.disagreements(draft, assessments)
+        problems += _uncited(draft, grounds)
+        walk = _Walk(grounds)
+        linked = walk.draft(draft, _keep)
+        problems += walk.problems
+        if problems:
+            more = len(problems) - MAX_PROBLEMS
+            listed = problems[:MAX_PROBLEMS] + ([f"... and {more} more of the kind"] if more > 0 else [])
+            return GateReport(False, listed, linked)
+        return self._finish(accord.settle(linked, assessments, grounds, preferred), grounds)
+
+    def prune(
+        self, draft: Draft, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None
+    ) -> GateReport:
+        """The draft without the sentences that do not hold; `problems` says which and why. Always passes."""
+        grounds = Grounds(ledger, assessments)
+        problems = accord.disagreements(draft, assessments)
+        if problems:
+            known = FAMILIES.get(draft.family)
+            keep_family = known is not None and not any("cannot be concluded" in p for p in problems)
+            draft = draft.model_copy(
+                update={
+                    "family": draft.family if keep_family else "U0",
+                    "mode": draft.mode if known and keep_family and draft.mode in known[1] else None,
+                    "confidence": min(draft.confidence, accord.CAP_RULED_OUT),
+                    "attribution": "undetermined",
+                }
+            )
+        walk = _Walk(grounds)
+        pruned = walk.draft(draft, _drop)
+        if not pruned.headline.strip():
+            pruned = pruned.model_copy(update={"headline": FAMILIES[pruned.family][0]})
+        report = self._finish(accord.settle(pruned, assessments, grounds, preferred), grounds)
+        return GateReport(True, problems + walk.problems + report.problems, report.draft)
+
+    def _finish(self, settled: Draft, grounds: Grounds) -> GateReport:
+        """What the families contributed goes through the same check; of it, what does not hold is dropped."""
+        walk = _Walk(grounds)
+        done = walk.draft(settled, _drop)
+        assessed = {r.family for r in done.ruled_out}
+        lost = [r for r in settled.ruled_out if r.family not in assessed]
+        rest = [RuledOut(family=r.family, status=r.status, text="See its assessment.") for r in lost]
+        order = list(FAMILIES)
+        entries = sorted([*done.ruled_out, *rest], key=lambda r: order.index(r.family))
+        done = done.model_copy(update={"ruled_out": entries})
+        try:
+            return GateReport(True, walk.problems, Draft.model_validate(done.model_dump()))
+        except ValidationError as error:
+            return GateReport(False, [f"{e['loc']}: {e['msg']}" for e in error.errors()], settled)
+
+
+Choose = Callable[[Checked], bool]
+
+
+def _keep(_: Checked) -> bool:
+    return True
+
+
+def _drop(checked: Checked) -> bool:
+    return not checked.problems
+
+
+class _Walk:
+    """Goes through every sentence of a draft, collecting problems and rebuilding the draft with linked text."""
+
+    def __init__(self, grounds: Grounds) -> None:
+        self.grounds = grounds
+        self.problems: list[str] = []
+
+    def draft(self, draft: Draft, choose: Choose) -> Draft:
+        """The draft with checked sentences; `choose` says which stay."""
+
+        def one(text: str, place: str, kind: Kind = "claim") -> Checked:
+            checked = check(text, self.grounds, kind)
+            self.problems += [f"{place}: {p}" for p in checked.problems]
+            return checked
+
+        def claims(items: list[Claim], place: str, kind: Kind = "claim") -> list[Claim]:
+            found = [(item, one(item.text, f"{place}[{i}]", kind)) for i, item in enumerate(items)]
+            return [item.model_copy(update={"text": c.text}) for item, c in found if choose(c) and c.text.strip()]
+
+        def missing(i: int, item: Missing) -> Missing | None:
+            text = one(item.text, f"cannot_decide[{i}]")
+            signal = one(item.signal, f"cannot_decide[{i}].signal", "advice")
+            if not choose(text):
+                return None
+            return Missing(text=text.text, signal=signal.text if choose(signal) else "")
+
+        def moment(i: int, item: Moment) -> Moment | None:
+            ts, text = one(item.ts, f"timeline[{i}].ts", "time"), one(item.text, f"timeline[{i}].text")
+            return Moment(ts=ts.text, text=text.text) if choose(ts) and choose(text) else None
+
+        def other(i: int, item: RuledOut) -> RuledOut | None:
+            if item.family not in FAMILIES:
+                self.problems.append(f"ruled_out[{i}]: family {item.family!r} does not exist")
+                return None
+            text = one(item.text, f"ruled_out[{i}] ({item.family})")
+            return item.model_copy(update={"text": text.text}) if choose(text) else None
+
+        headline, disposition = one(draft.headline, "headline"), one(draft.disposition, "disposition")
+        update: dict[str, Any] = {
+            "headline": headline.text if choose(headline) else "",
+            "disposition": disposition.text if choose(disposition) else "",
+            "shows": claims(draft.shows, "shows"),
+            "implies": claims(draft.implies, "implies"),
+            "warnings": claims(draft.warnings, "warnings"),
+            "actions": claims(draft.actions, "actions", "advice"),
+            "cannot_decide": [m for i, item in enumerate(draft.cannot_decide) if (m := missing(i, item))],
+            "ruled_out": [r for i, item in enumerate(draft.ruled_out) if (r := other(i, item))],
+            "timeline": [m for i, item in enumerate(draft.timeline) if (m := moment(i, item))],
+        }
+        return draft.model_copy(update=update)
+
+
+def _uncited(draft: Draft, grounds: Grounds) -> list[str]:
+    """Observations rest on cells: one without a reference must be a sentence of the families."""
+    problems: list[str] = []
+    for place, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
+        for i, claim in enumerate(claims):
+            if not cited([check(claim.text, grounds).text]) and not grounds.verbatim(claim.text):
+                problems.append(f"{place}[{i}] cites nothing: an observation needs the cell that shows it")
+    return problems

@@ -1,0 +1,146 @@
+"""What a sentence may stand on: the cells that were shown, the words that the families use, the numbers as words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.formats import format_cell
+from agent_tools.untrusted import clean
+
+_UNITS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+NUMBER_WORDS: dict[str, int] = {
+    **{word: n for n, word in enumerate(_UNITS)},
+    **{word: 20 + 10 * n for n, word in enumerate(_TENS)},
+    **{f"{ten}-{_UNITS[u]}": 20 + 10 * n + u for n, ten in enumerate(_TENS) for u in range(1, 10)},
+}
+"""English cardinals below a hundred."""
+
+_PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+
+
+class Grounds:
+    """An index over the shown cells, and the texts that the families' own assessments contain."""
+
+    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
+        self.ledger = ledger
+        self.texts = frozenset(_flat(t) for a in assessments for t in assessment_texts(a))
+        self.vetted = "\n".join(self.texts)
+
+    @cached_property
+    def cells(self) -> list[CellValue]:
+        """Every shown cell that holds something."""
+        return [c for c in self.ledger.shown() if c.value is not None]
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[CellValue]]:
+        index: dict[str, list[CellValue]] = {}
+        for cell in self.cells:
+            for form in {format_cell(cell), _flat(str(cell.value))}:
+                index.setdefault(form, []).append(cell)
+        return index
+
+    @cached_property
+    def _haystack(self) -> str:
+        return "\n".join(dict.fromkeys(_flat(c.value) for c in self.cells if isinstance(c.value, str)))
+
+    def verbatim(self, text: str) -> bool:
+        """Whether a family's assessment says exactly this sentence."""
+        return _flat(text) in self.texts
+
+    def contains(self, piece: str) -> bool:
+        """Whether a piece of text stands in a shown cell, or in what the families say, not inside a longer word."""
+        pattern = re.compile(rf"(?<!\w){re.escape(_flat(piece))}(?!\w)")
+        return bool(pattern.search(self._haystack) or pattern.search(self.vetted))
+
+    def link(self, token: str, sentence: str) -> CellValue | None:
+        """The one shown cell that a typed figure or name equals; None where there is none or more than one.
+
+        A number below a hundred equals too much by accident: it is linked only where the sentence also has a word of
+        the column's name or unit.
+        """
+        value = NUMBER_WORDS.get(token.lower())
+        token = token if value is None else str(value)
+        hits = self._by_text.get(_flat(token), [])
+        if not hits:
+            return None
+        if all(isinstance(c.value, str) and not _PLAIN_NUMBER.fullmatch(c.value) for c in hits):
+            return hits[0]
+        if len(hits) > 1 or (_common(token) and not _named(hits[0], sentence)):
+            return None
+        return hits[0]
+
+    def near(self, token: str, limit: int = 4) -> list[str]:
+        """Shown cells that come close to a typed figure or name, as `[[ref]] = value`."""
+        word = NUMBER_WORDS.get(token.lower())
+        number = float(word) if word is not None else _number(token)
+        scored: list[tuple[float, CellValue]] = []
+        for cell in self.cells:
+            if number is not None and isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool):
+                forms = (float(cell.value), _number(format_cell(cell)))
+                gap = min(abs(f - number) for f in forms if f is not None) / max(abs(number), 1e-12)
+                if gap <= 0.1:
+                    scored.append((gap, cell))
+            elif len(token) > 1 and token.lower() in str(cell.value).lower():
+                scored.append((0.05, cell))
+        scored.sort(key=lambda pair: pair[0])
+        return [f"[[{c.ref}]] = {format_cell(c)[:80]}" for _, c in scored[:limit]]
+
+
+def assessment_texts(a: Assessment) -> Iterable[str]:
+    """Every sentence of an assessment."""
+    claims = (*a.speaks_for, *a.speaks_against, *a.implies, *a.warnings, *a.actions)
+    yield from (a.headline, a.counterfactual, *(c.text for c in claims))
+    for missing in a.missing:
+        yield from (missing.text, missing.signal)
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s+", " ", clean(text)).strip()
+
+
+def _number(token: str) -> float | None:
+    found = re.match(r"[+-]?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?", token)
+    try:
+        return float(found[0].replace(",", "")) if found else None
+    except ValueError:
+        return None
+
+
+def _common(token: str) -> bool:
+    number = _number(token)
+    return bool(_PLAIN_NUMBER.fullmatch(token)) and number is not None and abs(number) < 100 and number == int(number)
+
+
+def _named(cell: CellValue, sentence: str) -> bool:
+    words = {_stem(w) for w in re.findall(r"[a-z]{3,}", sentence.lower())}
+    return any(_stem(w) in words for w in re.findall(r"[a-z]{3,}", f"{cell.column} {cell.unit}".lower()))
+
+
+def _stem(word: str) -> str:
+    return word[:-1] if word.endswith("s") and len(word) > 3 else word
