@@ -61,7 +61,8 @@ one AS (
 ),
 back AS (
   SELECT *, row_number() OVER w AS place,
-    CASE WHEN step < lag(step) OVER w AND NOT coalesce(epoch > lag(epoch) OVER w, false) THEN 1 ELSE 0 END AS back
+    CASE WHEN (step < lag(step) OVER w AND NOT coalesce(epoch > lag(epoch) OVER w, false))
+      OR (step IS NULL AND epoch < lag(epoch) OVER w) THEN 1 ELSE 0 END AS back
   FROM one WINDOW w AS (ORDER BY attempt NULLS FIRST, file_ts NULLS LAST, file, line_no, ts, step)
 ),
 part AS (SELECT *, sum(back) OVER (ORDER BY place) AS stretch FROM back),

@@ -1,0 +1,77 @@
+-- requeue_history: How often the job was sent back to the queue up to this attempt, by what, and what became of it.
+-- TABLES: slurm_job, slurm_job_event, log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN attempts: attempts that accounting knows
+-- COLUMN restarts: times requeued as Slurm counts
+-- COLUMN preempted_attempts: attempts that ended in a preemption
+-- COLUMN node_fail_attempts: attempts that ended in a node failure
+-- COLUMN failed_attempts: attempts before the last that ended in failure, time-out or out of memory
+-- COLUMN requeue_events: requeue events
+-- COLUMN preempt_events: preemption events
+-- COLUMN event_ts: first of these events
+-- COLUMN event_actor: who did it, when known
+-- COLUMN event_reason: reason given
+-- COLUMN log_requeues: messages DUE TO JOB REQUEUE or of a requeue by the job itself
+-- COLUMN log_preemptions: messages DUE TO PREEMPTION
+-- COLUMN log_message: first of these messages
+-- COLUMN log_line: its line
+-- COLUMN warned: SIGUSR1, SIGUSR2 or SIGTERM received, as a handler says
+-- COLUMN first_end_ts: end of the first attempt
+-- COLUMN last_attempt: number of the last attempt
+-- COLUMN last_state: state of the last attempt
+-- COLUMN last_reason: Slurm's reason word for it
+-- COLUMN last_start_ts: start of the last attempt
+-- COLUMN last_exit: exit status of the last attempt
+-- COLUMN last_signal: signal of the last attempt
+-- COLUMN earlier_h [h]: time that the attempts before the last ran
+-- COLUMN earlier_gpu_hours [h]: GPU time that they held
+-- COLUMN waited_min [min]: from the end of the attempt before to the start of the last
+WITH j AS (
+  SELECT *, row_number() OVER (ORDER BY attempt NULLS FIRST, start_ts NULLS LAST, end_ts NULLS LAST) AS place,
+    count(*) OVER () AS n
+  FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+),
+a AS (
+  SELECT
+    count(*) AS attempts, max(restarts) AS restarts,
+    count(*) FILTER (WHERE upper(state) = 'PREEMPTED' OR state_flags ILIKE '%PREEMPT%') AS preempted_attempts,
+    count(*) FILTER (WHERE upper(state) = 'NODE_FAIL') AS node_fail_attempts,
+    count(*) FILTER (WHERE place < n AND upper(state) IN ('FAILED', 'TIMEOUT', 'OUT_OF_MEMORY')) AS failed_attempts,
+    count(*) FILTER (WHERE upper(state) = 'REQUEUED' OR state_flags ILIKE '%REQUEUE%') AS requeued_states,
+    arg_min(end_ts, place) AS first_end_ts, arg_max(coalesce(attempt, place), place) AS last_attempt,
+    arg_max(state, place) AS last_state, arg_max(state_reason, place) AS last_reason, arg_max(start_ts, place) AS last_start_ts,
+    arg_max(exit_code, place) AS last_exit, arg_max(exit_signal, place) AS last_signal,
+    round(sum(elapsed_s) FILTER (WHERE place < n) / 3600, 2) AS earlier_h,
+    round(sum(gpus * elapsed_s) FILTER (WHERE place < n) / 3600, 2) AS earlier_gpu_hours,
+    round(date_diff('second', max(end_ts) FILTER (WHERE place = n - 1), max(start_ts) FILTER (WHERE place = n)) / 60.0, 1)
+      AS waited_min
+  FROM j
+),
+e AS (
+  SELECT
+    count(*) FILTER (WHERE event = 'requeued') AS requeue_events, count(*) FILTER (WHERE event = 'preempted') AS preempt_events,
+    min(ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_ts,
+    arg_min(actor, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_actor,
+    arg_min(reason, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_reason
+  FROM slurm_job_event WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+),
+w AS (
+  SELECT *, (kind = 'slurm' AND name = 'requeued')
+      OR (kind IN ('interrupt', 'checkpoint', 'banner', 'slurm') AND regexp_matches(coalesce(message, ''), '(?i)\brequeu(e|ing|ed)\b')) AS requeue,
+    kind = 'slurm' AND name = 'preempted' AS preempt
+  FROM log_event WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+),
+l AS (
+  SELECT
+    count(*) FILTER (WHERE requeue) AS log_requeues, count(*) FILTER (WHERE preempt) AS log_preemptions,
+    first(left(message, 300) ORDER BY preempt DESC, kind = 'slurm' DESC, file, line_no) FILTER (WHERE requeue OR preempt) AS log_message,
+    first(line_no ORDER BY preempt DESC, kind = 'slurm' DESC, file, line_no) FILTER (WHERE requeue OR preempt) AS log_line,
+    count(*) FILTER (WHERE kind = 'interrupt' AND signal IN (10, 12, 15)) AS warned
+  FROM w
+)
+SELECT
+  a.attempts, a.restarts, a.preempted_attempts, a.node_fail_attempts, a.failed_attempts,
+  e.requeue_events + a.requeued_states AS requeue_events, e.preempt_events, e.event_ts, e.event_actor, e.event_reason,
+  l.log_requeues, l.log_preemptions, l.log_message, l.log_line, l.warned, a.first_end_ts, a.last_attempt, a.last_state,
+  a.last_reason, a.last_start_ts, a.last_exit, a.last_signal, a.earlier_h, a.earlier_gpu_hours, a.waited_min
+FROM a, e, l

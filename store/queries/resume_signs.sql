@@ -1,0 +1,132 @@
+-- resume_signs: Whether the job was meant to go on from a checkpoint, and whether it did.
+-- TABLES: slurm_job, process, log_event, train_step
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN asked_by: command, submit line or process that asks to resume
+-- COLUMN dependency: dependency on another job, from the job's record or its submit line
+-- COLUMN parent_job: job that it depends on, or the job of the same name and folder that ended last before it
+-- COLUMN parent_state: how that job ended
+-- COLUMN parent_last_step: last step that it reported
+-- COLUMN parent_first_loss: first loss that it reported
+-- COLUMN parent_last_loss: last loss that it reported
+-- COLUMN earlier_attempts: attempts of this job before this one
+-- COLUMN earlier_last_step: last step that they reported
+-- COLUMN earlier_first_loss: first loss that they reported
+-- COLUMN earlier_last_loss: last loss that they reported
+-- COLUMN earlier_saves: checkpoints that they or the parent saved
+-- COLUMN loads: messages that a checkpoint was loaded or training goes on from it
+-- COLUMN load_message: the last one
+-- COLUMN load_line: its line
+-- COLUMN load_step: step that it names
+-- COLUMN fresh: messages that no checkpoint was found or that training starts from scratch
+-- COLUMN fresh_message: the first one
+-- COLUMN fresh_line: its line
+-- COLUMN load_starts: messages that a checkpoint is about to be loaded
+-- COLUMN load_start_message: the last one
+-- COLUMN load_failures: messages that a checkpoint could not be loaded
+-- COLUMN load_failure_message: the first one
+-- COLUMN load_failure_line: its line
+-- COLUMN first_step: first step that this attempt reported
+-- COLUMN first_loss: first finite loss that it reported
+-- COLUMN start_loss: median of its first five losses
+-- COLUMN last_step: last step that it reported
+-- COLUMN last_loss: last finite loss that it reported
+-- COLUMN jump: start_loss minus the last loss of the attempt or parent before
+-- CAVEAT: A load marker that a framework does not print, or prints to a file that was not collected, is missed here.
+WITH j AS (
+  SELECT * FROM slurm_job
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST LIMIT 1
+),
+words AS (
+  SELECT text, rank FROM (
+    SELECT unnest([submit_line, command, comment, name]) AS text, 1 AS rank FROM j
+    UNION ALL
+    SELECT command, 2 FROM process WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  )
+  WHERE regexp_matches(text, '(?i)(--?|\b)(resume|resume[_-]from([_-]checkpoint)?|auto[_-]?resume|restore[_-]from|load[_-]checkpoint|continue[_-]from|ckpt[_-]path|init_from=resume)\b')
+    AND NOT regexp_matches(text, '(?i)(resume|resume_from_checkpoint|auto_resume)[= ](false|none|no|0)\b')
+),
+w AS (SELECT first(left(text, 300) ORDER BY rank, text) AS asked_by FROM words),
+dep AS (
+  SELECT coalesce(nullif(dependency, ''), regexp_extract(submit_line, '(?:--dependency[= ]|-d ?)((?:after\w*|singleton)[:\d,?+_a-z]*)', 1)) AS dependency
+  FROM j
+),
+named AS (SELECT nullif(regexp_extract(dependency, 'after(?:any|ok|notok|corr|burstbuffer)?:(\d+(?:_\d+)?)', 1), '') AS id FROM dep),
+before AS (
+  SELECT p.job_id AS id FROM slurm_job p, j
+  WHERE p.job_id <> j.job_id AND p.name = j.name AND p.work_dir = j.work_dir AND p.user IS NOT DISTINCT FROM j.user
+    AND p.end_ts <= j.start_ts AND p.end_ts >= j.start_ts - INTERVAL 14 DAY
+  ORDER BY p.end_ts DESC, p.job_id DESC LIMIT 1
+),
+parent AS (SELECT coalesce((SELECT id FROM named), (SELECT id FROM before)) AS id),
+pstate AS (
+  SELECT arg_max(state, coalesce(attempt, 1)) AS state FROM slurm_job WHERE job_id = (SELECT id FROM parent)
+),
+pt AS (
+  SELECT max(step) AS last_step,
+    first(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS first_loss,
+    last(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS last_loss
+  FROM train_step WHERE split IS DISTINCT FROM 'eval' AND job_id = (SELECT id FROM parent)
+),
+ea AS (
+  SELECT count(DISTINCT attempt) AS attempts FROM slurm_job
+  WHERE job_id = $job_id AND attempt < coalesce($attempt, (SELECT max(attempt) FROM slurm_job WHERE job_id = $job_id))
+),
+mine AS (
+  SELECT *, row_number() OVER (ORDER BY file, line_no, ts, step) AS seq FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
+    AND (attempt IS NULL OR attempt = coalesce($attempt, (SELECT max(attempt) FROM train_step WHERE job_id = $job_id)))
+),
+et AS (
+  SELECT max(step) AS last_step,
+    first(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS first_loss,
+    last(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS last_loss
+  FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
+    AND attempt < coalesce($attempt, (SELECT max(attempt) FROM train_step WHERE job_id = $job_id))
+),
+es AS (
+  SELECT count(*) AS saves FROM log_event
+  WHERE kind = 'checkpoint' AND name IN ('saved', 'saving') AND (job_id = (SELECT id FROM parent) OR (job_id = $job_id
+    AND attempt < coalesce($attempt, (SELECT max(attempt) FROM slurm_job WHERE job_id = $job_id))))
+),
+c AS (
+  SELECT * FROM log_event
+  WHERE kind = 'checkpoint' AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+    AND (attempt IS NULL OR attempt = (SELECT max(attempt) FROM log_event WHERE job_id = $job_id
+      AND ($attempt IS NULL OR attempt = $attempt)))
+),
+cc AS (
+  SELECT
+    count(*) FILTER (WHERE name IN ('loaded', 'resumed')) AS loads,
+    arg_max(left(message, 300), line_no) FILTER (WHERE name IN ('loaded', 'resumed')) AS load_message,
+    max(line_no) FILTER (WHERE name IN ('loaded', 'resumed')) AS load_line,
+    max(step) FILTER (WHERE name IN ('loaded', 'resumed')) AS load_step,
+    count(*) FILTER (WHERE name IN ('none_found', 'from_scratch')) AS fresh,
+    arg_min(left(message, 300), line_no) FILTER (WHERE name IN ('none_found', 'from_scratch')) AS fresh_message,
+    min(line_no) FILTER (WHERE name IN ('none_found', 'from_scratch')) AS fresh_line,
+    count(*) FILTER (WHERE name = 'loading') AS load_starts,
+    arg_max(left(message, 300), line_no) FILTER (WHERE name = 'loading') AS load_start_message,
+    count(*) FILTER (WHERE name = 'failed') AS load_failures,
+    arg_min(left(message, 300), line_no) FILTER (WHERE name = 'failed') AS load_failure_message,
+    min(line_no) FILTER (WHERE name = 'failed') AS load_failure_line
+  FROM c
+),
+m AS (
+  SELECT
+    arg_min(step, seq) AS first_step, max(step) AS last_step,
+    arg_min(loss, seq) FILTER (WHERE isfinite(loss)) AS first_loss,
+    median(loss) FILTER (WHERE seq <= 5 AND isfinite(loss)) AS start_loss,
+    arg_max(loss, seq) FILTER (WHERE isfinite(loss)) AS last_loss
+  FROM mine
+)
+SELECT
+  w.asked_by, nullif((SELECT dependency FROM dep), '') AS dependency, (SELECT id FROM parent) AS parent_job,
+  pstate.state AS parent_state, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
+  pt.last_loss AS parent_last_loss, ea.attempts AS earlier_attempts, et.last_step AS earlier_last_step,
+  et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, es.saves AS earlier_saves,
+  cc.loads, cc.load_message, cc.load_line, cc.load_step, cc.fresh, cc.fresh_message, cc.fresh_line, cc.load_starts,
+  cc.load_start_message, cc.load_failures, cc.load_failure_message, cc.load_failure_line, m.first_step, m.first_loss,
+  m.start_loss, m.last_step, m.last_loss, round(m.start_loss - coalesce(et.last_loss, pt.last_loss), 4) AS jump
+FROM w, pstate, pt, ea, et, es, cc, m

@@ -1,0 +1,177 @@
+-- run_ending: How the run came to its end by what it printed: progress, words of completion, errors, and who stopped it.
+-- TABLES: log_event, train_step
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN reports: progress lines of training
+-- COLUMN last_step: last step reported
+-- COLUMN total_steps: planned steps
+-- COLUMN done [ratio]: last step over planned steps
+-- COLUMN progress_line: line of the last progress
+-- COLUMN progress_ts: time of the last progress
+-- COLUMN step_gap_s [s]: usual time between two progress lines
+-- COLUMN ends: messages that say that training finished
+-- COLUMN end_message: the last one
+-- COLUMN end_line: its line
+-- COLUMN saves_after: checkpoints saved at or after the last progress
+-- COLUMN errors: exceptions that ended something: no wrapper, no interrupt, no progress after them in their file
+-- COLUMN error_name: type of the first one
+-- COLUMN error_message: its text
+-- COLUMN error_file: its file
+-- COLUMN error_line: its line
+-- COLUMN nan_errors: exceptions and warnings that name a value which is not finite
+-- COLUMN nan_name: type or short name of the first one
+-- COLUMN nan_message: its text
+-- COLUMN nan_line: its line
+-- COLUMN cuda_ooms: CUDA out-of-memory messages
+-- COLUMN host_ooms: host out-of-memory messages
+-- COLUMN collective_errors: time-outs and errors of collectives
+-- COLUMN rendezvous_errors: errors while the process group formed
+-- COLUMN storage_errors: messages about full, read-only or broken storage
+-- COLUMN fatal_signals: processes that a signal other than SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 ended
+-- COLUMN failed_children: children that a launcher lists as failed, those that were told to end left out
+-- COLUMN failed_tasks: tasks that ended with an exit status other than zero
+-- COLUMN time_limits: messages DUE TO TIME LIMIT
+-- COLUMN preemptions: messages DUE TO PREEMPTION
+-- COLUMN requeues: messages DUE TO JOB REQUEUE
+-- COLUMN node_failures: messages DUE TO NODE FAILURE
+-- COLUMN cancels: messages CANCELLED AT without such a reason
+-- COLUMN stop_name: the most telling one of these messages
+-- COLUMN stop_message: its text
+-- COLUMN stop_host: node that it names
+-- COLUMN stop_file: its file
+-- COLUMN stop_line: its line
+-- COLUMN stop_ts: its time
+-- COLUMN quiet_min [min]: from the last progress to that message
+-- COLUMN error_first: true when the first error stands before that message, nothing where their order is unknown
+-- COLUMN keyboard: KeyboardInterrupt and Ctrl-C messages
+-- COLUMN hangups: SIGHUP messages (the terminal or session closed)
+-- COLUMN terms: SIGTERM received, as handlers and launchers say it
+-- COLUMN warned: SIGUSR1 or SIGUSR2 received: a warning before the end
+-- COLUMN interrupt_first: true when the first interrupt stands before the first error, nothing where their order is unknown
+-- COLUMN interrupt_message: first of those messages
+-- COLUMN interrupt_line: its line
+-- CAVEAT: Standard error and standard output are buffered apart, so lines of different files have no common order.
+WITH e AS (
+  SELECT *, coalesce(happened_ts, ts) AS at_ts,
+    regexp_matches(concat_ws(' ', name, cause_name),
+      'KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException|SignalInterruption') AS interrupt,
+    regexp_matches(coalesce(name, ''), 'ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException')
+      AS wrapper,
+    regexp_matches(concat_ws(' ', name, message, cause_message),
+      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan')
+      AS nanny
+  FROM log_event
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+t AS (
+  SELECT * FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+p AS (
+  SELECT
+    count(*) AS reports, max(step) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line,
+    max(ts) AS progress_ts, arg_max(file, line_no) AS progress_file
+  FROM t
+),
+gaps AS (
+  SELECT median(gap) AS step_gap_s FROM (
+    SELECT date_diff('millisecond', lag(ts) OVER (PARTITION BY rank ORDER BY ts), ts) / 1000.0 AS gap FROM t
+  ) WHERE gap > 0
+),
+last_in AS (SELECT file, max(line_no) AS line FROM t GROUP BY file),
+x AS (
+  SELECT e.*, last_in.line AS progress_here FROM e LEFT JOIN last_in ON last_in.file IS NOT DISTINCT FROM e.file
+),
+stop AS (
+  SELECT *, CASE name WHEN 'node_failure' THEN 1 WHEN 'preempted' THEN 2 WHEN 'requeued' THEN 3 WHEN 'time_limit' THEN 4
+    WHEN 'deadline' THEN 5 ELSE 6 END AS weight
+  FROM e
+  WHERE kind = 'slurm' AND name IN ('node_failure', 'preempted', 'requeued', 'time_limit', 'deadline', 'cancelled')
+),
+err AS (
+  SELECT * FROM x
+  WHERE kind = 'exception' AND severity IN ('fatal', 'error') AND NOT interrupt AND NOT wrapper AND NOT nanny
+    AND (progress_here IS NULL OR coalesce(line_end, line_no) >= progress_here)
+),
+nan AS (
+  SELECT * FROM x WHERE (kind = 'exception' AND nanny AND severity IN ('fatal', 'error')) OR kind = 'non_finite'
+),
+intr AS (
+  SELECT * FROM e
+  WHERE kind = 'interrupt' OR (kind = 'exception' AND interrupt)
+    OR (kind = 'launcher_event' AND name IN ('death_signal', 'signal_exception', 'closing_signal'))
+    OR (kind = 'slurm' AND name = 'interrupted')
+),
+a AS (
+  SELECT
+    count(*) FILTER (WHERE kind = 'train_end') AS ends,
+    arg_max(left(message, 300), line_no) FILTER (WHERE kind = 'train_end') AS end_message,
+    max(line_no) FILTER (WHERE kind = 'train_end') AS end_line, max(total_steps) FILTER (WHERE kind = 'train_plan') AS plan,
+    count(*) FILTER (WHERE kind = 'cuda_oom') AS cuda_ooms, count(*) FILTER (WHERE kind = 'host_oom') AS host_ooms,
+    count(*) FILTER (WHERE (kind = 'nccl_watchdog' OR kind = 'nccl_error') AND severity IN ('fatal', 'error'))
+      AS collective_errors,
+    count(*) FILTER (WHERE kind = 'rendezvous' AND severity IN ('fatal', 'error')) AS rendezvous_errors,
+    count(*) FILTER (WHERE kind = 'storage' AND severity IN ('fatal', 'error')) AS storage_errors,
+    count(*) FILTER (WHERE kind = 'signal' AND coalesce(signal, 0) NOT IN (0, 1, 2, 10, 12, 15)) AS fatal_signals,
+    count(*) FILTER (WHERE kind = 'launcher_summary' AND coalesce(signal, 0) NOT IN (1, 2, 15)
+      AND coalesce(exit_code, 1) NOT IN (0, -1, -2, -15)) AS failed_children,
+    count(*) FILTER (WHERE kind = 'slurm' AND name = 'task_exit' AND exit_code > 0) AS failed_tasks,
+    count(*) FILTER (WHERE kind = 'slurm' AND name = 'time_limit') AS time_limits,
+    count(*) FILTER (WHERE kind = 'slurm' AND name = 'preempted') AS preemptions,
+    count(*) FILTER (WHERE kind = 'slurm' AND name = 'requeued') AS requeues,
+    count(*) FILTER (WHERE kind = 'slurm' AND name = 'node_failure') AS node_failures,
+    count(*) FILTER (WHERE kind = 'slurm' AND name = 'cancelled') AS cancels
+  FROM e
+),
+s AS (
+  SELECT
+    first(name ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_name,
+    first(left(message, 300) ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_message,
+    first(host ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_host,
+    first(file ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_file,
+    first(line_no ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_line,
+    first(at_ts ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_ts
+  FROM stop
+),
+r AS (
+  SELECT
+    count(*) AS errors, first(name ORDER BY file, line_no) AS error_name,
+    first(left(message, 300) ORDER BY file, line_no) AS error_message, first(file ORDER BY file, line_no) AS error_file,
+    first(line_no ORDER BY file, line_no) AS error_line
+  FROM err
+),
+n AS (
+  SELECT
+    count(*) AS nan_errors, first(name ORDER BY file, line_no) AS nan_name,
+    first(left(message, 300) ORDER BY file, line_no) AS nan_message, first(line_no ORDER BY file, line_no) AS nan_line
+  FROM nan
+),
+i AS (
+  SELECT
+    count(*) FILTER (WHERE name LIKE '%KeyboardInterrupt%' OR name IN ('keyboard', 'interrupted') OR signal = 2) AS keyboard,
+    count(*) FILTER (WHERE signal = 1) AS hangups, count(*) FILTER (WHERE signal = 15 AND name <> 'closing_signal') AS terms,
+    count(*) FILTER (WHERE signal IN (10, 12)) AS warned,
+    first(left(coalesce(nullif(message, ''), name), 300) ORDER BY file, line_no) AS interrupt_message,
+    first(line_no ORDER BY file, line_no) AS interrupt_line,
+    first(file ORDER BY file, line_no) AS interrupt_file
+  FROM intr
+),
+sv AS (
+  SELECT count(*) AS saves_after FROM x
+  WHERE kind = 'checkpoint' AND name IN ('saving', 'saved') AND line_no >= progress_here
+)
+SELECT
+  p.reports, p.last_step, coalesce(p.planned, a.plan) AS total_steps,
+  CASE WHEN coalesce(p.planned, a.plan) > 0 THEN round(p.last_step / coalesce(p.planned, a.plan)::DOUBLE, 3) END AS done,
+  p.progress_line, p.progress_ts, round(gaps.step_gap_s, 1) AS step_gap_s, a.ends, a.end_message, a.end_line,
+  sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_name,
+  n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,
+  a.fatal_signals, a.failed_children, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
+  a.cancels, s.stop_name, s.stop_message, s.stop_host, s.stop_file, s.stop_line, s.stop_ts,
+  round(date_diff('second', p.progress_ts, s.stop_ts) / 60.0, 1) AS quiet_min,
+  CASE WHEN r.errors = 0 OR s.stop_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM s.stop_file
+       THEN r.error_line < s.stop_line END AS error_first,
+  CASE WHEN r.errors = 0 OR i.interrupt_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM i.interrupt_file
+       THEN i.interrupt_line < r.error_line END AS interrupt_first,
+  i.keyboard, i.hangups, i.terms, i.warned, i.interrupt_message, i.interrupt_line
+FROM p, gaps, a, s, r, n, i, sv

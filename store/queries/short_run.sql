@@ -1,0 +1,60 @@
+-- short_run: How many optimizer steps the run made in all, by every way in which a log tells it, and whether it completed.
+-- TABLES: train_step, log_event, slurm_job
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN reports: progress lines of training, one rank counted
+-- COLUMN last_step: highest step reported
+-- COLUMN first_step: lowest step reported
+-- COLUMN total_steps: planned steps
+-- COLUMN runtime_s [s]: run time that the trainer states at the end
+-- COLUMN rate [1/s]: steps per second that it states
+-- COLUMN steps_by_rate: run time times rate, rounded
+-- COLUMN end_step: step that the end message names
+-- COLUMN ends: messages that say that training finished
+-- COLUMN end_message: the last one
+-- COLUMN end_line: its line
+-- COLUMN last_epoch: last epoch reported
+-- COLUMN resumed: messages that training goes on from a checkpoint
+-- COLUMN state: how Slurm recorded the end
+-- COLUMN exit_code: exit status
+-- COLUMN elapsed_min [min]: time running
+-- COLUMN gpu_hours [h]: GPU time held
+WITH t AS (
+  SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+s AS (
+  SELECT
+    count(*) FILTER (WHERE seat = 1) AS reports, max(step) AS last_step, min(step) AS first_step,
+    max(total_steps) AS total, max(epoch) AS last_epoch
+  FROM t
+),
+e AS (
+  SELECT *, TRY_CAST(detail AS JSON) AS d FROM log_event
+  WHERE kind IN ('train_end', 'train_plan', 'checkpoint') AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+a AS (
+  SELECT
+    max(total_steps) FILTER (WHERE kind = 'train_plan') AS plan, count(*) FILTER (WHERE kind = 'train_end') AS ends,
+    arg_max(left(message, 300), line_no) FILTER (WHERE kind = 'train_end') AS end_message,
+    max(line_no) FILTER (WHERE kind = 'train_end') AS end_line,
+    max(step) FILTER (WHERE kind = 'train_end') AS end_step,
+    max(coalesce(TRY_CAST(d->>'$.train_runtime' AS DOUBLE), elapsed_ms / 1000)) FILTER (WHERE kind = 'train_end') AS runtime_s,
+    max(TRY_CAST(d->>'$.train_steps_per_second' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS rate,
+    max(TRY_CAST(d->>'$.epoch' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS end_epoch,
+    count(*) FILTER (WHERE kind = 'checkpoint' AND name IN ('loaded', 'resumed')) AS resumed
+  FROM e
+),
+j AS (
+  SELECT state, exit_code, round(elapsed_s / 60, 1) AS elapsed_min,
+    CASE WHEN gpus > 0 THEN round(gpus * elapsed_s / 3600, 2) END AS gpu_hours
+  FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST LIMIT 1
+)
+SELECT
+  s.reports, s.last_step, s.first_step, coalesce(s.total, a.plan) AS total_steps, a.runtime_s, a.rate,
+  CASE WHEN a.rate IS NOT NULL AND a.runtime_s IS NOT NULL THEN round(a.rate * a.runtime_s)::BIGINT END AS steps_by_rate,
+  a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
+  j.exit_code, j.elapsed_min, j.gpu_hours
+FROM s CROSS JOIN a LEFT JOIN j ON true

@@ -1,0 +1,62 @@
+-- wall: The time limit against what the run had done: when it last moved, and what it would have needed.
+-- TABLES: slurm_job, train_step, log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN state: how Slurm recorded the end
+-- COLUMN limit_h [h]: wall-clock limit
+-- COLUMN elapsed_h [h]: time running
+-- COLUMN used [ratio]: time running over the limit
+-- COLUMN end_ts: end
+-- COLUMN last_progress_ts: last progress line
+-- COLUMN quiet_min [min]: from the last progress to the end
+-- COLUMN pace_s [s]: usual time between two progress lines
+-- COLUMN quiet_paces [ratio]: quiet_min in units of pace_s
+-- COLUMN last_step: last step
+-- COLUMN total_steps: planned steps
+-- COLUMN done [ratio]: last step over planned steps
+-- COLUMN needed_h [h]: time that all planned steps would take at this pace
+-- COLUMN gpu_hours [h]: GPUs times the time running
+-- CAVEAT: needed_h takes start-up and evaluation at the share they had so far.
+WITH j AS (
+  SELECT * FROM slurm_job
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST LIMIT 1
+),
+jj AS (SELECT * FROM (SELECT 1 AS one) LEFT JOIN j ON true),
+stop AS (
+  SELECT max(coalesce(happened_ts, ts)) AS stop_ts FROM log_event
+  WHERE kind = 'slurm' AND name IN ('time_limit', 'deadline', 'cancelled', 'preempted', 'node_failure', 'requeued')
+    AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+t AS (
+  SELECT * FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+plan AS (
+  SELECT max(total_steps) AS total FROM log_event
+  WHERE kind = 'train_plan' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+p AS (
+  SELECT max(ts) AS last_progress_ts, max(step) AS last_step, min(step) AS first_step, max(total_steps) AS total, min(ts) AS first_ts
+  FROM t
+),
+g AS (
+  SELECT median(gap) AS pace FROM (
+    SELECT date_diff('millisecond', lag(ts) OVER (PARTITION BY rank ORDER BY ts), ts) / 1000.0 AS gap FROM t
+  ) WHERE gap > 0
+),
+v AS (
+  SELECT jj.state, jj.time_limit_s, jj.elapsed_s, jj.gpus, coalesce(jj.end_ts, stop.stop_ts) AS end_ts, p.*, g.pace,
+    coalesce(p.total, plan.total) AS total_steps
+  FROM jj, stop, p, g, plan
+)
+SELECT
+  state, round(time_limit_s / 3600, 2) AS limit_h, round(elapsed_s / 3600, 2) AS elapsed_h,
+  CASE WHEN time_limit_s > 0 THEN round(elapsed_s / time_limit_s, 3) END AS used, end_ts, last_progress_ts,
+  round(date_diff('second', last_progress_ts, end_ts) / 60.0, 1) AS quiet_min, round(pace, 1) AS pace_s,
+  CASE WHEN pace > 0 THEN round(date_diff('second', last_progress_ts, end_ts) / pace, 1) END AS quiet_paces,
+  last_step, total_steps, CASE WHEN total_steps > 0 THEN round(last_step / total_steps::DOUBLE, 3) END AS done,
+  CASE WHEN last_step > 0 AND total_steps > 0 THEN round(elapsed_s / 3600 * total_steps / last_step, 1) END AS needed_h,
+  CASE WHEN gpus > 0 THEN round(gpus * elapsed_s / 3600, 2) END AS gpu_hours
+FROM v
+WHERE state IS NOT NULL OR end_ts IS NOT NULL OR last_progress_ts IS NOT NULL
