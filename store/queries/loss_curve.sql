@@ -1,6 +1,7 @@
 -- loss_curve: The training loss in at most 120 bins of neighbouring reports, one rank and one kind of loss counted.
 -- TABLES: train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN bin: number of the bin, from 1
 -- COLUMN first_step: first step of the bin
 -- COLUMN points: reports in it

@@ -1,6 +1,7 @@
 -- loss_shape: The figures of the training loss: where it began, its best, its end, and what was not finite.
 -- TABLES: train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN framework: framework whose lines these are
 -- COLUMN loss_name: name under which the loss was printed
 -- COLUMN objective: sft, pretrain, dpo, grpo, ... where it shows

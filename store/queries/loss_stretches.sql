@@ -1,6 +1,7 @@
 -- loss_stretches: Where the steps of one log begin anew, each unbroken stretch with its first and last loss.
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN stretch: number of the stretch, from 1
 -- COLUMN reports: progress lines
 -- COLUMN first_step: first step

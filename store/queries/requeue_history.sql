@@ -1,6 +1,7 @@
 -- requeue_history: How often the job was sent back to the queue up to this attempt, by what, and what became of it.
 -- TABLES: slurm_job, slurm_job_event, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN attempts: attempts that accounting knows
 -- COLUMN restarts: times requeued as Slurm counts
 -- COLUMN preempted_attempts: attempts that ended in a preemption

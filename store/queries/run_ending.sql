@@ -1,6 +1,7 @@
 -- run_ending: How the run came to its end by what it printed: progress, words of completion, errors, and who stopped it.
 -- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN reports: progress lines of training
 -- COLUMN last_step: last step reported
 -- COLUMN total_steps: planned steps

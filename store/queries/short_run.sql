@@ -1,6 +1,7 @@
 -- short_run: How many optimizer steps the run made in all, by every way in which a log tells it, and whether it completed.
 -- TABLES: train_step, log_event, slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN reports: progress lines of training, one rank counted
 -- COLUMN last_step: highest step reported
 -- COLUMN first_step: lowest step reported

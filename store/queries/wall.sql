@@ -1,6 +1,7 @@
 -- wall: The time limit against what the run had done: when it last moved, and what it would have needed.
 -- TABLES: slurm_job, train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN state: how Slurm recorded the end
 -- COLUMN limit_h [h]: wall-clock limit
 -- COLUMN elapsed_h [h]: time running
