@@ -22,8 +22,7 @@ from store.result import StoreError
 class Commit:
     """What a key stands for now. `rows` is by table; `at` is when it was written, in seconds since 1970.
 
-    `partitions` are the folders (below LAKE/tables) that hold its segments; `former` are those of earlier publications
-    of the same key, for the clean-up.
+    `partitions` are the folders (below LAKE/tables) that hold its segments, with its rows there.
     """
 
     key: str
@@ -32,8 +31,12 @@ class Commit:
     rows: dict[str, int]
     segments: int
     at: float
-    partitions: list[str] = field(default_factory=list[str])
-    former: list[str] = field(default_factory=list[str])
+    partitions: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def replaceable(self) -> bool:
+        """A later batch may take its place: its segments must stay apart from others'."""
+        return self.key != self.batch
 
 
 def path_of(lake: Lake, key: str) -> Path:
@@ -44,16 +47,24 @@ def path_of(lake: Lake, key: str) -> Path:
 
 def read(lake: Lake, key: str) -> Commit | None:
     """The key's record, None when nothing was ever published under it."""
-    return _load(path_of(lake, key))
+    return load(path_of(lake, key))
+
+
+def paths(lake: Lake) -> Iterator[Path]:
+    """The files of all records, in no particular order."""
+    for folder in lake.commits.iterdir() if lake.commits.is_dir() else ():
+        yield from folder.glob("[!.]*.json")
 
 
 def every(lake: Lake) -> Iterator[Commit]:
     """All records, in no particular order."""
-    for folder in lake.commits.iterdir() if lake.commits.is_dir() else ():
-        for path in folder.glob("*.json"):
-            commit = _load(path)
-            if commit is not None:
-                yield commit
+    yield from (c for p in paths(lake) if (c := load(p)) is not None)
+
+
+def remove(lake: Lake, key: str) -> None:
+    """Forget a key. The caller holds it."""
+    path_of(lake, key).unlink(missing_ok=True)
+    path_of(lake, key).with_suffix(".lock").unlink(missing_ok=True)
 
 
 def write(lake: Lake, commit: Commit) -> None:
@@ -68,12 +79,20 @@ def holding(lake: Lake, key: str) -> Generator[None]:
         yield
 
 
+@contextmanager
+def trying(lake: Lake, key: str) -> Generator[bool]:
+    """As `holding`, without waiting: gives False when somebody is publishing under the key."""
+    with locked(path_of(lake, key).with_suffix(".lock"), wait=False) as ours:
+        yield ours
+
+
 def age(commit: Commit) -> float:
     """Seconds since it was written."""
     return time.time() - commit.at
 
 
-def _load(path: Path) -> Commit | None:
+def load(path: Path) -> Commit | None:
+    """A record from its file, None when there is none. Raises StoreError when it is broken."""
     raw = read_json(path)
     if raw is None:
         return None

@@ -17,6 +17,7 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -119,9 +120,7 @@ class Lake:
             try:
                 yield folder
             finally:
-                for p in folder.iterdir():
-                    p.unlink(missing_ok=True)
-                folder.rmdir()
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def nonce() -> str:

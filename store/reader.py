@@ -23,7 +23,7 @@ Self = TypeVar("Self", bound="Reader")
 
 
 class Reader:
-    """Asks the questions of the catalog. A context manager; not to be shared between threads."""
+    """Asks the questions of the catalog, one at a time, from any thread. A context manager."""
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Reader:
         self._prune = prune
         self._snapshots = Snapshots(self.lake)
         self._views: dict[str, str] = {}
+        self._busy = threading.Lock()
         self._con = engine.asking(memory_mb=memory_mb, threads=threads, folders=[self.lake.tables])
 
     def __enter__(self: Self) -> Self:
@@ -72,6 +73,10 @@ class Reader:
 
     def run(self, info: QueryInfo, params: dict[str, Cell], max_rows: int) -> Result:
         """Answer a question, in or out of the catalog, with parameters that are complete. Raises as `ask` does."""
+        with self._busy:
+            return self._run(info, params, max_rows)
+
+    def _run(self, info: QueryInfo, params: dict[str, Cell], max_rows: int) -> Result:
         started = time.perf_counter()
         window = _window(info, params) if self._prune else EVERYTHING
         for attempt in (1, 2):
@@ -112,7 +117,8 @@ class Reader:
 
     def coverage(self) -> list[Coverage]:
         """What the lake holds, by table, tables without a row included."""
-        return [_coverage(t, self._snapshots.take(t)) for t in tables()]
+        with self._busy:
+            return [_coverage(t, self._snapshots.take(t)) for t in tables()]
 
     def _execute(
         self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int

@@ -9,34 +9,30 @@ from typing import TYPE_CHECKING
 from store.engine import PARQUET, literal, literals, struct
 from store.lake import nonce
 from store.manifest import MAX_JOBS, Segment
-from store.rows import Row, columns
-from store.spool import CSV_OPTIONS, LINE_LIMIT
+from store.rows import columns
+from store.spool import CSV_OPTIONS, LINE_LIMIT, Spool, Tally
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-def from_spool(
-    con: DuckDBPyConnection, spool: Path, longest: int, row_type: type[Row], count: int, folder: Path
-) -> dict[int, Segment]:
-    """Write the rows of partition number 0 to `count` - 1 as segments into `folder`; segments by partition number."""
-    types = {"_p": "INTEGER", **{c.name: c.sql_type for c in columns(row_type)}}
-    limit = f", max_line_size={4 * longest + 64}" if 4 * longest > LINE_LIMIT else ""
-    source = f"read_csv({literal(str(spool))}, {CSV_OPTIONS}{limit}, columns={struct(types)})"
-    files: dict[int, str] = {}
-    if count > 1:
+def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], folder: Path) -> list[Segment]:
+    """Write a closed spool's rows as segments into `folder`, one for each tally, in their order."""
+    types = {"_p": "INTEGER", **{c.name: c.sql_type for c in columns(spool.row_type)}}
+    limit = f", max_line_size={4 * spool.longest + 64}" if 4 * spool.longest > LINE_LIMIT else ""
+    source = f"read_csv({literal(str(spool.path))}, {CSV_OPTIONS}{limit}, columns={struct(types)})"
+    if len(tallies) > 1:
         con.execute(f"CREATE OR REPLACE TEMP TABLE spool AS SELECT * FROM {source}")
         source = "spool"
-    for number in range(count):
-        files[number] = f"{nonce()}.parquet"
-        where = f" WHERE _p = {number}" if count > 1 else ""
-        target = literal(str(folder / files[number]))
-        con.execute(f"COPY (SELECT * EXCLUDE (_p) FROM {source}{where}) TO {target} ({PARQUET})")
-    if count > 1:
+    segments: list[Segment] = []
+    for tally in tallies:
+        path = folder / f"{nonce()}.parquet"
+        where = f" WHERE _p = {tally.number}" if len(tallies) > 1 else ""
+        con.execute(f"COPY (SELECT * EXCLUDE (_p) FROM {source}{where}) TO {literal(str(path))} ({PARQUET})")
+        segments.append(tally.segment(path.name, path.stat().st_size))
+    if len(tallies) > 1:
         con.execute("DROP TABLE spool")
-    names = tuple(c.name for c in columns(row_type))
-    described = describe(con, [folder / f for f in files.values()], names)
-    return {number: described[file] for number, file in files.items()}
+    return segments
 
 
 def describe(con: DuckDBPyConnection, paths: Sequence[Path], names: tuple[str, ...]) -> dict[str, Segment]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from store.manifest import MAX_JOBS, Segment
 from store.rows import Row, columns
 
 CSV_OPTIONS = (
@@ -35,16 +37,20 @@ class Spool:
         self._file = path.open("w", newline="", encoding="utf-8", errors="backslashreplace", buffering=1 << 18)
         self._write = csv.writer(self._file, lineterminator="\r\n").writerow
         self._values: Callable[[Row], tuple[Any, ...]] = attrgetter(*(c.name for c in columns(row_type)))
+        self._times = [i for i, c in enumerate(columns(row_type)) if c.python_type is datetime]
 
     def add(self, partition: int, row: Row) -> None:
         """Append one row."""
         values = self._values(row)
-        if "" in values:
-            self._file.write(_quoted((partition, *values)))
-        else:
-            size = self._write((partition, *values))
-            if size > self.longest:
-                self.longest = size
+        for i in self._times:
+            ts = values[i]
+            if ts is not None and ts.tzinfo is not UTC:
+                values = tuple(in_utc(v) if isinstance(v, datetime) else v for v in values)
+                break
+        values = (partition, *values)
+        size = self._file.write(_quoted(values)) if "" in values else self._write(values)
+        if size > self.longest:
+            self.longest = size
         self.rows += 1
 
     @property
@@ -57,7 +63,69 @@ class Spool:
         self._file.close()
 
 
+def in_utc(ts: datetime) -> datetime:
+    """The same moment in UTC; a time without a zone is taken for UTC. DuckDB would ignore another zone's offset."""
+    return ts if ts.tzinfo is UTC else ts.replace(tzinfo=UTC) if ts.tzinfo is None else ts.astimezone(UTC)
+
+
 def _quoted(values: Sequence[Any]) -> str:
     """A record in which an empty string can be told from NULL."""
     fields = ("" if v is None else '"' + v.replace('"', '""') + '"' if isinstance(v, str) else str(v) for v in values)
     return ",".join(fields) + "\r\n"
+
+
+class Tally:
+    """What a manifest says of a segment, counted while its rows go by. `number` is its partition's number in the spool."""
+
+    def __init__(self, row_type: type[Row], number: int) -> None:
+        self.number = number
+        self.rows = 0
+        self._columns = tuple(c.name for c in columns(row_type))
+        self._has_end = "end_ts" in self._columns
+        self._has_job = "job_id" in self._columns
+        self._first: datetime | None = None
+        self._last: datetime | None = None
+        self._until: datetime | None = None
+        self._open = self._null_ts = self._null_job = False
+        self._jobs: set[str] = set()
+        self._job: str | None = None
+
+    def add(self, row: Any, ts: datetime | None) -> None:
+        """Count one row; `ts` is its time in UTC."""
+        self.rows += 1
+        if ts is None:
+            self._null_ts = True
+        else:
+            if self._first is None or ts < self._first:
+                self._first = ts
+            if self._last is None or ts > self._last:
+                self._last = ts
+        if self._has_job:
+            job = row.job_id
+            if job is None:
+                self._null_job = True
+            elif job != self._job:
+                self._job = job
+                if len(self._jobs) <= MAX_JOBS:
+                    self._jobs.add(job)
+        if self._has_end:
+            end = row.end_ts
+            if end is None:
+                self._open = True
+            else:
+                end = in_utc(end)
+                if self._until is None or end > self._until:
+                    self._until = end
+
+    def segment(self, file: str, size: int) -> Segment:
+        """The manifest's entry for the file that now holds these rows."""
+        ends = [t for t in (self._last, self._until) if t is not None]
+        until = None if self._open or not ends else _us(max(ends))
+        few = self._has_job and len(self._jobs) <= MAX_JOBS
+        jobs = tuple(sorted(self._jobs)) if few else None
+        first, last = _us(self._first), _us(self._last)
+        return Segment(file, self.rows, size, first, last, self._null_ts, until, jobs, self._null_job, self._columns)
+
+
+def _us(ts: datetime | None) -> int | None:
+    return None if ts is None else (ts - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from store.lake import NO_DAY, Lake, Partition, locked, nonce, sync_file, sync_f
 from store.manifest import Manifest, Segment
 from store.result import StoreError
 from store.rows import Row, tables
-from store.spool import Spool
+from store.spool import Spool, Tally, in_utc
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -100,7 +100,7 @@ class Writer:
             with self.lake.scratch() as folder:
                 with writing(memory_mb=self._memory_mb, threads=self._threads, spill=folder) as con:
                     sealed: Sealed = seal(con, folder)
-                commit = self._enter(sealed, key, batch, before)
+                commit = self._enter(sealed, key, batch)
             commits.write(self.lake, commit)
         return Published(batch, commit.rows, commit.segments, False)
 
@@ -118,14 +118,16 @@ class Writer:
             sealed += spool.seal(con, folder)
         return sealed
 
-    def _enter(self, sealed: Sealed, key: str, batch: str, before: commits.Commit | None) -> commits.Commit:
+    def _enter(self, sealed: Sealed, key: str, batch: str) -> commits.Commit:
         """Move the segments to their partitions and enter them in the manifests; nobody counts them yet."""
         pub = nonce()
         rows: dict[str, int] = {}
+        counts: dict[str, int] = {}
         by_partition: dict[Partition, list[tuple[Path, Segment]]] = {}
         for partition, path, segment in sealed:
             by_partition.setdefault(partition, []).append((path, segment))
             rows[partition.table] = rows.get(partition.table, 0) + segment.rows
+            counts[partition.folder] = counts.get(partition.folder, 0) + segment.rows
         for partition, new in by_partition.items():
             folder = self.lake.partition_path(partition)
             fresh = not folder.exists()
@@ -140,9 +142,9 @@ class Writer:
             if fresh and self.lake.durable:
                 for parent in (folder.parent, folder.parent.parent, folder.parent.parent.parent):
                     sync_folder(parent)
-        folders = sorted(p.folder for p in by_partition)
-        former = sorted({*before.partitions, *before.former}) if before else []
-        return commits.Commit(key, batch, pub, dict(sorted(rows.items())), len(sealed), time.time(), folders, former)
+        return commits.Commit(
+            key, batch, pub, dict(sorted(rows.items())), len(sealed), time.time(), dict(sorted(counts.items()))
+        )
 
 
 class _Open:
@@ -153,14 +155,16 @@ class _Open:
         if tables().get(first.TABLE) is not row_type:
             raise StoreError(f"{row_type.__name__} is not the row type of a table")
         self.spool = Spool(folder / f"{first.TABLE}.{nonce()}.csv", row_type)
-        self.partitions: dict[tuple[str, str | None], int] = {}
+        self.partitions: dict[tuple[int | None, str | None], Tally] = {}
 
     def add(self, row: Row) -> None:
-        place = (_day(row.ts), row.node)
-        number = self.partitions.get(place)
-        if number is None:
-            number = self.partitions[place] = len(self.partitions)
-        self.spool.add(number, row)
+        ts = None if row.ts is None else in_utc(row.ts)
+        place = (None if ts is None else ts.toordinal(), row.node)
+        tally = self.partitions.get(place)
+        if tally is None:
+            tally = self.partitions[place] = Tally(self.spool.row_type, len(self.partitions))
+        tally.add(row, ts)
+        self.spool.add(tally.number, row)
 
     @property
     def full(self) -> bool:
@@ -170,16 +174,11 @@ class _Open:
         from store.segments import from_spool
 
         self.spool.close()
-        table = self.spool.row_type.TABLE
-        places = list(self.partitions)
-        segments = from_spool(con, self.spool.path, self.spool.longest, self.spool.row_type, len(places), folder)
+        segments = from_spool(con, self.spool, list(self.partitions.values()), folder)
         self.spool.path.unlink()
-        return [(Partition(table, *places[n]), folder / s.file, s) for n, s in segments.items()]
-
-
-def _day(ts: datetime | None) -> str:
-    if ts is None:
-        return NO_DAY
-    if ts.tzinfo is not UTC and ts.tzinfo is not None:
-        ts = ts.astimezone(UTC)
-    return f"{ts.year:04}-{ts.month:02}-{ts.day:02}"
+        table = self.spool.row_type.TABLE
+        places = [
+            Partition(table, NO_DAY if day is None else date.fromordinal(day).isoformat(), node)
+            for day, node in self.partitions
+        ]
+        return [(place, folder / s.file, s) for place, s in zip(places, segments, strict=True)]
