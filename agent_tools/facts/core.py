@@ -1,0 +1,144 @@
+"""`Facts`: named queries about one job, asked when first needed, and what several families need to know from them.
+
+Every figure that a family puts into a sentence is a cell of one of these queries; the judgements here (did training begin,
+which exception came first) only choose which cells to speak of.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from agent_tools.evidence import Asks, Ledger
+from agent_tools.facts.ending import Ending, read_ending
+from agent_tools.facts.exceptions import Raised, read
+from agent_tools.facts.progress import Progress, read_progress
+from agent_tools.facts.views import RowView, View
+
+
+class Facts:
+    """What is known about one job's attempt (the last one unless `attempt` is given)."""
+
+    def __init__(self, reader: Asks, ledger: Ledger, job_id: str, attempt: int | None = None) -> None:
+        self._reader = reader
+        self.ledger = ledger
+        self.job_id = job_id
+        self.attempt = attempt
+        self._views: dict[tuple[str, tuple[tuple[str, object], ...]], View] = {}
+
+    def table(self, query: str, **params: str | int | float | bool | None) -> View:
+        """The answer to a named query about this job; each is asked once. Raises what the reader raises."""
+        key = (query, tuple(sorted(params.items())))
+        view = self._views.get(key)
+        if view is None:
+            asked: dict[str, str | int | float | bool | None] = {"job_id": self.job_id, **params}
+            if query != "job_attempts" and self.attempt is not None:
+                asked.setdefault("attempt", self.attempt)
+            view = self._views[key] = View(self.ledger.ask(self._reader, query, **asked))
+        return view
+
+    # -- what was looked at -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _coverage(self) -> dict[str, RowView]:
+        return {r.text("table"): r for r in self.table("coverage")}
+
+    def has(self, table: str) -> bool:
+        """Whether somebody looked: the table has rows of this job, or a healthy source covered it there.
+
+        Where this is false, an empty answer proves nothing.
+        """
+        row = self._coverage.get(table)
+        return row is not None and (bool(row.get("rows")) or bool(row.get("watched")))
+
+    def rows_ref(self, table: str) -> str:
+        """Reference to the number of rows of a table that belong to the job. Raises KeyError for an unknown table."""
+        return self._coverage[table]["rows"].ref
+
+    @cached_property
+    def has_log(self) -> bool:
+        """Whether anything that the job printed is there."""
+        return self.has("log_line") or self.has("log_event")
+
+    # -- scheduler ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def overview(self) -> RowView | None:
+        """Accounting's row of the attempt, None where there is none."""
+        return self.table("job_overview").first
+
+    @property
+    def state(self) -> str:
+        """Slurm's base state in capitals, empty where it is unknown."""
+        return self.overview.text("state").upper() if self.overview else ""
+
+    @cached_property
+    def ending(self) -> Ending:
+        """How the job ended, from accounting, events and the words of slurmstepd and srun."""
+        return read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"))
+
+    # -- what the program said ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def progress(self) -> Progress:
+        """Whether training was under way, how far it came, and whether it said that it finished."""
+        return read_progress(
+            self.table("train_summary").first,
+            self.table("progress_hints").first,
+            self.table("phases"),
+            self.table("checkpoints"),
+        )
+
+    @cached_property
+    def raised(self) -> list[Raised]:
+        """Every exception, alike ones once, the first in time first."""
+        return [read(r) for r in self.table("exceptions")]
+
+    @cached_property
+    def fatal(self) -> list[Raised]:
+        """Exceptions that can have ended the run: not those after which training went on to its end."""
+        if self.ending.succeeded or (self.progress.finished and not self.ending.failed):
+            return []
+        return [r for r in self.raised if not self._survived(r)]
+
+    def _survived(self, raised: Raised) -> bool:
+        """Training reports follow it in the same stream, and a later exception or nothing at all ended the run."""
+        after = raised.row.number("steps_after") or 0
+        if after < 3 or self.progress.steps is None:
+            return False
+        later = [r for r in self.raised if r.row.text("file") == raised.row.text("file") and r is not raised]
+        return any(
+            (r.row.number("line_no") or 0) > (raised.row.number("line_no") or 0)
+            and (r.row.number("steps_after") or 0) < after
+            and r.role != "wrapper"
+            for r in later
+        ) or (self.progress.finished and not self.ending.failed)
+
+    @cached_property
+    def causes(self) -> list[Raised]:
+        """Fatal exceptions of the application itself, the likeliest cause first.
+
+        Wrappers, peers' echoes and interrupts are left out. Among the rest the order is that of time; where the text
+        gives no times of its own, a specific message stands before a vague one of the same moment.
+        """
+        own = [r for r in self.fatal if r.role == "application"]
+        timed = all(r.row.has("own_ts") for r in own)
+        if timed:
+            return own
+        return sorted(own, key=lambda r: 0 if r.fault.certainty >= 0.8 else 1)
+
+    @cached_property
+    def wrapped_only(self) -> bool:
+        """Exceptions were printed, and every one of them is a wrapper or a peer's echo."""
+        return bool(self.raised) and all(r.role in ("wrapper", "peer") for r in self.raised)
+
+    def of_role(self, *roles: str) -> list[Raised]:
+        """Fatal exceptions of these roles."""
+        return [r for r in self.fatal if r.role in roles]
+
+    @cached_property
+    def failed_children(self) -> list[RowView]:
+        """Children that a launcher reports as failed, its summary first."""
+        rows = self.table("launcher_failures").where(
+            lambda r: r.has("signal") or r.has("exit_code") or r.text("kind") == "launcher_summary"
+        )
+        return sorted(rows, key=lambda r: 0 if r.text("kind") == "launcher_summary" else 1)

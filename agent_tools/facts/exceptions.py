@@ -1,0 +1,164 @@
+"""What an exception in a log is: a cause, a wrapper around one, a peer's echo, an interrupt, an out-of-memory.
+
+A launcher's wrapper explains nothing, and a surviving rank's network error is the echo of another rank's end: neither may
+be named as the cause while anything else can be.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_tools.facts.faults import Fault, classify
+from agent_tools.facts.views import RowView
+
+Role = Literal[
+    "application", "wrapper", "peer", "interrupt", "cuda_oom", "rendezvous", "collective", "ecc", "worker_killed"
+]
+
+_WRAPPERS = re.compile(
+    r"^(ChildFailedError|CalledProcessError|RayTaskError|RayActorError|ActorDiedError|ActorUnavailableError|"
+    r"WorkerCrashedError|LocalRayletDiedError|OwnerDiedError|NodeDiedError|ProcessRaisedException|ProcessExitedException|SystemExit|TrainingFailedError|"
+    r"TuneError|EngineDeadError|EngineGenerateError|BrokenProcessPool|CancelledError|RemoteTraceback|_RemoteTraceback|WorkerGroupError|"
+    r"ControllerError|JobSubmissionError|SimpleElasticError|ElasticChildFailedError|HorovodInternalError|"
+    r"MultiprocessingException|AsyncEngineDeadError|Exit|click\.exceptions\.Exit)(\(.*\))?$"
+)
+_WRAPPER_TEXT = re.compile(
+    r"Engine core initialization failed|See root cause above|WorkerProc initialization failed|returned non-zero exit status|"
+    r"^process \d+ terminated with (exit code|signal)|A worker died or was killed|Engine process failed to start|"
+    r"EngineCore encountered an issue|worker process .{0,40}died unexpectedly|Training failed\. See|"
+    r"Background loop (is|has) (stopped|errored)|Failed to start all workers|executing method '?\w+'?\. This might cause deadlock",
+    re.IGNORECASE,
+)
+_OOM = re.compile(
+    r"CUDA out of memory|HIP out of memory|CUDA error: out of memory|cudaErrorMemoryAllocation|OutOfMemoryError|"
+    r"CUBLAS_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED|OOM when allocating tensor|XPU out of memory|NPU out of memory|"
+    r"Failed to allocate .{0,60}bytes on device|No available memory for the cache blocks|CUDA_ERROR_OUT_OF_MEMORY|"
+    r"cuMemCreate.{0,40}out of memory",
+    re.IGNORECASE,
+)
+_ECC = re.compile(r"uncorrectable ECC|ECC error|cudaErrorECCUncorrectable|row.?remap", re.IGNORECASE)
+_KILLED_WORKER = re.compile(
+    r"DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
+    r"process pool was terminated abruptly|worker.{0,40}killed by signal|killed due to memory pressure|"
+    r"killed due to the node running low on memory|TerminatedWorkerError",
+    re.IGNORECASE,
+)
+_RENDEZVOUS = re.compile(
+    r"client socket has (timed out|failed to connect)|server socket has failed|waiting for clients|clients joined|"
+    r"connectFullMesh failed|retrieving ncclUniqueId|store->get\('\d+'\)|Timed out initializing process group|"
+    r"store.based.barrier|Rendezvous\w*(Error|Timeout)|RendezvousClosedError|the connection to the C10d store has failed|"
+    r"Connection to the (C10d|etcd) store|wait timeout after \d+ms, keys|jax\.distributed|coordination service|"
+    r"rendezvous (timed out|failed|timeout)|Unable to (connect|resolve).{0,60}(master|rendezvous|coordinator)|"
+    r"connect\(\) .{0,40}timed out.{0,60}tcp_store|MASTER_ADDR.{0,60}(resolve|unreachable)|"
+    r"Gloo.{0,60}(connect|rendezvous).{0,60}(fail|time)|timed out.{0,60}rendezvous|Failed to get ncclUniqueId",
+    re.IGNORECASE,
+)
+_RENDEZVOUS_NAMES = re.compile(r"^(Rendezvous\w*Error|DistNetworkError|DistStoreError)$")
+_RENDEZVOUS_FRAMES = re.compile(
+    r"rendezvous|tcp_?store|init_process_group|_create_c10d_store|init_distributed|jax/_src/distributed", re.I
+)
+_SOCKET = re.compile(
+    r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
+    r"No route to host|unreachable|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
+    re.IGNORECASE,
+)
+_COLLECTIVE = re.compile(
+    r"collective operation timeout|Watchdog caught|NCCL operations have failed or timed out|"
+    r"(Timed out|timeout) waiting .{0,30}(send|recv|operation|collective)|monitoredBarrier|"
+    r"failed to pass monitoredBarrier|process group watchdog thread terminated|heartbeat monitor|watchdog.{0,20}(stuck|hang)",
+    re.IGNORECASE,
+)
+_PEER = re.compile(
+    r"Connection (reset|closed) by (remote )?peer|communicator was aborted|Broken pipe|remote process exited|"
+    r"ncclRemoteError|NCCL Error \d|NCCL error|recvValue failed|failed to recv, got 0 bytes|Socket Timeout|"
+    r"NCCL communicator|Process group .{0,60}(aborted|terminated)|sendBytes failed|peer closed|got aborted|"
+    r"ncclCommAbort|Software caused connection abort|unhandled (system|cuda) error.{0,200}NCCL",
+    re.IGNORECASE,
+)
+_PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")
+_INTERRUPTS = re.compile(
+    r"^(KeyboardInterrupt|SignalException|_SignalInterruption|SIGTERMException|Terminated|GracefulExit)$"
+)
+
+
+def is_wrapper(name: str, message: str) -> bool:
+    """Whether an exception merely reports that something else failed."""
+    return _WRAPPERS.match(name.rsplit(".", 1)[-1]) is not None or _WRAPPER_TEXT.search(message) is not None
+
+
+def role_of(name: str, message: str, frames: str) -> Role:
+    """What this exception is."""
+    short = name.rsplit(".", 1)[-1]
+    text = f"{short}: {message}"
+    if _INTERRUPTS.match(short):
+        return "interrupt"
+    if _OOM.search(text) and not text.startswith("RayTaskError"):
+        return "cuda_oom"
+    if is_wrapper(name, message):
+        return "wrapper"
+    if _ECC.search(text):
+        return "ecc"
+    if _KILLED_WORKER.search(text):
+        return "worker_killed"
+    if (
+        _RENDEZVOUS.search(message)
+        or _RENDEZVOUS_NAMES.match(short)
+        or (_RENDEZVOUS_FRAMES.search(frames) and _SOCKET.search(text))
+    ):
+        return "rendezvous"
+    if _COLLECTIVE.search(message):
+        return "collective"
+    if "ncclInvalidUsage" in message or "Duplicate GPU" in message:
+        return "application"
+    if _PEER_NAMES.match(short) or _PEER.search(message):
+        return "peer"
+    return "application"
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception of the log. `name` and `message` are those of the root of its chain where the outer one wraps it."""
+
+    row: RowView
+    role: Role
+    name: str
+    message: str
+    from_cause: bool
+    fault: Fault
+
+    @property
+    def name_ref(self) -> str:
+        """Reference to the type."""
+        return self.row["cause_name" if self.from_cause else "name"].ref
+
+    @property
+    def message_ref(self) -> str:
+        """Reference to the text."""
+        return self.row["cause_message" if self.from_cause else "message"].ref
+
+    @property
+    def where_ref(self) -> str:
+        """References to the file and line."""
+        return f"{self.row['file'].ref} line {self.row['line_no'].ref}"
+
+
+def read(row: RowView) -> Raised:
+    """Judge one row of `exceptions`: the outer exception, or the root of its chain where the outer one tells less."""
+    frames = "\n".join(filter(None, (row.text("frame"), row.text("user_frame"), row.text("entry_frame"))))
+    name, message = row.text("name"), row.text("message")
+    role = role_of(name, message, frames)
+    cause_name, cause_message = row.text("cause_name"), row.text("cause_message")
+    fault = classify(name, message, frames)
+    if cause_name and (cause_name, cause_message) != (name, message):
+        cause_role = role_of(cause_name, cause_message, frames)
+        cause_fault = classify(cause_name, cause_message, frames)
+        tells_more = role == "wrapper" or (role == "peer" and cause_role not in ("wrapper", "peer"))
+        if role == "application" and cause_role == "application" and cause_fault.certainty > fault.certainty + 0.05:
+            tells_more = True
+        if role == "application" and cause_role in ("cuda_oom", "ecc"):
+            tells_more = True
+        if tells_more:
+            return Raised(row, cause_role, cause_name, cause_message, True, cause_fault)
+    return Raised(row, role, name, message, False, fault)

@@ -1,0 +1,62 @@
+"""Whether training was under way, how far it came, and whether it said that it finished."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_tools.facts.views import RowView, View
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`steps` is the row of parsed progress, `hints` the row of lines that merely look like it; each None where absent."""
+
+    steps: RowView | None
+    hints: RowView | None
+    begun: bool
+    finished: bool
+    finish_ref: str
+
+    @property
+    def parsed(self) -> bool:
+        """Progress was reported in a form that a parser knows."""
+        return self.steps is not None
+
+    @property
+    def phrase(self) -> str:
+        """How far training came, with references; empty where nothing is known."""
+        if self.steps is not None:
+            s = self.steps
+            if s.has("last_step") and s.has("total_steps"):
+                return f"training had reached step {s['last_step']} of {s['total_steps']}"
+            if s.has("last_step"):
+                return f"training had reached step {s['last_step']}"
+            if s.has("last_epoch"):
+                return f"training had reached epoch {s['last_epoch']}"
+            return f"training had been reported {s['reports']} times"
+        if self.hints is not None and self.hints.number("lines"):
+            return f"a training loop was printing progress (last at line {self.hints['last_line']})"
+        if self.hints is not None and self.hints.has("bar_step"):
+            return f"a progress bar stood at {self.hints['bar_step']} of {self.hints['bar_total']}"
+        return ""
+
+
+def read_progress(steps: RowView | None, hints: RowView | None, phases: View, checkpoints: View) -> Progress:
+    """Judge the summary of parsed steps, the hints, the phases and the checkpoints."""
+    ended = phases.one_of("kind", "train_end")
+    trained = steps is not None and (
+        (steps.number("last_step") or 0) >= 1
+        or (steps.number("last_epoch") or 0) > 0
+        or (steps.number("reports") or 0) >= 1
+    )
+    hinted = hints is not None and (
+        (hints.number("lines") or 0) >= 2 or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
+    )
+    saved = any(c.text("name") == "saved" and (c.number("step") or 0) > 0 for c in checkpoints)
+    return Progress(
+        steps=steps,
+        hints=hints if hinted else None,
+        begun=trained or hinted or saved,
+        finished=bool(ended),
+        finish_ref=ended[0]["message"].ref if ended else "",
+    )

@@ -1,0 +1,16 @@
+-- checkpoints: Checkpoints that the job saved, loaded, resumed from, missed or broke, in order.
+-- TABLES: log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN name: saving, saved, loading, loaded, resumed, none_found, from_scratch, failed
+-- COLUMN step: training step that is named
+-- COLUMN path: file or folder that is named
+-- COLUMN checkpoint_ts: when
+-- COLUMN rank: rank
+-- COLUMN framework: who spoke
+-- COLUMN file: file
+-- COLUMN line_no: line
+-- COLUMN message: text
+SELECT name, step, peer AS path, ts AS checkpoint_ts, rank, framework, file, line_no, left(message, 300) AS message
+FROM log_event
+WHERE kind = 'checkpoint' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+ORDER BY ts NULLS LAST, file, line_no, rank

@@ -1,0 +1,39 @@
+-- coverage_nodes: Which tables hold rows of the job's nodes in its time, and what their sources say of themselves.
+-- TABLES: gpu_device, gpu_sample, gpu_event, link_sample, link_event, host_sample, host_event, slurm_node_state, slurm_node_sample, source_health
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: none
+-- COLUMN table: table
+-- COLUMN present: the table has rows of the job
+-- COLUMN watched: a healthy source covered the table for this job or on one of its nodes
+-- COLUMN failed: a source that would fill the table failed there
+-- COLUMN message: what a failed source says
+WITH c AS (
+  SELECT 'gpu_device' AS "table", EXISTS (SELECT 1 FROM gpu_device WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node)))) AS present
+  UNION ALL
+  SELECT 'gpu_sample', EXISTS (SELECT 1 FROM gpu_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  UNION ALL
+  SELECT 'gpu_event', EXISTS (SELECT 1 FROM gpu_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  UNION ALL
+  SELECT 'link_sample', EXISTS (SELECT 1 FROM link_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  UNION ALL
+  SELECT 'link_event', EXISTS (SELECT 1 FROM link_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  UNION ALL
+  SELECT 'host_sample', EXISTS (SELECT 1 FROM host_sample WHERE list_contains(string_split($nodes, ','), node) AND ($from_ts IS NULL OR ts >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  UNION ALL
+  SELECT 'host_event', EXISTS (SELECT 1 FROM host_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  UNION ALL
+  SELECT 'slurm_node_state', EXISTS (SELECT 1 FROM slurm_node_state WHERE list_contains(string_split($nodes, ','), node))
+  UNION ALL
+  SELECT 'slurm_node_sample', EXISTS (SELECT 1 FROM slurm_node_sample WHERE list_contains(string_split($nodes, ','), node) AND ($from_ts IS NULL OR ts >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+),
+h AS (
+  SELECT covers AS "table", bool_or(ok) AS watched, bool_or(NOT ok) AS failed,
+    left(min(message) FILTER (WHERE NOT ok), 200) AS message
+  FROM source_health
+  WHERE (job_id = $job_id OR list_contains(string_split($nodes, ','), node))
+    AND ($from_ts IS NULL OR coalesce(end_ts, ts) >= $from_ts) AND ($to_ts IS NULL OR ts <= $to_ts)
+  GROUP BY covers
+)
+SELECT c."table", c.present, coalesce(h.watched, false) AS watched, coalesce(h.failed, false) AS failed, h.message
+FROM c LEFT JOIN h USING ("table")
+ORDER BY c."table"

@@ -1,0 +1,70 @@
+-- gpu_summary: What each GPU of the job did in the run: memory, activity, clocks, temperature.
+-- TABLES: gpu_sample, slurm_job, process, log_line
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN node: node
+-- COLUMN gpu: index on its node
+-- COLUMN gpu_uuid: UUID
+-- COLUMN samples: samples in the run
+-- COLUMN first_ts: first sample
+-- COLUMN last_ts: last sample
+-- COLUMN peak_gib [GiB]: highest memory in use
+-- COLUMN total_gib [GiB]: memory of the card
+-- COLUMN peak_used [ratio]: highest memory in use over the card's
+-- COLUMN last_gib [GiB]: memory in use in the last sample
+-- COLUMN engine_mean [ratio]: mean engine activity
+-- COLUMN sm_mean [ratio]: mean SM activity
+-- COLUMN sm_median [ratio]: median SM activity
+-- COLUMN sm_max [ratio]: highest SM activity
+-- COLUMN engine_late [ratio]: mean engine activity in the last ten minutes
+-- COLUMN sm_late [ratio]: mean SM activity in the last ten minutes
+-- COLUMN idle_share [ratio]: share of samples with engine activity under two percent
+-- COLUMN power_mean_w [W]: mean power
+-- COLUMN temp_max_c [C]: highest temperature
+-- COLUMN sm_clock_median_mhz [MHz]: median SM clock
+-- COLUMN severe_throttle_share [ratio]: share of samples with hardware slowdown, thermal or power-brake bits
+-- COLUMN sm_clock_throttled_mhz [MHz]: median SM clock in those samples
+-- COLUMN sm_clock_free_mhz [MHz]: median SM clock in the other busy samples
+-- COLUMN processes: most processes with a context
+-- COLUMN activity_source: what measured the activity
+WITH j AS (
+  SELECT * FROM slurm_job
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST, start_ts DESC NULLS LAST LIMIT 1
+),
+hosts AS (
+  SELECT trim(unnest(string_split(node_list, ','))) AS node FROM j WHERE node_list IS NOT NULL
+  UNION
+  SELECT node FROM process
+  WHERE job_id = $job_id AND node IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+span AS (
+  SELECT
+    coalesce((SELECT start_ts FROM j), (SELECT min(ts) FROM log_line WHERE job_id = $job_id)) AS from_ts,
+    coalesce((SELECT end_ts FROM j), CASE WHEN (SELECT count(*) FROM j) = 0 THEN
+      (SELECT max(ts) FROM log_line WHERE job_id = $job_id) END, TIMESTAMP '9999-12-31') AS to_ts
+),
+s AS (
+  SELECT g.*, (g.throttle_reasons::BIGINT & 232) <> 0 AS severe
+  FROM gpu_sample g, span
+  WHERE (g.job_id = $job_id AND ($attempt IS NULL OR g.attempt IS NULL OR g.attempt = $attempt))
+     OR (g.job_id IS NULL AND g.node IN (SELECT node FROM hosts) AND g.ts BETWEEN span.from_ts AND span.to_ts)
+),
+e AS (SELECT max(ts) AS last_ts FROM s)
+SELECT
+  node, gpu, gpu_uuid, count(*) AS samples, min(ts) AS first_ts, max(ts) AS last_ts,
+  round(max(fb_used_bytes) / 1073741824.0, 2) AS peak_gib, round(max(fb_total_bytes) / 1073741824.0, 2) AS total_gib,
+  round(max(fb_used_bytes) / max(fb_total_bytes)::DOUBLE, 3) AS peak_used,
+  round(arg_max(fb_used_bytes, ts) / 1073741824.0, 2) AS last_gib,
+  round(avg(engine_active), 3) AS engine_mean, round(avg(sm_active), 3) AS sm_mean,
+  round(median(sm_active), 3) AS sm_median, round(max(sm_active), 3) AS sm_max,
+  round(avg(engine_active) FILTER (WHERE ts > e.last_ts - INTERVAL 10 MINUTE), 3) AS engine_late,
+  round(avg(sm_active) FILTER (WHERE ts > e.last_ts - INTERVAL 10 MINUTE), 3) AS sm_late,
+  round(avg(CASE WHEN engine_active IS NULL THEN NULL WHEN engine_active < 0.02 THEN 1.0 ELSE 0.0 END), 3) AS idle_share,
+  round(avg(power_w), 1) AS power_mean_w, max(temp_c) AS temp_max_c, median(sm_clock_mhz) AS sm_clock_median_mhz,
+  round(avg(CASE WHEN severe IS NULL THEN NULL WHEN severe THEN 1.0 ELSE 0.0 END), 3) AS severe_throttle_share,
+  median(sm_clock_mhz) FILTER (WHERE severe) AS sm_clock_throttled_mhz,
+  median(sm_clock_mhz) FILTER (WHERE NOT severe AND engine_active > 0.3) AS sm_clock_free_mhz,
+  max(processes) AS processes, mode(activity_source) AS activity_source
+FROM s, e
+GROUP BY node, gpu, gpu_uuid
+ORDER BY node, gpu, gpu_uuid

@@ -1,0 +1,25 @@
+-- launcher_failures: What the launcher said about failed children: its summary, and its words while they ran.
+-- TABLES: log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN kind: launcher_summary or launcher_event
+-- COLUMN name: short name of the message
+-- COLUMN rank: rank that is named
+-- COLUMN local_rank: local rank that is named
+-- COLUMN host: host that is named
+-- COLUMN pid: process that is named
+-- COLUMN exit_code: exit status that is named
+-- COLUMN signal: signal that is named
+-- COLUMN failed_ts: when it failed, as the message says
+-- COLUMN printed_ts: when it was printed
+-- COLUMN framework: launcher
+-- COLUMN file: file
+-- COLUMN line_no: line
+-- COLUMN message: text
+-- COLUMN detail: further fields
+SELECT
+  kind, name, rank, local_rank, coalesce(host, node) AS host, pid, exit_code, signal, happened_ts AS failed_ts,
+  ts AS printed_ts, framework, file, line_no, left(message, 400) AS message, detail
+FROM log_event
+WHERE kind IN ('launcher_summary', 'launcher_event')
+  AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+ORDER BY coalesce(happened_ts, ts) NULLS LAST, file, line_no, rank

@@ -1,0 +1,20 @@
+-- log_extent: Which log files there are of the job, how long they are, and how they end.
+-- TABLES: log_line
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN file: file
+-- COLUMN stream: out, err, or nothing where both are in one file
+-- COLUMN lines: lines
+-- COLUMN ranks: ranks that are told apart
+-- COLUMN first_ts: first time known
+-- COLUMN last_ts: last time known
+-- COLUMN span_min [min]: from the first to the last time
+-- COLUMN last_line: number of the last line
+-- COLUMN last_text: text of the last line that is not empty
+SELECT
+  file, max(stream) AS stream, count(*) AS lines, count(DISTINCT rank) AS ranks, min(ts) AS first_ts, max(ts) AS last_ts,
+  round(date_diff('second', min(ts), max(ts)) / 60.0, 1) AS span_min, max(line_no) AS last_line,
+  left(arg_max(text, line_no) FILTER (WHERE trim(coalesce(text, '')) <> ''), 300) AS last_text
+FROM log_line
+WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+GROUP BY file
+ORDER BY file

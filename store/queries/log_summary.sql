@@ -1,0 +1,21 @@
+-- log_summary: What parsers recognised in the job's logs: how often, where first and where last.
+-- TABLES: log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN kind: kind of event
+-- COLUMN name: its name
+-- COLUMN events: how many
+-- COLUMN ranks: ranks that printed it, where ranks are told apart
+-- COLUMN first_line: first line
+-- COLUMN last_line: last line
+-- COLUMN first_ts: first time
+-- COLUMN last_ts: last time
+-- COLUMN severity: worst severity
+SELECT
+  kind, name, count(*) AS events, count(DISTINCT rank) AS ranks, min(line_no) AS first_line, max(line_end) AS last_line,
+  min(ts) AS first_ts, max(ts) AS last_ts,
+  CASE WHEN bool_or(severity = 'fatal') THEN 'fatal' WHEN bool_or(severity = 'error') THEN 'error'
+       WHEN bool_or(severity = 'warning') THEN 'warning' WHEN bool_or(severity = 'info') THEN 'info' END AS severity
+FROM log_event
+WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+GROUP BY kind, name
+ORDER BY kind, events DESC, name

@@ -1,0 +1,18 @@
+-- log_tail: The last lines that the job printed.
+-- TABLES: log_line
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL, lines BIGINT = 40
+-- COLUMN file: file
+-- COLUMN line_no: line
+-- COLUMN line_ts: best time known
+-- COLUMN rank: rank
+-- COLUMN text: the line, its first 300 characters
+WITH l AS (
+  SELECT file, line_no, ts, rank, text, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back
+  FROM log_line
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+    AND trim(coalesce(text, '')) <> ''
+)
+SELECT file, line_no, ts AS line_ts, rank, left(text, 300) AS text
+FROM l
+WHERE back <= $lines
+ORDER BY file, line_no

@@ -1,0 +1,44 @@
+-- nccl_progress: How far each rank came in each process group: last enqueued, last completed, what it is stuck in.
+-- TABLES: nccl_sample
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN comm: communicator or process group
+-- COLUMN rank: rank
+-- COLUMN node: node
+-- COLUMN comm_size: ranks in it
+-- COLUMN last_enqueued_seq: last enqueued
+-- COLUMN last_completed_seq: last completed
+-- COLUMN stuck_collective: collective that it entered and did not finish
+-- COLUMN stuck_seq: its sequence number
+-- COLUMN behind: how many collectives this rank is behind the furthest rank of the group
+-- COLUMN never_entered: everything that it enqueued is completed while others wait in a later collective
+-- COLUMN completed: collectives completed, all intervals
+-- COLUMN completed_late: collectives completed in the last ten minutes of samples
+-- COLUMN last_ts: last sample
+-- COLUMN frames: innermost Python frames of the stuck collective
+WITH s AS (
+  SELECT *, coalesce(rank, comm_rank) AS seat FROM nccl_sample
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+e AS (SELECT max(ts) AS last_ts FROM s),
+r AS (
+  SELECT
+    comm, seat AS rank, any_value(node) AS node, max(comm_size) AS comm_size,
+    coalesce(max(last_enqueued_seq), max(seq)) AS last_enqueued_seq,
+    coalesce(max(last_completed_seq), max(seq) FILTER (WHERE state = 'completed' OR (state IS NULL AND in_flight = 0)))
+      AS last_completed_seq,
+    arg_min(collective, seq) FILTER (WHERE state IN ('scheduled', 'started')) AS stuck_collective,
+    min(seq) FILTER (WHERE state IN ('scheduled', 'started')) AS stuck_seq,
+    sum(completed) AS completed,
+    sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 10 MINUTE) AS completed_late, max(s.ts) AS last_ts,
+    left(arg_min(frames, seq) FILTER (WHERE state IN ('scheduled', 'started')), 600) AS frames
+  FROM s, e
+  GROUP BY comm, seat
+),
+g AS (SELECT comm, max(last_enqueued_seq) AS furthest, count(stuck_seq) AS stuck FROM r GROUP BY comm)
+SELECT
+  r.comm, r.rank, r.node, r.comm_size, r.last_enqueued_seq, r.last_completed_seq, r.stuck_collective, r.stuck_seq,
+  g.furthest - r.last_enqueued_seq AS behind,
+  r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq AS never_entered,
+  r.completed, r.completed_late, r.last_ts, r.frames
+FROM r JOIN g ON g.comm IS NOT DISTINCT FROM r.comm
+ORDER BY g.stuck DESC, never_entered DESC NULLS LAST, behind DESC NULLS LAST, r.comm, r.rank

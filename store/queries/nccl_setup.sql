@@ -1,0 +1,20 @@
+-- nccl_setup: How NCCL or the process group described itself: version, transport, communicators.
+-- TABLES: log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN name: short name
+-- COLUMN events: how many
+-- COLUMN ranks: ranks that printed it, where ranks are told apart
+-- COLUMN world_size: world size that is named
+-- COLUMN first_ts: first time
+-- COLUMN file: file of the first one
+-- COLUMN line_no: line of the first one
+-- COLUMN message: text of the first one
+SELECT
+  name, count(*) AS events, count(DISTINCT rank) AS ranks, max(world_size) AS world_size, min(ts) AS first_ts,
+  first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
+  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
+  first(left(message, 300) ORDER BY ts NULLS LAST, file, line_no) AS message
+FROM log_event
+WHERE kind = 'nccl_info' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+GROUP BY name
+ORDER BY first_ts NULLS LAST, file, line_no, name

@@ -1,0 +1,19 @@
+-- slurm_messages: What slurmstepd, srun and sbatch wrote into the job's logs.
+-- TABLES: log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN name: short name of the message
+-- COLUMN message_ts: when
+-- COLUMN host: host that is named
+-- COLUMN step_id: step
+-- COLUMN exit_code: exit status that is named
+-- COLUMN signal: signal that is named
+-- COLUMN severity: severity
+-- COLUMN file: file
+-- COLUMN line_no: line
+-- COLUMN message: text
+SELECT
+  name, coalesce(happened_ts, ts) AS message_ts, coalesce(host, node) AS host, step_id, exit_code, signal, severity, file,
+  line_no, left(message, 400) AS message
+FROM log_event
+WHERE kind = 'slurm' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+ORDER BY message_ts NULLS LAST, file, line_no

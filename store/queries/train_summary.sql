@@ -1,0 +1,65 @@
+-- train_summary: How far training came by what the job printed: steps, loss first and last, planned steps.
+-- TABLES: train_step, log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- COLUMN framework: framework whose progress lines these are
+-- COLUMN reports: progress lines with training values, one rank counted
+-- COLUMN first_step: first step reported
+-- COLUMN last_step: last step reported
+-- COLUMN total_steps: planned steps
+-- COLUMN done [ratio]: last step over planned steps
+-- COLUMN first_epoch: first epoch reported
+-- COLUMN last_epoch: last epoch reported
+-- COLUMN total_epochs: planned epochs
+-- COLUMN first_loss: first loss that is finite
+-- COLUMN last_loss: last loss that is finite
+-- COLUMN min_loss: lowest loss that is finite
+-- COLUMN max_loss: highest loss that is finite
+-- COLUMN nan_losses: reports whose loss is NaN or infinite
+-- COLUMN nan_grads: reports whose gradient norm is NaN or infinite
+-- COLUMN skipped: steps reported as skipped
+-- COLUMN first_ts: time of the first report
+-- COLUMN last_ts: time of the last report
+-- COLUMN span_min [min]: from the first to the last report
+-- COLUMN step_time_s [s]: median time per step as printed
+-- COLUMN objective: sft, pretrain, dpo, ... where it shows
+-- COLUMN file: file of the last report
+-- COLUMN first_line: line of the first report
+-- COLUMN last_line: line of the last report
+WITH t AS (
+  SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
+  FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+best AS (SELECT seat FROM t GROUP BY seat ORDER BY count(*) DESC, seat LIMIT 1),
+o AS (SELECT t.* FROM t JOIN best USING (seat)),
+plan AS (
+  SELECT max(total_steps) AS total_steps, max(total_epochs) AS total_epochs
+  FROM log_event
+  WHERE kind = 'train_plan' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+a AS (
+  SELECT
+    mode(framework) AS framework, count(*) AS reports,
+    arg_min(step, line_no) AS first_step, max(step) AS last_step, max(o.total_steps) AS planned,
+    min(epoch) AS first_epoch, max(epoch) AS last_epoch, max(o.total_epochs) AS planned_epochs,
+    arg_min(loss, line_no) FILTER (WHERE isfinite(loss)) AS first_loss,
+    arg_max(loss, line_no) FILTER (WHERE isfinite(loss)) AS last_loss,
+    min(loss) FILTER (WHERE isfinite(loss)) AS min_loss, max(loss) FILTER (WHERE isfinite(loss)) AS max_loss,
+    count(*) FILTER (WHERE loss IS NOT NULL AND NOT isfinite(loss)) AS nan_losses,
+    count(*) FILTER (WHERE grad_norm IS NOT NULL AND NOT isfinite(grad_norm)) AS nan_grads,
+    count(*) FILTER (WHERE skipped) AS skipped, min(ts) AS first_ts, max(ts) AS last_ts,
+    median(step_time_s) AS step_time_s, mode(objective) AS objective, arg_max(file, line_no) AS file,
+    min(line_no) AS first_line, max(line_no) AS last_line
+  FROM o
+)
+SELECT
+  a.framework, a.reports, a.first_step, a.last_step, coalesce(a.planned, plan.total_steps) AS total_steps,
+  CASE WHEN coalesce(a.planned, plan.total_steps) > 0
+       THEN round(a.last_step / coalesce(a.planned, plan.total_steps)::DOUBLE, 3) END AS done,
+  a.first_epoch, a.last_epoch, coalesce(a.planned_epochs, plan.total_epochs) AS total_epochs, a.first_loss, a.last_loss,
+  a.min_loss, a.max_loss, a.nan_losses, a.nan_grads, a.skipped, a.first_ts, a.last_ts,
+  round(date_diff('second', a.first_ts, a.last_ts) / 60.0, 1) AS span_min, round(a.step_time_s, 3) AS step_time_s,
+  a.objective, a.file, a.first_line, a.last_line
+FROM a, plan
+WHERE a.reports > 0
