@@ -7,12 +7,16 @@ which exception came first) only choose which cells to speak of.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.facts.ending import Ending, read_ending
 from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
+
+_BY_NODE = {"coverage_nodes", "gpu_counter_rises", "gpu_events", "gpu_summary", "host_events", "node_states"}
+_WHOLE_JOB = {"coverage", "job_attempts"}
 
 
 class Facts:
@@ -30,17 +34,32 @@ class Facts:
         key = (query, tuple(sorted(params.items())))
         view = self._views.get(key)
         if view is None:
-            asked: dict[str, str | int | float | bool | None] = {"job_id": self.job_id, **params}
-            if query != "job_attempts" and self.attempt is not None:
+            asked: dict[str, Any] = {"job_id": self.job_id, **params}
+            if query in _BY_NODE:
+                asked |= self._scope
+            elif query not in _WHOLE_JOB and self.attempt is not None:
                 asked.setdefault("attempt", self.attempt)
             view = self._views[key] = View(self.ledger.ask(self._reader, query, **asked))
         return view
+
+    @cached_property
+    def _scope(self) -> dict[str, str | None]:
+        """The job's nodes and time, for questions about rows that carry no job id."""
+        nodes = [r.text("node") for r in self.table("job_nodes")]
+        begin, end = None, None
+        if self.overview is not None and self.overview.has("start_ts"):
+            begin, end = self.overview.text("start_ts"), self.overview.text("end_ts") or None
+        else:
+            extent = self.table("log_extent")
+            begin = min((r.text("first_ts") for r in extent if r.has("first_ts")), default=None)
+            end = max((r.text("last_ts") for r in extent if r.has("last_ts")), default=None)
+        return {"nodes": ",".join(nodes) or None, "from_ts": begin, "to_ts": end}
 
     # -- what was looked at -------------------------------------------------------------------------------------------
 
     @cached_property
     def _coverage(self) -> dict[str, RowView]:
-        return {r.text("table"): r for r in self.table("coverage")}
+        return {r.text("table"): r for q in ("coverage", "coverage_nodes") for r in self.table(q)}
 
     def has(self, table: str) -> bool:
         """Whether somebody looked: the table has rows of this job, or a healthy source covered it there.
@@ -48,11 +67,7 @@ class Facts:
         Where this is false, an empty answer proves nothing.
         """
         row = self._coverage.get(table)
-        return row is not None and (bool(row.get("rows")) or bool(row.get("watched")))
-
-    def rows_ref(self, table: str) -> str:
-        """Reference to the number of rows of a table that belong to the job. Raises KeyError for an unknown table."""
-        return self._coverage[table]["rows"].ref
+        return row is not None and (bool(row.get("present")) or bool(row.get("watched")))
 
     @cached_property
     def has_log(self) -> bool:

@@ -11,6 +11,7 @@
 -- COLUMN shmem_gib [GiB]: highest shared memory
 -- COLUMN oom_kills: OOM kills in the run
 -- COLUMN last_ts: last sample
+-- CAVEAT: A peak between two samples is seen only where the kernel keeps memory.peak.
 SELECT
   node, step_id, cgroup, count(*) AS samples,
   round(greatest(max(memory_peak_bytes), max(memory_current_bytes)) / 1073741824.0, 2) AS peak_gib,

@@ -8,6 +8,7 @@
 -- COLUMN first_ts: first row
 -- COLUMN last_ts: last row
 -- COLUMN message: what a failed source says
+-- CAVEAT: A table without rows and without a watching source proves nothing when it is empty.
 WITH j AS (
   SELECT * FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -12,6 +12,7 @@
 -- COLUMN sync_share [ratio]: time inside synchronising calls over the time covered
 -- COLUMN max_gap_s [s]: longest time between two launches
 -- COLUMN last_ts: last sample
+-- CAVEAT: A launch is counted when it is enqueued, not when the GPU runs it.
 WITH s AS (
   SELECT * FROM cuda_sample
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -13,6 +13,7 @@
 -- COLUMN pid: process that the driver names
 -- COLUMN process_name: its name
 -- COLUMN message: text of the first one
+-- CAVEAT: Only nodes whose kernel log was read are here.
 WITH j AS (
   SELECT * FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

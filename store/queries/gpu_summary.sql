@@ -26,6 +26,7 @@
 -- COLUMN sm_clock_free_mhz [MHz]: median SM clock in the other busy samples
 -- COLUMN processes: most processes with a context
 -- COLUMN activity_source: what measured the activity
+-- CAVEAT: A sampled peak can lie below the true one; a card that is shared shows all of its users.
 WITH j AS (
   SELECT * FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -12,6 +12,7 @@
 -- COLUMN limit_kind: CONSTRAINT_MEMCG for a cgroup's limit, CONSTRAINT_NONE for the whole host
 -- COLUMN rss_gib [GiB]: victim's resident memory
 -- COLUMN message: text as printed
+-- CAVEAT: Only nodes whose kernel log was read are here.
 WITH j AS (
   SELECT * FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -11,6 +11,7 @@
 -- COLUMN observed: true when seen as it happened, false when inferred from accounting
 -- COLUMN node: node that is named
 -- COLUMN message: text as printed
+-- CAVEAT: Events that are inferred from accounting lack what happened between start and end.
 SELECT
   event, ts AS event_ts, date_diff('second', min(ts) OVER (), ts) AS after_s, attempt, state, reason, actor, observed,
   node, message

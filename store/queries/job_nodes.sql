@@ -4,6 +4,7 @@
 -- COLUMN node: node
 -- COLUMN processes: processes of the job that were seen there
 -- COLUMN ranks: ranks that were seen there
+-- CAVEAT: Nodes that only a log names are not proof of an allocation.
 WITH j AS (
   SELECT * FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

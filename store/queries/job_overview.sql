@@ -35,6 +35,7 @@
 -- COLUMN submit_line: command that submitted the job
 -- COLUMN command: batch script or command
 -- COLUMN work_dir: working directory
+-- CAVEAT: Accounting records how the batch script ended, not why.
 WITH j AS (
   SELECT * FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

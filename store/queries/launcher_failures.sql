@@ -16,6 +16,7 @@
 -- COLUMN line_no: line
 -- COLUMN message: text
 -- COLUMN detail: further fields
+-- CAVEAT: The root cause of a launcher's summary is only the first child that was seen to die: in a hang it is a victim.
 SELECT
   kind, name, rank, local_rank, coalesce(host, node) AS host, pid, exit_code, signal, happened_ts AS failed_ts,
   ts AS printed_ts, framework, file, line_no, left(message, 400) AS message, detail

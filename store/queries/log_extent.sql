@@ -10,6 +10,7 @@
 -- COLUMN span_min [min]: from the first to the last time
 -- COLUMN last_line: number of the last line
 -- COLUMN last_text: text of the last line that is not empty
+-- CAVEAT: Of very large logs only lines around events, head, tail and a sample are kept.
 SELECT
   file, max(stream) AS stream, count(*) AS lines, count(DISTINCT rank) AS ranks, min(ts) AS first_ts, max(ts) AS last_ts,
   round(date_diff('second', min(ts), max(ts)) / 60.0, 1) AS span_min, max(line_no) AS last_line,

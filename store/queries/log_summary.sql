@@ -10,6 +10,7 @@
 -- COLUMN first_ts: first time
 -- COLUMN last_ts: last time
 -- COLUMN severity: worst severity
+-- CAVEAT: A parser that did not recognise a message says nothing about its absence.
 SELECT
   kind, name, count(*) AS events, count(DISTINCT rank) AS ranks, min(line_no) AS first_line, max(line_end) AS last_line,
   min(ts) AS first_ts, max(ts) AS last_ts,

@@ -6,6 +6,7 @@
 -- COLUMN line_ts: best time known
 -- COLUMN rank: rank
 -- COLUMN text: the line, its first 300 characters
+-- CAVEAT: Standard error and standard output are buffered apart; the last line need not be the last event.
 WITH l AS (
   SELECT file, line_no, ts, rank, text, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back
   FROM log_line

@@ -18,6 +18,7 @@
 -- COLUMN host: host that is named
 -- COLUMN severity: severity of the first one
 -- COLUMN message: text of the first one
+-- CAVEAT: The first rank to report is not the rank that caused it.
 WITH e AS (
   SELECT * FROM log_event
   WHERE kind IN ('nccl_watchdog', 'nccl_error')

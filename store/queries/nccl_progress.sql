@@ -15,6 +15,7 @@
 -- COLUMN completed_late: collectives completed in the last ten minutes of samples
 -- COLUMN last_ts: last sample
 -- COLUMN frames: innermost Python frames of the stuck collective
+-- CAVEAT: Ranks without samples are missing here, which proves nothing about them.
 WITH s AS (
   SELECT *, coalesce(rank, comm_rank) AS seat FROM nccl_sample
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

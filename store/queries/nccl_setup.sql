@@ -9,6 +9,7 @@
 -- COLUMN file: file of the first one
 -- COLUMN line_no: line of the first one
 -- COLUMN message: text of the first one
+-- CAVEAT: NCCL describes itself only with NCCL_DEBUG=INFO.
 SELECT
   name, count(*) AS events, count(DISTINCT rank) AS ranks, max(world_size) AS world_size, min(ts) AS first_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,

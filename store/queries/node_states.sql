@@ -13,6 +13,7 @@
 -- COLUMN troubled: down, failed, draining, drained or not responding
 -- COLUMN lost: down, failed or not responding
 -- COLUMN observed: true for a snapshot, false for accounting
+-- CAVEAT: Snapshots show a state when they were taken; what lies between is unknown.
 WITH j AS (
   SELECT * FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -19,6 +19,7 @@
 -- COLUMN name: its name
 -- COLUMN message: text of the first one
 -- COLUMN user_frame: innermost frame outside installed packages
+-- CAVEAT: Sizes are as the allocator printed them; a sampled memory curve can miss a peak.
 WITH e AS (
   SELECT * FROM log_event
   WHERE kind = 'cuda_oom' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -14,6 +14,7 @@
 -- COLUMN xid: XID that is named
 -- COLUMN peer: address or file that is named
 -- COLUMN message: text of the first one
+-- CAVEAT: What a job prints about hardware is hearsay: only the kernel's or the driver's word counts.
 WITH e AS (
   SELECT *, left(regexp_replace(coalesce(message, ''), '[0-9]+', '#', 'g'), 160) AS shape
   FROM log_event

@@ -14,6 +14,7 @@
 -- COLUMN total_epochs: planned epochs
 -- COLUMN world_size: world size that is named
 -- COLUMN message: text of the first one
+-- CAVEAT: Banners are announcements and not proof that a phase ended.
 SELECT
   kind, name, count(*) AS events, min(ts) AS first_ts, max(ts) AS last_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,

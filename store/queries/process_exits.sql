@@ -14,6 +14,7 @@
 -- COLUMN oom_killed: chosen by the kernel's OOM killer
 -- COLUMN alive: still running when last seen
 -- COLUMN host_stack: stack that was taken when it was stuck
+-- CAVEAT: Processes that were not watched are not here.
 SELECT
   node, rank, pid, comm, ts AS begin_ts, end_ts, date_diff('second', ts, end_ts) AS lived_s, exit_code, exit_signal,
   signal_sender, oom_killed, end_ts IS NULL AS alive, left(host_stack, 600) AS host_stack

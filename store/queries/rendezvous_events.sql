@@ -17,6 +17,7 @@
 -- COLUMN line_no: line of the first one
 -- COLUMN last_line: line of the last one
 -- COLUMN message: text of the first one
+-- CAVEAT: A warning that is followed by success is a retry and not a failure.
 WITH e AS (
   SELECT * FROM log_event
   WHERE kind = 'rendezvous' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -13,6 +13,7 @@
 -- COLUMN file: file
 -- COLUMN line_no: line
 -- COLUMN message: text
+-- CAVEAT: A signal that is named does not say who sent it.
 SELECT
   kind, name, signal, rank, coalesce(host, node) AS host, pid, exit_code, coalesce(happened_ts, ts) AS signal_ts,
   framework, file, line_no, left(message, 400) AS message

@@ -11,6 +11,7 @@
 -- COLUMN file: file
 -- COLUMN line_no: line
 -- COLUMN message: text
+-- CAVEAT: A message may be cut by a line's end; a task's number is srun's and not a training rank.
 SELECT
   name, coalesce(happened_ts, ts) AS message_ts, coalesce(host, node) AS host, step_id, exit_code, signal, severity, file,
   line_no, left(message, 400) AS message

@@ -25,6 +25,7 @@
 -- COLUMN file: file of the last report
 -- COLUMN first_line: line of the first report
 -- COLUMN last_line: line of the last report
+-- CAVEAT: Only frameworks whose progress lines are known are read; a custom loop leaves this empty.
 WITH t AS (
   SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
   FROM train_step

@@ -1,0 +1,132 @@
+"""From the families' assessments to one draft: a primary family, its consequences, and every other one ruled out.
+
+The primary is chosen by what *explains* what, not by weights: a confirmed family puts aside the ones whose signs it
+accounts for; a suspected one puts aside only suspected ones. Confidence decides between families that do not explain each
+other. Nothing here looks at telemetry: it arranges what the families found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from agent_tools.facts import Facts
+from agent_tools.families.base import Assessment, Family
+from agent_tools.families.registry import families
+from agent_tools.families.wording import claim
+from agent_tools.timeline import timeline
+from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, RuledOut
+
+FLOOR = 0.3
+"""A suspicion below this is not worth a family: then the answer is U0."""
+
+_ORDER = ("confirmed", "suspected")
+
+
+def assess_all(facts: Facts, known: Mapping[str, Family] | None = None) -> dict[str, Assessment]:
+    """Every family's assessment by code."""
+    return {code: family.assess(facts) for code, family in (known or families()).items()}
+
+
+def primary_of(assessed: Mapping[str, Assessment], known: Mapping[str, Family] | None = None) -> str:
+    """The code of the family that explains the rest; U0 where none is confirmed or suspected enough."""
+    table = known or families()
+    live = {code: a for code, a in assessed.items() if code != "U0" and a.status in _ORDER and a.confidence >= FLOOR}
+    explained = {
+        other
+        for code, a in live.items()
+        for other in table[code].explains
+        if other in live and other != code and _outranks(a, live[other])
+    }
+    standing = [a for code, a in live.items() if code not in explained] or list(live.values())
+    if not standing:
+        return "U0"
+    return min(standing, key=lambda a: (_ORDER.index(a.status), -a.confidence, a.code)).code
+
+
+def _outranks(a: Assessment, b: Assessment) -> bool:
+    """A suspicion explains no certainty."""
+    return a.status == "confirmed" or b.status != "confirmed"
+
+
+def draft(facts: Facts) -> Draft:
+    """The whole answer about a job, every figure in it a reference to evidence of the facts' ledger."""
+    assessed = assess_all(facts)
+    code = primary_of(assessed)
+    chosen = assessed[code]
+    others = [a for c, a in assessed.items() if c not in (code, "U0")]
+    if code == "U0":
+        chosen.confidence = _undetermined(others, chosen)
+    return Draft(
+        family=code,
+        mode=chosen.mode if chosen.mode in FAMILIES[code][1] else None,
+        confidence=round(chosen.confidence, 3),
+        attribution=chosen.attribution,
+        disposition=_disposition(facts),
+        headline=chosen.headline[:400],
+        shows=chosen.speaks_for[:24],
+        implies=chosen.implies[:24],
+        cannot_decide=_missing(chosen, others)[:24],
+        ruled_out=[_ruled_out(a) for a in others],
+        warnings=_warnings(chosen, others)[:24],
+        actions=chosen.actions[:16],
+        timeline=timeline(facts),
+    )
+
+
+def _undetermined(others: Iterable[Assessment], own: Assessment) -> float:
+    """How likely it is that no careful reader could say more: less, the stronger the suspicions are."""
+    strongest = max((a.confidence for a in others if a.status in _ORDER), default=0.0)
+    return max(0.3, min(own.confidence, 1.0 - strongest))
+
+
+def _disposition(facts: Facts) -> str:
+    o = facts.overview
+    if o is None or not o.has("state"):
+        return "Slurm's accounting of this job is not there."
+    text = f"Slurm: {o['state']}"
+    if o.has("exit_code") and o.get("exit_code"):
+        text += f", exit status {o['exit_code']}"
+    if o.has("exit_signal") and o.get("exit_signal"):
+        text += f", signal {o['exit_signal']}"
+    if o.has("elapsed_min"):
+        text += f", after {o['elapsed_min']} min"
+    if o.has("node_count"):
+        text += f" on {o['node_count']} nodes" if (o.number("node_count") or 0) > 1 else f" on {o['node_count']} node"
+    return text + "."
+
+
+def _ruled_out(a: Assessment) -> RuledOut:
+    if a.status in _ORDER and a.confidence >= FLOOR:
+        text = a.counterfactual or a.headline
+        return RuledOut(family=a.code, status="secondary", text=f"Present, and explained by the verdict: {text}"[:1200])
+    if a.status == "undecidable":
+        return RuledOut(family=a.code, status="undecidable", text=a.counterfactual or _lacks(a))
+    text = a.counterfactual or (
+        a.speaks_against[0].text if a.speaks_against else "Nothing that is there speaks for it."
+    )
+    return RuledOut(family=a.code, status="undecidable" if a.status in _ORDER else "ruled_out", text=text[:1200])
+
+
+def _lacks(a: Assessment) -> str:
+    signals = "; ".join(m.signal for m in a.missing if m.signal)
+    return f"What would decide it is not there: {signals}." if signals else "What would decide it is not there."
+
+
+def _missing(chosen: Assessment, others: Iterable[Assessment]) -> list[Missing]:
+    merged: dict[str, Missing] = {m.text: m for m in chosen.missing}
+    if chosen.code == "U0":
+        for a in others:
+            if a.status in (*_ORDER, "undecidable"):
+                for m in a.missing:
+                    merged.setdefault(m.text, m)
+    return list(merged.values())
+
+
+def _warnings(chosen: Assessment, others: Iterable[Assessment]) -> list[Claim]:
+    merged: dict[str, Claim] = {w.text: w for w in chosen.warnings}
+    for a in others:
+        for w in a.warnings:
+            merged.setdefault(w.text, w)
+        if chosen.code == "U0" and a.status in _ORDER and a.headline:
+            merged.setdefault(a.headline, claim(f"Suspected and not shown: {a.headline}", "hypothesis"))
+    return list(merged.values())

@@ -1,0 +1,107 @@
+"""A1, startup crash: the application raised an exception before any training step.
+
+FOR      an exception of the application itself (no wrapper, no peer's echo), no step, no GPU work
+AGAINST  steps were reported (A3), out of CUDA memory (B1), a rendezvous that failed (C1), a resumed run's checkpoint (E2)
+DECIDES  the exception's type, text and frames give the fault class: data, config, env, asset or code
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.facts.exceptions import Raised
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing, spread
+
+CODE = "A1"
+EXPLAINS = ("A2", "A3", "C1", "C2", "C3", "E3", "F4", "G1", "D1")
+
+_CLASS = {
+    "data": "the data that it reads",
+    "config": "its configuration",
+    "env": "its environment: a package, a driver or a library",
+    "asset": "a model, tokenizer or checkpoint that cannot be loaded",
+    "code": "the program itself",
+}
+_ACTIONS = {
+    "data": "Mend or replace the data that the message names, and read them once on a login node before resubmitting.",
+    "config": "Correct the setting that the message names and resubmit; a dry run on one GPU shows it within a minute.",
+    "env": "Install or pin what the message asks for in the job's environment, and import it there before resubmitting.",
+    "asset": "Check the path, the name and the access token of the model or checkpoint, load it once on a login node, then resubmit.",
+    "code": "Correct the line that the traceback names; the same error comes back on any node.",
+}
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge A1 from exceptions, progress and, where there is one, the GPU's memory."""
+    if not facts.causes:
+        return _without_cause(facts)
+    cause = facts.causes[0]
+    begun = facts.progress.begun
+    if begun:
+        text = f"The application's exception {cause.name_ref} came when {facts.progress.phrase or 'training was under way'}."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
+    result.confidence = _confidence(facts, cause)
+    if result.confidence < 0.6:
+        result.status = "suspected"
+    result.headline = f"The job crashed before training began: {cause.name_ref} ({cause.fault.why})."
+    _tell(facts, cause, result)
+    return result
+
+
+def _confidence(facts: Facts, cause: Raised) -> float:
+    value = 0.5 + 0.45 * cause.fault.certainty
+    if cause.fault.certainty < 0.6:
+        value = 0.6
+    if facts.of_role("rendezvous", "collective", "cuda_oom", "ecc", "worker_killed"):
+        value -= 0.1
+    if facts.ending.failed:
+        value += 0.03
+    if facts.ending.says("time_limit") or facts.ending.says("preempted"):
+        value -= 0.2
+    return max(0.3, min(value, 0.96))
+
+
+def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
+    row = cause.row
+    result.speaks_for.append(claim(f"{spread(row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref})."))
+    if row.has("user_frame"):
+        result.speaks_for.append(claim(f"The innermost frame outside installed packages is {row['user_frame']}."))
+    elif row.has("frame"):
+        result.speaks_for.append(claim(f"It came out of {row['frame']}."))
+    result.speaks_for.append(claim("No training step was reported before it."))
+    overview = facts.overview
+    if overview is not None and overview.has("elapsed_s"):
+        result.speaks_for.append(claim(f"Slurm records {overview['state']} after {overview['elapsed_s']} s."))
+    result.implies.append(
+        claim(
+            f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame.",
+            "established" if cause.fault.certainty >= 0.85 else "supported",
+        )
+    )
+    result.actions.append(claim(_ACTIONS[cause.fault.mode]))
+    if cause.fault.certainty < 0.8:
+        result.missing.append(
+            missing(
+                "Whether the program, its settings or its input is at fault cannot be told from this message alone.",
+                "the run's configuration and the source of the frame that is named",
+            )
+        )
+    if not facts.has("gpu_sample") and not facts.has("cuda_sample"):
+        result.missing.append(
+            missing("Whether any GPU had begun to work is not recorded.", "GPU samples (gpu_sample) of the job's nodes")
+        )
+
+
+def _without_cause(facts: Facts) -> Assessment:
+    if not facts.has_log:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Nothing that the job printed is there, so a start-up exception can be neither seen nor ruled out.",
+            missing=[missing("Whether the program raised an exception.", "the job's standard output and error")],
+        )
+    if facts.wrapped_only:
+        text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    return Assessment(CODE, "ruled_out", counterfactual="The log holds no exception of the application itself.")

@@ -1,0 +1,56 @@
+"""U0, undetermined: what is there does not decide, and the verdict says which signal would.
+
+FOR      no other family is confirmed or well suspected
+AGAINST  any family that is
+DECIDES  nothing: its confidence is the probability that no careful reader could say more
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+CODE = "U0"
+EXPLAINS: tuple[str, ...] = ()
+
+
+def assess(facts: Facts) -> Assessment:
+    """Say what is there, and what is not."""
+    result = Assessment(CODE, "suspected", confidence=0.6, attribution="undetermined")
+    result.headline = "What is known does not decide what happened to the job."
+    if facts.overview is not None and facts.overview.has("state"):
+        o = facts.overview
+        result.speaks_for.append(claim(f"Slurm records the state {o['state']}."))
+    elif facts.has_log:
+        extent = facts.table("log_extent").first
+        if extent is not None:
+            result.speaks_for.append(
+                claim(f"The log {extent['file']} has {extent['lines']} lines and ends with: {extent['last_text']}.")
+            )
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    if facts.wrapped_only:
+        first = facts.raised[0]
+        result.speaks_for.append(
+            claim(f"The only exceptions are wrappers or echoes of another failure: {first.name_ref}.")
+        )
+    for table, text, signal in _WANTED:
+        if not facts.has(table):
+            result.missing.append(missing(text, signal))
+    result.actions.append(
+        claim(
+            "Add the missing sources that are named below and ask again; the whole log decides most cases.", "supported"
+        )
+    )
+    result.counterfactual = "Another family accounts for what is seen."
+    return result
+
+
+_WANTED = (
+    ("log_line", "What the program printed.", "the job's standard output and error (logs/)"),
+    ("slurm_job", "How Slurm recorded the end: state, exit status, time limit.", "sacct or scontrol show job (slurm/)"),
+    ("gpu_sample", "Whether the GPUs worked, were full, or stood still.", "GPU metrics of the job's nodes (metrics/)"),
+    ("gpu_event", "Whether the driver reported a GPU fault.", "kernel logs of the job's nodes (kernel/)"),
+    ("slurm_node_state", "Whether a node went down.", "sacctmgr show event or scontrol show node (slurm/)"),
+)
