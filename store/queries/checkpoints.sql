@@ -1,6 +1,7 @@
 -- checkpoints: Checkpoints that the job saved, loaded, resumed from, missed or broke, in order.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN name: saving, saved, loading, loaded, resumed, none_found, from_scratch, failed
 -- COLUMN step: training step that is named
 -- COLUMN path: file or folder that is named

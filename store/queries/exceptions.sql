@@ -1,6 +1,7 @@
 -- exceptions: Python exceptions in the job's logs, alike ones in one row, the first in time first.
 -- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN name: type as printed
 -- COLUMN message: text
 -- COLUMN cause_name: type of the root of its chain

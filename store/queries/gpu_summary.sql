@@ -1,6 +1,7 @@
 -- gpu_summary: What each GPU of the job did in the run: memory, activity, clocks, temperature.
--- TABLES: gpu_sample, slurm_job, process, log_line
--- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- TABLES: gpu_sample
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
 -- COLUMN gpu_uuid: UUID
@@ -27,28 +28,11 @@
 -- COLUMN processes: most processes with a context
 -- COLUMN activity_source: what measured the activity
 -- CAVEAT: A sampled peak can lie below the true one; a card that is shared shows all of its users.
-WITH j AS (
-  SELECT * FROM slurm_job
-  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-  ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST, start_ts DESC NULLS LAST LIMIT 1
-),
-hosts AS (
-  SELECT trim(unnest(string_split(node_list, ','))) AS node FROM j WHERE node_list IS NOT NULL
-  UNION
-  SELECT node FROM process
-  WHERE job_id = $job_id AND node IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-),
-span AS (
-  SELECT
-    coalesce((SELECT start_ts FROM j), (SELECT min(ts) FROM log_line WHERE job_id = $job_id)) AS from_ts,
-    coalesce((SELECT end_ts FROM j), CASE WHEN (SELECT count(*) FROM j) = 0 THEN
-      (SELECT max(ts) FROM log_line WHERE job_id = $job_id) END, TIMESTAMP '9999-12-31') AS to_ts
-),
-s AS (
-  SELECT g.*, (g.throttle_reasons::BIGINT & 232) <> 0 AS severe
-  FROM gpu_sample g, span
-  WHERE (g.job_id = $job_id AND ($attempt IS NULL OR g.attempt IS NULL OR g.attempt = $attempt))
-     OR (g.job_id IS NULL AND g.node IN (SELECT node FROM hosts) AND g.ts BETWEEN span.from_ts AND span.to_ts)
+WITH s AS (
+  SELECT *, (throttle_reasons & 232) <> 0 AS severe
+  FROM gpu_sample
+  WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node)))
+    AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP)
 ),
 e AS (SELECT max(ts) AS last_ts FROM s)
 SELECT

@@ -1,6 +1,7 @@
 -- job_steps: The steps of the job in Slurm's accounting.
 -- TABLES: slurm_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN attempt: attempt
 -- COLUMN step_id: 0, 1, batch, extern, interactive
 -- COLUMN name: step's name

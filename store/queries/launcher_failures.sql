@@ -1,6 +1,7 @@
 -- launcher_failures: What the launcher said about failed children: its summary, and its words while they ran.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN kind: launcher_summary or launcher_event
 -- COLUMN name: short name of the message
 -- COLUMN rank: rank that is named

@@ -1,6 +1,7 @@
 -- log_summary: What parsers recognised in the job's logs: how often, where first and where last.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN kind: kind of event
 -- COLUMN name: its name
 -- COLUMN events: how many

@@ -1,6 +1,7 @@
 -- log_tail: The last lines that the job printed.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL, lines BIGINT = 40
+-- PRUNE: job_id
 -- COLUMN file: file
 -- COLUMN line_no: line
 -- COLUMN line_ts: best time known

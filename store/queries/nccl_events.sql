@@ -1,6 +1,7 @@
 -- nccl_events: What the process group and its watchdog reported, alike ones of one rank in one row.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN kind: nccl_watchdog or nccl_error
 -- COLUMN name: short name
 -- COLUMN rank: rank that reports

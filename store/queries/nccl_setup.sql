@@ -1,6 +1,7 @@
 -- nccl_setup: How NCCL or the process group described itself: version, transport, communicators.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN name: short name
 -- COLUMN events: how many
 -- COLUMN ranks: ranks that printed it, where ranks are told apart

@@ -1,6 +1,7 @@
 -- oom_events: CUDA out of memory as the job printed it: what was asked for and what there was.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN events: how many alike
 -- COLUMN ranks: ranks that raised it, where ranks are told apart
 -- COLUMN rank: rank of the first one

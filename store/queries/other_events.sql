@@ -1,6 +1,7 @@
 -- other_events: Storage, network, interrupt, throttle and XID-like messages in the job's logs, alike ones in one row.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN kind: kind of event
 -- COLUMN name: short name
 -- COLUMN events: how many alike

@@ -1,6 +1,7 @@
 -- phases: How the run introduced itself: banners, plan, begin and end of training.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN kind: banner, train_plan, train_begin or train_end
 -- COLUMN name: short name
 -- COLUMN events: how many

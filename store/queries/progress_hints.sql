@@ -1,6 +1,7 @@
 -- progress_hints: Lines that look like progress of a loop that no parser knows: a step or epoch with a loss.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN lines: how many
 -- COLUMN first_line: first line
 -- COLUMN last_line: last line

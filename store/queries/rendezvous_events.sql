@@ -1,6 +1,7 @@
 -- rendezvous_events: How the ranks tried to find each other: waiting, retries, time-outs, refusals, addresses in use.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN name: short name
 -- COLUMN events: how many
 -- COLUMN ranks: ranks that printed it, where ranks are told apart

@@ -1,6 +1,7 @@
 -- signals: Processes of the job that a signal ended, or that say which signal they got.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN kind: signal, interrupt or host_oom
 -- COLUMN name: short name of the message
 -- COLUMN signal: signal that is named

@@ -1,6 +1,7 @@
 -- slurm_messages: What slurmstepd, srun and sbatch wrote into the job's logs.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN name: short name of the message
 -- COLUMN message_ts: when
 -- COLUMN host: host that is named

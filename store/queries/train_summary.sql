@@ -1,6 +1,7 @@
 -- train_summary: How far training came by what the job printed: steps, loss first and last, planned steps.
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- COLUMN framework: framework whose progress lines these are
 -- COLUMN reports: progress lines with training values, one rank counted
 -- COLUMN first_step: first step reported
