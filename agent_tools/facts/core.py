@@ -16,6 +16,7 @@ from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
 
 _BY_NODE = {"coverage_nodes", "gpu_counter_rises", "gpu_events", "gpu_summary", "host_events", "node_states"}
+_NO_JOB = {"node_states"}
 _WHOLE_JOB = {"coverage", "job_attempts"}
 
 
@@ -34,7 +35,7 @@ class Facts:
         key = (query, tuple(sorted(params.items())))
         view = self._views.get(key)
         if view is None:
-            asked: dict[str, Any] = {"job_id": self.job_id, **params}
+            asked: dict[str, Any] = {**params} if query in _NO_JOB else {"job_id": self.job_id, **params}
             if query in _BY_NODE:
                 asked |= self._scope
             elif query not in _WHOLE_JOB and self.attempt is not None:

@@ -1,6 +1,6 @@
 -- node_states: States of the job's nodes from an hour before its start to an hour after its end, troubled ones first.
 -- TABLES: slurm_node_state
--- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PARAMS: nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- PRUNE: none
 -- COLUMN node: node
 -- COLUMN state: base state
