@@ -1,0 +1,65 @@
+"""The house rules that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("store", "prompts", "collector", "agent_tools", "evals", "inquest")
+MODULES = sorted(p for name in PACKAGES for p in (ROOT / name).rglob("*.py") if "examples" not in p.parts)
+
+
+def test_no_module_passes_400_lines() -> None:
+    """One file is one sentence of the domain."""
+    long = {str(p.relative_to(ROOT)): n for p in MODULES if (n := len(p.read_text().splitlines())) > 400}
+    assert not long
+
+
+def test_there_is_no_package_marker_under_tests() -> None:
+    assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+def test_families_have_a_playbook_each() -> None:
+    """The stems of families and of their playbooks are equal."""
+    families = {p.stem for p in (ROOT / "agent_tools/families").glob("[a-z][0-9]_*.py")}
+    playbooks = {p.stem for p in (ROOT / "prompts/families").glob("*.md")}
+    assert families, "no family was found: the check would pass on nothing"
+    assert families == playbooks
+
+
+def test_every_family_and_parser_and_importer_has_a_test() -> None:
+    """A unit without a test that names it is not done."""
+    text = "\n".join(p.stem + "\n" + p.read_text() for p in (ROOT / "tests").rglob("test_*.py"))
+    lost = [
+        str(path.relative_to(ROOT))
+        for folder in ("agent_tools/families", "collector/parsers", "collector/importers")
+        for path in sorted((ROOT / folder).glob("*.py"))
+        if not path.stem.startswith("_") and path.stem not in {"base", "registry"} and path.stem not in text
+    ]
+    assert not lost
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [str(p.relative_to(ROOT)) for p in MODULES if not ast.get_docstring(ast.parse(p.read_text()))]
+    assert not silent
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_no_dependency_claims_one_of_our_names(name: str) -> None:
+    """The packages stand at the top level: a dependency with the same name would shadow them."""
+    owners = importlib.metadata.packages_distributions().get(name, [])
+    assert set(owners) <= {"jobinquest"}
+
+
+def test_rows_and_parsers_load_without_the_engine() -> None:
+    """A node agent imports rows; DuckDB's 70 MB must not come with them."""
+    code = (
+        "import sys, store.rows, collector.parsers.base; sys.exit('duckdb' in sys.modules or 'pydantic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
