@@ -1,0 +1,67 @@
+"""Which of several jobs in a store is meant."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_tools.evidence import Asks
+
+MOST = 5000
+"""Jobs that are looked at; a folder with more needs its job named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A job that was found: `lines` counts the log lines of its own, `dependency` is Slurm's expression."""
+
+    job_id: str
+    lines: int
+    dependency: str = ""
+    submit_ts: str = ""
+    state: str = ""
+    name: str = ""
+
+
+def candidates(reader: Asks) -> list[Candidate]:
+    """Every job that the store knows."""
+    return [
+        Candidate(
+            str(r["job_id"]),
+            int(r["lines"] or 0),
+            str(r["dependency"] or ""),
+            str(r["submit_ts"] or ""),
+            str(r["state"] or ""),
+            str(r["name"] or ""),
+        )
+        for r in reader.ask("jobs_found", max_rows=MOST).dicts()
+    ]
+
+
+def meant(found: list[Candidate]) -> Candidate | None:
+    """The job whose log is there; of several, the last of their dependency chain; None where that does not decide."""
+    if len(found) == 1:
+        return found[0]
+    logged = [c for c in found if c.lines > 0]
+    if len(logged) == 1:
+        return logged[0]
+    pool = logged or found
+    return _last_of_chain(pool)
+
+
+def _last_of_chain(pool: list[Candidate]) -> Candidate | None:
+    by_id = {c.job_id: c for c in pool}
+    parents = {c.job_id: [n for n in re.findall(r"\d+(?:_\d+|\+\d+)?", c.dependency) if n in by_id] for c in pool}
+    depended = {p for ps in parents.values() for p in ps}
+    ends = [c for c in pool if c.job_id not in depended and parents[c.job_id]]
+    if len(ends) != 1:
+        return None
+    seen: set[str] = set()
+    walk = [ends[0].job_id]
+    while walk:
+        here = walk.pop()
+        if here not in seen:
+            seen.add(here)
+            walk += parents[here]
+    # A job outside the chain could be the one that is meant just as well.
+    return ends[0] if len(seen) == len(pool) else None

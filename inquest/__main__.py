@@ -1,0 +1,53 @@
+"""The command line: `inquest COMMAND ...`.
+
+Exit status: 0 a verdict or an answer was given; 2 usage; 3 no such job or nothing to go on; 1 something else went wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from inquest import __version__
+from inquest.commands import COMMANDS, Failure, load
+
+EPILOG = (
+    "TARGET is a job id in the lake, a log file, or a folder with a job's files. `inquest demo` shows what comes out."
+)
+
+
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The argument parser; `only` loads the options of that one command, so that others cost nothing at start-up."""
+    top = argparse.ArgumentParser(prog="inquest", description="Why did this GPU training job fail?", epilog=EPILOG)
+    top.add_argument("--version", action="version", version=f"inquest {__version__}")
+    sub = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        child = sub.add_parser(name, help=summary, description=summary)
+        if only in (None, name):
+            load(name).add_arguments(child)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    chosen = next((w for w in words if not w.startswith("-")), None)
+    args = parser(chosen if chosen in COMMANDS else "none").parse_args(words)
+    try:
+        return load(args.command).run(args)
+    except Failure as failure:
+        print(f"inquest: {failure}", file=sys.stderr)
+        return failure.status
+    except BrokenPipeError:
+        # The reader of our output went away (`inquest jobs | head`): that is its right, and no traceback is due.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("inquest: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,31 @@
+"""`inquest jobs`: list the jobs in the lake."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from inquest.options import add_json, add_lake, lake_of
+from inquest.render.table import table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    add_lake(parser)
+    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most N jobs (default 100)")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, newest last."""
+    from store import Reader
+
+    with Reader(lake_of(args)) as reader:
+        found = reader.ask("jobs_found", max_rows=max(1, args.limit))
+    if args.json:
+        print(json.dumps({"jobs": found.dicts(), "row_count": found.row_count}, ensure_ascii=False))
+        return 0
+    print(table([c.name for c in found.columns], found.rows))
+    if found.truncated:
+        print(f"... and {found.row_count - len(found.rows):,} more; --limit shows them")
+    return 0

@@ -1,0 +1,54 @@
+"""`inquest schema`: tables, columns, units and types."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+
+from inquest.commands import Failure
+from inquest.options import add_json
+from inquest.render.table import table
+from store.rows import columns, tables
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="only these tables")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the schema."""
+    known = tables()
+    unknown = [t for t in args.tables if t not in known]
+    if unknown:
+        raise Failure(f"no such table: {', '.join(unknown)}; there are {', '.join(known)}")
+    chosen = {n: t for n, t in known.items() if not args.tables or n in args.tables}
+    if args.json:
+        print(
+            json.dumps(
+                {
+                    n: {
+                        "doc": inspect.getdoc(t),
+                        "columns": [
+                            {"name": c.name, "type": c.sql_type, "unit": c.unit, "doc": c.doc} for c in columns(t)
+                        ],
+                    }
+                    for n, t in chosen.items()
+                },
+                ensure_ascii=False,
+            )
+        )
+        return 0
+    for name, row_type in chosen.items():
+        print(f"{name}: {(inspect.getdoc(row_type) or '').splitlines()[0]}")
+        print(
+            table(
+                ["column", "type", "unit", "what it is"],
+                [[c.name, c.sql_type, c.unit, c.doc] for c in columns(row_type)],
+                width=110,
+            )
+        )
+        print()
+    return 0

@@ -1,0 +1,48 @@
+"""`inquest sql`: ask the lake with read-only SQL, in a child process with limits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from inquest.commands import Failure
+from inquest.options import add_json, add_lake, lake_of
+from inquest.render.table import table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    parser.add_argument("query", metavar="QUERY", help="one SELECT; `inquest schema` shows the tables")
+    add_lake(parser)
+    parser.add_argument("--limit", type=int, default=200, metavar="N", help="at most N rows (default 200)")
+    parser.add_argument("--timeout", type=float, default=20.0, metavar="S", help="seconds (default 20)")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask and print."""
+    from store import free_sql
+    from store.result import StoreError
+
+    try:
+        found = free_sql.run(lake_of(args), args.query, timeout_s=args.timeout, max_rows=max(1, args.limit))
+    except StoreError as error:
+        raise Failure(str(error), 1) from error
+    if args.json:
+        print(
+            json.dumps(
+                {
+                    "columns": [c.name for c in found.columns],
+                    "rows": found.rows,
+                    "row_count": found.row_count,
+                    "truncated": found.truncated,
+                    "sha256": found.sha256,
+                },
+                ensure_ascii=False,
+            )
+        )
+        return 0
+    print(table([c.name for c in found.columns], found.rows))
+    if found.truncated:
+        print(f"... {found.row_count:,} rows in all; --limit shows more")
+    return 0

@@ -1,0 +1,106 @@
+"""`inquest why`: the verdict on one job."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from inquest import safe
+from inquest.commands import USAGE, Failure
+from inquest.options import add_json, add_lake
+from inquest.target import Progress, found
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    parser.add_argument(
+        "target", metavar="TARGET", help="a job id in the lake, a log file, or a folder with a job's files"
+    )
+    parser.add_argument("question", nargs="?", metavar="QUESTION", help="what to find out; for a model (see --model)")
+    add_lake(parser)
+    parser.add_argument("--job", metavar="N", help="which job, where the files hold several")
+    parser.add_argument(
+        "--attempt", type=int, metavar="N", help="which run of a requeued job (default: all, the last decides)"
+    )
+    parser.add_argument(
+        "--model",
+        metavar="M",
+        default=os.environ.get("INQUEST_MODEL"),
+        help="a model behind an OpenAI-compatible endpoint (OPENAI_BASE_URL, OPENAI_API_KEY); "
+        "without it the built-in examiner answers, with no key and no network",
+    )
+    parser.add_argument("--timezone", metavar="ZONE", help="zone of times that carry none")
+    shape = parser.add_mutually_exclusive_group()
+    add_json(shape)  # type: ignore[arg-type]
+    shape.add_argument("--markdown", action="store_true", help="Markdown on standard output")
+    shape.add_argument("--html", type=Path, metavar="FILE", help="write one self-contained page")
+    parser.add_argument(
+        "--bundle", type=Path, metavar="FILE", help="also write the sealed evidence bundle, for `inquest verify`"
+    )
+    parser.add_argument("--brief", action="store_true", help="on a terminal: without timeline and counterfactuals")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the job, reason, show."""
+    progress = _progress() if sys.stderr.isatty() and not args.json else None
+    with found(args.target, lake=_lake(args), job=args.job, timezone=args.timezone, progress=progress) as job:
+        from agent_tools.agent import diagnose
+
+        if progress:
+            progress(f"reading the evidence on job {job.job_id}")
+        verdict = diagnose(
+            job.reader,
+            job.job_id,
+            attempt=args.attempt,
+            question=args.question,
+            model=args.model,
+            on_event=progress,
+            zone_note=job.zone,
+            notes=job.notes,
+        )
+    if progress:
+        progress("")
+    from inquest.render.show import bundle_text, html_text, json_text, markdown_text, terminal_text
+
+    if args.bundle:
+        _write(args.bundle, bundle_text(verdict))
+    if args.json:
+        print(json_text(verdict))
+    elif args.markdown:
+        print(markdown_text(verdict))
+    elif args.html:
+        _write(args.html, html_text(verdict))
+        print(args.html)
+    else:
+        width = shutil.get_terminal_size((100, 24)).columns
+        print(terminal_text(verdict, width=width, colour=wants_colour(), full=not args.brief))
+    return 0
+
+
+def wants_colour() -> bool:
+    """Colours only on a terminal that did not ask for none."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _lake(args: argparse.Namespace) -> Path | None:
+    if args.lake is not None:
+        return args.lake
+    return Path(os.environ["INQUEST_LAKE"]) if os.environ.get("INQUEST_LAKE") else None
+
+
+def _progress() -> Progress:
+    def show(*what: object) -> None:
+        text = safe.line(" ".join(map(str, what)))[:100]
+        print("\r\x1b[K" + text, end="", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"cannot write {path}: {error.strerror}", USAGE) from error

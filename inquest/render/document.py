@@ -1,0 +1,115 @@
+"""A verdict as sections of sentences, the one structure that the terminal, Markdown and HTML renderers draw.
+
+A sentence is a list of spans: plain text, or a figure with the id of the evidence that holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from agent_tools.references import Span
+
+from agent_tools.verdict import FAMILIES, Verdict
+
+Spans = list[Span]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One sentence; `tag` is a short word before it (a status, a family, a time), `note` a remark after it."""
+
+    spans: Spans
+    tag: str = ""
+    note: Spans = field(default_factory=list[Span])
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with its sentences; `detail` sections may be folded away."""
+
+    title: str
+    items: list[Item]
+    numbered: bool = False
+    detail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A verdict ready to be drawn."""
+
+    code: str
+    title: str
+    mode: str
+    confidence: float
+    attribution: str
+    job: str
+    disposition: Spans
+    headline: Spans
+    sections: list[Section]
+    footer: list[str]
+    verdict: Verdict
+
+
+def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
+    """Lay a verdict out; `spans` resolves the references in one sentence."""
+    family = FAMILIES.get(verdict.family, (verdict.family, ()))[0]
+    sections = [
+        Section("What the data shows", [Item(spans(c.text)) for c in verdict.shows]),
+        Section("What it implies", [Item(spans(c.text), _status(c.status)) for c in verdict.implies]),
+        Section("What it cannot decide", [Item(spans(m.text), note=spans(m.signal)) for m in verdict.cannot_decide]),
+        Section("What to do", [Item(spans(c.text)) for c in verdict.actions], numbered=True),
+        Section("Also noticed", [Item(spans(c.text)) for c in verdict.warnings]),
+        Section("Timeline", [Item(spans(m.text), _plain(spans(m.ts))) for m in verdict.timeline], detail=True),
+        Section(
+            "Why not another cause",
+            [
+                Item(spans(r.text), f"{r.family} {FAMILIES.get(r.family, ('', ()))[0]}", _words(r.status))
+                for r in verdict.ruled_out
+            ],
+            detail=True,
+        ),
+    ]
+    return Document(
+        code=verdict.family,
+        title=family,
+        mode=verdict.mode or "",
+        confidence=verdict.confidence,
+        attribution=verdict.attribution,
+        job=(verdict.job or "") + (f", attempt {verdict.attempt}" if (verdict.attempt or 1) > 1 else ""),
+        disposition=spans(verdict.disposition),
+        headline=spans(verdict.headline),
+        sections=[s for s in sections if s.items],
+        footer=_footer(verdict),
+        verdict=verdict,
+    )
+
+
+def _status(status: str) -> str:
+    return "" if status == "established" else status
+
+
+def _words(status: str) -> Spans:
+    words = {"ruled_out": "", "undecidable": "not decidable from what is here", "secondary": "present, but explained"}
+    text = words.get(status, status)
+    return [Span("text", text)] if text else []
+
+
+def _plain(spans: Spans) -> str:
+    return "".join(s.text for s in spans)
+
+
+def _footer(verdict: Verdict) -> list[str]:
+    """What the verdict cost and rests on; these figures describe the run of the tool, not the job."""
+    p, cost = verdict.provenance, verdict.cost
+    lines: list[str] = []
+    if cost.gpu_hours_held is not None:
+        wasted = "" if cost.gpu_hours_wasted is None else f", {cost.gpu_hours_wasted:,.2f} of them wasted"
+        lines.append(f"{cost.gpu_hours_held:,.2f} GPU-hours held{wasted}" + (f" ({cost.basis})" if cost.basis else ""))
+    lines.append(
+        f"{len(verdict.evidence)} pieces of evidence; reasoned by {p.model} in {p.requests} requests, "
+        f"{p.tool_calls} tool calls, {p.seconds:.1f} s; inquest {p.version}"
+    )
+    if p.zone:
+        lines.append(f"times without a zone were read as {p.zone}")
+    return lines + list(p.notes)

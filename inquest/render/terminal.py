@@ -1,0 +1,100 @@
+"""A verdict for a terminal: the headline first, the three parts, then what to do. Colours only where they are wanted."""
+
+from __future__ import annotations
+
+import textwrap
+
+from inquest import safe
+from inquest.render.document import Document, Item, Section, Spans
+
+BOLD, DIM, RED, YELLOW, GREEN, CYAN, OFF = (
+    "\x1b[1m",
+    "\x1b[2m",
+    "\x1b[31m",
+    "\x1b[33m",
+    "\x1b[32m",
+    "\x1b[36m",
+    "\x1b[0m",
+)
+COLOUR_OF = {"infrastructure": RED, "scheduler": YELLOW, "none": GREEN, "undetermined": DIM}
+
+
+def terminal(doc: Document, *, width: int = 100, colour: bool = False, full: bool = True) -> str:
+    """The whole verdict as text that ends without a newline. `full` adds timeline and counterfactuals."""
+    width = max(40, min(width, 120))
+    paint = _Paint(colour)
+    kind = f"{doc.code}  {doc.title}" + (f" ({doc.mode.replace('_', ' ')})" if doc.mode else "")
+    facts = f"confidence {doc.confidence:.2f}, attributed to: {doc.attribution}"
+    lines = [
+        paint(BOLD + COLOUR_OF.get(doc.attribution, CYAN), kind) + "   " + paint(DIM, facts),
+        *_wrap(doc.headline, "", "", width, paint, strong=True),
+    ]
+    where = [f"job {safe.line(doc.job)}"] if doc.job else []
+    lines += _wrap(doc.disposition, " ".join(where) + (": " if where else ""), "  ", width, paint)
+    for section in doc.sections:
+        if full or not section.detail:
+            lines += ["", paint(BOLD, section.title), *_section(section, width, paint)]
+    lines += ["", *(paint(DIM, safe.line(f)) for f in doc.footer)]
+    return "\n".join(lines)
+
+
+def _section(section: Section, width: int, paint: _Paint) -> list[str]:
+    lines: list[str] = []
+    for number, item in enumerate(section.items, 1):
+        mark = f"{number}. " if section.numbered else "- "
+        lines += _item(item, "  " + mark, width, paint)
+    return lines
+
+
+def _item(item: Item, first: str, width: int, paint: _Paint) -> list[str]:
+    tag = f"{safe.line(item.tag)}: " if item.tag else ""
+    lines = _wrap(item.spans, first + tag, " " * len(first), width, paint)
+    if item.note and "".join(s.text for s in item.note):
+        lines += _wrap(item.note, " " * len(first) + "-> ", " " * (len(first) + 3), width, paint)
+    return lines
+
+
+def _wrap(spans: Spans, first: str, rest: str, width: int, paint: _Paint, *, strong: bool = False) -> list[str]:
+    text = "".join(safe.line(s.text) if s.id else _spaced(s.text) for s in spans)
+    shown = ""
+    for s in spans:
+        shown += f"{safe.line(s.text)} [{s.id}]" if s.id else _spaced(s.text)
+    if not text:
+        return []
+    wrapped = textwrap.wrap(
+        shown, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+    if strong:
+        return [paint(BOLD, part) for part in wrapped]
+    return [paint.ids(part) for part in wrapped]
+
+
+def _spaced(text: str) -> str:
+    """One line, with the blanks at either end kept: they separate the text from the figure beside it."""
+    body = safe.line(text)
+    if not body:
+        return " " if text else ""
+    return (" " if text[0].isspace() else "") + body + (" " if text[-1].isspace() else "")
+
+
+class _Paint:
+    """Escape codes where colours are wanted, nothing elsewhere."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __call__(self, code: str, text: str) -> str:
+        return f"{code}{text}{OFF}" if self.on and text else text
+
+    def ids(self, text: str) -> str:
+        """Dim the evidence ids, so that the sentence reads on."""
+        if not self.on:
+            return text
+        out = ""
+        for i, part in enumerate(text.split("[E")):
+            if i == 0:
+                out = part
+                continue
+            number, closed, tail = part.partition("]")
+            out += f"{DIM}[E{number}]{OFF}{tail}" if closed and number.isdigit() else f"[E{part}"
+        return out

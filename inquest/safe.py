@@ -1,0 +1,35 @@
+"""What strangers wrote, made harmless for a terminal and for a page.
+
+A log line can carry escape sequences that move the cursor, set the clipboard or draw a link, and letters that make text
+read backwards. None of them passes.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+
+KEPT = {"\n", "\t"}
+
+
+def plain(text: str) -> str:
+    """Text without control, format (bidi, zero-width), surrogate and private-use characters; tabs and newlines stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c for c in text if c in KEPT or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Cn"})
+
+
+def line(text: str) -> str:
+    """`plain`, in one line."""
+    return " ".join(plain(text).split())
+
+
+def markup(text: str) -> str:
+    """Text for HTML: no tag or entity of the text survives as such."""
+    return html.escape(plain(text), quote=True)
+
+
+def markdown(text: str) -> str:
+    """Text for Markdown: no link, image, code span, table or tag of the text survives as such."""
+    escaped = "".join("\\" + c if c in "\\`*_[]<>|#!" else c for c in plain(text))
+    return escaped.replace("\n", " ")

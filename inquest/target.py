@@ -1,0 +1,126 @@
+"""From what the user typed to a job in a lake: a job id, a log file, or a folder with a job's files.
+
+A file or folder is imported into a throw-away lake, so `why` needs no set-up at all.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tools.choose import Candidate, candidates, meant
+from inquest import safe
+from inquest.commands import NOTHING, USAGE, Failure
+
+if TYPE_CHECKING:
+    from collector.bundle import ImportReport
+
+    from store import Reader
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A job in an open lake. `zone` says how times without a zone were read, `notes` what the import could not use."""
+
+    reader: Reader
+    job_id: str
+    zone: str = ""
+    notes: list[str] = field(default_factory=list[str])
+
+
+@contextmanager
+def found(
+    target: str, *, lake: Path | None, job: str | None, timezone: str | None = None, progress: Progress | None = None
+) -> Iterator[Found]:
+    """The job that is meant. Raises Failure with what was looked for and where."""
+    path = Path(target)
+    if path.exists():
+        with _throw_away() as folder:
+            yield from _imported(path, folder, job, timezone, progress)
+    elif "/" in target or lake is None:
+        where = "" if lake is None else f", and no job of that id was looked for in {lake}"
+        hint = "" if "/" in target else "; to look for a job id give --lake DIR or set INQUEST_LAKE"
+        raise Failure(f"there is no file or folder {safe.line(target)}{where}{hint}", NOTHING)
+    else:
+        yield from _in_lake(target, lake)
+
+
+def _in_lake(job_id: str, lake: Path) -> Iterator[Found]:
+    from store import Reader
+
+    if not lake.is_dir():
+        raise Failure(f"there is no lake at {lake}; `inquest import PATH --lake {lake}` makes one")
+    with Reader(lake) as reader:
+        known = reader.ask("job_known", job_id=job_id)
+        if not any(isinstance(n, int) and n > 0 for n in known.rows[0]):
+            raise Failure(
+                f"no job {safe.line(job_id)} in {lake} (looked in slurm_job, log_line, log_event and source_health); "
+                f"`inquest jobs --lake {lake}` lists what is there"
+            )
+        yield Found(reader, job_id)
+
+
+def _imported(
+    path: Path, folder: Path, job: str | None, timezone: str | None, progress: Progress | None
+) -> Iterator[Found]:
+    from collector.bundle import import_paths
+
+    from store import Reader
+
+    report = import_paths(
+        [path], folder, timezone=timezone, job_id=job if path.is_file() else None, durable=False, on_progress=progress
+    )
+    notes = [f"{f.name}: {f.error or '; '.join(f.problems[:2])}" for f in report.files if f.error or f.problems]
+    if not any(sum(n for t, n in f.rows.items() if t != "source_health") for f in report.files):
+        raise Failure(_nothing(path, report))
+    with Reader(folder) as reader:
+        chosen = _chosen(reader, path, job)
+        yield Found(reader, chosen, f"{report.zone} ({report.zone_known})", notes)
+
+
+def _chosen(reader: Reader, path: Path, job: str | None) -> str:
+    all_found = candidates(reader)
+    if not all_found:
+        raise Failure(f"nothing in {path} names a job, and there is no log either")
+    if job is not None:
+        if any(c.job_id == job for c in all_found):
+            return job
+        raise Failure(f"no job {safe.line(job)} in {path}; there are {_listed(all_found)}")
+    chosen = meant(all_found)
+    if chosen is None:
+        raise Failure(f"{path} holds several jobs; choose one with --job N: {_listed(all_found)}", USAGE)
+    return chosen.job_id
+
+
+def _listed(found: list[Candidate]) -> str:
+    shown = [
+        safe.line(f"{c.job_id} ({', '.join(x for x in (c.name, c.state) if x)})" if c.name or c.state else c.job_id)
+        for c in found[:20]
+    ]
+    return ", ".join(shown) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
+
+
+def _nothing(path: Path, report: ImportReport) -> str:
+    why = [f"{safe.line(f.name)}: {safe.line(f.error or 'nothing that could be read')}" for f in report.files[:10]]
+    more = f"; and {len(report.files) - 10} more files" if len(report.files) > 10 else ""
+    looked = "; ".join(why) or "the folder is empty"
+    return (
+        f"nothing to go on in {path} ({looked}{more}). Looked for job logs, Slurm accounting, metrics, kernel logs, "
+        "flight-recorder dumps and tables"
+    )
+
+
+@contextmanager
+def _throw_away() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="inquest-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

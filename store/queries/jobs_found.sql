@@ -1,0 +1,26 @@
+-- jobs_found: Every job that any table knows, with how much of its log is there.
+-- TABLES: slurm_job, log_line, source_health
+-- PARAMS:
+-- COLUMN job_id: job
+-- COLUMN lines: log lines of the job that are held
+-- COLUMN attempts: accounting rows of the job
+-- COLUMN dependency: dependency expression
+-- COLUMN submit_ts: first submission
+-- COLUMN state: state of the last attempt
+-- COLUMN name: job's name
+-- CAVEAT: A job that left neither an accounting row nor a log is not here.
+WITH jobs AS (
+  SELECT job_id, count(*) AS attempts, max(dependency) AS dependency, min(submit_ts) AS submit_ts,
+         arg_max(state, coalesce(attempt, 0)) AS state, max(name) AS name
+  FROM slurm_job WHERE job_id IS NOT NULL GROUP BY job_id
+), logs AS (
+  SELECT job_id, count(*) AS lines FROM log_line WHERE job_id IS NOT NULL GROUP BY job_id
+), seen AS (
+  SELECT DISTINCT job_id FROM source_health WHERE job_id IS NOT NULL AND covers LIKE '%log_line%'
+), ids AS (
+  SELECT job_id FROM jobs UNION SELECT job_id FROM logs UNION SELECT job_id FROM seen
+)
+SELECT ids.job_id, coalesce(logs.lines, 0) AS lines, coalesce(jobs.attempts, 0) AS attempts, jobs.dependency,
+       jobs.submit_ts, jobs.state, jobs.name
+FROM ids LEFT JOIN jobs ON jobs.job_id = ids.job_id LEFT JOIN logs ON logs.job_id = ids.job_id
+ORDER BY jobs.submit_ts NULLS LAST, ids.job_id
