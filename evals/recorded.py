@@ -49,9 +49,8 @@ def cases() -> Iterator[Case]:
 def verdict_on(path: Path, job: str | None = None) -> Verdict:
     """Import a bundle or a log into a throw-away lake and ask the examiner. Raises LookupError where no job is meant."""
     from agent_tools.agent import diagnose
-    from collector.bundle import import_paths
-
     from agent_tools.choose import candidates, meant
+    from collector.bundle import import_paths
     from store import Reader
 
     with tempfile.TemporaryDirectory(prefix="inquest-") as folder:

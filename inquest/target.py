@@ -19,7 +19,6 @@ from inquest.commands import NOTHING, USAGE, Failure
 
 if TYPE_CHECKING:
     from collector.bundle import ImportReport
-
     from store import Reader
 
 Progress = Callable[[str], None]
@@ -71,7 +70,6 @@ def _imported(
     path: Path, folder: Path, job: str | None, timezone: str | None, progress: Progress | None
 ) -> Iterator[Found]:
     from collector.bundle import import_paths
-
     from store import Reader
 
     report = import_paths(

@@ -8,8 +8,8 @@ from evals.scorers.base import Expected, Score
 
 def score(verdict: Verdict, expected: Expected) -> Score:
     """Wrong where the sealed document does not verify."""
+    from agent_tools.seal import seal
     from agent_tools.verify import verify
-    from inquest.render.show import sealed
 
-    report = verify(sealed(verdict))
+    report = verify(seal(verdict))
     return Score("references", report.ok, "; ".join(report.problems[:3]))

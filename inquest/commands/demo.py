@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
     if unknown:
         raise Failure(f"no such example: {', '.join(unknown)}; there are {', '.join(there)}")
     from agent_tools.agent import diagnose
-
     from inquest.render.show import html_text, json_value, terminal_text
 
     documents: dict[str, object] = {}

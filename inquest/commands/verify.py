@@ -21,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check; exit status 1 where anything does not hold."""
     from agent_tools.verify import verify
-
     from store import Reader
 
     document = _read(args.bundle)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_tools.references import Span
-
 from agent_tools.verdict import FAMILIES, Verdict
 
 Spans = list[Span]

@@ -49,7 +49,9 @@ def rendered(doc: Document) -> dict[str, Any]:
         "headline": _words(doc.headline),
         "disposition": _words(doc.disposition),
         **{
-            s.title: [" ".join(x for x in (i.tag and f"{i.tag}:", _words(i.spans), _words(i.note)) if x) for i in s.items]
+            s.title: [
+                " ".join(x for x in (i.tag and f"{i.tag}:", _words(i.spans), _words(i.note)) if x) for i in s.items
+            ]
             for s in doc.sections
         },
     }
