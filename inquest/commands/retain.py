@@ -1,0 +1,45 @@
+"""`inquest retain`: delete what is older than a number of days."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from inquest import safe
+from inquest.commands import USAGE, Failure
+from inquest.options import add_json, add_lake, lake_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    add_lake(parser)
+    parser.add_argument("--days", type=float, metavar="N", help="keep the last N days of every table")
+    parser.add_argument("--table", action="append", default=[], metavar="TABLE=N", help="keep N days of this table")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Age out whole days; safe beside writers and readers."""
+    from store.result import StoreError
+    from store.retain import retain
+
+    by_table = dict(_pair(t) for t in args.table)
+    if args.days is None and not by_table:
+        raise Failure("how long should rows be kept? Give --days N or --table TABLE=N", USAGE)
+    if any(d < 0 for d in [*by_table.values(), args.days or 0.0]):
+        raise Failure("a number of days cannot be negative", USAGE)
+    try:
+        done = asdict(retain(lake_of(args), args.days, by_table=by_table))
+    except StoreError as error:
+        raise Failure(safe.line(str(error)), 1) from error
+    print(json.dumps(done) if args.json else ", ".join(f"{k}: {v}" for k, v in done.items()))
+    return 0
+
+
+def _pair(text: str) -> tuple[str, float]:
+    table, _, days = text.partition("=")
+    try:
+        return table, float(days)
+    except ValueError:
+        raise Failure(f"--table takes TABLE=DAYS, not {text!r}", USAGE) from None
