@@ -1,0 +1,7 @@
+"""`python -m evals.recorder`."""
+
+import sys
+
+from evals.recorder.record import main
+
+sys.exit(main())
