@@ -96,12 +96,13 @@ def check_for_leaks(bundle: Path, words: Iterable[str]) -> None:
             raise Leak(f"{path} names {found.group()!r}: record it again where no such name is seen by the job")
 
 
-def resolve_facts(bundle: Path, patterns: Iterable[str]) -> list[str]:
+def resolve_facts(bundle: Path, job: int, patterns: Iterable[str]) -> list[str]:
     """What a good verdict cites: the first match of each pattern in the bundle (its group, if it has one).
 
-    Raises LookupError when a pattern is nowhere: then the recording does not show what it was made to show.
+    The logs of `job`, the subject, are looked at first: a parent's log says similar things. Raises LookupError when a pattern is nowhere: then the recording does not show what it was made to show.
     """
-    texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(bundle.rglob("*")) if path.is_file()]
+    files = sorted((str(job) not in path.name, path) for path in bundle.rglob("*") if path.is_file())
+    texts = [path.read_text(encoding="utf-8", errors="replace") for _, path in files]
     facts: list[str] = []
     for pattern in patterns:
         found = next((match for text in texts if (match := re.search(pattern, text))), None)

@@ -60,7 +60,7 @@ def slurm_conf(spec: ClusterSpec) -> str:
         "SlurmdLogFile=/var/log/slurm/slurmd-%n.log",
         "MailProg=/bin/true",
         "MpiDefault=none",
-        "ReturnToService=2",
+        "ReturnToService=1",
         "ProctrackType=proctrack/linuxproc",
         f"TaskPlugin={'task/cgroup' if spec.memory_cgroups else 'task/none'}",
         "SelectType=select/cons_tres",

@@ -10,7 +10,7 @@ from evals.recorder.drives import Drive, Submission
 
 @dataclass(frozen=True)
 class Expected:
-    """The right answer. `facts` are regular expressions over the recording; what they match is what a verdict cites."""
+    """The right answer: the family's code, its mode, who is to act. `facts` are regular expressions over the recording; what they match is what a verdict cites."""
 
     family: str
     mode: str | None
@@ -68,9 +68,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             options=("--requeue", "--open-mode=append", "--nodelist=gpu04", "--gres=gpu:4"),
         ),
         SFT_LOGS,
-        Expected(
-            "f2_requeue", "preemption", "scheduler", (r"DUE TO PREEMPTION", r"Resuming training from checkpoint \S+")
-        ),
+        Expected("F2", "preemption", "scheduler", (r"DUE TO PREEMPTION", r"Resuming training from checkpoint \S+")),
         drives.preempted(
             "slurm-{job}.out",
             "'epoch': '0.1",
@@ -81,14 +79,14 @@ SCENARIOS: tuple[Scenario, ...] = (
         "wrong-lora-targets",
         Submission("/home/mira/llama-sft/sft_2node.sbatch", ("--lora-targets", "query_key_value")),
         SFT2_LOGS,
-        Expected("a1_startup_crash", "config", "job", (r"NoMatchingPeftModuleError", r"query_key_value")),
+        Expected("A1", "config", "job", (r"NoMatchingPeftModuleError", r"query_key_value")),
     ),
     Scenario(
         "host-memory-kill",
         _vit("--cache --pixels 512"),
         VIT_LOGS,
         Expected(
-            "a2_signal_kill",
+            "A2",
             None,
             "job",
             (r"Signal 9 \(SIGKILL\) received by PID \d+", r"oom-kill event", r"OUT_OF_MEMORY"),
@@ -99,7 +97,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         "killed-rank",
         _vit("--pace 0.2", options=("--mem=6G",)),
         VIT_LOGS,
-        Expected("a2_signal_kill", None, "undetermined", (r"Signal 9 \(SIGKILL\) received by PID \d+",)),
+        Expected("A2", None, "undetermined", (r"Signal 9 \(SIGKILL\) received by PID \d+",)),
         drives.killed("torchrun-{job}/*/attempt_0/*/stdout.log", "step 20/", 2),
     ),
     Scenario(
@@ -111,7 +109,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             export=("MASTER_ADDR=10.20.0.41",),
         ),
         VIT_LOGS,
-        Expected("c1_rendezvous_hang", None, "undetermined", (r"10\.20\.0\.41", r"timed out after \d+ms")),
+        Expected("C1", None, "undetermined", (r"10\.20\.0\.41", r"timed out after \d+ms")),
     ),
     Scenario(
         "time-limit",
@@ -120,83 +118,81 @@ SCENARIOS: tuple[Scenario, ...] = (
             options=("--time=00:02:00",),
         ),
         GPT_LOGS,
-        Expected("f3_timeout", None, "user", (r"DUE TO TIME LIMIT", r"00:02:00", r"(?s).*iter (\d+): loss")),
+        Expected("F3", None, "user", (r"DUE TO TIME LIMIT", r"00:02:00", r"(?s).*iter (\d+): loss")),
         site="coast",
     ),
     Scenario(
         "too-few-steps",
         _sft("--max-steps 2 --logging-steps 1 --output-dir /mnt/data/runs/mira/sft-short"),
         SFT_LOGS,
-        Expected("e3_undertrained", None, "user", (r"'max_steps': (2)\b", r"'train_loss': '([\d.]+)'")),
+        Expected("E3", None, "user", (r"'max_steps': (2)\b", r"'train_loss': '([\d.]+)'")),
     ),
     Scenario(
         "healthy",
         _sft("--full --max-steps 300 --lr 5e-4 --progress --output-dir /mnt/data/runs/mira/sft-v1"),
         SFT_LOGS,
-        Expected("g1_healthy", "healthy", "none", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
+        Expected("G1", "healthy", "none", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
     ),
     Scenario(
         "bad-record",
         _seg("--bad-record 2011"),
         SEG_LOGS,
-        Expected("a3_midrun_crash", "data", "job", (r"KeyError: 'scan_02011'",)),
+        Expected("A3", "data", "job", (r"KeyError: 'scan_02011'",)),
     ),
     Scenario(
         "disk-full",
         _seg("--width 64 --save-every 20 --out /mnt/scratch/segment"),
         SEG_LOGS,
-        Expected("a3_midrun_crash", "storage", "user", (r"No space left on device|PytorchStreamWriter failed.*",)),
+        Expected("A3", "storage", "user", (r"No space left on device|PytorchStreamWriter failed.*",)),
     ),
     Scenario(
         "cancelled-by-user",
         _gpt("--max-iters 20000 --pace 0.1 --lr 1e-4 --out /mnt/data/runs/wen/gpt-cancelled"),
         GPT_LOGS,
-        Expected("f4_cancelled", "user", "user", (r"CANCELLED by \d+",)),
+        Expected("F4", "user", "user", (r"CANCELLED by \d+",)),
         drives.cancelled("gpt-nano-{job}.log", "iter 150:"),
     ),
     Scenario(
         "cut-json-line",
         _chat("--data /mnt/data/chat/train_v2.jsonl"),
         CHAT_LOGS,
-        Expected("a1_startup_crash", "data", "job", (r"DatasetGenerationError|JSON parse error", r"train_v2\.jsonl")),
+        Expected("A1", "data", "job", (r"DatasetGenerationError|JSON parse error", r"train_v2\.jsonl")),
     ),
     Scenario(
         "missing-package",
         _chat("--attention flash_attention_2"),
         CHAT_LOGS,
-        Expected("a1_startup_crash", "env", "job", (r"ModuleNotFoundError: No module named 'flash_attn'",)),
+        Expected("A1", "env", "job", (r"ModuleNotFoundError: No module named 'flash_attn'",)),
     ),
     Scenario(
         "no-weights",
         _chat("--model /mnt/data/models/llama-3.2-1b-chat"),
         CHAT_LOGS,
-        Expected("a1_startup_crash", "asset", "job", (r"OSError: .*", r"/mnt/data/models/llama-3\.2-1b-chat")),
+        Expected("A1", "asset", "job", (r"OSError: .*", r"/mnt/data/models/llama-3\.2-1b-chat")),
     ),
     Scenario(
         "hub-offline",
         _chat("--model meta-llama/Llama-3.2-1B", export=("HF_HUB_OFFLINE=1",)),
         CHAT_LOGS,
-        Expected("a1_startup_crash", "asset", "job", (r"meta-llama/Llama-3\.2-1B", r"OSError: .*")),
+        Expected("A1", "asset", "job", (r"meta-llama/Llama-3\.2-1B", r"OSError: .*")),
     ),
     Scenario(
         "code-error",
         _chat("--freeze 2"),
         CHAT_LOGS,
-        Expected(
-            "a1_startup_crash", "code", "job", (r"AttributeError: 'LlamaForCausalLM' object has no attribute '\w+'",)
-        ),
+        Expected("A1", "code", "job", (r"AttributeError: 'LlamaForCausalLM' object has no attribute '\w+'",)),
     ),
     Scenario(
         "command-not-found",
         Submission("/home/wen/gpt-nano/run_missing.sbatch", ("--out", "/mnt/data/runs/wen/night"), "wen"),
         GPT_LOGS,
-        Expected("a4_never_started", "launch_failure", "user", (r"torchrun-nightly", r"No such file or directory")),
+        Expected("A4", "launch", "user", (r"torchrun-nightly", r"No such file or directory")),
     ),
     Scenario(
         "dependency-never-satisfied",
         _gpt("--init-from resume --out /mnt/data/runs/wen/night"),
         GPT_LOGS,
-        Expected("a4_never_started", "pending", "scheduler", (r"DependencyNeverSatisfied", r"afterok:(\d+)")),
+        Expected("A4", "pending", "scheduler", (r"DependencyNeverSatisfied", r"afterok:(\d+)")),
         drives.never_started(
             Submission("/home/wen/gpt-nano/run_missing.sbatch", ("--out", "/mnt/data/runs/wen/night"), "wen")
         ),
@@ -207,7 +203,13 @@ SCENARIOS: tuple[Scenario, ...] = (
             "--full --max-steps 200 --lr 3.0 --warmup 40 --max-grad-norm 1000000 --output-dir /mnt/data/runs/mira/sft-lr3",
         ),
         SFT_LOGS,
-        Expected("e1_loss_divergence", None, "user", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
+        Expected("E1", "non_finite", "user", (r"'loss': '([^']+)'", r"'grad_norm': 'nan'", r"COMPLETED")),
+    ),
+    Scenario(
+        "stuck-high",
+        _sft("--full --max-steps 240 --lr 0.3 --warmup 30 --output-dir /mnt/data/runs/mira/sft-lr03"),
+        SFT_LOGS,
+        Expected("E1", "plateau", "user", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
     ),
     Scenario(
         "resumed-from-scratch",
@@ -215,9 +217,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             "--max-iters 300 --out /mnt/data/runs/wen/gpt-part2 --init-from /mnt/data/runs/wen/gpt-part1/ckpt_last.pt",
         ),
         GPT_LOGS,
-        Expected(
-            "e2_silent_restart", "silent", "user", (r"Initializing a new model from scratch", r"iter 0: loss ([\d.]+)")
-        ),
+        Expected("E2", "silent", "user", (r"Initializing a new model from scratch", r"iter 0: loss ([\d.]+)")),
         drives.after(_gpt("--max-iters 300 --out /mnt/data/runs/wen/gpt-part1")),
     ),
     Scenario(
@@ -226,7 +226,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             "--max-iters 400 --embd 192 --out /mnt/data/runs/wen/gpt-wide --init-from /mnt/data/runs/wen/gpt-base/ckpt.pt",
         ),
         GPT_LOGS,
-        Expected("e2_silent_restart", "load_crash", "user", (r"size mismatch for wte\.weight", r"gpt-base/ckpt\.pt")),
+        Expected("E2", "load_crash", "user", (r"size mismatch for wte\.weight", r"gpt-base/ckpt\.pt")),
         drives.after(_gpt("--max-iters 150 --out /mnt/data/runs/wen/gpt-base")),
     ),
     Scenario(
@@ -238,7 +238,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             ("--no-requeue", "--nodelist=gpu02,gpu03"),
         ),
         VIT_LOGS,
-        Expected("f1_node_down", None, "infrastructure", (r"NODE_FAIL", r"gpu03", r"DUE TO NODE FAILURE.*")),
+        Expected("F1", None, "infrastructure", (r"NODE_FAIL", r"gpu03", r"DUE TO NODE FAILURE.*")),
         drives.node_lost("slurm-{job}.out", "step 60/", "gpu03", "power supply B failed"),
         alone=True,
     ),
@@ -246,7 +246,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         "collective-hang",
         _vit("--pace 0.1 --stuck-at 42", options=("--time=00:02:00", "--mem=6G")),
         VIT_LOGS,
-        Expected("c2_collective_hang", None, "undetermined", (r"step 40/400", r"DUE TO TIME LIMIT")),
+        Expected("C2", None, "undetermined", (r"step 40/400", r"DUE TO TIME LIMIT")),
     ),
 )
 """Every example, slow ones first so that the others run beside them."""

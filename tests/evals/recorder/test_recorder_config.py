@@ -42,10 +42,11 @@ def test_a_leak_is_found_as_a_word(tmp_path: Path):
 
 def test_a_fact_that_the_recording_does_not_show_is_an_error(tmp_path: Path):
     """An example whose planted cause is not in it must not ship."""
-    (tmp_path / "job.out").write_text("iter 10: loss 3.1\niter 20: loss 2.5\n")
-    assert resolve_facts(tmp_path, [r"iter (\d+)", r"(?s).*loss ([\d.]+)"]) == ["10", "2.5"]
+    (tmp_path / "job-7.out").write_text("iter 999: loss 0.1\n")
+    (tmp_path / "job-8.out").write_text("iter 10: loss 3.1\niter 20: loss 2.5\n")
+    assert resolve_facts(tmp_path, 8, [r"iter (\d+)", r"(?s).*loss ([\d.]+)"]) == ["10", "2.5"]
     with pytest.raises(LookupError, match="SIGKILL"):
-        resolve_facts(tmp_path, ["SIGKILL"])
+        resolve_facts(tmp_path, 8, ["SIGKILL"])
 
 
 def test_scenarios_are_told_apart_by_name_and_belong_to_a_cluster():
