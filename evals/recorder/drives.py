@@ -102,6 +102,21 @@ def preempted(log: str, text: str, by: Submission) -> Drive:
     return drive
 
 
+def requeued(log: str, text: str) -> Drive:
+    """When `log` holds `text`, an operator sends the job back to the queue; it starts again and ends."""
+
+    def drive(cluster: Cluster, submission: Submission) -> tuple[int, ...]:
+        job = submission.submit(cluster)
+        cluster.wait_for_text(submission.path(job, log), text)
+        cluster.scontrol("requeue", str(job))
+        cluster.wait_for(job, {"PENDING"})
+        cluster.wait_for(job, {"RUNNING"}, timeout_s=300)
+        cluster.wait_for(job, ENDED, timeout_s=300)
+        return (job,)
+
+    return drive
+
+
 def after(parent: Submission, kind: str = "afterany") -> Drive:
     """Submit `parent` and, depending on it, the subject; both are in the bundle."""
 

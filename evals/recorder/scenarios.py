@@ -207,9 +207,44 @@ SCENARIOS: tuple[Scenario, ...] = (
     ),
     Scenario(
         "stuck-high",
-        _sft("--full --max-steps 240 --lr 0.3 --warmup 30 --output-dir /mnt/data/runs/mira/sft-lr03"),
+        _sft(
+            "--full --max-steps 240 --lr 1.0 --warmup 5 --schedule constant_with_warmup --output-dir /mnt/data/runs/mira/sft-lr1"
+        ),
         SFT_LOGS,
-        Expected("E1", "plateau", "user", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
+        Expected("E1", "spike", "user", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
+    ),
+    Scenario(
+        "flat-loss",
+        _sft("--full --max-steps 200 --lr 2e-9 --output-dir /mnt/data/runs/mira/sft-flat"),
+        SFT_LOGS,
+        Expected(
+            "E1", "flat", "user", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"'learning_rate': '(2e-09)'")
+        ),
+    ),
+    Scenario(
+        "native-crash",
+        _vit("--pace 0.1 --native-crash-at 25", options=("--mem=6G",)),
+        VIT_LOGS,
+        Expected("A2", None, "job", (r"Signal 11 \(SIGSEGV\) received by PID \d+", r"exitcode  : (-11)")),
+    ),
+    Scenario(
+        "healthy-ddp",
+        _vit("--steps 120", options=("--mem=6G",)),
+        VIT_LOGS,
+        Expected("G1", "healthy", "none", (r"step 5/120 loss ([\d.]+)", r"step 120/120 loss ([\d.]+)", r"COMPLETED")),
+    ),
+    Scenario(
+        "no-rendezvous-torchrun",
+        Submission("/home/mira/llama-sft/sft_2node.sbatch", (), export=("RDZV_HOST=10.20.0.41",)),
+        SFT2_LOGS,
+        Expected("C1", None, "undetermined", (r"10\.20\.0\.41", r"RendezvousConnectionError")),
+    ),
+    Scenario(
+        "requeued-by-operator",
+        _gpt("--max-iters 600 --pace 0.02 --init-from resume --out /mnt/data/runs/wen/gpt-requeued"),
+        GPT_LOGS,
+        Expected("F2", "requeue", "scheduler", (r"REQUEUED", r"continuing from iteration (\d+)")),
+        drives.requeued("gpt-nano-{job}.log", "iter 150:"),
     ),
     Scenario(
         "resumed-from-scratch",

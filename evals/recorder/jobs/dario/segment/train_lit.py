@@ -16,7 +16,10 @@ parser.add_argument("--width", type=int, default=32)
 parser.add_argument("--bad-record", type=int, default=-1)
 args = parser.parse_args()
 torch.set_num_threads(1)
-logging.getLogger("lightning.pytorch").setLevel(logging.INFO)
+
+# Advertisements do not belong in a log that is kept.
+for name in ("lightning.pytorch.utilities.rank_zero", "lightning.fabric.utilities.rank_zero"):
+    logging.getLogger(name).addFilter(lambda record: "Tip:" not in record.getMessage())
 
 
 class Records(Dataset):

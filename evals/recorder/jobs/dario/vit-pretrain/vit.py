@@ -1,6 +1,7 @@
 """Pretraining of a small vision transformer on made images (plain PyTorch DDP under torchrun)."""
 
 import argparse
+import ctypes
 import os
 import time
 from datetime import timedelta
@@ -50,6 +51,7 @@ def main():
     parser.add_argument("--timeout", type=int, default=600, help="seconds the process group waits")
     parser.add_argument("--pace", type=float, default=0.0, help="seconds that reading a batch takes at least")
     parser.add_argument("--stuck-at", type=int, default=0)
+    parser.add_argument("--native-crash-at", type=int, default=0)
     args = parser.parse_args()
     torch.set_num_threads(1)
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -76,6 +78,8 @@ def main():
         time.sleep(args.pace)
         if args.stuck_at == step and rank == 2:
             wait_for_lock()
+        if args.native_crash_at == step and rank == 3:
+            ctypes.string_at(0)
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(images), labels)
         loss.backward()

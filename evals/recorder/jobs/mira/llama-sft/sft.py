@@ -21,6 +21,7 @@ def parse():
     parser.add_argument("--full", action="store_true", help="train all weights, no adapters")
     parser.add_argument("--max-steps", type=int, default=200)
     parser.add_argument("--lr", type=float, default=2e-3)
+    parser.add_argument("--schedule", default="cosine")
     parser.add_argument("--warmup", type=int, default=10)
     parser.add_argument("--max-grad-norm", type=float, default=1.0)
     parser.add_argument("--hidden", type=int, default=128)
@@ -74,7 +75,7 @@ def main():
         learning_rate=args.lr,
         warmup_steps=args.warmup,
         max_grad_norm=args.max_grad_norm,
-        lr_scheduler_type="cosine",
+        lr_scheduler_type=args.schedule,
         per_device_train_batch_size=8,
         logging_steps=args.logging_steps,
         save_strategy="steps" if args.save_steps else "no",
