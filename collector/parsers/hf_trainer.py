@@ -104,10 +104,10 @@ class HfTrainer:
 
     def _dictionary(self, body: str, prefix: str, line: Line, line_end: int) -> Iterable[ParsedRow]:
         values: dict[str, Any] = {m["key"]: _value(m["value"]) for m in _PAIR.finditer(body)}
-        if "train_runtime" in values and isinstance(values["train_runtime"], float):
-            return [_end(line, line_end, values)]
-        if "loss" in values:
+        if "loss" in values:  # with include_num_input_tokens_seen a step carries train_runtime as well
             return self._step(line, prefix, values, "train")
+        if isinstance(values.get("train_runtime"), float):
+            return [_end(line, line_end, values)]
         if any(k.startswith("eval_") for k in values):
             return self._step(line, prefix, values, "eval")
         return ()

@@ -7,14 +7,14 @@ import math
 import re
 from typing import Any
 
-NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[nN]a[nN]|[iI]nf(?:inity)?)"
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:nan|inf(?:inity)?)(?![A-Za-z]))"
 _NUMBER = re.compile(NUMBER + r"\Z")
 _WRAPPED = re.compile(r"(?:np|numpy|torch)?\.?(?:float|int|tensor|array|bfloat)\d*\(\s*([^,()]+?)\s*(?:,[^()]*)?\)\Z")
 _SUFFIX = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
 # ` 31%|███▏      | 50/160 [21:49<53:16, 29.06s/it`, with or without the bar's characters, with or without a description
 TQDM = re.compile(
-    r"(?P<percent>\d{1,3})%\|?[^|\[\]\n]{0,200}\|? *(?P<n>\d+)/(?P<total>\d+) *"
+    r"(?P<percent>\d{1,3})%\|?[^|\[\]\n]{0,200}?\|? *(?<!\d)(?P<n>\d+)/(?P<total>\d+) *"
     r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+), +(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)"
 )
 

@@ -1,0 +1,68 @@
+"""fairseq: train_inner, train and valid lines.
+
+ROWS      train_step (split train or eval)
+EXAMPLES
+    2023-06-13 19:19:41 | INFO | train_inner | epoch 186:    168 / 282 loss=3.105, ppl=8.6, wps=132341, num_updates=52300, lr=0.000138277, gnorm=0.512
+    2023-06-13 19:25:45 | INFO | valid | epoch 188 | valid on 'valid' subset | loss 12.392 | ppl 5373.12 | num_updates 52977
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number, whole
+
+_INNER = re.compile(r"\| train_inner \| epoch (\d+): +(\d+) / (\d+) (.*)")
+_VALID = re.compile(r"\| (?:valid|dev)\w* \| epoch (\d+) \| valid on '[^']*' subset \| (.*)")
+_TRAIN = re.compile(r"\| train \| epoch (\d+) \| (.*)")
+_EQUALS = re.compile(rf"([A-Za-z_]\w*)=({NUMBER})")
+
+
+class Fairseq(LineParser):
+    """Fairseq's progress lines (format simple and log)."""
+
+    name: ClassVar[str] = "fairseq"
+    anchors: ClassVar[tuple[str, ...]] = ("| train_inner |", "| valid", "| dev", "| train | epoch")
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text
+        if match := _INNER.search(text):
+            values = {m[1]: v for m in _EQUALS.finditer(match[4]) if (v := number(m[2])) is not None}
+            return self._row(line, "train", match[1], values)
+        if match := _VALID.search(text):
+            return self._row(line, "eval", match[1], _spaced(match[2]))
+        if match := _TRAIN.search(text):
+            return self._row(line, "train", match[1], _spaced(match[2]))
+        return ()
+
+    def _row(self, line: Line, split: str, epoch: str, values: dict[str, float]) -> Iterable[ParsedRow]:
+        if "loss" not in values:
+            return ()
+        loss = values.pop("loss")
+        return [
+            line.step(
+                "fairseq",
+                split=split,
+                epoch=float(epoch),
+                step=whole(values.pop("num_updates", None)),
+                loss=loss,
+                loss_name="loss",
+                grad_norm=values.pop("gnorm", None),
+                learning_rate=values.pop("lr", None),
+                tokens_per_s=values.get("wps"),
+                metrics=as_json(values),
+            )
+        ]
+
+
+def _spaced(text: str) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for part in text.split("|"):
+        key, _, raw = part.strip().partition(" ")
+        if (value := number(raw.strip())) is not None:
+            values[key] = value
+    return values

@@ -1,0 +1,119 @@
+"""keras: the bars and summary lines of Keras 1, 2 and 3.
+
+SOURCE    keras.utils.Progbar (verbose 1 and 2), ProgbarLogger
+ROWS      train_step, train_plan
+CAVEAT    the step is not printed, only the epoch (on the line before); a bar that is not full holds running means: the
+          last one is given when the stream ends there, and the first whose loss is not finite. A further full bar in
+          the same epoch is evaluate()
+EXAMPLES
+    Epoch 3/10
+    118/118 [==============================] - 1s 10ms/step - loss: 0.0516 - accuracy: 0.9842 - val_loss: 0.0407
+    300/300 ━━━━━━━━━━━━━━━━━━━━ 20s 44ms/step - loss: nan - val_loss: nan
+    333/333 - 3s - 8ms/step - accuracy: 0.9267 - loss: 0.2678
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number
+
+_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*(?:$|\d+/)")
+_BAR = re.compile(
+    r"(?P<n>\d+)/(?P<total>\d+|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
+    r"(?P<rest>(?:ETA: )?[\d:]+m?u?s.*)"
+)
+_METRIC = re.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]*?): *(?P<value>{NUMBER})(?= |$|-)")
+_EACH = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
+_SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+class Keras:
+    """One stream of a Keras program."""
+
+    name: ClassVar[str] = "keras"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "ms/step",
+        "us/step",
+        "s/step",
+        "s/sample",
+        "s/epoch",
+        "- ETA: ",
+        "Epoch ",
+        "s - loss: ",
+    )
+
+    def __init__(self) -> None:
+        self._epoch: int | None = None
+        self._epochs: int | None = None
+        self._full = False
+        self._planned = False
+        self._held: ParsedRow | None = None
+        self._finite = True
+
+    @property
+    def wants_more(self) -> bool:
+        """Never: a bar is one line."""
+        return False
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line (or one carriage-return segment)."""
+        text = line.text
+        rows: list[ParsedRow] = []
+        if match := _EPOCH.match(text):
+            rows += self._drain()
+            self._epoch, self._epochs, self._full = int(match[1]), int(match[2]), False
+        if match := _BAR.search(text):
+            rows += self._bar(line, match)
+        return rows
+
+    def close(self) -> Iterable[ParsedRow]:
+        """The bar that the stream stopped in."""
+        return self._drain()
+
+    def _drain(self) -> list[ParsedRow]:
+        held, self._held = self._held, None
+        return [held] if held is not None else []
+
+    def _bar(self, line: Line, match: re.Match[str]) -> list[ParsedRow]:
+        rest = match["rest"]
+        values = {m["key"].strip(): v for m in _METRIC.finditer(rest) if (v := number(m["value"])) is not None}
+        values.pop("ETA", None)
+        if "loss" not in values:
+            return []
+        planned: list[ParsedRow] = []
+        if not self._planned and self._epochs is not None:
+            self._planned = True  # only now is it sure that the epochs were Keras's
+            total_epochs = float(self._epochs)
+            fields: dict[str, Any] = {"severity": "info", "framework": "keras", "total_epochs": total_epochs}
+            planned.append(line.event("train_plan", "epochs", f"Epoch {self._epoch}/{self._epochs}", **fields))
+        n = int(match["n"])
+        full = match["total"] in (match["n"], "Unknown", "None") and "ETA:" not in rest
+        evaluating = full and self._full and self._epoch is not None
+        loss = values.pop("loss")
+        rate = values.pop("learning_rate", values.pop("lr", None))
+        each = next((m for m in _EACH.finditer(rest) if m["what"] == "step"), None)
+        total = None if match["total"] in ("Unknown", "None") else int(match["total"])
+        row = line.step(
+            "keras",
+            split="eval" if evaluating else "train",
+            epoch=None if self._epoch is None else float(self._epoch),
+            total_epochs=None if self._epochs is None else float(self._epochs),
+            loss=loss,
+            loss_name="loss",
+            learning_rate=rate,
+            step_time_s=float(each["value"]) * _SCALE[each["unit"]] if each else None,
+            metrics=as_json({"batch": n, **({} if total is None else {"batches": total}), **values}),
+        )
+        if full:
+            self._held, self._full, self._finite = None, True, True
+            return [*planned, row]
+        if not math.isfinite(loss) and self._finite:
+            self._finite, self._held = False, None
+            return [*planned, row]
+        self._held = row
+        return planned

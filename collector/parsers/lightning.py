@@ -1,0 +1,115 @@
+"""lightning: the bars of PyTorch Lightning, TQDM and Rich, and of NeMo on top of it.
+
+SOURCE    TQDMProgressBar and RichProgressBar of pytorch_lightning and lightning; NeMo 1's and BioNeMo's bars
+ROWS      train_step (one for each state of the bar that shows a new batch), train_plan, train_end
+CAVEAT    the step is the bar's: batches of this epoch, before Lightning 2 with the validation batches at its end; NeMo's
+          global_step is rounded to two digits and is not used
+EXAMPLES
+    Epoch 3: 100%|██████████| 938/938 [00:10<00:00, 88.20it/s, v_num=0, train_loss=0.101]
+    Epoch 0:   3%|▎  | 34103/1100000 [5:28:58<171:22:21,  1.73it/s, loss=2.52, v_num=, reduced_train_loss=2.510]
+    Epoch 0/9  ━━━━━━━━━━━━━━━━━━━━ 938/938 0:00:10 • 0:00:00 88.20it/s v_num: 0.000 train_loss: 0.101
+    `Trainer.fit` stopped: `max_epochs=10` reached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number
+
+_EPOCH = r"(?:(?:Training )?Epoch (?P<epoch>\d+)(?:/(?P<epochs>-?\d+))?:?\s*)?"
+_TQDM = re.compile(
+    _EPOCH + r"(?P<percent>\d{1,3})%\|?[^|\[\]]{0,300}?\|? *(?<!\d)(?P<n>\d+)/(?P<total>\d+) *"
+    r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+),\s+(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)(?P<post>, [^\]]*)(?:\]|$)"
+)
+_RICH = re.compile(
+    _EPOCH
+    + r"[━╸╺─]{3,} *(?P<n>\d+)/(?P<total>\d+) +(?P<elapsed>\d+:\d\d:\d\d) • (?P<left>[\d:-]+) +(?P<rate>[\d.]+)(?P<unit>it/s)(?P<post>.*)"
+)
+_PAIR = re.compile(rf"(?P<key>[A-Za-z_][\w/. -]*?) ?[=:] ?(?P<value>{NUMBER})(?=[,\s\]]|$)")
+_STOPPED = re.compile(
+    r"`?Trainer\.fit`? stopped: (?:No training batches|`?(?P<what>max_\w+|min_\w+)=(?P<value>[^` ]+)`? reached)"
+)
+_OTHER = re.compile(r"(?:Validat|Sanity|Testing|Predict)\w*")
+LOSSES = ("loss", "train_loss", "train/loss", "loss_step", "train_loss_step", "train/loss_step", "reduced_train_loss")
+
+
+class Lightning(LineParser):
+    """Bars whose postfix holds a training loss."""
+
+    name: ClassVar[str] = "lightning"
+    anchors: ClassVar[tuple[str, ...]] = ("v_num", "loss=", "loss_step=", "loss: ", "Trainer.fit")
+
+    def __init__(self) -> None:
+        self._last: tuple[int | None, int] | None = None
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line (or one carriage-return segment)."""
+        if "Trainer.fit" in line.text:
+            if match := _STOPPED.search(line.text):
+                yield _stopped(line, match)
+            return
+        match = _TQDM.search(line.text) or _RICH.search(line.text)
+        if match is None or _OTHER.search(line.text[: match.start()]):
+            return
+        row = self._bar(line, match)
+        if row is not None:
+            yield row
+
+    def _bar(self, line: Line, match: re.Match[str]) -> ParsedRow | None:
+        values = {m["key"].strip(): v for m in _PAIR.finditer(match["post"]) if (v := number(m["value"])) is not None}
+        known = "v_num" in match["post"]
+        n, epoch = int(match["n"]), int(match["epoch"]) if match["epoch"] else None
+        name = _loss_name(values)
+        if n == 0 or name is None or not (known or epoch is not None) or self._last == (epoch, n):
+            return None
+        self._last = (epoch, n)
+        nemo = "reduced_train_loss" in values or "consumed_samples" in values
+        rate = number(match["rate"])
+        each = None if not rate else (rate if match["unit"] == "s/it" else 1 / rate)
+        values.pop("v_num", None)
+        loss = values.pop(name)
+        epochs = match["epochs"]
+        total = int(match["total"])
+        if not nemo:
+            values["batches"] = total
+        return line.step(
+            "nemo" if nemo else "lightning" if known else "tqdm",
+            step=n,
+            total_steps=total if nemo else None,
+            epoch=None if epoch is None else float(epoch),
+            total_epochs=float(epochs) if epochs and int(epochs) > 0 and match.re is _TQDM else None,
+            loss=loss,
+            loss_name=name,
+            grad_norm=next((values[k] for k in ("grad_norm", "train/grad_norm", "gradient_norm") if k in values), None),
+            learning_rate=next((values[k] for k in ("lr", "learning_rate", "train/lr") if k in values), None),
+            step_time_s=each,
+            metrics=as_json(values),
+        )
+
+
+def _loss_name(values: dict[str, float]) -> str | None:
+    for name in LOSSES:
+        if name in values:
+            return name
+    train = [
+        k for k in values if "loss" in k.lower() and not re.match(r"(?:val|valid|validation|test|eval|dev)[_/ ]", k)
+    ]
+    for wanted in (r"(?:train|training|tr)\w*[_/ .]", ""):
+        for key in train:
+            if re.match(wanted, key):
+                return key
+    return None
+
+
+def _stopped(line: Line, match: re.Match[str]) -> ParsedRow:
+    what, value = match["what"], number(match["value"]) if match["value"] else None
+    fields: dict[str, Any] = {"severity": "info", "framework": "lightning"}
+    if what == "max_epochs" and value is not None:
+        fields["total_epochs"] = value
+    if what == "max_steps" and value is not None:
+        fields["total_steps"] = int(value)
+    return line.event("train_end", what or "no_training_batches", **fields)

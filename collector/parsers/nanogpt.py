@@ -1,0 +1,140 @@
+"""nanogpt: the training loops that many people copied: nanoGPT, modded-nanogpt, nanochat, llm.c, and lines between bars.
+
+ROWS      train_step (split train or eval)
+CAVEAT    `lrm` is a multiplier and not a learning rate; modded-nanogpt prints most steps without a loss
+EXAMPLES
+    iter 182: loss 2.3141, time 168.34ms, mfu 1.80%
+    step 250: train loss 1.9012, val loss 2.0113
+    step:5600/20000 train_loss:2.0141 train_time:310878ms step_avg:55.51ms
+    s:9535 trl:3.340180
+    1/20000 train_loss: 9.0087 train_time: 0.0m tok/s: 11886047
+    step 00100 (0.00%) | loss: 2.91 | lrm: 1.00 | dt: 5.00ms | tok/sec: 25,618 | mfu: 0.00 | epoch: 1
+    step    54140 | loss 14.3101 | lr 1.51e-04 | grad 0.822 | 37.3k tok/s
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number, scaled
+
+# What may stand before a line of a plain loop: white space, or a logger's prefix that ends in ` - `, `: `, `] ` or `| `.
+_LEAD = r"(?:^|[\])|>:] |- )\s*"
+_ITER = re.compile(rf"{_LEAD}iter (\d+): loss ({NUMBER})(?: BPC)?, time ({NUMBER}) ?(ms|s)\b(?:, mfu ({NUMBER})%)?")
+_EVAL = re.compile(rf"{_LEAD}step (\d+): train loss ({NUMBER}), val loss ({NUMBER})")
+_MODDED = re.compile(
+    rf"{_LEAD}(?:step: ?)?(\d+)/(\d+) (?:(train|val)_loss: ?({NUMBER}) )?train_time: ?({NUMBER})(ms|s|m)\b(?: step_avg: ?({NUMBER})ms)?"
+    rf"(?: tok/s: ?([\d,.]+))?"
+)
+_SHORT = re.compile(rf"^s:(\d+) (trl|tel):({NUMBER})\s*$")
+_PIPE = re.compile(
+    r"(?:^|[\])>:] |- )\s*(?:step|iter|iteration|Step|Iter|Iteration)[ :=]\s*(\d+)(?: ?/ ?(\d+))?(?: ?\([\d.]+%\))?,? *\| *(.*)"
+)
+_PIPE_FIELD = re.compile(
+    rf"^(?P<key>[A-Za-z][\w/ ()-]*?)(?: ?[:=] ?| )(?P<value>{NUMBER})(?: \([+-][\w.]+\))?(?P<unit> ?%| ?ms| ?s)?$"
+)
+_SPEED = re.compile(
+    r"^(?P<value>[\d.,]+ ?[kKMG]?) ?(?:tok/s|tokens/s|tok/sec|tokens/sec)$|^(?:tok/s(?:ec)?|tokens/s(?:ec)?)[: ]+(?P<value2>[\d.,]+[kKMG]?)$"
+)
+# Megatron and nanotron put bars between their fields too, and have parsers of their own.
+_OTHERS = re.compile(r"elapsed time per iteration|consumed|iteration: \d+ / \d+ \|")
+_LOSS = ("loss", "train loss", "train_loss", "train/loss", "lm loss", "lm_loss", "total loss", "total_loss")
+_GRAD = ("grad", "grad norm", "grad_norm", "gnorm", "norm", "|g|", "gn")
+_RATE = ("lr", "learning rate", "learning_rate")
+
+
+class NanoGpt(LineParser):
+    """Progress lines of plain loops whose shape leaves no doubt."""
+
+    name: ClassVar[str] = "nanogpt"
+    anchors: ClassVar[tuple[str, ...]] = (
+        ": loss ",
+        "val loss ",
+        "train_time:",
+        " trl:",
+        " tel:",
+        "| loss",
+        "loss: ",
+        "| train",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text
+        if match := _ITER.search(text):
+            each = number(match[3])
+            seconds = None if each is None else each / 1000 if match[4] == "ms" else each
+            metrics = as_json({"mfu_pct": number(match[5])} if match[5] else {})
+            fields: dict[str, Any] = {
+                "loss": number(match[2]),
+                "loss_name": "loss",
+                "step_time_s": seconds,
+                "metrics": metrics,
+            }
+            return [line.step("nanogpt", step=int(match[1]), **fields)]
+        if match := _EVAL.search(text):
+            step = int(match[1])
+            return [
+                line.step("nanogpt", step=step, loss=number(match[2]), loss_name="train loss"),
+                line.step("nanogpt", split="eval", step=step, loss=number(match[3]), loss_name="val loss"),
+            ]
+        if (match := _MODDED.search(text)) and "warmup" not in text:
+            return [_modded(line, match)]
+        if match := _SHORT.match(text):
+            split = "train" if match[2] == "trl" else "eval"
+            return [
+                line.step("modded-nanogpt", split=split, step=int(match[1]), loss=number(match[3]), loss_name=match[2])
+            ]
+        if (match := _PIPE.search(text)) and not _OTHERS.search(text):
+            row = _pipe(line, match)
+            return () if row is None else [row]
+        return ()
+
+
+def _modded(line: Line, match: re.Match[str]) -> ParsedRow:
+    return line.step(
+        "modded-nanogpt",
+        split="eval" if match[3] == "val" else "train",
+        step=int(match[1]),
+        total_steps=int(match[2]),
+        loss=number(match[4]) if match[4] else None,
+        loss_name=f"{match[3]}_loss" if match[3] else None,
+        step_time_s=_finite_ms(match[7]),
+        tokens_per_s=scaled(match[8]) if match[8] else None,
+    )
+
+
+def _finite_ms(text: str | None) -> float | None:
+    value = number(text) if text else None
+    return value / 1000 if value is not None and value == value else None
+
+
+def _pipe(line: Line, match: re.Match[str]) -> ParsedRow | None:
+    values: dict[str, float] = {}
+    tokens: float | None = None
+    for raw in match[3].split("|"):
+        part = raw.strip()
+        if speed := _SPEED.match(part):
+            tokens = scaled((speed["value"] or speed["value2"]).replace(" ", "").replace("k", "K"))
+        elif (field := _PIPE_FIELD.match(part)) and (value := number(field["value"])) is not None:
+            values.setdefault(field["key"].strip(), value / 1000 if (field["unit"] or "").strip() == "ms" else value)
+    name = next((n for n in _LOSS if n in values), None)
+    if name is None:
+        return None
+    loss = values.pop(name)
+    return line.step(
+        "nanochat" if "lrm" in values else "custom-pipe",
+        step=int(match[1]),
+        total_steps=int(match[2]) if match[2] else None,
+        epoch=values.pop("epoch", None),
+        loss=loss,
+        loss_name=name,
+        grad_norm=next((values.pop(k) for k in _GRAD if k in values), None),
+        learning_rate=next((values.pop(k) for k in _RATE if k in values), None),
+        step_time_s=values.pop("dt", None),
+        tokens_per_s=tokens,
+        metrics=as_json(values),
+    )

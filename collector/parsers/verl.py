@@ -1,0 +1,70 @@
+"""verl: one line per step, `key:value - key:value`; and the lines of JAX loops (openpi) that look alike.
+
+ROWS      train_step
+EXAMPLES
+    step:120 - global_seqlen/mean:453272.5 - actor/pg_loss:0.0021 - actor/grad_norm:0.1769 - actor/lr:1e-06
+    Step 4200: grad_norm=0.2144, loss=0.0120, param_norm=1380.0614
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number, whole
+
+_VERL = re.compile(r"\bstep:(\d+) - (.*)")
+_OPENPI = re.compile(rf"\bStep (\d+): ((?:[A-Za-z_]\w*={NUMBER}(?:, |$))+)")
+_LOSSES = ("actor/pg_loss", "train/loss", "critic/vf_loss")
+
+
+class Verl(LineParser):
+    """Step lines of verl and openpi."""
+
+    name: ClassVar[str] = "verl"
+    anchors: ClassVar[tuple[str, ...]] = ("actor/pg_loss:", "train/loss:", "loss=")
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        if match := _VERL.search(line.text):
+            values: dict[str, float] = {}
+            for part in match[2].split(" - "):
+                key, _, raw = part.partition(":")
+                if (value := number(raw.strip())) is not None:
+                    values[key.strip()] = value
+            name = next((n for n in _LOSSES if n in values), None)
+            if name is None:
+                return
+            rest = {
+                k: v
+                for k, v in values.items()
+                if k.startswith(("critic/rewards/mean", "critic/score/mean", "actor/entropy", "actor/ppo_kl"))
+            }
+            yield line.step(
+                "verl",
+                step=int(match[1]),
+                total_steps=whole(values.get("training/total_steps")),
+                epoch=values.get("training/epoch", values.get("train/epoch")),
+                loss=values[name],
+                loss_name=name,
+                grad_norm=values.get("actor/grad_norm", values.get("train/grad_norm")),
+                learning_rate=values.get("actor/lr", values.get("train/lr")),
+                step_time_s=values.get("perf/time_per_step"),
+                objective="ppo" if name == "actor/pg_loss" else "sft",
+                metrics=as_json(rest),
+            )
+        elif match := _OPENPI.search(line.text):
+            pairs = dict(p.split("=", 1) for p in match[2].rstrip(", ").split(", "))
+            numbers = {k: v for k, raw in pairs.items() if (v := number(raw)) is not None}
+            if "loss" in numbers:
+                yield line.step(
+                    "openpi",
+                    step=int(match[1]),
+                    loss=numbers.pop("loss"),
+                    loss_name="loss",
+                    grad_norm=numbers.pop("grad_norm", None),
+                    learning_rate=numbers.pop("lr", numbers.pop("learning_rate", None)),
+                    metrics=as_json(numbers),
+                )

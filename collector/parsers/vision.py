@@ -1,0 +1,73 @@
+"""vision: the progress lines of timm, detectron2 and MMEngine.
+
+ROWS      train_step
+EXAMPLES
+    Train: 0 [   0/33 (  0%)]  Loss: 8.863 (8.86)  Time: 1.663s,    9.62/s  (1.663s,    9.62/s)  LR: 5.000e-04  Data: 0.460 (0.460)
+    [03/25 10:00:00 d2.utils.events]:  eta: 1:00:00  iter: 19  total_loss: 1.023  loss_cls: 0.51  time: 0.41  lr: 0.0004  max_mem: 3500M
+    03/25 10:00:00 - mmengine - INFO - Epoch(train)  [1][ 50/313]  lr: 1.0e-02  eta: 0:10:00  time: 0.21  memory: 1000  grad_norm: 3.1  loss: 2.31
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number
+
+_TIMM = re.compile(
+    rf"\bTrain: (\d+) \[ *(\d+)/(\d+) +\( *\d+%\)\]  +Loss: +({NUMBER}) \( *{NUMBER}\)  +Time: ({NUMBER})s, +({NUMBER})/s .*?LR: ({NUMBER})"
+)
+_D2 = re.compile(r"\beta: [^ ]+(?: days?, [\d:]+)? +iter: (\d+) +(.*)")
+_MM = re.compile(r"- mmengine - INFO - (?:Epoch|Iter)\(train\) +\[ *(\d+)(?:/(\d+))?\](?:\[ *(\d+)/(\d+)\])? +(.*)")
+_PAIR = re.compile(rf"([A-Za-z_][\w.]*): +({NUMBER})(?=\s|$)")
+
+
+class Vision(LineParser):
+    """Progress lines of vision libraries."""
+
+    name: ClassVar[str] = "vision"
+    anchors: ClassVar[tuple[str, ...]] = ("  Loss: ", "total_loss: ", "(train)")
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text
+        if match := _TIMM.search(text):
+            return [
+                line.step(
+                    "timm",
+                    epoch=float(match[1]),
+                    step=int(match[2]),
+                    loss=number(match[4]),
+                    loss_name="Loss",
+                    learning_rate=number(match[7]),
+                    step_time_s=number(match[5]),
+                    samples_per_s=number(match[6]),
+                    metrics=as_json({"batches": int(match[3])}),
+                )
+            ]
+        if (match := _D2.search(text)) and "total_loss: " in match[2]:
+            return self._pairs(line, "detectron2", {"step": int(match[1])}, match[2], "total_loss")
+        if match := _MM.search(text):
+            if match[3]:
+                at: dict[str, Any] = {"epoch": float(match[1]), "step": int(match[3])}
+            else:
+                at: dict[str, Any] = {"step": int(match[1]), "total_steps": int(match[2]) if match[2] else None}
+            return self._pairs(line, "mmengine", at, match[5], "loss")
+        return ()
+
+    def _pairs(self, line: Line, framework: str, at: dict[str, Any], text: str, loss: str) -> Iterable[ParsedRow]:
+        values = {m[1]: v for m in _PAIR.finditer(text) if (v := number(m[2])) is not None}
+        if loss not in values:
+            return
+        yield line.step(
+            framework,
+            **at,
+            loss=values.pop(loss),
+            loss_name=loss,
+            grad_norm=values.pop("grad_norm", None),
+            learning_rate=values.pop("lr", None),
+            step_time_s=values.pop("time", None),
+            metrics=as_json(values),
+        )

@@ -1,0 +1,168 @@
+"""Each framework's progress line gives the printed numbers exactly, once, and what resembles one gives nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from collector.parsers.base import parse_text
+from collector.parsers.registry import parser_types
+from store.rows import TrainStep
+
+NAN = float("nan")
+LINES: list[tuple[str, str, dict[str, Any]]] = [
+    ("hf-trainer", "{'loss': 1.25, 'learning_rate': 4.5e-05, 'epoch': 0.02}", {"loss": 1.25, "learning_rate": 4.5e-05}),
+    ("hf-trainer", "{'loss': '0.7', 'grad_norm': 'nan', 'epoch': '3'}", {"loss": 0.7, "grad_norm": NAN, "epoch": 3.0}),
+    ("hf-trainer", "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 0.0, 'epoch': 1.5}", {"loss": 0.0, "grad_norm": NAN}),
+    (
+        "hf-trainer",
+        "{'loss': 2.5, 'epoch': 0.1, 'num_input_tokens_seen': 4096, 'train_runtime': 27.3, 'train_tokens_per_second': 7.2}",
+        {"loss": 2.5, "epoch": 0.1},
+    ),
+    (
+        "hf-trainer",
+        " 12%|█▏        | 6/50 [01:12<08:48, 12.01s/it]{'loss': 3.5, 'grad_norm': 1.0, 'learning_rate': 1e-4, 'epoch': 0.12}",
+        {"loss": 3.5, "step": 6, "total_steps": 50},
+    ),
+    ("hf-trainer", "{'loss': tensor(0.5), 'learning_rate': 0.001, 'epoch': 2.0}", {"loss": 0.5}),
+    ("hf-trainer", "{'eval_loss': 0.9, 'eval_runtime': 3.0, 'epoch': 1.0}", {"loss": 0.9, "split": "eval", "epoch": 1.0}),
+    ("trl", "{'loss': 0.69, 'rewards/margins': 0.1, 'rewards/chosen': 0.2, 'epoch': 0.1}", {"loss": 0.69, "objective": "dpo"}),
+    ("trl", "{'loss': 0.0, 'reward': 1.25, 'completions/mean_length': 12.0, 'kl': 0.01, 'epoch': 0.1}", {"objective": "grpo"}),
+    (
+        "llama-factory",
+        '{"current_steps": 20, "total_steps": 80, "loss": 1.5, "lr": 2e-05, "epoch": 0.5, "percentage": 25.0}',
+        {"loss": 1.5, "step": 20, "total_steps": 80, "learning_rate": 2e-05, "epoch": 0.5},
+    ),
+    (
+        "megatron",
+        " [2026-01-02 03:04:05] iteration       12/     900 | consumed samples:  384 | elapsed time per iteration (ms): 512.5"
+        " | throughput per GPU (TFLOP/s/GPU): 98.1 | learning rate: 1.5E-05 | global batch size:    32 | lm loss: 9.25E+00"
+        " | loss scale: 1.0 | grad norm: 2.125 | number of skipped iterations:   0 | number of nan iterations:   0 |",
+        {"loss": 9.25, "step": 12, "total_steps": 900, "step_time_s": 0.5125, "grad_norm": 2.125, "skipped": False},
+    ),
+    (
+        "megatron",
+        " iteration        1/     900 | consumed samples:  32 | elapsed time per iteration (ms): 9000.0 | learning rate:"
+        " 0.000E+00 | global batch size:    32 | loss scale: 4294967296.0 | number of skipped iterations:   1 |",
+        {"loss": None, "skipped": True, "learning_rate": 0.0},
+    ),
+    (
+        "megatron",
+        " samples/sec: 121.5 | iteration      100/  320000 | elapsed time per iteration (ms): 8458.0 | learning rate: 6.0E-05"
+        " | approx flops per GPU: 123.1TFLOPS | lm_loss: 7.5E+00 | loss scale: 32768.0 |",
+        {"loss": 7.5, "step": 100, "samples_per_s": 121.5, "loss_name": "lm_loss"},
+    ),
+    (
+        "megatron",
+        "[20260102 03:04:05][rank-7/8][INFO ] [--trainer.py:2560] : iteration 126/ 5000 | consumed samples: 16128 | elapsed"
+        " time per iteration (ms): 13372.5/13364.7 | learning rate: 1.0E-05 | global batch size: 128 | lm loss: 8.5E+00 |",
+        {"loss": 8.5, "step": 126, "step_time_s": 13.3725},
+    ),
+    (
+        "megatron",
+        " iteration      100/  500 | elapsed time per iteration (ms): 99.5 | learning rate 1.500E-04 | lm loss 6.5E+00 | loss scale 1.0 |",
+        {"loss": 6.5, "learning_rate": 1.5e-4},
+    ),
+    ("megatron", " iteration 7/ 9 | elapsed time per iteration (ms): 9.5 | lm loss: NAN | grad norm: INF |", {"loss": NAN}),
+    (
+        "megatron",
+        " validation loss at iteration 500 | lm loss value: 2.5E+00 | lm loss PPL: 1.2E+01 | ",
+        {"loss": 2.5, "step": 500, "split": "eval"},
+    ),
+    (
+        "nemo",
+        "Epoch 0:   3%|▎  | 341/11000 [5:28:58<171:22:21,  1.73it/s, loss=2.5, v_num=, reduced_train_loss=2.510, global_step=3.1e+2]",
+        {"loss": 2.5, "step": 341, "epoch": 0.0, "total_steps": 11000},
+    ),
+    (
+        "nemo",
+        "Training epoch 1, iteration 4/9 | lr: 1.5e-05 | global_batch_size: 8 | global_step: 14 | reduced_train_loss: 8.5",
+        {"loss": 8.5, "step": 14, "learning_rate": 1.5e-05, "epoch": 1.0},
+    ),
+    (
+        "lightning",
+        "Epoch 3: 100%|██████████| 938/938 [00:10<00:00, 88.2it/s, v_num=0, train_loss=0.125, val_loss=0.5]",
+        {"loss": 0.125, "step": 938, "epoch": 3.0},
+    ),
+    ("lightning", "Epoch 7:  20% 25/124 [00:05<00:20,  1.41s/it, v_num=0x8c, train/loss_step=9.5e-9]", {"loss": 9.5e-9, "step": 25}),
+    (
+        "lightning",
+        "Epoch 2/9  ━━━━━━━━━━━━━━━━━━━━ 90/938 0:00:10 • 0:00:20 88.20it/s v_num: 0.000 train_loss: 0.75",
+        {"loss": 0.75, "step": 90, "epoch": 2.0},
+    ),
+    (
+        "deepspeed",
+        "[2026-01-02 01:46:59,142] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=6, lr=[9.5e-06, 9.5e-06], mom=[(0.9, 0.95)]",
+        {"step": 10, "learning_rate": 9.5e-06, "loss": None},
+    ),
+    ("deepspeed", "steps: 100 loss: 6.5312 iter time (s): 0.25 samples/sec: 127.5", {"loss": 6.5312, "step": 100, "step_time_s": 0.25}),
+    ("deepspeed", "epoch: 0|step: 15|ppo_ep: 1|act_loss: -0.25|cri_loss: 0.125|unsuper_loss: 0.0", {"loss": -0.25, "step": 15}),
+    ("keras", "118/118 [==============================] - 1s 10ms/step - loss: 0.5 - accuracy: 0.98 - val_loss: 0.75", {"loss": 0.5}),
+    ("keras", "30/30 ━━━━━━━━━━━━━━━━━━━━ 2s 44ms/step - accuracy: 0.5 - loss: nan - learning_rate: 0.0010", {"loss": NAN, "learning_rate": 0.001}),
+    ("keras", "33/33 - 3s - 8ms/step - accuracy: 0.9267 - loss: 0.25", {"loss": 0.25, "step_time_s": 0.008}),
+    ("keras", "60000/60000 [==============================] - 5s 85us/sample - loss: 0.25 - acc: 0.9", {"loss": 0.25}),
+    ("nanogpt", "iter 182: loss 2.5, time 168.5ms, mfu 1.80%", {"loss": 2.5, "step": 182, "step_time_s": 0.1685}),
+    ("modded-nanogpt", "step:560/2000 train_loss:2.125 train_time:310878ms step_avg:55.5ms", {"loss": 2.125, "total_steps": 2000}),
+    ("modded-nanogpt", "step:560/2000 train_time:310878ms step_avg:nanms", {"loss": None, "step": 560, "step_time_s": None}),
+    ("nanochat", "step 00100 (0.00%) | loss: 2.75 | lrm: 1.00 | dt: 5.00ms | tok/sec: 25,618 | epoch: 1", {"loss": 2.75, "tokens_per_s": 25618.0, "learning_rate": None}),
+    ("custom-pipe", "step   540 | loss 14.25 | lr 1.5e-04 | grad 0.75 | 37.5k tok/s", {"loss": 14.25, "grad_norm": 0.75, "tokens_per_s": 37500.0}),
+    (
+        "torchtitan",
+        "2026-03-04 00:44:44,441 - root - INFO - step: 19  loss:  3.5  grad_norm:  1.25  memory: 68.57GiB(86.69%)  tps: 6,785  mfu: 39.73%",
+        {"loss": 3.5, "step": 19, "grad_norm": 1.25},
+    ),
+    ("torchtune", "1|111|Loss: 1.5: 7%|█ | 114/1618", {"loss": 1.5, "step": 111, "epoch": 1.0}),
+    ("fairseq", "2026-06-13 19:19:41 | INFO | train_inner | epoch 186:    168 / 282 loss=3.5, wps=132341, num_updates=523, lr=0.5, gnorm=0.25", {"loss": 3.5, "step": 523, "grad_norm": 0.25}),
+    ("nanotron", "iteration: 91 / 100 | tokens_per_sec: 11.5K | grad_norm: 1.5M | lr: 3.5e-05 | lm_loss: 9.25", {"loss": 9.25, "grad_norm": 1.5e6, "tokens_per_s": 11500.0}),
+    ("timm", "Train: 2 [   5/33 ( 15%)]  Loss: 8.5 (8.86)  Time: 1.5s,    9.5/s  (1.663s,    9.62/s)  LR: 5.000e-04  Data: 0.460 (0.460)", {"loss": 8.5, "epoch": 2.0, "step": 5, "learning_rate": 5e-4}),
+    ("mmengine", "03/25 10:00:00 - mmengine - INFO - Epoch(train)  [1][ 50/313]  lr: 1.5e-02  eta: 0:10:00  time: 0.25  loss: 2.5", {"loss": 2.5, "step": 50, "learning_rate": 0.015}),
+    ("verl", "step:12 - actor/pg_loss:np.float64(0.25) - actor/grad_norm:0.5 - actor/lr:1e-06", {"loss": 0.25, "grad_norm": 0.5, "step": 12}),
+    ("openpi", "Step 4200: grad_norm=0.25, loss=0.5, param_norm=1380.0", {"loss": 0.5, "step": 4200}),
+]  # fmt: skip
+
+NOT_PROGRESS = [
+    "{'train_runtime': 16.5, 'train_samples_per_second': 1.3, 'train_steps_per_second': 0.1, 'train_loss': 1.9, 'epoch': 1.0}",
+    "{'loss': 'cross_entropy', 'learning_rate': 5e-05, 'epoch': 3}",
+    "{'loss': 0.5}",
+    "config = {'loss': None, 'epoch': 10, 'learning_rate': 0.1}",
+    'print(f"iter {it}: loss {loss:.4f}, time {dt:.2f}ms")',
+    '    f"{step}/{h.iterations} train_loss: {train_loss.item():.4f} train_time: {t/60000:.1f}m"',
+    "[2026-10-28 20:50:31,653] [INFO] [loss_scaler.py:191:update_scale] [deepspeed] OVERFLOW! Rank 0 Skipping step.",
+    "wandb:          train/loss 1.4358",
+    "GPU:0 | Epoch: 0 | Batchsize: 32 | Steps: 32",
+    "|    value_loss           | 3.94        |",
+    "[Rank 0] (after 1 iterations) memory (MB) | allocated: 10770.3 | max allocated: 15754.8",
+    "    load-checkpoint ................................: (1267.00, 1267.01)",
+    " > using checkpoint value 0.00015 for learning rate",
+    "Epoch 0:   0%|          | 0/938 [00:00<?, ?it/s]",
+    "Validation DataLoader 0:  50%|█████     | 5/10 [00:00<00:00, 80.1it/s, v_num=0, loss=0.5]",
+    "313/313 [==============================] - 0s 1ms/step",
+    "Epoch 1/10",
+    "Loading checkpoint shards: 100%|██████████| 2/2 [00:05<00:00,  2.50s/it]",
+    "warmup_step:1/20 train_time:5ms",
+    "The training loss: 0.5 is what we want at step 10",
+    "INFO | total_loss: weight=0.5",
+    "step: 10",
+]  # fmt: skip
+
+
+def steps(text: str) -> list[TrainStep]:
+    return [row for kind in parser_types() for row in parse_text(kind(), text) if isinstance(row, TrainStep)]
+
+
+@pytest.mark.parametrize(("framework", "line", "fields"), LINES)
+def test_a_progress_line_gives_one_step_with_its_exact_numbers(
+    framework: str, line: str, fields: dict[str, Any]
+) -> None:
+    rows = steps(line)
+    assert [r.framework for r in rows] == [framework]
+    for name, value in fields.items():
+        got = getattr(rows[0], name)
+        assert got == value or (isinstance(value, float) and math.isnan(value) and math.isnan(got)), name
+
+
+@pytest.mark.parametrize("line", NOT_PROGRESS)
+def test_what_merely_resembles_progress_gives_no_step(line: str) -> None:
+    assert steps(line) == []
