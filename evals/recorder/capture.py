@@ -9,7 +9,6 @@ Every file is the output of a program as it came; `squeue`-like states are of th
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -63,8 +62,6 @@ class Leak(RuntimeError):
 
 def capture(cluster: Cluster, jobs: Sequence[int], logs: Iterable[Path], root: Path, bundle: Path) -> None:
     """Write the bundle of `jobs` (the first is the subject). `logs` are host paths below `root`."""
-    if bundle.exists():
-        shutil.rmtree(bundle)
     slurm = bundle / "slurm"
     slurm.mkdir(parents=True)
     ids = ",".join(str(job) for job in jobs)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from evals.recorder.capture import capture, check_for_leaks, resolve_facts
 from evals.recorder.cluster import Cluster, memory_cgroups
@@ -64,8 +65,14 @@ class Recorder:
         root = self.cluster.home / Path(scenario.submission.script).parent.relative_to("/home")
         patterns = [pattern.format(job=job) for job in jobs for pattern in scenario.logs]
         logs = sorted({path for pattern in patterns for path in root.glob(pattern) if path.is_file()})
-        capture(self.cluster, jobs, logs, root, bundle)
-        check_for_leaks(bundle, self._private)
+        # Beside the target until it is known to be good: a refused recording must not replace one that stands.
+        with TemporaryDirectory(dir=self.target.parent) as beside:
+            fresh = Path(beside) / scenario.name
+            capture(self.cluster, jobs, logs, root, fresh)
+            check_for_leaks(fresh, self._private)
+            resolve_facts(fresh, jobs[0], scenario.expected.facts)
+            shutil.rmtree(bundle, ignore_errors=True)
+            fresh.rename(bundle)
         with self._writing:
             _write_expected(self.target, scenario, jobs[0])
 

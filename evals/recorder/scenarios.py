@@ -218,7 +218,10 @@ SCENARIOS: tuple[Scenario, ...] = (
         _sft("--full --max-steps 200 --lr 2e-9 --output-dir /mnt/data/runs/mira/sft-flat"),
         SFT_LOGS,
         Expected(
-            "E1", "flat", "user", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"'learning_rate': '(2e-09)'")
+            "E1",
+            "flat",
+            "user",
+            (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"'learning_rate': '(1\.99\d*e-09)'"),
         ),
     ),
     Scenario(
