@@ -205,7 +205,9 @@ def _sweep(lake: Lake) -> int:
     swept = 0
     for folder in (lake.root / "tmp").iterdir():
         with suppress(OSError):
-            if time.time() - folder.stat().st_mtime < 5:  # may be between making its folder and taking its lock
+            # A scratch folder may be between its making and its locking; an engine's spill folder has no lock.
+            age = time.time() - folder.stat().st_mtime
+            if age < (86400 if folder.name.startswith("spill-") else 5):
                 continue
             with locked(folder / "lock", wait=False) as ours:
                 if ours:

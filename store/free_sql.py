@@ -40,9 +40,8 @@ def run(
     if len(sql) > MAX_SQL:
         raise StoreError(f"the query has {len(sql)} characters; at most {MAX_SQL} are taken")
     started = time.perf_counter()
-    snapshots = Snapshots(lake)
     named = [t for t in tables() if t in sql.lower()]
-    opened = {t: snapshots.take(t) for t in named}
+    opened = Snapshots(lake).take(named)
     task = {
         "sql": sql,
         "views": {t: views.select(t, opened.get(t, [])) for t in tables()},

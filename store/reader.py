@@ -13,12 +13,10 @@ import duckdb
 from store import catalog, cells, engine, views
 from store.catalog import QueryInfo
 from store.lake import Lake
-from store.manifest import Segment
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import tables
-from store.snapshot import EVERYTHING, Snapshots, Window
+from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
-Opened = list[tuple[Path, Segment]]
 Self = TypeVar("Self", bound="Reader")
 
 
@@ -39,7 +37,7 @@ class Reader:
         self.lake.check()
         self._timeout_s = timeout_s
         self._prune = prune
-        self._snapshots = Snapshots(self.lake)
+        self.snapshots = Snapshots(self.lake)
         self._views: dict[str, str] = {}
         self._busy = threading.Lock()
         self._con = engine.asking(memory_mb=memory_mb, threads=threads, folders=[self.lake.tables])
@@ -80,7 +78,7 @@ class Reader:
         started = time.perf_counter()
         window = _window(info, params) if self._prune else EVERYTHING
         for attempt in (1, 2):
-            opened = {table: self._snapshots.take(table, window) for table in info.tables}
+            opened = self.snapshots.take(info.tables, window)
             try:
                 names, types, rows, total = self._execute(info, params, opened, max_rows)
                 break
@@ -118,7 +116,7 @@ class Reader:
     def coverage(self) -> list[Coverage]:
         """What the lake holds, by table, tables without a row included."""
         with self._busy:
-            return [_coverage(t, self._snapshots.take(t)) for t in tables()]
+            return [_coverage(t, o) for t, o in self.snapshots.take(tables()).items()]
 
     def _execute(
         self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int

@@ -9,7 +9,8 @@ it may be seen. Segments of a publication that was replaced or merged stay liste
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -41,7 +42,10 @@ class Window:
 
 T = TypeVar("T")
 EVERYTHING = Window()
+Opened = list[tuple[Path, Segment]]
 _Stamp = tuple[int, int, int]
+RACY_S = 2.0
+"""A file that changed so shortly ago could change again without its time showing it: it is read again."""
 
 
 class Snapshots:
@@ -52,21 +56,26 @@ class Snapshots:
         self._manifests: dict[str, tuple[_Stamp, Manifest]] = {}
         self._records: dict[str, tuple[_Stamp, commits.Commit]] = {}
 
-    def take(self, table: str, window: Window = EVERYTHING) -> list[tuple[Path, Segment]]:
-        """The committed segments of a table that the window wants, with their paths, in a stable order."""
-        first = self._read(table, window)
-        keys = {s.key for m in first.values() for s in m.segments if s.key is not None and window.wants(s)}
-        if not keys and not any(m.segments for m in first.values()):
-            return []
+    def take(self, tables: Iterable[str], window: Window = EVERYTHING) -> dict[str, Opened]:
+        """The committed segments of tables that the window wants, with their paths, in a stable order.
+
+        One moment for all the tables: a batch is in all of them or in none.
+        """
+        names = list(tables)
+        first = [m for t in names for m in self._read(t, window).values()]
+        keys = {s.key for m in first for s in m.segments if s.key is not None and window.wants(s)}
         current = {key: self._pub(key) for key in keys}
-        found: list[tuple[Path, Segment]] = []
-        for folder, m in self._read(table, window).items():
-            found.extend(
+        if not any(m.segments for m in first):
+            return {t: [] for t in names}
+        return {
+            t: [
                 (self._lake.tables / folder / s.file, s)
+                for folder, m in self._read(t, window).items()
                 for s in m.segments
                 if window.wants(s) and (s.key is None or current.get(s.key) == s.pub)
-            )
-        return found
+            ]
+            for t in names
+        }
 
     def _pub(self, key: str) -> str | None:
         path = commits.path_of(self._lake, key)
@@ -125,6 +134,6 @@ def _cached(path: Path, name: str, cache: dict[str, tuple[_Stamp, T]], load: Cal
     if known is not None and known[0] == stamp:
         return known[1]
     value = load()
-    if value is not None:
+    if value is not None and time.time() - st.st_mtime > RACY_S:
         cache[name] = (stamp, value)
     return value

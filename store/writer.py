@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -51,6 +51,7 @@ class Writer:
             self.lake.durable = durable
         self._memory_mb = memory_mb
         self._threads = threads
+        self._con: DuckDBPyConnection | None = None
 
     def append(self, rows: Iterable[Row], *, batch: str, replaces: str | None = None) -> Published:
         """Publish rows of any tables as one batch.
@@ -88,9 +89,18 @@ class Writer:
 
         return self._publish(seal, batch, replaces)
 
-    def _publish(self, seal: Any, batch: str, replaces: str | None) -> Published:
-        from store.engine import writing
+    def _engine(self) -> DuckDBPyConnection:
+        """A connection of our own to this writer's engine, which is started once."""
+        if self._con is None:
+            from store.engine import writing
 
+            spill = self.lake.root / "tmp" / f"spill-{nonce()}"
+            self._con = writing(memory_mb=self._memory_mb, threads=self._threads, spill=spill)
+        return self._con.cursor()
+
+    def _publish(
+        self, seal: Callable[[DuckDBPyConnection, Path], Sealed], batch: str, replaces: str | None
+    ) -> Published:
         self.lake.create()
         key = replaces or batch
         with commits.holding(self.lake, key):
@@ -98,8 +108,8 @@ class Writer:
             if before is not None and before.batch == batch:
                 return Published(batch, before.rows, before.segments, True)
             with self.lake.scratch() as folder:
-                with writing(memory_mb=self._memory_mb, threads=self._threads, spill=folder) as con:
-                    sealed: Sealed = seal(con, folder)
+                with self._engine() as con:
+                    sealed = seal(con, folder)
                 commit = self._enter(sealed, key, batch)
             commits.write(self.lake, commit)
         return Published(batch, commit.rows, commit.segments, False)

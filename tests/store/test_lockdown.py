@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from store import Reader, Writer, free_sql
+from store.catalog import QueryInfo
+from store.result import QueryTimeout, StoreError
+from store.rows import LogLine
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    Writer(tmp_path / "lake").append([LogLine(text="a", line_no=1), LogLine(text=None, line_no=2)], batch="b")
+    return tmp_path / "lake"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 1) TO '{lake}/tables/x.csv'",
+        "COPY log_line TO '/tmp/x.csv'",
+        "ATTACH '{lake}/x.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET memory_limit = '100GB'",
+        "RESET lock_configuration",
+        "PRAGMA database_list",
+        "CREATE TABLE x AS SELECT 1",
+        "DROP VIEW log_line",
+        "EXPORT DATABASE '{lake}/x'",
+        "CALL pragma_version()",
+        "SELECT 1; SELECT 2",
+        "",
+    ],
+)
+def test_anything_but_one_select_is_refused(sql: str, lake: Path) -> None:
+    before = sorted(lake.rglob("*.*"))
+    with pytest.raises(StoreError, match=r"only one SELECT|Parser Error"):
+        free_sql.run(lake, sql.format(lake=lake))
+    assert sorted(lake.rglob("*.*")) == before
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "read_csv('/etc/passwd')",
+        "read_text('/proc/self/environ')",
+        "read_blob('{lake}/lake.json')",
+        "glob('/*')",
+        "glob('{lake}/**')",
+        "'/etc/passwd'",
+        "read_parquet('http://localhost/x.parquet')",
+        "sniff_csv('/etc/passwd')",
+    ],
+)
+def test_no_file_but_the_segments_can_be_read(source: str, lake: Path) -> None:
+    with pytest.raises(StoreError, match=r"Permission|disabled|does not exist|Missing Extension"):
+        free_sql.run(lake, f"SELECT * FROM {source}".format(lake=lake))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT list_sum(range(2000000000))",
+        "SELECT repeat('x', 10000000000)",
+        "SELECT printf('%2000000000d', 1)",
+        "SELECT list(x) FROM range(1000000000) t(x)",
+        "SELECT count(*) FROM range(10000000) a, range(10000000) b",
+        "SELECT lpad('x', 2000000000, 'y')",
+        "SELECT repeat('x', 30000000) FROM range(3)",
+        "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t) SELECT count(*) FROM t",
+    ],
+)
+def test_a_bomb_ends_in_a_clear_error_within_the_limits(sql: str, lake: Path) -> None:
+    started = time.monotonic()
+    with pytest.raises(StoreError, match=r"memory|may use|ran past|maximum supported|bytes"):
+        free_sql.run(lake, sql, timeout_s=1.0, memory_mb=256)
+    assert time.monotonic() - started < 15
+
+
+def test_free_sql_counts_all_rows_and_gives_those_asked_for(lake: Path) -> None:
+    found = free_sql.run(lake, "SELECT line_no, text FROM log_line ORDER BY line_no", max_rows=1)
+    assert (found.rows, found.row_count, found.truncated) == (((1, "a"),), 2, True)
+    assert [(c.table, c.rows) for c in found.coverage] == [("log_line", 2)]
+
+
+def test_the_reader_is_locked(lake: Path) -> None:
+    for sql in ("SELECT * FROM read_csv('/etc/passwd')", "SET threads = 4", "ATTACH '/tmp/x.db'", "INSTALL httpfs"):
+        with Reader(lake) as reader, pytest.raises(Exception, match=r"Permission|configuration|lock|disabled"):
+            reader.run(QueryInfo("q", "", (), (), (), "", sql, frozenset()), {}, 10)
+
+
+def test_a_time_out_names_the_query_and_leaves_the_reader_usable(lake: Path) -> None:
+    slow = QueryInfo(
+        "slow", "", (), (), (), "", "SELECT count(*) FROM range(10000000) a, range(10000000) b", frozenset()
+    )
+    with Reader(lake, timeout_s=0.3) as reader:
+        started = time.monotonic()
+        with pytest.raises(QueryTimeout, match=r"slow: ran past 0.3 s"):
+            reader.run(slow, {}, 10)
+        assert time.monotonic() - started < 10
+        assert reader.ask("jobs").row_count == 0
