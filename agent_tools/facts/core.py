@@ -12,6 +12,7 @@ from typing import Any
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.facts.ending import Ending, read_ending
 from agent_tools.facts.exceptions import Raised, read
+from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
 
@@ -111,36 +112,41 @@ class Facts:
 
     @cached_property
     def fatal(self) -> list[Raised]:
-        """Exceptions that can have ended the run: not those after which training went on to its end."""
-        if self.ending.succeeded or (self.progress.finished and not self.ending.failed):
+        """Exceptions that can have ended the run: not ignored ones, nor those after which training went on to its end."""
+        if self.ending.succeeded:
             return []
-        return [r for r in self.raised if not self._survived(r)]
+        return [r for r in self.raised if r.row.text("severity") != "warning" and not self.survived(r.row)]
 
-    def _survived(self, raised: Raised) -> bool:
-        """Training reports follow it in the same stream, and a later exception or nothing at all ended the run."""
-        after = raised.row.number("steps_after") or 0
-        if after < 3 or self.progress.steps is None:
+    def survived(self, row: RowView) -> bool:
+        """Whether the run went on after what this row (with steps_after and line_no) tells.
+
+        Standard error runs ahead of a buffered standard output, so reports that follow prove survival only where they are
+        many and the run says that it finished, or where something later ended it.
+        """
+        after = row.number("steps_after") or 0
+        if self.progress.finished and not self.ending.failed:
+            finish = self.progress.finish_line
+            return after > 0 or (finish is not None and (row.number("line_no") or 0) < finish)
+        if after < 3:
             return False
-        later = [r for r in self.raised if r.row.text("file") == raised.row.text("file") and r is not raised]
         return any(
-            (r.row.number("line_no") or 0) > (raised.row.number("line_no") or 0)
+            (r.row.number("line_no") or 0) > (row.number("line_no") or 0)
             and (r.row.number("steps_after") or 0) < after
             and r.role != "wrapper"
-            for r in later
-        ) or (self.progress.finished and not self.ending.failed)
+            for r in self.raised
+            if r.row.text("file") == row.text("file")
+        )
 
     @cached_property
     def causes(self) -> list[Raised]:
         """Fatal exceptions of the application itself, the likeliest cause first.
 
-        Wrappers, peers' echoes and interrupts are left out. Among the rest the order is that of time; where the text
-        gives no times of its own, a specific message stands before a vague one of the same moment.
+        Wrappers, peers' echoes and interrupts are left out. Tracebacks that nobody caught stand before logged ones, and
+        where the text gives no times of its own a specific message stands before a vague one.
         """
         own = [r for r in self.fatal if r.role == "application"]
         timed = all(r.row.has("own_ts") for r in own)
-        if timed:
-            return own
-        return sorted(own, key=lambda r: 0 if r.fault.certainty >= 0.8 else 1)
+        return sorted(own, key=lambda r: (r.row.text("severity") != "fatal", not timed and r.fault.certainty < 0.8))
 
     @cached_property
     def wrapped_only(self) -> bool:
@@ -150,6 +156,11 @@ class Facts:
     def of_role(self, *roles: str) -> list[Raised]:
         """Fatal exceptions of these roles."""
         return [r for r in self.fatal if r.role in roles]
+
+    @cached_property
+    def host_oom(self) -> HostOom:
+        """What says that host memory, or the job's memory limit, had a process killed."""
+        return read_host_oom(self)
 
     @cached_property
     def failed_children(self) -> list[RowView]:

@@ -15,12 +15,17 @@ class Progress:
     hints: RowView | None
     begun: bool
     finished: bool
-    finish_ref: str
+    finish: RowView | None
 
     @property
     def parsed(self) -> bool:
         """Progress was reported in a form that a parser knows."""
         return self.steps is not None
+
+    @property
+    def finish_line(self) -> float | None:
+        """Line of the last word of the end."""
+        return self.finish.number("last_line") if self.finish is not None else None
 
     @property
     def phrase(self) -> str:
@@ -58,5 +63,5 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         hints=hints if hinted else None,
         begun=trained or hinted or saved,
         finished=bool(ended),
-        finish_ref=ended[0]["message"].ref if ended else "",
+        finish=ended[-1] if ended else None,
     )

@@ -7,8 +7,9 @@ DECIDES  the exception's type, text and frames give the fault class: data, confi
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts
+from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.faults import classify
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing, spread
 
@@ -101,7 +102,28 @@ def _without_cause(facts: Facts) -> Assessment:
             counterfactual="Nothing that the job printed is there, so a start-up exception can be neither seen nor ruled out.",
             missing=[missing("Whether the program raised an exception.", "the job's standard output and error")],
         )
+    plain = facts.table("plain_errors").first
+    if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
+        return _plain(facts, plain)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     return Assessment(CODE, "ruled_out", counterfactual="The log holds no exception of the application itself.")
+
+
+def _plain(facts: Facts, row: RowView) -> Assessment:
+    """The program gave up with a message and no traceback: an argument parser, the interpreter, the loader."""
+    fault = classify("", row.text("text"), "")
+    mode = fault.mode if fault.certainty >= 0.7 else "config"
+    result = Assessment(CODE, "confirmed", mode=mode, attribution="job", confidence=0.8)
+    if any(r.get("exit_code") in (1, 2, 127) for r in facts.failed_children) or facts.ending.failed:
+        result.confidence = 0.9
+    result.headline = f"The program gave up before training began: {row['text']}"
+    result.speaks_for.append(claim(f"{spread(row)} printed: {row['text']} ({row['file']} line {row['line_no']})."))
+    child = next((r for r in facts.failed_children if r.has("exit_code")), None)
+    if child is not None:
+        result.speaks_for.append(claim(f"The launcher reports exit status {child['exit_code']}."))
+    result.speaks_for.append(claim("No training step was reported, and there is no traceback."))
+    result.implies.append(claim(f"The fault lies in {_CLASS[mode]}. The nodes and GPUs are not to blame."))
+    result.actions.append(claim(_ACTIONS[mode]))
+    return result

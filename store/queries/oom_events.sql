@@ -1,5 +1,5 @@
 -- oom_events: CUDA out of memory as the job printed it: what was asked for and what there was.
--- TABLES: log_event
+-- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
 -- COLUMN events: how many alike
@@ -11,39 +11,64 @@
 -- COLUMN total_gib [GiB]: what the card has
 -- COLUMN free_gib [GiB]: what was free
 -- COLUMN allocated_gib [GiB]: what the process had allocated
--- COLUMN reserved_gib [GiB]: what the process had reserved
--- COLUMN other_gib [GiB]: memory that is in use and not this process's own reservation
+-- COLUMN other_processes: further processes on the card
+-- COLUMN other_gib [GiB]: memory that further processes hold
 -- COLUMN over_capacity: the request is larger than the whole card
 -- COLUMN oom_ts: when the first one was printed
 -- COLUMN file: file of the first one
 -- COLUMN line_no: line of the first one
+-- COLUMN last_line: line of the last one
+-- COLUMN steps_after: training steps that the same file reports after the last one
 -- COLUMN name: its name
+-- COLUMN severity: worst severity
 -- COLUMN message: text of the first one
--- COLUMN user_frame: innermost frame outside installed packages
 -- CAVEAT: Sizes are as the allocator printed them; a sampled memory curve can miss a peak.
 WITH e AS (
-  SELECT * FROM log_event
+  SELECT *,
+    from_json(json_extract(detail, '$.other_processes'), '[{"pid":"BIGINT","bytes":"BIGINT"}]') AS listed,
+    json_extract(detail, '$.in_use_bytes') IS NOT NULL AS names_itself
+  FROM log_event
   WHERE kind = 'cuda_oom' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+b AS (
+  SELECT *, [x.bytes for x in listed] AS sizes FROM e
+),
+-- Where the message does not speak of "this process", one of the processes that it lists is the one that ran out.
+o AS (
+  SELECT *,
+    CASE WHEN names_itself THEN len(sizes) ELSE len(sizes) - 1 END AS others,
+    CASE WHEN names_itself THEN list_sum(sizes)
+         WHEN len(sizes) > 1 THEN list_sum(sizes)
+           - coalesce(list_min([x for x in sizes if x >= allocated_bytes]), list_max(sizes)) END AS other_bytes
+  FROM b
+),
+g AS (
+  SELECT
+    count(*) AS events, count(DISTINCT rank) AS ranks,
+    first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank,
+    first(coalesce(node, host) ORDER BY ts NULLS LAST, file, line_no) AS node,
+    first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu,
+    requested_bytes, max(total_bytes) AS total_bytes, min(free_bytes) AS free_bytes, max(allocated_bytes) AS allocated_bytes,
+    max(others) AS others, max(other_bytes) AS other_bytes, min(ts) AS oom_ts,
+    first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
+    first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_end) AS last_line,
+    first(name ORDER BY ts NULLS LAST, file, line_no) AS name, bool_or(severity = 'fatal') AS raised,
+    first(left(message, 600) ORDER BY ts NULLS LAST, file, line_no) AS message
+  FROM o
+  GROUP BY requested_bytes
+),
+s AS (
+  SELECT g.requested_bytes, g.name, count(*) AS steps_after
+  FROM g JOIN train_step t ON t.file IS NOT DISTINCT FROM g.file AND t.line_no > g.last_line
+  WHERE t.job_id = $job_id AND ($attempt IS NULL OR t.attempt IS NULL OR t.attempt = $attempt)
+  GROUP BY g.requested_bytes, g.name
 )
 SELECT
-  count(*) AS events, count(DISTINCT rank) AS ranks,
-  first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank,
-  first(coalesce(node, host) ORDER BY ts NULLS LAST, file, line_no) AS node,
-  first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu,
-  round(requested_bytes / 1073741824.0, 2) AS requested_gib,
-  round(max(total_bytes) / 1073741824.0, 2) AS total_gib,
-  round(min(free_bytes) / 1073741824.0, 2) AS free_gib,
-  round(max(allocated_bytes) / 1073741824.0, 2) AS allocated_gib,
-  round(max(reserved_bytes) / 1073741824.0, 2) AS reserved_gib,
-  round((max(total_bytes) - min(free_bytes) - max(coalesce(reserved_bytes, allocated_bytes))) / 1073741824.0, 2)
-    AS other_gib,
-  requested_bytes > max(total_bytes) AS over_capacity,
-  min(ts) AS oom_ts,
-  first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
-  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
-  first(name ORDER BY ts NULLS LAST, file, line_no) AS name,
-  first(left(message, 600) ORDER BY ts NULLS LAST, file, line_no) AS message,
-  first(user_frame ORDER BY ts NULLS LAST, file, line_no) AS user_frame
-FROM e
-GROUP BY requested_bytes
-ORDER BY oom_ts NULLS LAST, file, line_no, requested_bytes
+  g.events, g.ranks, g.rank, g.node, g.gpu, round(g.requested_bytes / 1073741824.0, 2) AS requested_gib,
+  round(g.total_bytes / 1073741824.0, 2) AS total_gib, round(g.free_bytes / 1073741824.0, 2) AS free_gib,
+  round(g.allocated_bytes / 1073741824.0, 2) AS allocated_gib, nullif(greatest(g.others, 0), 0) AS other_processes,
+  round(g.other_bytes / 1073741824.0, 2) AS other_gib, g.requested_bytes > g.total_bytes AS over_capacity, g.oom_ts, g.file,
+  g.line_no, g.last_line, coalesce(s.steps_after, 0) AS steps_after, g.name,
+  CASE WHEN g.raised THEN 'fatal' ELSE 'error' END AS severity, g.message
+FROM g LEFT JOIN s ON s.requested_bytes IS NOT DISTINCT FROM g.requested_bytes AND s.name = g.name
+ORDER BY g.oom_ts NULLS LAST, g.file, g.line_no, g.requested_bytes

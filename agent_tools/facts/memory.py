@@ -1,0 +1,58 @@
+"""Whether the host, or the job's memory limit, killed a process: every source that can say so, the surest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tools.verdict import Claim
+
+if TYPE_CHECKING:
+    from agent_tools.facts.core import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class HostOom:
+    """`claims` say who says it; `sources` are the tables that agree; `limit` is true for a cgroup's own limit."""
+
+    claims: list[Claim]
+    sources: list[str]
+    limit: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.claims)
+
+
+def read_host_oom(facts: Facts) -> HostOom:
+    """Collect the evidence of a kill for host memory."""
+    claims: list[Claim] = []
+    sources: list[str] = []
+    limit = False
+    for row in facts.table("host_events").where(lambda r: r.text("event") == "oom_kill" and bool(r.get("of_job")))[:2]:
+        by = "its cgroup's limit" if "MEMCG" in row.text("limit_kind") else "the host's memory"
+        limit = limit or "MEMCG" in row.text("limit_kind")
+        rss = f", which held {row['rss_gib']} GiB" if row.has("rss_gib") else ""
+        claims.append(
+            Claim(text=f"The kernel of {row['node']} killed {row['process_name']}{rss}, because {by} was used up.")
+        )
+        sources.append("host_event")
+    for row in facts.table("process_exits").where(
+        lambda r: bool(r.get("oom_killed")) or "oom" in r.text("signal_sender").lower()
+    )[:2]:
+        rank = f" (rank {row['rank']})" if row.has("rank") else ""
+        claims.append(Claim(text=f"The kernel's OOM killer chose process {row['pid']}{rank} on {row['node']}."))
+        sources.append("process")
+    for row in facts.table("cgroup_peaks").where(lambda r: (r.number("oom_kills") or 0) > 0)[:1]:
+        most = f"; its peak was {row['peak_gib']} of {row['limit_gib']} GiB" if row.has("limit_gib") else ""
+        claims.append(Claim(text=f"The job's cgroup on {row['node']} counts {row['oom_kills']} OOM kills{most}."))
+        sources.append("cgroup_sample")
+        limit = True
+    if facts.state == "OUT_OF_MEMORY" and facts.overview is not None:
+        claims.append(Claim(text=f"Slurm records the state {facts.overview['state']}."))
+        sources.append("slurm_job")
+        limit = True
+    words = facts.table("host_oom_words").first
+    if words is not None:
+        claims.append(Claim(text=f"The log says: {words['message']} ({words['file']} line {words['line_no']})."))
+        sources.append("log_event")
+    return HostOom(claims, sources, limit)

@@ -1,0 +1,174 @@
+"""A2, signal kill without a traceback: a fatal signal ended a process before it could print a Python stack.
+
+FOR      a launcher's summary, srun, the shell or the process table names a fatal signal; only wrappers were raised
+AGAINST  an exception of the application; a teardown (time limit, preemption, requeue, cancel, a launcher closing its group)
+DECIDES  that it was a kill: the signal; who killed: the kernel's log, the cgroup, Slurm's state or the process table
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.facts.memory import HostOom
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+CODE = "A2"
+EXPLAINS = ("A1", "A3", "C1", "C3", "D1", "D2", "E3", "F4", "G1")
+
+_FATAL = {4, 6, 7, 8, 9, 11}
+_CRASH = {4, 6, 7, 8, 11}
+_ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge A2 from signals, exceptions, the end and what is known about memory."""
+    oom = facts.host_oom
+    rows = sorted(
+        (r for r in facts.table("fatal_signals") if r.get("signal") in _FATAL and not facts.ending.succeeded),
+        key=lambda r: (_ORDER[int(r.number("signal") or 0)], r.index),
+    )
+    workers = facts.of_role("worker_killed")
+    if not rows and not oom and not workers:
+        return _absent(facts)
+    against = _against(facts, rows, oom)
+    if against:
+        return Assessment(CODE, "ruled_out", counterfactual=against)
+    result = Assessment(CODE, "confirmed", confidence=0.88, attribution="undetermined")
+    result.counterfactual = "A process was ended by a signal, as a consequence."
+    if rows:
+        _signal(facts, rows[0], result)
+    elif workers:
+        first = workers[0]
+        result.headline = f"A worker process was killed: {first.message_ref}"
+        result.speaks_for.append(claim(f"{first.name_ref}: {first.message_ref} ({first.where_ref})."))
+        result.confidence = 0.82
+    if facts.wrapped_only:
+        result.speaks_for.append(
+            claim(
+                f"The only exceptions are wrappers such as {facts.raised[0].name_ref}; there is no stack of the cause."
+            )
+        )
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
+    if oom:
+        _memory(oom, result)
+    else:
+        _unknown(facts, rows, result)
+    return result
+
+
+def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
+    who = "A process"
+    if (row.number("ranks") or 0) > 1:
+        who = f"Ranks {row['all_ranks']}"
+    elif row.has("rank"):
+        who = f"Rank {row['rank']}"
+    on = f" on {row['host']}" if row.has("host") else ""
+    result.headline = f"{who}{on} was ended by {row['signal_name']}, with no Python traceback."
+    if (row.number("ranks") or 0) > 1:
+        result.headline = result.headline.replace(" was ended", " were ended")
+    where = f" ({row['file']} line {row['line_no']})" if row.has("file") else ""
+    said = f": {row['message']}" if row.has("message") else ""
+    result.speaks_for.append(
+        claim(f"{who}{on} was ended by signal {row['signal']} ({row['signal_name']}){said}{where}.")
+    )
+    if row.has("sender"):
+        result.speaks_for.append(claim(f"The signal came from {row['sender']}."))
+    if row.has("frame"):
+        result.speaks_for.append(claim(f"The crash handler's innermost frame is {row['frame']}."))
+    if row.text("source") == "shell" and not facts.failed_children:
+        result.confidence = 0.78
+
+
+def _memory(oom: HostOom, result: Assessment) -> None:
+    result.speaks_for += oom.claims
+    result.attribution = "job"
+    result.confidence = 0.97 if len(set(oom.sources)) > 1 else 0.94
+    if not result.headline or "SIGKILL" not in result.headline:
+        result.headline = result.headline or "A process was killed because host memory ran out."
+    what = "the memory limit of the job" if oom.limit else "the memory of the host"
+    result.implies.append(claim(f"The kill was made because {what} was used up: host RAM, not GPU memory."))
+    result.actions.append(
+        claim(
+            "Ask for more host memory, or use less: fewer dataloader workers, smaller prefetch, no copy of the dataset per "
+            "worker, loading weights once per node; shared memory in /dev/shm counts too."
+        )
+    )
+
+
+def _unknown(facts: Facts, rows: list[RowView], result: Assessment) -> None:
+    signal = int(rows[0].number("signal") or 0) if rows else 9
+    if signal in _CRASH:
+        result.attribution = "job"
+        result.implies.append(
+            claim(
+                "A native crash: a C or CUDA extension, a library or a full shared memory segment, below Python.",
+                "supported",
+            )
+        )
+        result.actions.append(
+            claim("Set PYTHONFAULTHANDLER, keep a core file and rerun: the stack names the library; check its version.")
+        )
+        result.missing.append(
+            missing("Which library crashed.", "a core file or a faulthandler stack; the node's kernel log (host_event)")
+        )
+        return
+    result.implies.append(
+        claim(
+            "A kill without a stack is most often the host's out-of-memory killer or a memory limit; dataloader workers and "
+            "weights that are loaded into host memory are the usual cause.",
+            "hypothesis",
+        )
+    )
+    result.missing.append(
+        missing(
+            "Whether the OOM killer, a memory limit, a watchdog or a person sent the signal.",
+            "slurmstepd's oom_kill line, the kernel log (host_event), cgroup memory (cgroup_sample), sacct's state",
+        )
+    )
+    result.actions.append(
+        claim(
+            "Look for an OOM kill in the kernel log of the node and in sacct (state, MaxRSS); rerun with fewer dataloader "
+            "workers or more memory.",
+            "supported",
+        )
+    )
+
+
+def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
+    if oom:
+        return ""
+    if facts.ending.torn_down:
+        return "The signals belong to the scheduler's teardown of the job."
+    cancelled = facts.ending.marks.get("cancelled")
+    if rows and cancelled is not None and "line_no" in cancelled.columns:
+        line = cancelled.number("line_no") or 0
+        if all((r.number("line_no") or line) >= line for r in rows) and not _peers_first(facts, line):
+            return f"The signals follow the cancellation at line {cancelled['line_no']}."
+    cause = next(iter(facts.causes), None)
+    if cause is not None and cause.row.text("severity") == "fatal":
+        return f"The signals follow {cause.name_ref}, an exception with a traceback of its own."
+    if facts.of_role("cuda_oom"):
+        return "The signals follow a refused request for GPU memory."
+    if rows and all(r.get("signal") == 6 for r in rows) and facts.table("nccl_events").one_of("kind", "nccl_watchdog"):
+        return "The processes were aborted by the process group's own watchdog."
+    return ""
+
+
+def _peers_first(facts: Facts, line: float) -> bool:
+    """A task had failed before the cancellation: then srun cancelled the step because of it."""
+    exits = facts.table("slurm_messages").one_of("name", "task_exit")
+    return any((r.number("line_no") or 0) < line for r in exits)
+
+
+def _absent(facts: Facts) -> Assessment:
+    if not facts.has_log and not facts.has("process"):
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Neither the job's output nor its processes were watched, so a kill can be neither seen nor ruled out.",
+            missing=[missing("Whether a signal ended a process.", "the job's output, or the process table (process)")],
+        )
+    return Assessment(
+        CODE, "ruled_out", counterfactual="No source names a fatal signal, and none an out-of-memory kill."
+    )

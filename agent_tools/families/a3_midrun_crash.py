@@ -1,0 +1,120 @@
+"""A3, application crash after training began: the program's own exception ended a run that was making progress.
+
+FOR      an exception of the application after steps were reported
+AGAINST  no progress was ever reported (A1), out of CUDA memory (B1), only peers' echoes (then another rank is the cause)
+DECIDES  the first exception in time that is neither wrapper nor echo; its kind gives code, data, storage or network
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.facts import Facts
+from agent_tools.facts.exceptions import Raised
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing, spread
+from agent_tools.verdict import Attribution
+
+CODE = "A3"
+EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
+
+_STORAGE = re.compile(
+    r"No space left|quota exceeded|Errno (28|122|30|5|116)\b|Read-only file system|Stale (NFS )?file handle|"
+    r"Input/output error|ENOSPC|EDQUOT|Transport endpoint is not connected|file write failed|"
+    r"PytorchStreamWriter failed|enforce fail at inline_container|Cannot send after transport endpoint|Remote I/O error",
+    re.IGNORECASE,
+)
+_BROKEN = re.compile(
+    r"Errno (30|5|116)\b|Read-only file system|Stale|Input/output error|Transport endpoint|Remote I/O", re.IGNORECASE
+)
+_NETWORK = re.compile(
+    r"Max retries exceeded|Read timed out|ConnectTimeout|ReadTimeout|ConnectionError|Name or service not known|"
+    r"name resolution|HTTPSConnectionPool|Connection (aborted|refused)|Remote end closed|\b5\d\d (Server Error|Bad Gateway)|"
+    r"Too Many Requests|\b429\b|IncompleteRead|SSLError|HfHubHTTPError|CommError|ClientConnectorError|"
+    r"ServerDisconnected|EndpointConnectionError|S3|gcsfs|ProtocolError|ClientPayloadError",
+    re.IGNORECASE,
+)
+_DATA_NAMES = re.compile(r"arrow|json|csv|unicode|image|parquet|dataset|tar", re.IGNORECASE)
+_ACTIONS = {
+    "code": "Correct the line that the traceback names; resume from the last checkpoint.",
+    "data": "Find the record that the message speaks of, mend or skip it, and resume from the last checkpoint.",
+    "storage": "Free space or raise the quota where the run writes, then resume from the last checkpoint that is whole.",
+    "network": "Cache what is downloaded before the run, or retry with back-off, and resume from the last checkpoint.",
+}
+_MEANING = {
+    "code": "The program failed on its own account while it was training; the hardware is not to blame.",
+    "data": "A record or a batch that training came to could not be used; the hardware is not to blame.",
+    "storage": "The file system that the run uses refused; neither the program's logic nor the GPUs are to blame.",
+    "network": "A service outside the job could not be reached while training ran.",
+}
+
+
+def mode_of(cause: Raised) -> str:
+    """code, data, storage or network."""
+    text = f"{cause.name}: {cause.message}"
+    if _STORAGE.search(text):
+        return "storage"
+    if _NETWORK.search(text):
+        return "network"
+    frames = cause.row.text("frame") + cause.row.text("user_frame")
+    if cause.fault.mode == "data" or (cause.name.endswith("DecodeError") or _DATA_NAMES.search(frames)):
+        return "data"
+    return "code"
+
+
+def _attribution(mode: str, cause: Raised) -> Attribution:
+    """A full disk or a used-up quota is the run's own doing; a file system that fails or goes away is not."""
+    return "infrastructure" if mode == "storage" and _BROKEN.search(cause.message) else "job"
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge A3 from exceptions and progress."""
+    if not facts.has_log:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Without the job's output an exception of the program can be neither seen nor ruled out.",
+            missing=[missing("Whether the program raised an exception.", "the job's standard output and error")],
+        )
+    if not facts.causes:
+        text = "No exception of the application itself stands in the log."
+        if facts.wrapped_only:
+            text = f"The log's exceptions are wrappers and echoes ({facts.raised[0].name_ref}) that explain nothing."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    cause = facts.causes[0]
+    if not facts.progress.begun:
+        text = f"No training step was reported before {cause.name_ref}: the crash belongs to the start."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    mode = mode_of(cause)
+    result = Assessment(CODE, "confirmed", mode=mode, attribution=_attribution(mode, cause))
+    result.confidence = 0.92 if facts.progress.parsed else 0.86
+    if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
+        result.status, result.confidence = "suspected", 0.55
+    result.headline = f"The program crashed while training: {cause.name_ref}: {cause.message_ref}"
+    result.speaks_for.append(
+        claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")
+    )
+    if cause.row.has("user_frame"):
+        result.speaks_for.append(claim(f"The innermost frame outside installed packages is {cause.row['user_frame']}."))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    echoes = facts.of_role("peer", "collective")
+    if echoes:
+        result.speaks_for.append(
+            claim(f"{echoes[0].name_ref} on other ranks followed: the echo of a rank that had gone.", "supported")
+        )
+    result.implies.append(claim(_MEANING[mode], "established" if mode != "network" else "supported"))
+    saved = [c for c in facts.table("checkpoints") if c.text("name") == "saved"]
+    if saved and saved[-1].has("step"):
+        result.actions.append(
+            claim(f"{_ACTIONS[mode]} The last checkpoint that was announced is of step {saved[-1]['step']}.")
+        )
+    else:
+        result.actions.append(claim(_ACTIONS[mode]))
+    if not facts.has("gpu_event"):
+        result.missing.append(
+            missing(
+                "Whether the driver reported a GPU fault at that moment.", "kernel logs of the job's nodes (gpu_event)"
+            )
+        )
+    return result

@@ -1,0 +1,153 @@
+"""B1, CUDA out of memory: a request for GPU memory that the card could not meet.
+
+FOR      the allocator's own message with what was asked for and what there was; a full memory curve where there is one
+AGAINST  the host ran out of memory (A2); the message was survived (a smaller batch was tried and training went on)
+DECIDES  the log alone; a sampled peak below the cap does not refute it, because a refused request is never allocated
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing, spread
+
+CODE = "B1"
+EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D1", "D2", "D3", "E1", "E2", "E3", "F4", "G1")
+
+_VAGUE = {"cublas_alloc", "cudnn_alloc", "kv_cache"}
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge B1 from the log's messages, exceptions and the memory of the GPUs."""
+    rows = [] if facts.ending.succeeded else [r for r in facts.table("oom_events") if not facts.survived(r)]
+    raised = facts.of_role("cuda_oom")
+    if not rows and not raised:
+        return _absent(facts)
+    result = Assessment(CODE, "confirmed", confidence=0.93, attribution="job")
+    row = _telling(rows)
+    if row is not None:
+        _sizes(row, result)
+    elif raised:
+        first = raised[0]
+        result.confidence = 0.88
+        result.headline = f"A GPU ran out of memory: {first.name_ref}."
+        result.speaks_for.append(
+            claim(f"{spread(first.row)} raised {first.name_ref}: {first.message_ref} ({first.where_ref}).")
+        )
+    if row is not None and row.text("name") in _VAGUE and not raised:
+        result.status, result.confidence = "suspected", 0.6
+        result.missing.append(
+            missing("This message usually, and not always, means that memory ran out.", "gpu_sample at that moment")
+        )
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
+    _curve(facts, result)
+    _others(row, result)
+    result.implies.insert(
+        0, claim("This is the workload's memory plan and not a fault of the hardware; it would fail on any such card.")
+    )
+    result.actions.append(
+        claim(
+            "Lower the memory per GPU: a smaller micro-batch with gradient accumulation, activation checkpointing, "
+            "sharding of optimizer states and parameters, or shorter sequences."
+        )
+    )
+    result.missing.append(
+        missing(
+            "Which setting to turn is not in the telemetry.", "the run's configuration (batch size, sequence length)"
+        )
+    )
+    result.counterfactual = "A request for GPU memory was refused, and something else ended the run."
+    return result
+
+
+def _telling(rows: list[RowView]) -> RowView | None:
+    """The first one that carries sizes, else the first."""
+    return next((r for r in rows if r.has("requested_gib") and r.has("total_gib")), rows[0] if rows else None)
+
+
+def _sizes(row: RowView, result: Assessment) -> None:
+    where = f"{row['file']} line {row['line_no']}"
+    if not row.has("requested_gib"):
+        result.confidence = 0.85
+        result.headline = "A GPU ran out of memory."
+        result.speaks_for.append(claim(f"{spread(row)} reported: {row['message']} ({where})."))
+        return
+    asked = f"{row['requested_gib']} GiB"
+    if row.has("total_gib"):
+        result.headline = f"A GPU ran out of memory: {asked} were asked for on a card of {row['total_gib']} GiB."
+        free = f", of which {row['free_gib']} GiB were free" if row.has("free_gib") else ""
+        result.speaks_for.append(
+            claim(f"{spread(row)} asked for {asked} on a card of {row['total_gib']} GiB{free} ({where}).")
+        )
+    else:
+        result.headline = f"A GPU ran out of memory: {asked} were asked for and refused."
+        result.speaks_for.append(claim(f"{spread(row)} asked for {asked} and was refused ({where})."))
+    if row.get("over_capacity"):
+        result.confidence = 0.96
+        result.implies.append(
+            claim("The single request is larger than the whole card, so no cleaning-up would have helped.")
+        )
+    if row.has("allocated_gib"):
+        result.speaks_for.append(claim(f"The process itself had {row['allocated_gib']} GiB allocated."))
+
+
+def _curve(facts: Facts, result: Assessment) -> None:
+    if not facts.has("gpu_sample"):
+        result.missing.append(
+            missing(
+                "How memory grew before the failure is not recorded.", "GPU samples (gpu_sample) of the job's nodes"
+            )
+        )
+        return
+    fullest = max(facts.table("gpu_summary"), key=lambda r: r.number("peak_used") or 0.0, default=None)
+    if fullest is None or not fullest.has("peak_gib") or not fullest.has("total_gib"):
+        return
+    high = (fullest.number("peak_used") or 0) >= 0.85
+    result.speaks_for.append(
+        claim(
+            f"The sampled peak was {fullest['peak_gib']} of {fullest['total_gib']} GiB on GPU {fullest['gpu']} of "
+            f"{fullest['node']}."
+            + ("" if high else " A refused request is never allocated, so a lower peak refutes nothing.")
+        )
+    )
+    if high:
+        result.confidence = max(result.confidence, 0.97)
+
+
+def _others(row: RowView | None, result: Assessment) -> None:
+    if row is None or not row.number("other_gib"):
+        return
+    result.speaks_for.append(claim(f"Another process on the same card held {row['other_gib']} GiB.", "supported"))
+    result.warnings.append(
+        claim(f"The card was shared: {row['other_gib']} GiB belonged to another process.", "supported")
+    )
+    result.actions.append(
+        claim(
+            "Find out whose the other process on that GPU is; a leftover of an earlier run must be ended first.",
+            "supported",
+        )
+    )
+
+
+def _absent(facts: Facts) -> Assessment:
+    survived = facts.table("oom_events").first
+    if survived is not None:
+        text = f"A request for GPU memory was refused at line {survived['line_no']}, and the run went on after it."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    if not facts.has_log:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Without the job's output a refused request for GPU memory cannot be seen.",
+            missing=[missing("Whether a request for GPU memory was refused.", "the job's standard output and error")],
+        )
+    text = "No message in the log says that GPU memory ran out."
+    if facts.has("gpu_sample"):
+        fullest = max(facts.table("gpu_summary"), key=lambda r: r.number("peak_used") or 0.0, default=None)
+        if fullest is not None and fullest.has("peak_gib") and fullest.has("total_gib"):
+            text = (
+                f"No message in the log says so, and the fullest GPU peaked at {fullest['peak_gib']} of "
+                f"{fullest['total_gib']} GiB."
+            )
+    return Assessment(CODE, "ruled_out", counterfactual=text)

@@ -1,0 +1,56 @@
+-- fatal_signals: Processes of the job that a signal ended, from launchers, srun, the shell, crash handlers and the process table.
+-- TABLES: log_event, process
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
+-- COLUMN source: launcher, slurm, shell, program or process
+-- COLUMN name: short name of the message
+-- COLUMN signal: signal's number
+-- COLUMN signal_name: signal's name
+-- COLUMN ranks: ranks that it names, where they are told apart
+-- COLUMN rank: first rank that it names
+-- COLUMN all_ranks: ranks that it names, at most sixteen
+-- COLUMN host: host of the first one
+-- COLUMN pid: process of the first one
+-- COLUMN events: how many
+-- COLUMN signal_ts: first time
+-- COLUMN sender: who sent it, where that is known
+-- COLUMN frame: frame that a crash handler names
+-- COLUMN user_frame: innermost frame outside installed packages
+-- COLUMN file: file of the first one
+-- COLUMN line_no: line of the first one
+-- COLUMN message: text of the first one
+-- CAVEAT: A signal that is named does not say who sent it; SIGTERM and SIGKILL also end the peers of a rank that failed.
+WITH e AS (
+  SELECT
+    CASE WHEN kind IN ('launcher_summary', 'launcher_event') THEN 'launcher' WHEN kind = 'slurm' THEN 'slurm'
+         WHEN name = 'shell' THEN 'shell' ELSE 'program' END AS source,
+    name, signal, rank, coalesce(host, node) AS host, pid, coalesce(happened_ts, ts) AS at_ts, NULL::VARCHAR AS sender, frame,
+    user_frame, file, line_no, message, kind = 'launcher_summary' AS summary
+  FROM log_event
+  WHERE signal IS NOT NULL AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+    AND (kind = 'signal' OR (kind IN ('launcher_summary', 'launcher_event') AND name = 'child_failed')
+         OR (kind = 'slurm' AND name = 'task_exit'))
+  UNION ALL
+  SELECT 'process', 'exit', exit_signal, rank, node, pid, end_ts, signal_sender, NULL, NULL, NULL, NULL, comm, false
+  FROM process
+  WHERE coalesce(exit_signal, 0) > 0 AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+)
+SELECT
+  source, name, signal,
+  CASE signal WHEN 1 THEN 'SIGHUP' WHEN 2 THEN 'SIGINT' WHEN 3 THEN 'SIGQUIT' WHEN 4 THEN 'SIGILL' WHEN 6 THEN 'SIGABRT'
+    WHEN 7 THEN 'SIGBUS' WHEN 8 THEN 'SIGFPE' WHEN 9 THEN 'SIGKILL' WHEN 10 THEN 'SIGUSR1' WHEN 11 THEN 'SIGSEGV'
+    WHEN 12 THEN 'SIGUSR2' WHEN 13 THEN 'SIGPIPE' WHEN 15 THEN 'SIGTERM' WHEN 24 THEN 'SIGXCPU' END AS signal_name,
+  count(DISTINCT rank) AS ranks, min(rank) AS rank,
+  array_to_string(list_sort(list_distinct(list(rank) FILTER (WHERE rank IS NOT NULL)))[1:16], ', ') AS all_ranks,
+  first(host ORDER BY (host IS NULL), at_ts NULLS LAST, file, line_no) AS host,
+  first(pid ORDER BY (pid IS NULL), at_ts NULLS LAST, file, line_no) AS pid, count(*) AS events, min(at_ts) AS signal_ts,
+  first(sender ORDER BY (sender IS NULL), at_ts NULLS LAST) AS sender,
+  first(frame ORDER BY (frame IS NULL), at_ts NULLS LAST, file, line_no) AS frame,
+  first(user_frame ORDER BY (user_frame IS NULL), at_ts NULLS LAST, file, line_no) AS user_frame,
+  first(file ORDER BY (file IS NULL), at_ts NULLS LAST, file, line_no) AS file,
+  first(line_no ORDER BY (line_no IS NULL), at_ts NULLS LAST, file, line_no) AS line_no,
+  left(first(message ORDER BY (message IS NULL), at_ts NULLS LAST, file, line_no), 300) AS message
+FROM e
+GROUP BY source, name, signal
+ORDER BY signal_ts NULLS LAST, file NULLS LAST, line_no, source, name, signal

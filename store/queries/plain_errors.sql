@@ -1,0 +1,35 @@
+-- plain_errors: Errors that a program printed without a traceback before it gave up: wrong arguments, files it cannot open.
+-- TABLES: log_line
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
+-- COLUMN text: the first such line
+-- COLUMN lines: how many alike
+-- COLUMN ranks: ranks that printed it, where ranks are told apart
+-- COLUMN rank: rank of the first one
+-- COLUMN node: node of the first one
+-- COLUMN file: file of the first one
+-- COLUMN line_no: line of the first one
+-- COLUMN line_ts: time of the first one
+-- CAVEAT: Only the head and the tail of a long log are searched.
+WITH l AS (
+  SELECT *, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back FROM log_line
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+h AS (
+  SELECT *, regexp_replace(text, '[0-9]+', '#', 'g') AS shape FROM l
+  WHERE (back <= 5000 OR line_no <= 3000)
+    AND regexp_matches(text,
+      '(?:^|[\s\]])[\w./-]+: error: (?:unrecognized arguments|the following arguments are required|argument |ambiguous option|one of the arguments|invalid |expected )'
+      '|can''t open file ''|^Error: (?:No such option|Missing (?:option|argument|command)|Invalid value for|Got unexpected)'
+      '|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
+      '|Error locating target|error while loading shared libraries|Value error, |does not recognize this architecture'
+      '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)')
+)
+SELECT
+  left(first(text ORDER BY ts NULLS LAST, file, line_no), 500) AS text, count(*) AS lines, count(DISTINCT rank) AS ranks,
+  first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, first(node ORDER BY ts NULLS LAST, file, line_no) AS node,
+  first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
+  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, min(ts) AS line_ts
+FROM h
+GROUP BY shape
+ORDER BY line_ts NULLS LAST, file, line_no
