@@ -109,7 +109,7 @@ def _load(path: Path, ctx: ImportContext) -> sj.Object:
     except Exception as error:  # a broken pickle fails with whatever its opcodes meet
         raise ImportFailed(f"the dump is broken: {type(error).__name__}") from None
     if isinstance(value, list):
-        value = {"entries": value}
+        return {"entries": sj.items(value)}
     if not isinstance(value, dict):
         raise ImportFailed("the dump is not an object with entries")
     return sj.obj(value)

@@ -171,14 +171,8 @@ def _step(item: sj.Object, job: SlurmJob) -> SlurmStep:
     status, signal = sj.exit_code(item.get("exit_code"))
     start, end = sj.moment(time.get("start")), sj.moment(time.get("end"))
     names = sj.items(nodes.get("list"))
-    most = next(
-        (
-            m
-            for m in map(sj.obj, sj.items(sj.obj(sj.obj(item.get("tres")).get("requested")).get("max")))
-            if m.get("type") == "mem"
-        ),
-        {},
-    )
+    usage = sj.items(sj.obj(sj.obj(item.get("tres")).get("requested")).get("max"))
+    most = next((m for m in map(sj.obj, usage) if m.get("type") == "mem"), sj.obj(None))
     rss = sj.whole(most.get("count"))
     return SlurmStep(
         cluster=job.cluster,
