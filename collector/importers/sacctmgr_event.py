@@ -41,7 +41,7 @@ class SacctmgrEvent:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One interval per event."""
-        first = [text for number, text in _first(path, ctx)]
+        first = [text for _, text in _first(path, ctx)]
         layout, skip = _layout(first)
         if layout is None:
             raise ImportFailed("no header with NodeName, TimeStart and State")

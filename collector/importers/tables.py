@@ -45,6 +45,11 @@ class Tables:
         known = {c.name for c in columns(tables()[table])}
         return 98 if known.intersection(_header(first)) else 0
 
+    def covers_of(self, path: Path) -> tuple[str, ...]:
+        """The table that this file fills."""
+        table = table_of(path)
+        return (table,) if table else ()
+
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """The file's rows in order."""
         table = table_of(path)
@@ -161,7 +166,7 @@ def _moment(cell: Any, ctx: ImportContext) -> datetime | None:
 
 def _header(first: str) -> list[str]:
     try:
-        return [c.strip().lower() for c in next(csv.reader([first]), [])]
+        return [c.strip().lower() for c in next(csv.reader([first]), list[str]())]
     except csv.Error:
         return []
 
@@ -170,7 +175,7 @@ def _csv(path: Path, ctx: ImportContext) -> Iterator[tuple[int, dict[str, Any]]]
     """Data rows from 1. A quoted cell may hold newlines."""
     reader = csv.reader(text + "\n" for _, text in lines(path, ctx))
     try:
-        names = [c.strip().lower() for c in next(reader, [])]
+        names = [c.strip().lower() for c in next(reader, list[str]())]
         for number, values in enumerate(reader, 1):
             if not values:
                 continue
