@@ -55,7 +55,7 @@ def settle(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds, pr
     own = _own(draft, assessments)
     update: dict[str, object] = {
         "implies": [_cause(claim, own, grounds) for claim in draft.implies],
-        "ruled_out": _others(draft, assessments, grounds),
+        "ruled_out": _others(draft, assessments, grounds, preferred),
     }
     cap, note = _cap(draft, own, preferred)
     if draft.confidence > cap:
@@ -117,24 +117,31 @@ def _cause(claim: Claim, own: Assessment | None, grounds: Grounds) -> Claim:
     return claim.model_copy(update={"status": "hypothesis"})
 
 
-def _others(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds) -> list[RuledOut]:
+def _others(
+    draft: Draft, assessments: Sequence[Assessment], grounds: Grounds, preferred: Draft | None
+) -> list[RuledOut]:
     """Every family but the concluded one, once, with the status that its assessment has."""
     said = {entry.family: entry for entry in reversed(draft.ruled_out)}
+    ours = {entry.family: entry for entry in preferred.ruled_out} if preferred else {}
     found = {a.code: a for a in assessments}
     entries: list[RuledOut] = []
     for code in FAMILIES:
         if code in (draft.family, "U0"):
             continue
-        entry, assessment = said.get(code), found.get(code)
-        if assessment is None:
-            entries.append(entry or RuledOut(family=code, status="undecidable", text="This family was not assessed."))
-        elif entry is not None and (cited([entry.text]) or grounds.verbatim(entry.text)):
-            entries.append(entry.model_copy(update={"status": _status(entry, assessment)}))
-        else:
+        entry, own, assessment = said.get(code), ours.get(code), found.get(code)
+        backed = entry is not None and (cited([entry.text]) or grounds.verbatim(entry.text))
+        if entry is not None and backed and assessment is not None:
+            status = own.status if own is not None else _status(entry, assessment)
+            entries.append(entry.model_copy(update={"status": status}))
+        elif own is not None:
+            entries.append(own)
+        elif assessment is not None:
             text = assessment.counterfactual or assessment.headline or "Its assessment gives no reason."
             entries.append(
                 RuledOut.model_validate({"family": code, "status": _STATUS[assessment.status], "text": text})
             )
+        else:
+            entries.append(RuledOut(family=code, status="undecidable", text="This family was not assessed."))
     return entries
 
 

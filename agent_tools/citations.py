@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from agent_tools import accord
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.grounds import Grounds
+from agent_tools.grounds import Grounds, draft_texts
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
 from agent_tools.sentences import Checked, Kind, check
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOut
@@ -35,19 +35,6 @@ class GateReport:
     draft: Draft
 
 
-def draft_texts(draft: Draft) -> list[str]:
-    """Every sentence of a draft, in reading order."""
-    return [
-        draft.headline,
-        draft.disposition,
-        *(c.text for c in (*draft.shows, *draft.implies)),
-        *(text for m in draft.cannot_decide for text in (m.text, m.signal)),
-        *(r.text for r in draft.ruled_out),
-        *(c.text for c in (*draft.warnings, *draft.actions)),
-        *(text for m in draft.timeline for text in (m.ts, m.text)),
-    ]
-
-
 class Gate:
     """Checks drafts. It has no state: the ledger and the assessments say what holds."""
 
@@ -55,7 +42,7 @@ class Gate:
         self, draft: Draft, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None
     ) -> GateReport:
         """Check a draft; `preferred` is the differential's own. Problems name the place and the remedy."""
-        grounds = Grounds(ledger, assessments)
+        grounds = Grounds(ledger, assessments, preferred)
         problems = accord.disagreements(draft, assessments)
         problems += _uncited(draft, grounds)
         walk = _Walk(grounds)
@@ -71,7 +58,7 @@ class Gate:
         self, draft: Draft, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None
     ) -> GateReport:
         """The draft without the sentences that do not hold; `problems` says which and why. Always passes."""
-        grounds = Grounds(ledger, assessments)
+        grounds = Grounds(ledger, assessments, preferred)
         problems = accord.disagreements(draft, assessments)
         if problems:
             known = FAMILIES.get(draft.family)

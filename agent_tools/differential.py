@@ -8,6 +8,7 @@ other. Nothing here looks at telemetry: it arranges what the families found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment, Family
@@ -48,9 +49,27 @@ def _outranks(a: Assessment, b: Assessment) -> bool:
     return a.status == "confirmed" or b.status != "confirmed"
 
 
-def draft(facts: Facts) -> Draft:
+@dataclass(frozen=True, slots=True)
+class Differential:
+    """Every family's assessment, and the draft that is made of them."""
+
+    assessments: list[Assessment]
+    draft: Draft
+
+
+def differential(facts: Facts) -> Differential:
     """The whole answer about a job, every figure in it a reference to evidence of the facts' ledger."""
     assessed = assess_all(facts)
+    return Differential(list(assessed.values()), arranged(facts, assessed))
+
+
+def draft(facts: Facts) -> Draft:
+    """The draft alone."""
+    return differential(facts).draft
+
+
+def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
+    """The draft that follows from the assessments."""
     code = primary_of(assessed)
     chosen = assessed[code]
     others = [a for c, a in assessed.items() if c not in (code, "U0")]

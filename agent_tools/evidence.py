@@ -136,6 +136,14 @@ class Ledger:
         self._shown[evidence.id] = set()
         return evidence
 
+    def restore(self, evidence: Evidence) -> None:
+        """Put evidence back under the id that it had, as shown: a verdict is read again. Raises ValueError if it is taken."""
+        if evidence.id in self._by_id:
+            raise ValueError(f"{evidence.id} is there already")
+        self._by_id[evidence.id] = evidence
+        self._shown[evidence.id] = set()
+        self._whole.add(evidence.id)
+
     def ask(
         self, reader: Asks, query: str, /, *, tool: str | None = None, max_rows: int = MAX_ROWS, **params: Any
     ) -> Evidence:

@@ -10,6 +10,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.formats import format_cell
 from agent_tools.untrusted import clean
+from agent_tools.verdict import Draft
 
 _UNITS = [
     "zero",
@@ -45,11 +46,12 @@ _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 class Grounds:
-    """An index over the shown cells, and the texts that the families' own assessments contain."""
+    """An index over the shown cells, and the sentences of the families' assessments and of the differential's draft."""
 
-    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
+    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None) -> None:
         self.ledger = ledger
-        self.texts = frozenset(_flat(t) for a in assessments for t in assessment_texts(a))
+        said = [t for a in assessments for t in assessment_texts(a)] + (draft_texts(preferred) if preferred else [])
+        self.texts = frozenset(_flat(t) for t in said)
         self.vetted = "\n".join(self.texts)
 
     @cached_property
@@ -70,7 +72,7 @@ class Grounds:
         return "\n".join(dict.fromkeys(_flat(c.value) for c in self.cells if isinstance(c.value, str)))
 
     def verbatim(self, text: str) -> bool:
-        """Whether a family's assessment says exactly this sentence."""
+        """Whether the families or the differential say exactly this sentence."""
         return _flat(text) in self.texts
 
     def contains(self, piece: str) -> bool:
@@ -118,6 +120,19 @@ def assessment_texts(a: Assessment) -> Iterable[str]:
     yield from (a.headline, a.counterfactual, *(c.text for c in claims))
     for missing in a.missing:
         yield from (missing.text, missing.signal)
+
+
+def draft_texts(draft: Draft) -> list[str]:
+    """Every sentence of a draft, in reading order."""
+    return [
+        draft.headline,
+        draft.disposition,
+        *(c.text for c in (*draft.shows, *draft.implies)),
+        *(text for m in draft.cannot_decide for text in (m.text, m.signal)),
+        *(r.text for r in draft.ruled_out),
+        *(c.text for c in (*draft.warnings, *draft.actions)),
+        *(text for m in draft.timeline for text in (m.ts, m.text)),
+    ]
 
 
 def _flat(text: str) -> str:

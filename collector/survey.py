@@ -20,9 +20,7 @@ from store.rows import SlurmJob
 
 MAX_BYTES = 64 << 20
 _SDIAG = re.compile(r"sdiag output at \w{3} (\w{3}\s+\d+ [\d:]{8} \d{4}) \((\d{9,11})\)")
-_OFFSET = re.compile(
-    r"^(?:\w+ *:\w+ *: *)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?([+-]\d\d):?(\d\d)(?= )", re.MULTILINE
-)
+_OFFSET = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?([+-]\d\d):?(\d\d)(?= )", re.MULTILINE)
 _TIMES = ("submit_ts", "eligible_ts", "start_ts", "end_ts")
 
 
@@ -42,20 +40,17 @@ class Survey:
         return index
 
 
-def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Survey:
-    """Read what is small enough to be read twice: (file, importer, tables that it fills, first bytes).
-
-    Failures are left for the real pass to report.
-    """
+def survey(files: Sequence[tuple[Found, Importer]]) -> Survey:
+    """Read what is small enough to be read twice. Failures are left for the real pass to report."""
     known = Survey()
-    for found, importer, covers, head in files:
-        if "slurm_job" in covers and found.size <= MAX_BYTES:
+    for found, importer in files:
+        if "slurm_job" in importer.covers and found.size <= MAX_BYTES:
             for job in _jobs(found, importer):
                 known.jobs.append((job, getattr(importer, "exact_times", False), found.name))
                 if job.cluster:
                     known.clusters.add(job.cluster)
-        if {"slurm_controller_sample", "gpu_event"}.intersection(covers):
-            known.pairs.extend(_stated(found, text.decode(head)))
+        if not {"log_line", "gpu_sample"}.intersection(importer.covers) and found.size:
+            known.pairs.extend(_stated(found))
     known.pairs.extend(_matched(known))
     return known
 
@@ -69,22 +64,27 @@ def _jobs(found: Found, importer: Importer) -> Iterator[SlurmJob]:
         return
 
 
-def _stated(found: Found, head: str) -> Iterator[Pair]:
+def _stated(found: Found) -> Iterator[Pair]:
     """Pairs that one file states by itself."""
+    try:
+        head = text.decode(text.head(found.path))
+    except text.READ_ERRORS:
+        return
     for stamp, seconds in _SDIAG.findall(head):
         try:
             local = datetime.strptime(stamp, "%b %d %H:%M:%S %Y")
         except ValueError:
             continue
         yield Pair(local, datetime.fromtimestamp(int(seconds), UTC), f"{found.name} prints local and exact time", 3)
-    for stamp, hours, minutes in _OFFSET.findall(head)[:3]:
-        shift = timedelta(hours=abs(int(hours)), minutes=int(minutes)) * (-1 if hours.startswith("-") else 1)
-        try:
+    if found.path.parent.name == "kernel":
+        for stamp, hours, minutes in _OFFSET.findall(head)[:3]:
+            shift = timedelta(hours=abs(int(hours)), minutes=int(minutes)) * (-1 if hours.startswith("-") else 1)
             local = datetime.fromisoformat(stamp)
-            exact = local.replace(tzinfo=timezone(shift)).astimezone(UTC)
-        except (ValueError, OverflowError):
-            continue
-        yield Pair(local, exact, f"{found.name} prints its offset", 2)
+            try:
+                exact = local.replace(tzinfo=timezone(shift)).astimezone(UTC)
+            except (ValueError, OverflowError):
+                continue
+            yield Pair(local, exact, f"{found.name} prints its offset", 2)
 
 
 def _matched(known: Survey) -> Iterator[Pair]:

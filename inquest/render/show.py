@@ -40,7 +40,7 @@ def json_value(verdict: Verdict) -> dict[str, Any]:
 
     The sentences of the verdict itself keep their references: they are what can be verified.
     """
-    return {**seal(verdict), "rendered": rendered(laid_out(verdict))}
+    return seal(verdict, extra={"rendered": rendered(laid_out(verdict))})
 
 
 def rendered(doc: Document) -> dict[str, Any]:

@@ -1,0 +1,351 @@
+"""One agent: the same tools, one output type, one gate; what drives it is the examiner or any model.
+
+The differential is made first. A model may do better within bounds; where it fails, is refused by the gate or takes too
+long, the examiner's verdict stands and says so. A failed model is never read as "no failure".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from agent_tools import seal
+from agent_tools.citations import Gate, GateReport
+from agent_tools.cost import cost
+from agent_tools.evidence import Asks, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.redact import redact
+from agent_tools.untrusted import one_line
+from agent_tools.verdict import FAMILIES, Draft, Provenance, Verdict
+from prompts import digest, load
+from store.result import StoreError
+
+if TYPE_CHECKING:
+    from pydantic_ai import Agent
+    from pydantic_ai.models import Model
+
+    from agent_tools.tools.base import Deps
+
+EXAMINER = "examiner"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run. `requests` are turns; `seconds` is the wall clock of everything that the model does."""
+
+    requests: int = 24
+    tool_calls: int = 48
+    tokens: int = 600_000
+    seconds: float = 240.0
+    output_retries: int = 4
+    tool_retries: int = 3
+    retry_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the families found on a job, and the draft that the differential makes of it."""
+
+    assessments: Sequence[Assessment]
+    draft: Draft
+    notes: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True)
+class _Answer:
+    """A draft that passed, and what it took."""
+
+    draft: Draft
+    provenance: Provenance
+
+
+def diagnose(
+    reader: Asks,
+    job_id: str,
+    *,
+    attempt: int | None = None,
+    question: str | None = None,
+    model: str | Model | None = None,
+    limits: Limits | None = None,
+    on_event: Callable[[str], None] | None = None,
+    zone_note: str = "",
+    notes: Sequence[str] = (),
+) -> Verdict:
+    """The verdict on a job. `model` is None for the examiner; `on_event` is told in words what is being done.
+
+    Raises StoreError when the lake cannot be read. In a running event loop use `diagnose_async`.
+    """
+    return asyncio.run(
+        diagnose_async(
+            reader,
+            job_id,
+            attempt=attempt,
+            question=question,
+            model=model,
+            limits=limits,
+            on_event=on_event,
+            zone_note=zone_note,
+            notes=notes,
+        )
+    )
+
+
+async def diagnose_async(
+    reader: Asks,
+    job_id: str,
+    *,
+    attempt: int | None = None,
+    question: str | None = None,
+    model: str | Model | None = None,
+    limits: Limits | None = None,
+    on_event: Callable[[str], None] | None = None,
+    zone_note: str = "",
+    notes: Sequence[str] = (),
+) -> Verdict:
+    """`diagnose` for callers that have an event loop."""
+    ledger = Ledger()
+    found = examine(reader, ledger, job_id, attempt)
+    return await conclude(
+        reader,
+        ledger,
+        found,
+        job_id,
+        attempt=attempt,
+        question=question,
+        model=model,
+        limits=limits or Limits(),
+        on_event=on_event,
+        zone_note=zone_note,
+        notes=notes,
+    )
+
+
+def examine(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Found:
+    """Ask the families. An error in one of them costs the differential, not the verdict; the store's errors are raised."""
+    from agent_tools.differential import differential
+    from agent_tools.facts import Facts
+
+    try:
+        made = differential(Facts(reader, ledger, job_id, attempt))
+        return Found(made.assessments, made.draft)
+    except StoreError:
+        raise
+    except Exception as error:
+        note = f"The families could not be assessed: {type(error).__name__}: {_safe(error)}"
+        return Found((), undetermined("The failure families could not be assessed."), [note])
+
+
+def undetermined(why: str) -> Draft:
+    """The draft of a job on which nothing can be said."""
+    return Draft(family="U0", confidence=0.3, attribution="undetermined", disposition="", headline=why)
+
+
+async def conclude(
+    reader: Asks,
+    ledger: Ledger,
+    found: Found,
+    job_id: str,
+    *,
+    attempt: int | None = None,
+    question: str | None = None,
+    model: str | Model | None = None,
+    limits: Limits,
+    on_event: Callable[[str], None] | None = None,
+    zone_note: str = "",
+    notes: Sequence[str] = (),
+) -> Verdict:
+    """From what the families found to a verdict: the model's where it holds, the examiner's otherwise."""
+    from agent_tools.tools.base import Deps
+
+    deps = Deps(
+        reader,
+        ledger,
+        job_id,
+        attempt,
+        found.assessments,
+        found.draft,
+        lake=getattr(reader, "lake", None),
+        on_event=on_event,
+    )
+    failures: list[str] = []
+    answer: _Answer | None = None
+    if model is not None and model != EXAMINER:
+        answer = await _ask_model(model, deps, question, limits, failures)
+    if answer is None:
+        deps.trusted = True
+        ledger.show_all()
+        answer = await _ask_examiner(deps, question, limits, failures)
+    answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
+    answer.provenance.zone = zone_note
+    return _verdict(answer, reader, ledger, job_id, attempt)
+
+
+async def _ask_model(
+    name: str | Model, deps: Deps, question: str | None, limits: Limits, failures: list[str]
+) -> _Answer | None:
+    """What a model answers, or None with the reason in `failures`."""
+    from pydantic_ai.exceptions import AgentRunError, UserError
+    from pydantic_ai.models import Model
+
+    from agent_tools.models import ModelUnavailable, Patience, opened
+
+    label = name.model_name if isinstance(name, Model) else name
+    started = time.monotonic()
+    try:
+        deps.emit(f"asking {label}")
+        async with opened(name, Patience(seconds=limits.retry_s, request_s=limits.seconds)) as model:
+            async with asyncio.timeout(limits.seconds):
+                return await _run(model, label, deps, question, limits)
+    except TimeoutError:
+        why = f"gave no verdict within its {limits.seconds:g} s"
+    except (ModelUnavailable, AgentRunError, UserError, RuntimeError, OSError, ValueError) as error:
+        why = f"gave no verdict: {type(error).__name__}: {_safe(error)}"
+    failures.append(
+        f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s). "
+        "The verdict is the built-in examiner's."
+    )
+    deps.emit(failures[-1])
+    return None
+
+
+async def _ask_examiner(deps: Deps, question: str | None, limits: Limits, failures: list[str]) -> _Answer:
+    """The examiner's answer; sentences of its draft that the gate refuses are dropped and noted."""
+    from pydantic_ai.exceptions import AgentRunError
+
+    from agent_tools.examiner import Examiner
+
+    try:
+        return await _run(Examiner(), EXAMINER, deps, question, limits)
+    except AgentRunError:
+        report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
+        provenance = _provenance(EXAMINER, 0.0)
+        provenance.notes = [f"Dropped, no shown cell backs it: {_safe(p)}" for p in report.problems]
+        return _Answer(report.draft, provenance)
+
+
+async def _run(model: Model, label: str, deps: Deps, question: str | None, limits: Limits) -> _Answer:
+    from pydantic_ai import UsageLimits
+
+    started = time.monotonic()
+    trusted = deps.trusted
+    result = await agent().run(
+        _prompt(deps, question),
+        model=model,
+        deps=deps,
+        usage_limits=UsageLimits(
+            request_limit=limits.requests, tool_calls_limit=limits.tool_calls, total_tokens_limit=limits.tokens
+        ),
+        retries={"tools": limits.tool_retries, "output": 0 if trusted else limits.output_retries},
+    )
+    used = result.usage
+    provenance = _provenance(label, time.monotonic() - started)
+    provenance.requests, provenance.tool_calls = used.requests, used.tool_calls
+    provenance.tokens = used.total_tokens
+    return _Answer(result.output, provenance)
+
+
+def _prompt(deps: Deps, question: str | None) -> str:
+    asked = question or "Why did this job end as it did?"
+    attempt = f", attempt {deps.attempt}" if deps.attempt is not None else ""
+    marks = f"In this run untrusted text stands between {deps.fence.opening} and {deps.fence.closing}."
+    return f"Job {one_line(deps.job_id, 60)}{attempt}. {one_line(asked, 1000)}\n{marks}"
+
+
+@cache
+def agent() -> Agent[Deps, Draft]:
+    """The agent: tools, output type and gate. Built once; every run brings its own model."""
+    from pydantic_ai import Agent, ModelRetry, RunContext
+
+    from agent_tools.tools.base import Deps
+    from agent_tools.tools.registry import tools
+
+    made = Agent(
+        None,
+        output_type=Draft,
+        deps_type=Deps,
+        instructions=instructions(),
+        tools=tools(),
+        name="inquest",
+        end_strategy="early",
+    )
+
+    async def through_the_gate(ctx: RunContext[Deps], draft: Draft) -> Draft:
+        report: GateReport = Gate().check(draft, ctx.deps.ledger, ctx.deps.assessments, ctx.deps.draft)
+        if not report.ok:
+            ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
+            listed = "\n".join(f"- {p}" for p in report.problems)
+            raise ModelRetry(f"The verdict does not hold yet. Mend this and answer again:\n{listed}")
+        return report.draft
+
+    made.output_validator(through_the_gate)
+    return made
+
+
+@cache
+def instructions() -> str:
+    """The system prompt: the words of `system.md` and the closed list of families. The same in every run."""
+    rows = ((code, title, ", ".join(modes)) for code, (title, modes) in FAMILIES.items())
+    families = "\n".join(f"- {code}: {title}" + (f" (modes: {modes})" if modes else "") for code, title, modes in rows)
+    return f"{load('system')}\n\n# The families\n\n{families}"
+
+
+def _verdict(answer: _Answer, reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Verdict:
+    spent = cost(reader, ledger, job_id, attempt, answer.draft.family)
+    verdict = Verdict.model_validate(
+        {
+            **answer.draft.model_dump(),
+            "job": job_id,
+            "attempt": attempt,
+            "cost": spent.model_dump(),
+            "coverage": _coverage(ledger),
+            "provenance": answer.provenance.model_dump(),
+        }
+    )
+    verdict.evidence = seal.sealed_evidence(ledger, verdict)
+    return verdict
+
+
+def _coverage(ledger: Ledger) -> list[dict[str, Any]]:
+    """What the questions of this run could look at, by table: the most that any of them opened."""
+    best: dict[str, dict[str, Any]] = {}
+    for evidence in ledger.all():
+        for c in evidence.coverage:
+            known = best.get(c.table)
+            if known is None or c.segments > known["segments"]:
+                best[c.table] = {
+                    "table": c.table,
+                    "segments": c.segments,
+                    "rows": c.rows,
+                    "first_ts": c.first_ts,
+                    "last_ts": c.last_ts,
+                }
+    return [best[table] for table in sorted(best)]
+
+
+def _provenance(model: str, seconds: float) -> Provenance:
+    return Provenance(model=model, version=_version(), prompt_digest=digest(), seconds=round(seconds, 3))
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("jobinquest")
+    except PackageNotFoundError:
+        return ""
+
+
+def _safe(error: BaseException | str) -> str:
+    """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
+    if isinstance(error, str):
+        return one_line(redact(error), 300)
+    root: BaseException = error
+    while (below := root.__cause__ or root.__context__) is not None:
+        root = below
+    said = f"{error}" if root is error else f"{error} (from {type(root).__name__}: {root})"
+    return one_line(redact(said), 400)

@@ -1,0 +1,55 @@
+"""GPU time that the job held, and how much of it the failure cost.
+
+Wasted is what has to be run again: everything after the last checkpoint where one is known, everything where the job never
+made progress, nothing where it did what it was asked to. Slow runs wasted something, but how much needs a baseline.
+"""
+
+from __future__ import annotations
+
+from agent_tools.evidence import Asks, Evidence, Ledger
+from agent_tools.verdict import Cost
+from store.result import StoreError
+
+_NOTHING_DONE = frozenset({"A1", "A4", "C1", "C3"})
+_LOST_SINCE_CHECKPOINT = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3"})
+_NOTHING_LOST = frozenset({"G1"})
+
+
+def cost(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None, family: str) -> Cost:
+    """Held and wasted GPU-hours, each a cell that `basis` cites; None where accounting does not say."""
+    try:
+        evidence = ledger.ask(reader, "job_cost", tool="cost", job_id=job_id, attempt=attempt)
+    except StoreError:
+        return Cost(basis="The cost could not be asked for.")
+    held = _hours(evidence, "gpu_hours_held")
+    if held is None:
+        return Cost(basis="Accounting does not say how many GPUs the job held, or for how long.")
+    ledger.mark_shown(evidence.id)
+    said = f"Held: GPUs times time running, all attempts: {evidence.ref('gpu_hours_held')}."
+    column, why = _wasted(evidence, family)
+    if column is None:
+        return Cost(
+            gpu_hours_held=held, gpu_hours_wasted=0.0 if family in _NOTHING_LOST else None, basis=f"{said} {why}"
+        )
+    return Cost(
+        gpu_hours_held=held, gpu_hours_wasted=_hours(evidence, column), basis=f"{said} {why}: {evidence.ref(column)}."
+    )
+
+
+def _wasted(evidence: Evidence, family: str) -> tuple[str | None, str]:
+    if family in _NOTHING_DONE:
+        return "gpu_hours_held", "Wasted: all of it, no step was done"
+    if family in _NOTHING_LOST:
+        return None, "Nothing has to be run again."
+    if family in _LOST_SINCE_CHECKPOINT:
+        if _hours(evidence, "gpu_hours_after_checkpoint") is not None:
+            return "gpu_hours_after_checkpoint", "Wasted: the time after the last checkpoint of the last attempt"
+        if evidence.value("checkpoints") == 0 and evidence.value("gpu_hours_last") is not None:
+            return "gpu_hours_last", "Wasted: the whole last attempt, its log names no saved checkpoint"
+        return None, "Wasted: not known, the last checkpoint has no time."
+    return None, "Wasted: not known without a baseline for this workload."
+
+
+def _hours(evidence: Evidence, column: str) -> float | None:
+    value = evidence.value(column)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

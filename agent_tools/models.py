@@ -1,0 +1,110 @@
+"""From a model's name to something that can be asked: OpenAI-compatible endpoints with retries, or any pydantic-ai name.
+
+`openai:NAME` and a plain `NAME` speak chat completions to OPENAI_BASE_URL (default: OpenAI's own) with OPENAI_API_KEY; a
+name with another provider in front (`anthropic:...`) is pydantic-ai's to resolve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+import httpx2
+import tenacity
+from openai import AsyncOpenAI, OpenAIError
+from pydantic_ai import models
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers import infer_provider_class
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.retries import AsyncHTTPX2TenacityTransport, RetryConfig, wait_retry_after
+
+RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""HTTP statuses that may pass by themselves."""
+
+
+class ModelUnavailable(Exception):
+    """A model that cannot be asked: unknown name, missing key or package. The text says what would mend it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one request is tried. `seconds` bounds all tries of one request together."""
+
+    attempts: int = 5
+    seconds: float = 60.0
+    request_s: float = 120.0
+    wait_s: float = 0.5
+    wait_max_s: float = 15.0
+
+
+@asynccontextmanager
+async def opened(name: str | Model, patience: Patience) -> AsyncGenerator[Model]:
+    """The model of a name, its connections closed at the end. Raises ModelUnavailable."""
+    if isinstance(name, Model):
+        yield name
+        return
+    provider, _, rest = name.partition(":")
+    if provider in ("openai", "openai-chat") and rest:
+        name = rest
+    elif rest and _known(provider):
+        with _mended(name):
+            model = infer_model(name)
+        yield model
+        return
+    async with httpx2.AsyncClient(
+        transport=transport(patience), timeout=httpx2.Timeout(patience.request_s, connect=10.0)
+    ) as client:
+        with _mended(name):
+            model = _openai(name, client)
+        yield model
+
+
+@contextmanager
+def _mended(name: str) -> Generator[None]:
+    try:
+        yield
+    except (UserError, ImportError, ValueError, OpenAIError) as error:
+        raise ModelUnavailable(f"model {name!r} cannot be asked: {error}") from error
+
+
+def _known(provider: str) -> bool:
+    try:
+        infer_provider_class(provider)
+    except ValueError:
+        return False
+    return True
+
+
+def _openai(name: str, client: httpx2.AsyncClient) -> Model:
+    """A chat-completions model whose retries are all in the client's transport."""
+    settled = OpenAIProvider(http_client=client).client
+    direct = AsyncOpenAI(base_url=settled.base_url, api_key=settled.api_key, http_client=client, max_retries=0)
+    return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=direct))
+
+
+def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = None) -> AsyncHTTPX2TenacityTransport:
+    """A transport that tries again, with jitter and as the server asks, until its attempts or its time are spent."""
+    backoff = tenacity.wait_exponential_jitter(initial=patience.wait_s, max=patience.wait_max_s, jitter=patience.wait_s)
+    return AsyncHTTPX2TenacityTransport(
+        RetryConfig(
+            retry=tenacity.retry_if_exception_type((httpx2.HTTPStatusError, httpx2.TransportError)),
+            wait=wait_retry_after(fallback_strategy=backoff, max_wait=patience.wait_max_s),
+            stop=tenacity.stop_after_attempt(patience.attempts) | tenacity.stop_before_delay(patience.seconds),
+            reraise=True,
+        ),
+        wrapped=wrapped,
+        validate_response=_raise_if_passing,
+    )
+
+
+def _raise_if_passing(response: httpx2.Response) -> None:
+    if response.status_code in RETRIED:
+        response.raise_for_status()
+
+
+def forbid_requests() -> AbstractContextManager[None]:
+    """A context in which no request to a real model can be made."""
+    return models.override_allow_model_requests(False)

@@ -1,0 +1,32 @@
+"""What the deterministic rules found: the draft that they would give, and every family's status."""
+
+from __future__ import annotations
+
+from pydantic_ai import RunContext, ToolReturn
+
+from agent_tools.tools.assess import describe
+from agent_tools.tools.base import Deps, show_sentence
+from agent_tools.verdict import FAMILIES
+
+SHOWN = ("confirmed", "suspected", "undecidable")
+
+
+async def differential(ctx: RunContext[Deps]) -> ToolReturn:
+    """What deterministic rules concluded, and every failure family's status with the evidence behind it."""
+    deps = ctx.deps
+    deps.emit("differential")
+    if deps.trusted:
+        deps.ledger.show_all()
+        return ToolReturn("The differential's draft is attached.", metadata=deps.draft.model_dump())
+    draft = deps.draft
+    mode = f", mode {draft.mode}" if draft.mode else ""
+    title = FAMILIES[draft.family][0] if draft.family in FAMILIES else ""
+    head = f"The differential concludes {draft.family} {title}{mode}, confidence {draft.confidence:.2f}:"
+    parts = [head, deps.fence.wrap(show_sentence(deps, draft.headline))]
+    order = {status: n for n, status in enumerate((*SHOWN, "ruled_out"))}
+    found = sorted(deps.assessments, key=lambda a: (order[a.status], -a.confidence, a.code))
+    parts += [describe(deps, a) for a in found if a.status in SHOWN]
+    out = [f"{a.code}: {show_sentence(deps, a.counterfactual)}" for a in found if a.status == "ruled_out"]
+    if out:
+        parts += ["Ruled out:", deps.fence.wrap("\n".join(out))]
+    return ToolReturn("\n\n".join(parts))

@@ -1,0 +1,37 @@
+"""Every tool, in the order in which a model sees them (a stable order keeps its cache warm)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai import Tool
+
+from agent_tools.tools.assess import assess
+from agent_tools.tools.base import Deps
+from agent_tools.tools.coverage import coverage
+from agent_tools.tools.differential import differential
+from agent_tools.tools.log_events import log_events
+from agent_tools.tools.overview import overview
+from agent_tools.tools.question import question
+from agent_tools.tools.read_log import read_log
+from agent_tools.tools.sql import sql
+from agent_tools.tools.timeline import timeline
+from agent_tools.tools.training_curve import training_curve
+
+_FUNCTIONS: tuple[Any, ...] = (
+    overview,
+    differential,
+    assess,
+    timeline,
+    log_events,
+    read_log,
+    training_curve,
+    coverage,
+    question,
+    sql,
+)
+
+
+def tools() -> list[Tool[Deps]]:
+    """The tools. They run one after another: a reader is not shared between threads."""
+    return [Tool[Deps](function, takes_ctx=True, sequential=True) for function in _FUNCTIONS]

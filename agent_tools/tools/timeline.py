@@ -1,0 +1,12 @@
+"""What happened, in order, from every store."""
+
+from __future__ import annotations
+
+from pydantic_ai import RunContext
+
+from agent_tools.tools.base import Deps, ask
+
+
+async def timeline(ctx: RunContext[Deps]) -> str:
+    """Events of the job, its nodes, GPUs and links in order of time: scheduler, log errors, kernel and driver events."""
+    return ask(ctx.deps, "job_timeline", "timeline", job_id=ctx.deps.job_id, attempt=ctx.deps.attempt)

@@ -1,0 +1,15 @@
+-- log_search: Lines of the job's logs that match a regular expression (RE2, case ignored), in time and file order.
+-- TABLES: log_line
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL, pattern VARCHAR
+-- COLUMN file: file
+-- COLUMN line_no: line in the file, from 1
+-- COLUMN ts: time of the line
+-- COLUMN rank: global rank
+-- COLUMN node: node
+-- COLUMN text: the line
+-- CAVEAT: A line without a time of its own has the time of an earlier line or of its file.
+SELECT file, line_no, ts, rank, node, text
+FROM log_line
+WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  AND regexp_matches(text, $pattern, 'i')
+ORDER BY ts NULLS LAST, file, line_no

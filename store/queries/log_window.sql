@@ -1,0 +1,12 @@
+-- log_window: Lines of one log file of the job from a line on, in file order.
+-- TABLES: log_line
+-- PARAMS: job_id VARCHAR, file VARCHAR, first BIGINT, last BIGINT
+-- COLUMN file: file
+-- COLUMN line_no: line in the file, from 1
+-- COLUMN ts: time of the line
+-- COLUMN rank: global rank
+-- COLUMN text: the line
+SELECT file, line_no, ts, rank, text
+FROM log_line
+WHERE job_id = $job_id AND file = $file AND line_no BETWEEN $first AND $last
+ORDER BY line_no
