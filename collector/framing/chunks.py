@@ -39,9 +39,11 @@ class Chunk:
     torn: bool = False
     last: bool = False
 
-    def lines(self) -> int:
-        """How many lines end in it, rejoined pieces counted as the lines that they were in the file."""
-        return self.data.count(b"\n") + self.data.count(JOINED)
+    def lines(self, start: int = 0, end: int | None = None) -> int:
+        """How many lines end between two places; the pieces of a rejoined line count as they stood in the file."""
+        end = len(self.data) if end is None else end
+        count = self.data.count(b"\n", start, end)
+        return count + self.data.count(JOINED, start, end) if self.labelled else count
 
 
 def sniff_encoding(head: bytes) -> str | None:

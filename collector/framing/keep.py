@@ -44,7 +44,7 @@ class Keeper:
         self.seen += total
         counted, first = 0, chunk.first_line
         for start, stop in [(0, len(data))] if self.whole else self._parts(chunk, spots):
-            first += data.count(b"\n", counted, start) + data.count(JOINED, counted, start)
+            first += chunk.lines(counted, start)
             counted, number = start, first
             raws = data[start:stop].split(b"\n")
             if stop == len(data) and not chunk.last and not chunk.torn:

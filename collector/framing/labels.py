@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 _SRUN = re.compile(r" {0,8}(\d{1,6}): ?")
 _BRACKET = re.compile(
@@ -38,13 +39,16 @@ class Label:
 
 
 PLAIN = Label()
+_FIRST = ("[", "(", " ")
 
 
 def split_label(text: str, labelled: bool = False, hosts: frozenset[str] = frozenset()) -> tuple[Label, str]:
     """The label and the text without it. `labelled`: srun's numbers are on; `hosts`: names known to label lines."""
     label = PLAIN
+    if not labelled and not hosts and text[:1] not in _FIRST:
+        return label, text
     if labelled and (match := _SRUN.match(text)):
-        label = replace(label, rank=int(match.group(1)), tag="srun")
+        label = _numbered(match.group(1))
         text = text[match.end() :]
     if hosts and (match := _HOST.match(text)) and match.group("host") in hosts:
         label = replace(label, node=match.group("host"))
@@ -59,12 +63,19 @@ def split_label(text: str, labelled: bool = False, hosts: frozenset[str] = froze
             break
         if match is None:
             break
-        label = _merge(label, match.groupdict())
+        label = _merge(label, tuple(match.groupdict().items()))
         text = start[match.end() :]
     return label, text
 
 
-def _merge(label: Label, found: dict[str, str | None]) -> Label:
+@lru_cache(maxsize=4096)
+def _numbered(digits: str) -> Label:
+    return Label(rank=int(digits), tag="srun")
+
+
+@lru_cache(maxsize=4096)
+def _merge(label: Label, groups: tuple[tuple[str, str | None], ...]) -> Label:
+    found = dict(groups)
     if found.get("pid"):
         return replace(label, tag=f"{found['name']} {found['pid']}")
     if (rank := found["rank"] or found["mpi"]) is not None:

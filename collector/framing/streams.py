@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import cast
 
-from collector.framing.chunks import JOINED, Chunk
+from collector.framing.chunks import Chunk
 from collector.framing.clean import clean_text
 from collector.framing.labels import Label, split_label
 from collector.framing.matcher import AnchorMatcher
@@ -41,6 +44,46 @@ class _Stream:
         self.parsers: list[Parser | None] = [None] * len(types)
         self.open = 0
         self.asked = 0
+
+
+class _TimedLine(Line):
+    """A line whose time is read only if somebody asks: most lines that are fed give nothing."""
+
+    __slots__ = ("_data", "_demux", "_known", "_start")
+
+    def __init__(self, text: str, line_no: int, label: Label, demux: Demux, data: bytes, start: int) -> None:
+        put = object.__setattr__
+        put(self, "text", text)
+        put(self, "line_no", line_no)
+        put(self, "file", demux.file)
+        put(self, "stream", label.stream)
+        put(self, "rank", label.rank)
+        put(self, "local_rank", label.local_rank)
+        put(self, "node", label.node)
+        put(self, "step_id", None)
+        put(self, "_demux", demux)
+        put(self, "_data", data)
+        put(self, "_start", start)
+        put(self, "_known", None)
+
+    def _time(self) -> tuple[datetime | None, str | None]:
+        if self._known is None:
+            object.__setattr__(self, "_known", self._demux.time(self.text, self._data, self._start))
+        return cast("tuple[datetime | None, str | None]", self._known)
+
+    @property
+    def ts(self) -> datetime | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._time()[0]
+
+    @property
+    def ts_kind(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._time()[1]
+
+    def settle(self, held: bool) -> None:
+        """After feeding: a line that a parser holds gets its time now; in any case the chunk is let go."""
+        if held:
+            self._time()
+        object.__setattr__(self, "_data", b"")
 
 
 class Demux:
@@ -84,15 +127,15 @@ class Demux:
         for start, end, mask in self.matcher.segments(data):
             while self._open and at < start:
                 stop = _segment_end(data, at)
-                line_no, counted = line_no + _lines(data, counted, at), at
+                line_no, counted = line_no + chunk.lines(counted, at), at
                 yield from self._take(chunk, at, stop, 0, line_no)
                 at = stop + 1
-            line_no, counted = line_no + _lines(data, counted, start), start
+            line_no, counted = line_no + chunk.lines(counted, start), start
             yield from self._take(chunk, start, end, mask, line_no)
             at = end + 1
         while self._open and at < len(data):
             stop = _segment_end(data, at)
-            line_no, counted = line_no + _lines(data, counted, at), at
+            line_no, counted = line_no + chunk.lines(counted, at), at
             yield from self._take(chunk, at, stop, 0, line_no)
             at = stop + 1
 
@@ -117,28 +160,23 @@ class Demux:
         wanted = mask | stream.open
         if not wanted:
             return
-        if self.clock.read(text) is None:
-            self._carry(chunk.data, start)
-        ts, kind = self.clock.best(text)
-        line = Line(text, line_no, self.file, label.stream, label.rank, label.local_rank, label.node, None, ts, kind)
+        line = _TimedLine(text, line_no, label, self, chunk.data, start)
         rows: list[tuple[ParsedRow, str]] = []
         was_open, opened = stream.open, 0
-        index = 0
-        while wanted >> index:
-            if wanted >> index & 1:
-                parser = stream.parsers[index]
-                if parser is None:
-                    parser = stream.parsers[index] = self.types[index]()
-                rows.extend(self._guard(parser, line))
-                if parser.wants_more:
-                    opened |= 1 << index
-            index += 1
+        for index in _bits(wanted):
+            parser = stream.parsers[index]
+            if parser is None:
+                parser = stream.parsers[index] = self.types[index]()
+            rows += self._guard(parser, line)
+            if parser.wants_more:
+                opened |= 1 << index
         stream.asked = stream.asked + 1 if opened and opened == was_open else 0
         if stream.asked > MAX_MORE:
             rows.extend(self._reset(stream, opened))
             opened = 0
         stream.open = opened
         self._open += bool(opened) - bool(was_open)
+        line.settle(bool(opened))
         if rows:
             yield FedSegment(start, end, line_no, rows)
 
@@ -179,6 +217,12 @@ class Demux:
         windows += [data[max(at, p - 512) : min(end, p + WINDOW - 512)] for p in places]
         return clean_text(b" ".join(windows), 10 * WINDOW)
 
+    def time(self, text: str, data: bytes, start: int) -> tuple[datetime | None, str | None]:
+        """The best time of a line that starts at `start` of the chunk's `data`, and how it is known."""
+        if self.clock.read(text) is None:
+            self._carry(data, start)
+        return self.clock.best(text)
+
     def _carry(self, data: bytes, start: int) -> None:
         # Nobody decoded the lines between; their times still date this one. Each byte is searched at most once.
         since = max(self._carried, start - CARRY_WITHIN)
@@ -190,6 +234,7 @@ class Demux:
         self._carried = max(self._carried, start)
 
 
+@lru_cache(maxsize=4096)
 def _fill(label: Label, base: Label) -> Label:
     return replace(
         label,
@@ -207,5 +252,6 @@ def _segment_end(data: bytes, at: int) -> int:
     return stop if bar < 0 else bar
 
 
-def _lines(data: bytes, start: int, end: int) -> int:
-    return data.count(b"\n", start, end) + data.count(JOINED, start, end)
+@lru_cache(maxsize=65536)
+def _bits(mask: int) -> tuple[int, ...]:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

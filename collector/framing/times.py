@@ -32,7 +32,7 @@ _CLOCK = re.compile(r"^(?:\[|\|)?" + _TIME + r"(?:\]|\||,? )")
 LEAD = 72
 # What a chunk is searched for when a line's time has to be carried from an earlier line.
 CARRY = re.compile(
-    rb"(?<![\d/.-])20\d\d[-/][01]\d[-/][0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
+    rb"20\d\d[-/][01]\d[-/][0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
 )
 
 

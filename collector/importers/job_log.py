@@ -75,7 +75,7 @@ class JobLog:
                 yield from self._chunk(chunk, demux, keeper, stamp)
                 ctx.bytes_read += chunk.size
                 if ctx.on_progress is not None:
-                    ctx.on_progress(chunk.size)
+                    ctx.on_progress(ctx.bytes_read)
             for row, parser in demux.close():
                 yield stamp(row, parser)
             for failure in demux.failures[:20]:

@@ -54,15 +54,15 @@ class DeepSpeed(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text
-        if match := _STEP.search(text):
+        if (at := text.find("step=")) >= 0 and (match := _STEP.search(text, at)):
             return [self._engine(line, match)]
-        if match := _TIMER.search(text):
+        if "RunningAvg" in text and (match := _TIMER.search(text)):
             self._per_second = number(match[5] or match[4])
             return ()
-        if match := _PIPE.search(text):
+        if "iter time" in text and (match := _PIPE.search(text)):
             fields: dict[str, Any] = {"step_time_s": number(match[3]), "samples_per_s": number(match[4])}
             return [line.step("deepspeed", step=int(match[1]), loss=number(match[2]), loss_name="loss", **fields)]
-        if match := _CHAT.search(text):
+        if "act_loss" in text and (match := _CHAT.search(text)):
             rest = {"cri_loss": number(match[4]), "unsuper_loss": number(match[5])}
             return [
                 line.step(
@@ -75,7 +75,7 @@ class DeepSpeed(LineParser):
                     metrics=as_json({k: v for k, v in rest.items() if v is not None}),
                 )
             ]
-        if match := _SFT.search(text):
+        if ", loss = " in text and (match := _SFT.search(text)):
             return [
                 line.step(
                     "deepspeed", epoch=float(match[1]), step=int(match[2]), loss=number(match[3]), loss_name="loss"

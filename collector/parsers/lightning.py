@@ -52,6 +52,8 @@ class Lightning(LineParser):
             if match := _STOPPED.search(line.text):
                 yield _stopped(line, match)
             return
+        if "it/s" not in line.text and "s/it" not in line.text:
+            return
         match = _TQDM.search(line.text) or _RICH.search(line.text)
         if match is None or _OTHER.search(line.text[: match.start()]):
             return

@@ -71,6 +71,10 @@ class Megatron(LineParser):
         values: dict[str, float] = {}
         parts = line.text.split("|")
         for part in parts:
+            key, colon, raw = part.partition(": ")
+            if colon and (value := number(raw)) is not None:
+                values.setdefault(key.strip(), value)
+                continue
             field = _PAIRED.match(part) or _FIELD.match(part)
             if field and (value := number(field["value"])) is not None:
                 values.setdefault(field["key"].strip(), value)

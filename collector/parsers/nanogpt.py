@@ -64,7 +64,7 @@ class NanoGpt(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text
-        if match := _ITER.search(text):
+        if "iter " in text and (match := _ITER.search(text)):
             each = number(match[3])
             seconds = None if each is None else each / 1000 if match[4] == "ms" else each
             metrics = as_json({"mfu_pct": number(match[5])} if match[5] else {})
@@ -75,20 +75,20 @@ class NanoGpt(LineParser):
                 "metrics": metrics,
             }
             return [line.step("nanogpt", step=int(match[1]), **fields)]
-        if match := _EVAL.search(text):
+        if ", val loss " in text and (match := _EVAL.search(text)):
             step = int(match[1])
             return [
                 line.step("nanogpt", step=step, loss=number(match[2]), loss_name="train loss"),
                 line.step("nanogpt", split="eval", step=step, loss=number(match[3]), loss_name="val loss"),
             ]
-        if (match := _MODDED.search(text)) and "warmup" not in text:
+        if "train_time:" in text and "warmup" not in text and (match := _MODDED.search(text)):
             return [_modded(line, match)]
         if match := _SHORT.match(text):
             split = "train" if match[2] == "trl" else "eval"
             return [
                 line.step("modded-nanogpt", split=split, step=int(match[1]), loss=number(match[3]), loss_name=match[2])
             ]
-        if (match := _PIPE.search(text)) and not _OTHERS.search(text):
+        if "|" in text and not _OTHERS.search(text) and (match := _PIPE.search(text)):
             row = _pipe(line, match)
             return () if row is None else [row]
         return ()

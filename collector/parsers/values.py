@@ -25,6 +25,11 @@ def number(text: Any) -> float | None:
         return float(text)
     if not isinstance(text, str):
         return None
+    if "_" not in text:  # Python reads 1_000 as a number; nobody prints one so
+        try:
+            return float(text)
+        except ValueError:
+            pass
     text = text.strip().strip("'\"")
     if wrapped := _WRAPPED.match(text):
         text = wrapped.group(1)
