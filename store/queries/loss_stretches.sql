@@ -14,6 +14,7 @@
 -- COLUMN loads: load or resume messages between the stretch before and this one
 -- COLUMN stops: messages of Slurm about an end or a requeue between the stretch before and this one
 -- COLUMN saves: checkpoints saved within the stretch
+-- CAVEAT: One file is read, the one with most reports; steps that go back without a new epoch count as a new beginning.
 WITH t AS (
   SELECT * FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND step IS NOT NULL AND file IS NOT NULL AND job_id = $job_id

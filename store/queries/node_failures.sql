@@ -38,6 +38,8 @@ s AS (
   WHERE regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)down|fail|drain|not_?respond|no_?respond|reboot|power')
     AND s.ts <= n.end_ts + INTERVAL 1 DAY AND coalesce(s.end_ts >= n.start_ts, true)
 )
-SELECT *, count(DISTINCT node) FILTER (WHERE at_end AND down) OVER () AS bad_nodes
+SELECT
+  node, state, state_flags, reason, reason_user, since_ts, until_ts, before_end_s, down, at_end, named, job_nodes,
+  (SELECT count(DISTINCT node) FROM s WHERE at_end AND down) AS bad_nodes
 FROM s
 ORDER BY named DESC, at_end AND down DESC, at_end DESC, since_ts, node

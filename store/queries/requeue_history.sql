@@ -27,6 +27,7 @@
 -- COLUMN earlier_h [h]: time that the attempts before the last ran
 -- COLUMN earlier_gpu_hours [h]: GPU time that they held
 -- COLUMN waited_min [min]: from the end of the attempt before to the start of the last
+-- CAVEAT: Accounting without duplicates (sacct without -D) shows only the last attempt of a requeued job.
 WITH j AS (
   SELECT *, row_number() OVER (ORDER BY attempt NULLS FIRST, start_ts NULLS LAST, end_ts NULLS LAST) AS place,
     count(*) OVER () AS n

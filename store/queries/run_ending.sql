@@ -43,11 +43,11 @@
 -- COLUMN stop_ts: its time
 -- COLUMN quiet_min [min]: from the last progress to that message
 -- COLUMN error_first: true when the first error stands before that message, nothing where their order is unknown
+-- COLUMN interrupt_first: true when the first interrupt stands before the first error, nothing where their order is unknown
 -- COLUMN keyboard: KeyboardInterrupt and Ctrl-C messages
 -- COLUMN hangups: SIGHUP messages (the terminal or session closed)
 -- COLUMN terms: SIGTERM received, as handlers and launchers say it
 -- COLUMN warned: SIGUSR1 or SIGUSR2 received: a warning before the end
--- COLUMN interrupt_first: true when the first interrupt stands before the first error, nothing where their order is unknown
 -- COLUMN interrupt_message: first of those messages
 -- COLUMN interrupt_line: its line
 -- CAVEAT: Standard error and standard output are buffered apart, so lines of different files have no common order.

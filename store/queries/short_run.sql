@@ -19,6 +19,7 @@
 -- COLUMN exit_code: exit status
 -- COLUMN elapsed_min [min]: time running
 -- COLUMN gpu_hours [h]: GPU time held
+-- CAVEAT: Where a log names no step, the steps are the stated run time times the stated rate.
 WITH t AS (
   SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id

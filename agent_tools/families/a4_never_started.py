@@ -1,0 +1,253 @@
+"""A4: the program never ran: the job is pending for a reason that Slurm gives, or its launch failed.
+
+Launch: submission refused, step not created, prolog or container failed, path not there, exit status 126 or 127.
+Not A4: a program that ran and raised an exception (A1), a job that ran and waits again after a requeue (F2).
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.pending import reason
+from agent_tools.say import count, lacks, own_failure, say
+from agent_tools.verdict import Attribution
+
+CODE = "A4"
+EXPLAINS = ("A1", "A2", "C3")
+
+PENDING = {"PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+
+LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
+    "submit_failed": ("Slurm refused the submission", 0.93, "user", "Correct the request as the message says and submit again."),
+    "allocation_failed": ("Slurm could not allocate what was asked for", 0.92, "user", "Correct the partition, GPUs, CPUs and memory that the job asks for: compare them with sinfo."),
+    "job_limit": ("a limit of the account or quality of service refused the job", 0.85, "user", "Ask for less, use another account or QOS, or ask the operators about the limit."),
+    "step_create_failed": ("Slurm could not create the job step", 0.85, "user", "Check that srun asks for no more than the job holds (tasks, GPUs, memory)."),
+    "launch_failed": ("Slurm could not launch the tasks", 0.85, "infrastructure", "Submit again; if it fails on the same node, tell the operators and exclude the node."),
+    "execve_failed": ("the program could not be executed", 0.93, "user", "Check the program's path on the compute node, its execute permission, and that the environment is activated in the job."),
+    "io_setup_failed": ("an output or input file could not be opened", 0.9, "user", "Check that the folder of --output and --error exists on the compute node and may be written to."),
+    "prolog_failed": ("a prolog or plugin of the cluster failed", 0.85, "infrastructure", "Submit again on other nodes and tell the operators which node it was."),
+    "container_failed": ("the container could not be brought up", 0.85, "user", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
+    "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
+}  # fmt: skip
+_NO_PROGRAM = re.compile(
+    r"command not found|No such file or directory|Permission denied|not found|cannot execute|Exec format error|bad interpreter",
+    re.IGNORECASE,
+)
+_LINE = re.compile(
+    r"(line \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*(command not found|No such file or directory|Permission denied|"
+    r"cannot execute|Exec format error|bad interpreter|: not found)|: command not found\s*$",
+    re.IGNORECASE,
+)
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge whether the program ever ran."""
+    overview, state = facts.overview, facts.state
+    end = facts.table("run_ending").first
+    if facts.progress.begun or count(end, "reports"):
+        return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=_ran(facts))
+    if overview is not None and state in PENDING:
+        return _pending(facts, overview)
+    if (
+        overview is not None
+        and state == "CANCELLED"
+        and not overview.has("start_ts")
+        and not count(overview, "elapsed_s")
+    ):
+        text = "The job was cancelled before it ever started."
+        return Assessment(
+            CODE, "suspected", "pending", 0.35, "user", text, say(text), counterfactual=text, warnings=say(text)
+        )
+    own = own_failure(end) if not facts.wrapped_only else ""
+    if own or facts.causes:
+        text = f"The program ran: {own}." if own else "The program ran and raised an exception."
+        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
+    message = _message(facts)
+    if message is not None:
+        return _launch(facts, message)
+    code = _exit_status(facts, overview)
+    if code is not None:
+        return code
+    if overview is not None and (
+        state == "BOOT_FAIL" or re.search(r"launch|prolog|boot", overview.text("state_reason"), re.IGNORECASE)
+    ):
+        return _by_reason(overview)
+    if overview is not None and not overview.number("exit_code") and overview.number("exit_signal") == 53:
+        return _no_output(overview)
+    return _not_it(facts)
+
+
+def _ran(facts: Facts) -> str:
+    return (
+        f"The program ran: {facts.progress.phrase}."
+        if facts.progress.phrase
+        else "The program ran and printed progress."
+    )
+
+
+def _pending(facts: Facts, overview: RowView) -> Assessment:
+    ran_before = count(overview, "restarts") > 0 or count(overview, "attempts") > 1
+    word = overview.text("state_reason")
+    known = reason(word)
+    shows = [f"Slurm shows the job as {overview['state']}."]
+    if word:
+        shows[0] = f"Slurm shows the job as {overview['state']} with the reason {overview['state_reason']}."
+    if overview.has("submit_ts"):
+        shows.append(f"It was submitted at {overview['submit_ts']}.")
+    if overview.has("dependency") and "ependency" in word:
+        shows.append(f"It depends on {overview['dependency']}.")
+    if ran_before and "launch failed" not in word.lower():
+        text = "The job has run before and waits for its next attempt."
+        return Assessment(CODE, "suspected", "pending", 0.3, "scheduler", text, say(*shows), counterfactual=text)
+    if known is None:
+        return Assessment(
+            CODE,
+            "confirmed" if word else "suspected",
+            "pending",
+            0.8 if word else 0.55,
+            "scheduler",
+            f"The job never started: Slurm shows it as {overview['state']}.",
+            say(*shows),
+            missing=[lacks("Why it waits.", "the Reason of squeue or scontrol show job at this time")],
+            actions=say(
+                "Ask Slurm for the reason with scontrol show job, and for the expected start with squeue --start."
+            ),
+        )
+    launch = "launch failed" in word.lower()
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch" if launch else "pending",
+        0.96,
+        known.whose,
+        f"The job has not started, because {known.why}.",
+        say(*shows),
+        implies=say(f"Slurm's reason means: {known.why}.", status="supported"),
+        missing=[lacks("When it will start.", "squeue --start")],
+        actions=say(known.release),
+    )
+
+
+def _message(facts: Facts) -> RowView | None:
+    order = list(LAUNCH)
+    rows = [r for r in facts.table("slurm_messages") if r.text("name") in LAUNCH and r.text("severity") != "warning"]
+    return min(rows, key=lambda r: order.index(r.text("name"))) if rows else None
+
+
+def _launch(facts: Facts, row: RowView) -> Assessment:
+    why, confidence, whose, advice = LAUNCH[row.text("name")]
+    shows = [
+        f'Slurm says: "{row["message"]}" (line {row["line_no"]}).',
+        "No line of the log comes from the program itself, and no progress was printed.",
+    ]
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch",
+        confidence,
+        whose,
+        f"The program never started: {why}.",
+        say(*shows),
+        implies=say("Nothing of the training code ran, so it is not at fault.", status="supported"),
+        missing=[] if facts.overview else [lacks("What Slurm recorded for the job.", "sacct (slurm_job)")],
+        actions=say(advice),
+    )
+
+
+def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
+    """Exit status 126 or 127: the shell found no program, or one that it may not execute."""
+    cell = None
+    if overview is not None and overview.number("exit_code") in (126, 127):
+        cell = overview["exit_code"]
+    for row in facts.table("slurm_messages"):
+        if cell is None and row.text("name") == "task_exit" and row.number("exit_code") in (126, 127):
+            cell = row["exit_code"]
+    line = next((r for r in facts.table("log_tail") if _LINE.search(r.text("text"))), None)
+    if cell is None and (line is None or not _shell_only(facts)):
+        return None
+    if cell is not None and facts.raised:
+        return None
+    shows: list[str] = []
+    if cell is not None:
+        shows.append(f"The exit status was {cell}: the shell found no such program, or may not execute it.")
+    if line is not None:
+        shows.append(f'The log says: "{line["text"]}" (line {line["line_no"]}).')
+    confidence = 0.93 if cell is not None and line is not None else (0.85 if cell is not None else 0.72)
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch",
+        confidence,
+        "user",
+        "The program never started: the shell could not find or execute it.",
+        say(*shows),
+        implies=say(
+            "The job script names a program or file that is not there on the compute node.", status="supported"
+        ),
+        missing=[]
+        if line is not None
+        else [lacks("Which program was missing.", "the job's standard error (log_line)")],
+        actions=say(
+            "Check the path and the spelling of the command in the job script.",
+            "Load the module or activate the environment inside the job script: the login shell's environment need not be there.",
+        ),
+    )
+
+
+def _shell_only(facts: Facts) -> bool:
+    """Whether the log is so short that the shell's complaint is its content, and ends with it."""
+    tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
+    return 0 < len(tail) <= 6 and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
+
+
+def _by_reason(overview: RowView) -> Assessment:
+    text = f"Slurm recorded {overview['state']}"
+    text += f" with the reason {overview['state_reason']}." if overview.has("state_reason") else "."
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch",
+        0.9,
+        "infrastructure",
+        "The job's launch failed on the cluster's side before the program ran.",
+        say(text),
+        missing=[lacks("Which step of the launch failed.", "slurmd's log on the node")],
+        actions=say("Submit again; if it happens on the same node, exclude it and tell the operators."),
+    )
+
+
+def _no_output(overview: RowView) -> Assessment:
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch",
+        0.8,
+        "user",
+        "The job ended at once because Slurm could not set up its output or working folder.",
+        say(
+            f"The exit signal was {overview['exit_signal']}, which Slurm gives when it cannot open the job's files, after {overview['elapsed_s']}."
+        ),
+        missing=[lacks("Which path it was.", "slurmd's log on the node, scontrol show job")],
+        actions=say(
+            "Check that the folders of --output, --error and --chdir exist on the compute nodes and may be written to."
+        ),
+    )
+
+
+def _not_it(facts: Facts) -> Assessment:
+    if facts.overview is not None and facts.overview.has("start_ts"):
+        text = f"The job started at {facts.overview['start_ts']}."
+        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
+    if facts.has_log:
+        text = "The log holds output of the program, so it did start."
+        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
+    return Assessment(
+        CODE,
+        "undecidable",
+        confidence=0.05,
+        counterfactual="Neither a log nor accounting tells whether the program ran.",
+        missing=[lacks("Whether the job started.", "sacct or squeue (slurm_job)")],
+    )

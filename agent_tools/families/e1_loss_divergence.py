@@ -1,0 +1,241 @@
+"""E1: the run's infrastructure was fine and its loss was not: not finite, spiked, dead on a high plateau, or flat.
+
+Decided by the shape of the loss. Not E1: noise, warm-up, the first steps, a NaN that recovers, losses that may rise
+(reinforcement and preference learning), a level that moves with the logging window, and curves of too few points.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.curve import Point, Reading, read
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import count, lacks, own_failure, quoted, say
+from agent_tools.verdict import Claim, Missing
+
+CODE = "E1"
+EXPLAINS = ("G1", "A3", "D1", "D2", "D3", "F3", "F4")
+
+MAY_RISE = re.compile(r"grpo|ppo|dpo|rloo|kto|orpo|cpo|simpo|reward|rlhf|gan|online|rl\b", re.IGNORECASE)
+DIVERGED = ("non_finite", "spike", "plateau", "flat")
+
+
+def reading_of(facts: Facts) -> Reading:
+    """The shape of the job's training loss."""
+    shape = facts.table("loss_shape").first
+    if shape is None:
+        return Reading("none", 0)
+    bins = facts.table("loss_curve")
+    points = [
+        Point(
+            r.number("first_step"),
+            r.number("loss"),
+            r.number("grad_norm"),
+            r.number("learning_rate"),
+            bad=count(r, "bad_points") > 0 and r.get("loss") is None,
+        )
+        for r in bins
+    ]
+    may_rise = MAY_RISE.search(f"{shape.text('objective')} {shape.text('loss_name')}") is not None
+    trailing = int(count(shape, "trailing_bad"))
+    reading = read(points, may_rise=may_rise, trailing_bad=trailing)
+    if reading.shape != "non_finite" and trailing and count(shape, "bad_points"):
+        return Reading("non_finite", reading.points, int(count(shape, "bad_points")), trailing, None, trailing >= 2)
+    return reading
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge the loss."""
+    shape = facts.table("loss_shape").first
+    end = facts.table("run_ending").first
+    reading = reading_of(facts)
+    if shape is None or reading.shape == "none":
+        return _without_curve(facts, end)
+    if reading.shape == "non_finite":
+        return _not_finite(shape, end, reading)
+    if count(end, "nan_errors") and end is not None and reading.shape not in ("transient", "falling"):
+        return _named(end)
+    if count(end, "nan_errors") and end is not None and own_failure(end) == "" and not _completed(facts, end):
+        return _named(end)
+    if reading.shape in ("spike", "plateau", "flat"):
+        return _lasting(shape, end, reading)
+    return _not_it(shape, end, reading)
+
+
+def _completed(facts: Facts, end: RowView) -> bool:
+    return facts.ending.succeeded or count(end, "ends") > 0 or (end.number("done") or 0) >= 1
+
+
+def _not_finite(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
+    other = own_failure(end)
+    share = count(shape, "trailing_bad") / max(count(shape, "points"), 1)
+    named = end is not None and count(end, "nan_errors") > 0
+    sure = reading.strong or named or reading.points == 0
+    confidence = 0.93 if sure and (count(shape, "trailing_bad") >= 2 or named) else 0.62
+    if other and not named:
+        confidence = 0.3
+    when = f" from step {shape['end_bad_step']}" if shape.has("end_bad_step") else ""
+    shows = [
+        f"{shape['trailing_bad']} of {shape['points']} loss reports at the end of the log are not finite (NaN or infinite, also where the "
+        f"gradient norm says so){when}."
+    ]
+    if shape.has("last_good_loss"):
+        at = f" at step {shape['last_good_step']}" if shape.has("last_good_step") else ""
+        shows.append(f"The last finite loss was {shape['last_good_loss']}{at}.")
+    if named and end is not None:
+        shows.append(f"The log says so in words: {quoted(end, 'nan_message', 'nan_line')}.")
+    if shape.has("highest_grad_norm"):
+        shows.append(f"The highest finite gradient norm was {shape['highest_grad_norm']}.")
+    implies = say(
+        "The weights hold NaN from there on: every later step was wasted, and checkpoints saved after it are worthless."
+        if share > 0
+        else "",
+        "This is a failure of the training itself and not of the cluster.",
+        status="supported",
+    )
+    warnings = say(f"The run also failed otherwise: {other}." if other else "")
+    return Assessment(
+        CODE,
+        "confirmed" if confidence >= 0.6 else "suspected",
+        "non_finite",
+        confidence,
+        "job",
+        f"The loss became NaN{when} and never recovered: the model learned nothing after that.",
+        say(*shows),
+        implies=implies,
+        missing=[_cause()],
+        warnings=warnings,
+        actions=_actions("non_finite", shape),
+    )
+
+
+def _named(end: RowView) -> Assessment:
+    confidence = 0.85 if own_failure(end) == "" else 0.35
+    return Assessment(
+        CODE,
+        "confirmed" if confidence >= 0.6 else "suspected",
+        "non_finite",
+        confidence,
+        "job",
+        f"The run stopped because a value was not finite: {end['nan_name']}.",
+        say(f"The log names it {end['nan_errors']} times, first as {quoted(end, 'nan_message', 'nan_line')}."),
+        implies=say("The training diverged; the cluster was not the cause.", status="supported"),
+        missing=[_cause(), lacks("When the loss began to go wrong.", "progress lines with loss and gradient norm")],
+        actions=_actions("non_finite", None),
+    )
+
+
+def _lasting(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
+    other = own_failure(end)
+    mode = reading.shape
+    confidence = 0.9 if reading.strong else 0.45
+    if other:
+        confidence = min(confidence, 0.3)
+    start, last, best = shape["start_loss"].ref, shape["end_loss"].ref, shape["best_loss"].ref
+    if mode == "flat":
+        shows = [
+            f"The loss stayed where it began: {start} at the start, {last} at the end, over {shape['points']} reports."
+        ]
+        if reading.why == "rate" and shape.has("highest_rate"):
+            shows.append(f"The learning rate was never above {shape['highest_rate']}.")
+        if shape.has("highest_grad_norm"):
+            shows.append(f"The highest gradient norm was {shape['highest_grad_norm']}.")
+        headline = f"The model did not learn: the loss stayed at {last} from start to end."
+    else:
+        at = f" (step {shape['best_step']})" if shape.has("best_step") else ""
+        shows = [f"The loss began at {start}, reached {best} at its best{at}, and ended at {last}."]
+        shows.append(
+            f"It gave back {shape['given_back']} and did not come down again; its highest value was {shape['highest_loss']}."
+        )
+        if shape.has("end_grad_norm"):
+            shows.append(f"The gradient norm went from {shape['start_grad_norm']} to {shape['end_grad_norm']}.")
+        headline = (
+            f"The loss diverged: it spiked from {best} to {last} and stayed there."
+            if mode == "spike"
+            else f"The loss collapsed onto a dead plateau at {last} after having reached {best}."
+        )
+    return Assessment(
+        CODE,
+        "confirmed" if confidence >= 0.6 else "suspected",
+        mode,
+        confidence,
+        "job",
+        headline,
+        say(*shows),
+        implies=say(
+            "The machines did their work; what they trained is not usable. Because nothing crashed, no error says so.",
+            status="supported",
+        ),
+        missing=[_cause()],
+        warnings=say(f"The run also failed otherwise: {other}." if other else ""),
+        actions=_actions(mode, shape),
+    )
+
+
+def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
+    start, last = shape["start_loss"], shape["end_loss"]
+    figures = f"{start} at the start, {last} at the end" if start.value is not None and last.value is not None else ""
+    warnings = []
+    status, confidence = "ruled_out", 0.02
+    if reading.shape == "falling":
+        text = f"The loss fell ({figures})."
+    elif reading.shape == "transient":
+        text = f"{shape['bad_points']} loss reports were not finite, but the loss recovered ({figures})."
+        warnings = say(
+            f"The loss was not finite in {shape['bad_points']} reports and recovered; watch the loss scale and the rate."
+        )
+        confidence = 0.12
+    elif reading.shape == "shifted":
+        text = f"The level of the loss moved where the logging window changed or while it was recovering ({figures}): that is no divergence."
+        status, confidence = "undecidable", 0.15
+    elif reading.shape == "too_few":
+        text = f"{shape['finite_points']} loss reports are too few to judge a shape."
+        status, confidence = "undecidable", 0.05
+    else:
+        text = f"The loss shows no clear fall ({figures}), and nothing that stands out from its noise."
+        status, confidence = "undecidable", 0.12
+        warnings = say(f"The loss did not clearly fall over {shape['points']} reports ({figures}).")
+    missing = [lacks("Whether the model learned.", "more loss reports")] if status == "undecidable" else []
+    return Assessment(CODE, status, None, confidence, "job", warnings=warnings, missing=missing, counterfactual=text)
+
+
+def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
+    if end is not None and count(end, "nan_errors"):
+        return _named(end)
+    missing = [lacks("Whether the training was correct.", "progress lines with a loss on standard output (train_step)")]
+    return Assessment(
+        CODE,
+        "undecidable",
+        None,
+        0.02,
+        missing=missing,
+        counterfactual="The log holds no loss that could be read, so the correctness of the training cannot be verified.",
+    )
+
+
+def _cause() -> Missing:
+    return lacks(
+        "Why it diverged: learning rate or schedule, mixed precision, or bad data and labels.",
+        "the training configuration and the data, which telemetry does not hold",
+    )
+
+
+def _actions(mode: str, shape: RowView | None) -> list[Claim]:
+    before = (
+        f" before step {shape['end_bad_step']}"
+        if shape is not None and shape.has("end_bad_step")
+        else " before it went wrong"
+    )
+    if mode == "flat":
+        return say(
+            "Check the learning rate and its schedule: that it is set at all, does not fall to nothing at once, and that the parameters are trainable (not all frozen).",
+            "Check that the labels are not all masked.",
+        )
+    return say(
+        f"Go back to the last checkpoint{before}; do not resume from a later one.",
+        "Lower the learning rate or lengthen the warm-up, clip gradients, and prefer bf16 to fp16.",
+        "Look at the batches around the first bad step for empty or broken samples.",
+        "Add a check that stops the run when the loss is not finite.",
+    )

@@ -1,0 +1,159 @@
+"""E3: a completed run of a handful of optimizer steps. Nothing else about it can be assessed.
+
+Decided by the number of steps and by completion. Not E3: short but complete runs of many steps, and logs that are cut.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import count, lacks, own_failure, say
+
+CODE = "E3"
+EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2")
+
+HANDFUL = 5
+FEW = 12
+_UPDATES = re.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How many optimizer steps the run made, the reference that says so, and whether it completed."""
+
+    number: float
+    ref: str
+    completed: bool
+    planned: bool
+
+
+def steps_of(facts: Facts) -> Steps | None:
+    """The run's optimizer steps by the best sign there is, None where nothing tells them."""
+    row = facts.table("short_run").first
+    end = facts.table("run_ending").first
+    if row is None:
+        return None
+    finished = count(row, "ends") > 0 or facts.ending.succeeded
+    last, total = row.number("last_step"), row.number("total_steps")
+    reached = last is not None and total is not None and last >= total
+    bar = facts.table("progress_hints").first
+    found: list[Steps] = []
+    if total is not None and (reached or finished):
+        found.append(Steps(total, f"{row['total_steps']}", True, True))
+    if row.has("end_step"):
+        found.append(Steps(count(row, "end_step"), f"{row['end_step']}", True, False))
+    if row.has("steps_by_rate") and not count(row, "resumed"):
+        number = max(count(row, "steps_by_rate"), 0.0)
+        found.append(Steps(number, f"{row['steps_by_rate']}", True, False))
+    if (
+        not found
+        and bar is not None
+        and bar.has("bar_total")
+        and bar.number("bar_step") == bar.number("bar_total")
+        and finished
+    ):
+        found.append(Steps(count(bar, "bar_total"), f"{bar['bar_total']}", True, True))
+    if not found:
+        words = _by_words(facts)
+        if words is not None:
+            found.append(words)
+    if not found and last is not None:
+        found.append(Steps(last, f"{row['last_step']}", finished and own_failure(end) == "", False))
+    if not found:
+        return None
+    # Steps of different meaning (a bar of epochs, a rate that was rounded): the highest is the careful answer.
+    return max(found, key=lambda s: s.number)
+
+
+def _by_words(facts: Facts) -> Steps | None:
+    for line in facts.table("log_tail"):
+        match = _UPDATES.search(line.text("text"))
+        if match and re.search(r"stop|finish|complet|done|end", line.text("text"), re.IGNORECASE):
+            return Steps(float(match[1]), f'"{line["text"]}"', True, False)
+    return None
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge the number of steps."""
+    row = facts.table("short_run").first
+    end = facts.table("run_ending").first
+    steps = steps_of(facts)
+    if row is None or steps is None:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="No number of steps could be read from the log.",
+            missing=[lacks("How many steps the run made.", "progress lines or an end message on standard output")],
+        )
+    failure = own_failure(end)
+    reports = count(row, "reports")
+    if steps.number > FEW or reports > FEW:
+        return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=_many(row, steps))
+    if failure or facts.ending.failed:
+        text = "The run did not complete, so few steps are a consequence and not a step budget that was too low."
+        return Assessment(CODE, "ruled_out", confidence=0.02, counterfactual=text)
+    if not steps.completed:
+        return Assessment(
+            CODE,
+            "undecidable",
+            confidence=0.15,
+            counterfactual=f"The log shows step {steps.ref} and no end: it may be cut or still running.",
+            missing=[lacks("Whether the run was complete.", "the end of the log, or sacct (slurm_job)")],
+        )
+    if steps.number > HANDFUL:
+        return Assessment(
+            CODE,
+            "suspected",
+            confidence=0.3,
+            attribution="job",
+            headline=f"The run made only {steps.ref} optimizer steps.",
+            speaks_for=say(f"The run completed after {steps.ref} optimizer steps."),
+            counterfactual=f"{steps.ref} steps are few, but a short test run may have meant them.",
+            warnings=say(f"The run made only {steps.ref} optimizer steps: too few to say much about what it learned."),
+        )
+    sure = facts.ending.succeeded or count(row, "ends") > 0 or steps.planned
+    return _undertrained(row, steps, 0.9 if sure else 0.75)
+
+
+def _undertrained(row: RowView, steps: Steps, confidence: float) -> Assessment:
+    shows = [f"The run completed after {steps.ref} optimizer steps in all."]
+    if row.has("runtime_s"):
+        shows.append(f"The trainer states a run time of {row['runtime_s']}.")
+    if row.has("last_epoch"):
+        shows.append(f"It had reached epoch {row['last_epoch']}.")
+    waste = f" The allocation held {row['gpu_hours']} of GPU time for it." if row.has("gpu_hours") else ""
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        confidence,
+        "job",
+        f"The run completed but trained for only {steps.ref} optimizer steps: the step budget was far too low.",
+        say(*shows),
+        implies=say(
+            f"The model has practically not been trained, and whether training works cannot be judged from so few steps.{waste}",
+            "The cause is the configuration (steps, epochs, or a data set smaller than a batch), not the cluster and not the throughput.",
+            status="supported",
+        ),
+        missing=[
+            lacks(
+                "Whether so few steps were meant (a smoke test).",
+                "the training configuration, which telemetry does not hold",
+            ),
+            lacks("Whether the model learns.", "a run of more steps"),
+        ],
+        actions=say(
+            "Raise the step budget (max_steps, number of epochs, train-iters) and submit again.",
+            "Check that the data set is not smaller than batch size times gradient accumulation times ranks.",
+        ),
+    )
+
+
+def _many(row: RowView, steps: Steps) -> str:
+    if steps.number > FEW:
+        return f"The run reported {steps.ref} steps: that is no handful."
+    return f"The log holds {row['reports']} progress lines: that is no handful of steps."

@@ -1,0 +1,185 @@
+"""F1: the cluster lost a node of the job under it.
+
+Decided by the scheduler: state NODE_FAIL, a node that Slurm names, a node of the job that went down as the job ended.
+Not F1: a node that was drained afterwards or that was none of the job's, and GPU health flags.
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import count, lacks, own_failure, quoted, say
+
+CODE = "F1"
+EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "E2", "F2", "F3", "F4", "G1")
+
+NEVER_BY_NODE = {"COMPLETED", "TIMEOUT", "OUT_OF_MEMORY", "DEADLINE", "PREEMPTED"}
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge the nodes at the end of the run."""
+    overview = facts.overview
+    end = facts.table("run_ending").first
+    nodes = facts.table("node_failures")
+    fallen = nodes.where(lambda r: bool(r.get("named")) or (bool(r.get("at_end")) and bool(r.get("down"))))
+    state = facts.state
+    says = end if end is not None and count(end, "node_failures") else None
+    history = facts.table("requeue_history").first
+    failed_before = history if history is not None and count(history, "node_fail_attempts") else None
+    if state == "NODE_FAIL" or says is not None or (overview is not None and overview.has("failed_node")):
+        return _confirmed(facts, overview, says, fallen, 0.97 if state == "NODE_FAIL" else 0.93)
+    if failed_before is not None:
+        return _before(facts, failed_before)
+    if "node_fail" in facts.ending.marks:
+        return _confirmed(facts, overview, None, fallen, 0.93)
+    if fallen and state and state not in NEVER_BY_NODE:
+        own = own_failure(end)
+        if own and count(end, "errors"):
+            return _secondary(fallen[0], own)
+        return _confirmed(facts, overview, None, fallen, 0.88)
+    return _not_it(facts, nodes.rows, fallen, state)
+
+
+def _confirmed(
+    facts: Facts, overview: RowView | None, says: RowView | None, fallen: list[RowView], confidence: float
+) -> Assessment:
+    shows: list[str] = []
+    where = ""
+    if overview is not None and facts.state == "NODE_FAIL":
+        shows.append(f"Slurm recorded the end of the job as {overview['state']}.")
+    if overview is not None and overview.has("failed_node"):
+        where = f" {overview['failed_node']}"
+        shows.append(f"Slurm names the failed node: {overview['failed_node']}.")
+    if says is not None:
+        shows.append(f"The log holds Slurm's own words: {quoted(says, 'stop_message', 'stop_line')}.")
+        if not where and says.has("stop_host") and not fallen:
+            shows.append(f"The message was written on {says['stop_host']}, which need not be the node that failed.")
+    elif "node_fail" in facts.ending.marks:
+        mark = facts.ending.marks["node_fail"]
+        shows.append(
+            f'The scheduler said so: "{mark["message"]}".'
+            if mark.has("message")
+            else "The scheduler recorded a node failure."
+        )
+    for row in fallen[:3]:
+        reason = f' with the reason "{row["reason"]}"' if row.has("reason") else ""
+        shows.append(
+            f"Node {row['node']} was {row['state']} from {row['since_ts']}{reason}; the job ended {row['before_end_s']} later."
+        )
+        where = where or f" {row['node']}"
+    if fallen and (count(fallen[0], "job_nodes") > count(fallen[0], "bad_nodes")):
+        shows.append(
+            f"Of the job's {fallen[0]['job_nodes']} nodes {fallen[0]['bad_nodes']} were in trouble at its end; the others were not."
+        )
+    if facts.progress.phrase:
+        shows.append(f"Until then {facts.progress.phrase}.")
+    missing = [lacks("Why the node failed.", "its kernel log, its management controller, or the site's operators")]
+    if not fallen:
+        missing.append(
+            lacks(
+                "Which node it was and when it went down.", "slurm_node_state (sacctmgr show event, scontrol show node)"
+            )
+        )
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        confidence,
+        "infrastructure",
+        f"The cluster lost a node{where} under the job; the job itself was not at fault.",
+        say(*shows),
+        implies=say(
+            "The run died because a node vanished. Errors that its other ranks printed afterwards are consequences.",
+            status="supported",
+        ),
+        missing=missing,
+        actions=say(
+            "Submit the job again from its last checkpoint; nothing in the code needs a change.",
+            f"Ask the operators to look at the node{where} before it takes jobs again, or exclude it with --exclude.",
+        ),
+    )
+
+
+def _before(facts: Facts, history: RowView) -> Assessment:
+    last = history.text("last_state").upper()
+    recovered = last == "COMPLETED"
+    text = f"Of {history['attempts']} attempts {history['node_fail_attempts']} ended because a node failed; the last attempt is {history['last_state']}."
+    lost = (
+        f" The attempts before held {history['earlier_gpu_hours']} of GPU time."
+        if history.has("earlier_gpu_hours")
+        else ""
+    )
+    return Assessment(
+        CODE,
+        "confirmed" if recovered or last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED") else "suspected",
+        None,
+        0.85 if recovered or last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED") else 0.25,
+        "infrastructure",
+        "A node failed under an earlier attempt of the job and Slurm ran it again"
+        + (", and the rerun completed." if recovered else "."),
+        say(text + lost),
+        implies=say("The cluster lost a node; the job was not at fault.", status="supported"),
+        missing=[lacks("Which node it was.", "slurm_node_state (sacctmgr show event)")],
+        actions=say("Nothing has to be done about the job if the rerun completed; have the node looked at."),
+        warnings=say(text),
+    )
+
+
+def _secondary(row: RowView, own: str) -> Assessment:
+    return Assessment(
+        CODE,
+        "suspected",
+        None,
+        0.3,
+        "infrastructure",
+        f"Node {row['node']} went down around the end of the run.",
+        say(f"Node {row['node']} was {row['state']} from {row['since_ts']}."),
+        counterfactual=f"Node {row['node']} was {row['state']} around the end, but {own}.",
+        warnings=say(f"Node {row['node']} was {row['state']} around the end of the run."),
+        missing=[lacks("What came first.", "time stamps in the log, slurm_job.failed_node")],
+    )
+
+
+def _not_it(facts: Facts, rows: list[RowView], fallen: list[RowView], state: str) -> Assessment:
+    if fallen:
+        row = fallen[0]
+        text = (
+            f"Node {row['node']} was {row['state']} around the end, but Slurm recorded the job as {facts.overview['state']}."
+            if facts.overview
+            else ""
+        )
+        return Assessment(CODE, "ruled_out", confidence=0.05, counterfactual=text, warnings=say(text))
+    if rows:
+        row = rows[0]
+        drained = f"Node {row['node']} was {row['state']} from {row['since_ts']}, which does not match the end of the job (its begin lies {row['before_end_s']} before the end)."
+        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=drained, warnings=say(drained))
+    if state:
+        text = (
+            f"Slurm recorded the end as {facts.overview['state']} and names no failed node." if facts.overview else ""
+        )
+        if facts.has("slurm_node_state"):
+            return Assessment(
+                CODE, "ruled_out", confidence=0.01, counterfactual=text + " No node of the job changed to a bad state."
+            )
+        status = "ruled_out" if state in NEVER_BY_NODE or facts.causes else "undecidable"
+        return Assessment(
+            CODE,
+            status,
+            confidence=0.02,
+            counterfactual=text,
+            missing=[
+                lacks(
+                    "Whether a node of the job went down.", "slurm_node_state (sacctmgr show event, scontrol show node)"
+                )
+            ],
+        )
+    return Assessment(
+        CODE,
+        "undecidable",
+        confidence=0.02,
+        counterfactual="No line of the log says that a node failed; from a log alone a lost node cannot be excluded.",
+        missing=[
+            lacks("Whether a node of the job went down.", "sacct and sacctmgr show event (slurm_job, slurm_node_state)")
+        ],
+    )

@@ -1,0 +1,150 @@
+"""F2: the scheduler sent the job back to the queue, or evicted it for another job.
+
+Decided by requeue and preemption events, accounting rows of several attempts, or Slurm's words in the log. What counts is
+what became of it: whether the rerun recovered. Not F2: a last attempt that failed of its own cause.
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import count, lacks, own_failure, say
+from agent_tools.verdict import Claim, Missing
+
+CODE = "F2"
+EXPLAINS = ("A2", "A3", "A4", "C2", "F4", "G1")
+
+OPEN = {"PENDING", "RUNNING", "REQUEUED", "SUSPENDED", "CONFIGURING", "COMPLETING", "REQUEUE_HOLD", "REQUEUE_FED"}
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge the job's attempts."""
+    h = facts.table("requeue_history").first
+    end = facts.table("run_ending").first
+    if h is None:
+        return _none(facts)
+    preempted = count(h, "preempted_attempts") + count(h, "preempt_events") + count(h, "log_preemptions")
+    requeued = count(h, "requeue_events") + count(h, "log_requeues") + count(h, "restarts")
+    several = count(h, "attempts") > 1
+    if not (preempted or requeued or several):
+        return _none(facts)
+    mode = "preemption" if preempted else "requeue"
+    last = h.text("last_state").upper()
+    failure = own_failure(end)
+    shows = _shows(h, mode)
+    stopped_again = last in ("PREEMPTED", "REQUEUED") or last in OPEN
+    recovered = last == "COMPLETED" and not h.number("last_exit")
+    if last and not recovered and not stopped_again:
+        return _failed_itself(h, mode, shows)
+    if not last and failure:
+        return _failed_itself(h, mode, shows)
+    confidence = 0.95 if last else 0.9
+    if not last and mode == "requeue" and not count(h, "log_requeues"):
+        confidence = 0.5
+    if several and not preempted and not requeued and not recovered:
+        confidence = 0.6
+    fate, actions = _fate(h, last, recovered)
+    resumed = facts.table("resume_signs").first
+    implies = [
+        "This was a decision of the scheduler or an operator. The end of the earlier attempt was that eviction, no crash of the job.",
+        fate,
+    ]
+    if resumed is not None and count(resumed, "loads") and resumed.has("load_message"):
+        implies.append(f'The rerun went on from a checkpoint: "{resumed["load_message"]}".')
+    missing: list[Missing] = []
+    if not last:
+        missing.append(
+            lacks("Whether the rerun recovered.", "sacct with duplicates (slurm_job), or the log of the next attempt")
+        )
+    if mode == "requeue" and not h.has("event_actor"):
+        missing.append(lacks("Who asked for the requeue.", "slurmctld's log or slurm_job_event.actor"))
+    if mode == "preemption":
+        missing.append(lacks("Which job took its place.", "slurmctld's log"))
+    word = "preempted for another job" if mode == "preemption" else "sent back to the queue"
+    done = (
+        ", and the rerun completed" if recovered else (", and it is waiting or running again" if last in OPEN else "")
+    )
+    return Assessment(
+        CODE,
+        "confirmed" if confidence >= 0.6 else "suspected",
+        mode,
+        confidence,
+        "scheduler",
+        f"The job was {word}{done}; it did not fail by itself.",
+        say(*shows),
+        implies=say(*implies, status="supported"),
+        missing=missing,
+        actions=actions,
+    )
+
+
+def _shows(h: RowView, mode: str) -> list[str]:
+    shows: list[str] = []
+    if count(h, "attempts") > 1:
+        shows.append(f"Accounting holds {h['attempts']} attempts under the same job id; the last is {h['last_state']}.")
+    if count(h, "preempted_attempts"):
+        shows.append(f"{h['preempted_attempts']} of them ended as preempted.")
+    if count(h, "restarts"):
+        shows.append(f"Slurm counts {h['restarts']} restarts.")
+    if count(h, "preempt_events") or count(h, "requeue_events"):
+        column = "preempt_events" if mode == "preemption" and count(h, "preempt_events") else "requeue_events"
+        kind = "preemption" if column == "preempt_events" else "requeue"
+        if count(h, column):
+            at = f", the first at {h['event_ts']}" if h.has("event_ts") else ""
+            shows.append(f"The scheduler's record holds {h[column]} {kind} events{at}.")
+    if h.has("log_message"):
+        shows.append(f'The log says: "{h["log_message"]}" (line {h["log_line"]}).')
+    if count(h, "warned"):
+        shows.append(f"A handler in the job reported {h['warned']} warning signals.")
+    if h.has("waited_min"):
+        shows.append(f"The last attempt started {h['waited_min']} after the one before had ended.")
+    return shows
+
+
+def _fate(h: RowView, last: str, recovered: bool) -> tuple[str, list[Claim]]:
+    lost = f" The attempts before it held {h['earlier_gpu_hours']} of GPU time." if h.has("earlier_gpu_hours") else ""
+    if recovered:
+        return f"The rerun completed, so nothing is lost but time.{lost}", say(
+            "Nothing has to be done about this job.",
+            "Save checkpoints often and resume from them, so that an eviction costs little.",
+        )
+    if last in OPEN:
+        reason = f" ({h['last_reason']})" if h.has("last_reason") else ""
+        return f"The job is {h['last_state']}{reason}: its outcome is open.{lost}", say(
+            "Wait for the rerun; if it does not start, look at its pending reason.",
+            "Make sure that the script resumes from its last checkpoint.",
+        )
+    return f"Whether a rerun followed and recovered is not in the evidence.{lost}", say(
+        "Check with squeue or sacct whether the job ran again; if not, submit it again from its last checkpoint.",
+        "Let the script catch the warning signal, save a checkpoint and requeue itself.",
+    )
+
+
+def _failed_itself(h: RowView, mode: str, shows: list[str]) -> Assessment:
+    text = f"The job had been {'preempted' if mode == 'preemption' else 'requeued'} before, but its last attempt ended by itself"
+    text += f" as {h['last_state']}." if h.has("last_state") else "."
+    return Assessment(
+        CODE,
+        "suspected",
+        mode,
+        0.2,
+        "scheduler",
+        "The job was requeued before its last attempt.",
+        say(*shows),
+        counterfactual=text,
+        warnings=say(text),
+    )
+
+
+def _none(facts: Facts) -> Assessment:
+    if facts.overview is not None:
+        text = f"Accounting shows a single attempt that ended as {facts.overview['state']}, and nothing speaks of a requeue or a preemption."
+        return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
+    return Assessment(
+        CODE,
+        "ruled_out" if facts.has_log else "undecidable",
+        confidence=0.01,
+        counterfactual="No line of the log speaks of a preemption or a requeue.",
+        missing=[lacks("Whether the job ran more than this attempt.", "sacct with duplicates (slurm_job)")],
+    )

@@ -1,0 +1,194 @@
+"""F3: the run was ended at its wall-clock limit. That is how it ended; why it did not finish is the question.
+
+Progress up to the wall: it was healthy and needed more time. No progress for long before: it was stuck, the hang is the
+family and the time limit its consequence. Not F3: a crash.
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import count, lacks, own_failure, quoted, say
+from agent_tools.verdict import Claim, Missing
+
+CODE = "F3"
+EXPLAINS = ("A2", "F4")
+
+STALLED_PACES = 12.0
+STALLED_MIN = 20.0
+MOVING_PACES = 5.0
+MOVING_MIN = 5.0
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge the wall and what the run did before it."""
+    end = facts.table("run_ending").first
+    wall = facts.table("wall").first
+    state = facts.state
+    said = end is not None and (count(end, "time_limits") > 0 or end.text("stop_name") == "deadline")
+    reached = state in ("TIMEOUT", "DEADLINE") or said or "time_limit" in facts.ending.marks
+    if not reached:
+        return _not_reached(facts, wall)
+    shows = _shows(facts, end, wall)
+    own = own_failure(end)
+    if own and not (
+        end is not None
+        and end.get("error_first") is False
+        and count(end, "errors")
+        and own.startswith(str(end["error_name"]))
+    ):
+        text = f"The time limit ended the run, but before that {own}: the time limit is only the end of it."
+        return Assessment(
+            CODE,
+            "suspected",
+            None,
+            0.3,
+            "undetermined",
+            "The run was ended at its time limit after it had already failed.",
+            say(*shows),
+            counterfactual=text,
+            warnings=say(text),
+        )
+    pace = _moving(end, wall)
+    if pace == "stalled" and wall is not None:
+        text = f"The last progress stands {wall['quiet_min']} before the end: the run was stuck, and the time limit is the consequence."
+        return Assessment(
+            CODE,
+            "suspected",
+            None,
+            0.45,
+            "undetermined",
+            "The run hit its time limit after it had stopped making progress: it was hung, not slow.",
+            say(*shows, text),
+            implies=say("The time limit only ended what was already stuck. The cause is the hang.", status="supported"),
+            missing=[
+                lacks(
+                    "What the run was waiting for.",
+                    "the processes' stacks, NCCL's flight recorder, GPU metrics at that time",
+                )
+            ],
+            actions=say("Do not simply raise the time limit: find out first why the run stopped making progress."),
+            counterfactual=text,
+            warnings=say(text),
+        )
+    if pace == "moving":
+        return _slow(facts, wall, end, shows)
+    return _unknown(facts, shows)
+
+
+def _shows(facts: Facts, end: RowView | None, wall: RowView | None) -> list[str]:
+    shows: list[str] = []
+    if facts.overview is not None and facts.state in ("TIMEOUT", "DEADLINE"):
+        shows.append(f"Slurm recorded the end as {facts.overview['state']}.")
+    if wall is not None and wall.has("limit_h") and wall.has("elapsed_h"):
+        shows.append(f"The job ran {wall['elapsed_h']} under a limit of {wall['limit_h']}.")
+    if end is not None and count(end, "time_limits"):
+        shows.append(f"The log says: {quoted(end, 'stop_message', 'stop_line')}.")
+    if wall is not None and wall.has("last_step") and wall.has("total_steps"):
+        shows.append(f"It had done step {wall['last_step']} of {wall['total_steps']} ({wall['done']}).")
+    elif facts.progress.phrase:
+        shows.append(f"By then {facts.progress.phrase}.")
+    if wall is not None and wall.has("quiet_min") and wall.has("pace_s"):
+        shows.append(
+            f"The last progress line stands {wall['quiet_min']} before the end; usually one came every {wall['pace_s']}."
+        )
+    return shows
+
+
+def _moving(end: RowView | None, wall: RowView | None) -> str:
+    """moving, stalled or unknown."""
+    if wall is not None and wall.has("quiet_min") and not _clockless(wall):
+        quiet, paces = count(wall, "quiet_min"), wall.number("quiet_paces")
+        if quiet <= MOVING_MIN or (paces is not None and paces <= MOVING_PACES):
+            return "moving"
+        if quiet >= STALLED_MIN and (paces is None or paces >= STALLED_PACES):
+            return "stalled"
+        return "unknown"
+    if end is not None and count(end, "reports") >= 2:
+        return "moving"
+    return "unknown"
+
+
+def _clockless(wall: RowView) -> bool:
+    # Lines without times of their own carry the file's bounds: then all of them have the same time and none tells a pace.
+    return not wall.has("pace_s") or count(wall, "quiet_min") < 0
+
+
+def _slow(facts: Facts, wall: RowView | None, end: RowView | None, shows: list[str]) -> Assessment:
+    timed = wall is not None and wall.has("pace_s")
+    need = ""
+    if wall is not None and wall.has("needed_h") and count(wall, "needed_h") > 0:
+        need = f" At this pace all planned steps would take {wall['needed_h']}."
+    missing: list[Missing] = []
+    if not timed:
+        missing.append(
+            lacks("Whether the last steps came at the usual pace.", "time stamps on the progress lines, or GPU metrics")
+        )
+    if not facts.has("gpu_sample"):
+        missing.append(
+            lacks("Whether the hardware was well used, and the run could be made faster.", "GPU metrics (gpu_sample)")
+        )
+    confidence = 0.95 if facts.state == "TIMEOUT" and timed else 0.9
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        confidence,
+        "user",
+        "The run was still making progress when it hit its time limit: it needed more time, or a higher speed.",
+        say(*shows),
+        implies=say(
+            f"The run was healthy but slow for its limit; the time limit is no crash.{need}", status="supported"
+        ),
+        missing=missing,
+        actions=_actions(need),
+    )
+
+
+def _actions(need: str) -> list[Claim]:
+    return say(
+        f"Submit again with a longer --time, resuming from the last checkpoint.{need}",
+        "Or split the work: save checkpoints, let the job catch a warning signal (--signal) and requeue itself before the limit.",
+        "If it was expected to fit, look at the throughput: data loading, network, number of GPUs.",
+    )
+
+
+def _unknown(facts: Facts, shows: list[str]) -> Assessment:
+    begun = facts.progress.begun
+    confidence = 0.88 if begun else 0.8
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        confidence,
+        "user" if begun else "undetermined",
+        "The run was ended at its time limit.",
+        say(*shows),
+        implies=say("A time limit says how the run ended; whether it was slow or stuck is open.", status="supported"),
+        missing=[
+            lacks(
+                "Whether the run was slow or stuck.",
+                "progress lines with times, GPU activity (gpu_sample) or kernel launches (cuda_sample) before the end",
+            )
+        ],
+        actions=say(
+            "Check in the log when the last real progress was made. If it was shortly before the end, raise --time; if not, look for a hang.",
+            "Print progress regularly, so that a slow run can be told from a stuck one.",
+        ),
+    )
+
+
+def _not_reached(facts: Facts, wall: RowView | None) -> Assessment:
+    if facts.overview is not None and facts.state not in ("RUNNING", "PENDING"):
+        text = f"Slurm recorded the end as {facts.overview['state']}."
+        if wall is not None and wall.has("used"):
+            text = f"Slurm recorded the end as {facts.overview['state']}, after {wall['used']} of the time limit."
+        return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
+    return Assessment(
+        CODE,
+        "ruled_out" if facts.has_log else "undecidable",
+        confidence=0.02,
+        counterfactual="No line of the log speaks of a time limit.",
+        missing=[lacks("How the job ended in Slurm's eyes.", "sacct (slurm_job)")],
+    )

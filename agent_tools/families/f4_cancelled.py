@@ -1,0 +1,262 @@
+"""F4: somebody ended the run: its user, an operator, or Slurm because a dependency can never be met.
+
+Decided by the one who cancelled, a keyboard interrupt or a closed session. Not F4: a cancel that Slurm sends after another
+failure (a consequence), a time limit, a preemption, a node failure. Says whether the run was already failing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import count, lacks, own_failure, quoted, say
+from agent_tools.verdict import Attribution, Missing
+
+CODE = "F4"
+EXPLAINS = ("A2", "A3", "A4", "C2", "G1")
+
+OPERATORS = re.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
+_DEPENDENCY = re.compile(
+    r"DependencyNeverSatisfied|dependency (never|not) (be )?satisfied|kill_invalid_depend", re.IGNORECASE
+)
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge who ended the run."""
+    end = facts.table("run_ending").first
+    overview = facts.overview
+    state = facts.state
+    if overview is not None and _DEPENDENCY.search(overview.text("state_reason")):
+        return _dependency(overview, state)
+    if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
+        return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
+    if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
+        return _otherwise(overview, f"Slurm gave another reason: {quoted(end, 'stop_message', 'stop_line')}.")
+    if overview is not None and (state == "CANCELLED" or overview.has("cancelled_by")):
+        return _by_record(facts, overview, end)
+    if end is None:
+        return _nothing(facts)
+    if count(end, "keyboard") or count(end, "hangups"):
+        return _by_session(facts, end)
+    if count(end, "cancels"):
+        return _by_message(facts, end)
+    if count(end, "terms"):
+        return _by_term(facts, end)
+    return _nothing(facts)
+
+
+def _failing(facts: Facts, end: RowView | None) -> tuple[str, str]:
+    """What was already wrong before the cancel (empty where nothing was), and what the run was doing."""
+    own = own_failure(end)
+    doing = facts.progress.phrase
+    return own, doing
+
+
+def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessment:
+    own, doing = _failing(facts, end)
+    who, user = overview.text("cancelled_by"), overview.text("user")
+    if OPERATORS.match(who):
+        mode, attribution = "operator", "infrastructure"
+        head = "The job was cancelled by an administrator of the cluster."
+        sure = 0.95
+    elif who and user and not who.isdigit() and who != user:
+        mode, attribution = "operator", "infrastructure"
+        head = f"The job was cancelled by {overview['cancelled_by']}, who is not its user."
+        sure = 0.92
+    elif who:
+        mode, attribution = "user", "user"
+        head = (
+            "The job was cancelled by its user."
+            if who == user
+            else f"The job was cancelled by the user with the id {overview['cancelled_by']}."
+        )
+        sure = 0.95 if who == user else 0.9
+    else:
+        mode, attribution, sure = "user", "user", 0.8
+        head = "The job was cancelled."
+    shows = [f"Slurm recorded the end as {overview['state']}."]
+    if who:
+        shows.append(
+            f"It was cancelled by {overview['cancelled_by']}; the job belongs to {overview['user']}."
+            if user
+            else f"It was cancelled by {overview['cancelled_by']}."
+        )
+    if overview.has("elapsed_min"):
+        shows.append(f"It had run {overview['elapsed_min']}." if overview.has("start_ts") else "It had never started.")
+    return _assessment(facts, end, mode, attribution, head, shows, own, doing, sure, who_known=bool(who))
+
+
+def _by_session(facts: Facts, end: RowView) -> Assessment:
+    own, doing = _failing(facts, end)
+    hangup = count(end, "hangups") > 0
+    head = (
+        "The run was ended because its terminal or session closed (SIGHUP)."
+        if hangup
+        else "The run was interrupted from the keyboard or by an interrupt signal (SIGINT)."
+    )
+    shows = [f"The log shows it: {quoted(end, 'interrupt_message', 'interrupt_line')}."]
+    if own and end.get("interrupt_first") is True:
+        own = ""
+    finished = count(end, "ends") > 0
+    sure = 0.9 if not finished else 0.35
+    return _assessment(facts, end, "user", "user", head, shows, own, doing, sure, who_known=True)
+
+
+def _by_message(facts: Facts, end: RowView) -> Assessment:
+    own, doing = _failing(facts, end)
+    shows = [
+        f"The log says: {quoted(end, 'stop_message', 'stop_line')}, without a reason such as a time limit or a preemption."
+    ]
+    if own and end.get("error_first") is False:
+        own = ""
+    failed_task = count(end, "failed_tasks") > 0 and not own
+    sure = 0.82 if doing else 0.65
+    if failed_task:
+        shows.append(f"{end['failed_tasks']} tasks were reported with an exit status of their own.")
+        sure -= 0.2
+    if count(end, "ends"):
+        sure = min(sure, 0.4)
+    return _assessment(
+        facts,
+        end,
+        "user",
+        "user",
+        "The run was cancelled while it was running.",
+        shows,
+        own,
+        doing,
+        sure,
+        who_known=False,
+    )
+
+
+def _by_term(facts: Facts, end: RowView) -> Assessment:
+    own, doing = _failing(facts, end)
+    shows = [f"A program in the job was told to end by SIGTERM: {quoted(end, 'interrupt_message', 'interrupt_line')}."]
+    sure = 0.4 if not own and not count(end, "ends") else 0.1
+    if count(end, "reports") and (end.number("progress_line") or 0) > (end.number("interrupt_line") or 0):
+        sure = 0.05
+    return _assessment(
+        facts,
+        end,
+        "user",
+        "undetermined",
+        "The run was told to end from outside (SIGTERM).",
+        shows,
+        own,
+        doing,
+        sure,
+        who_known=False,
+    )
+
+
+def _assessment(
+    facts: Facts,
+    end: RowView | None,
+    mode: str,
+    attribution: Attribution,
+    head: str,
+    shows: list[str],
+    own: str,
+    doing: str,
+    sure: float,
+    *,
+    who_known: bool,
+) -> Assessment:
+    missing: list[Missing] = []
+    if not who_known:
+        missing.append(lacks("Who cancelled it.", "sacct's State column (CANCELLED by UID), slurm_job.cancelled_by"))
+    if own:
+        text = f"The cancel came after the run had already failed: {own}."
+        return Assessment(
+            CODE,
+            "suspected",
+            mode,
+            min(sure, 0.3),
+            attribution,
+            head,
+            say(*shows),
+            missing=missing,
+            counterfactual=text,
+            warnings=say(text),
+        )
+    if doing:
+        shows = [*shows, f"Before that {doing}."]
+    wall = facts.table("wall").first
+    quiet = (
+        wall is not None and wall.has("pace_s") and count(wall, "quiet_min") >= 20 and count(wall, "quiet_paces") >= 12
+    )
+    implies: list[str] = []
+    if quiet and wall is not None:
+        implies.append(
+            f"It had made no progress for {wall['quiet_min']} by then: it may have been cancelled because it was stuck."
+        )
+        sure = min(sure, 0.6)
+    elif doing:
+        implies.append("Nothing shows that it was failing when it was ended.")
+    else:
+        missing.append(lacks("Whether it was already failing.", "progress lines, GPU metrics"))
+    return Assessment(
+        CODE,
+        "confirmed" if sure >= 0.6 else "suspected",
+        mode,
+        sure,
+        attribution,
+        head,
+        say(*shows),
+        implies=say(*implies, status="supported"),
+        missing=missing,
+        actions=say(
+            "If it was not meant, submit again from the last checkpoint."
+            if mode == "user"
+            else "Ask the operators why they cancelled it before submitting again.",
+            "Run long jobs with sbatch, or under nohup or tmux, so that a closed session does not end them."
+            if end is not None and count(end, "hangups")
+            else "",
+        ),
+        counterfactual="" if sure >= 0.6 else f"{shows[0]} Who sent it, and why, is not in the evidence.",
+    )
+
+
+def _dependency(overview: RowView, state: str) -> Assessment:
+    shows = [f"Slurm gives the reason {overview['state_reason']} for the state {overview['state']}."]
+    if overview.has("dependency"):
+        shows.append(f"The dependency was {overview['dependency']}.")
+    return Assessment(
+        CODE,
+        "confirmed",
+        "dependency",
+        0.96 if state == "CANCELLED" else 0.85,
+        "scheduler",
+        "The job can never run, because a job that it depends on did not end as the dependency demands.",
+        say(*shows),
+        implies=say("The cause lies in the job that it depends on.", status="supported"),
+        missing=[lacks("Why that job failed.", "a verdict on the job that it depends on")],
+        actions=say(
+            "Find out why the job that it depends on failed, and submit both again.",
+            "Use afterany instead of afterok where the follow-up shall run in any case.",
+        ),
+    )
+
+
+def _otherwise(overview: RowView | None, text: str) -> Assessment:
+    return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
+
+
+def _nothing(facts: Facts) -> Assessment:
+    if facts.overview is not None:
+        return Assessment(
+            CODE,
+            "ruled_out",
+            confidence=0.01,
+            counterfactual=f"Slurm recorded the end as {facts.overview['state']} and nobody cancelled it.",
+        )
+    return Assessment(
+        CODE,
+        "ruled_out" if facts.has_log else "undecidable",
+        confidence=0.02,
+        counterfactual="No line of the log speaks of a cancel, an interrupt or a closed session.",
+        missing=[lacks("How the job ended in Slurm's eyes.", "sacct (slurm_job)")],
+    )

@@ -1,0 +1,195 @@
+"""G1: the run did what it should: it completed, made progress, and its loss fell; where GPUs were watched they worked.
+
+Health needs positive evidence. That no error was printed is none, nor is a log that stops in the middle.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from agent_tools.curve import Reading
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.e1_loss_divergence import DIVERGED, reading_of
+from agent_tools.say import count, lacks, own_failure, quoted, say
+from agent_tools.verdict import Missing
+
+CODE = "G1"
+EXPLAINS: tuple[str, ...] = ()
+
+WORKING = 0.05
+SLOW = 0.2
+
+
+def assess(facts: Facts) -> Assessment:
+    """Look for positive evidence of health."""
+    end = facts.table("run_ending").first
+    shape = facts.table("loss_shape").first
+    reading = reading_of(facts)
+    bad = _against(facts, end, reading)
+    if bad:
+        return Assessment(CODE, "ruled_out", confidence=0.01, attribution="none", counterfactual=bad)
+    completed, said = _completion(facts, end)
+    reports = count(end, "reports")
+    if not completed:
+        return _unfinished(facts, end, shape, reading)
+    shows = [*said]
+    if facts.progress.phrase:
+        shows.append(f"By the end {facts.progress.phrase}.")
+    confidence = 0.55
+    missing: list[Missing] = []
+    if shape is not None and reading.shape in ("falling", "transient"):
+        shows.append(f"The loss fell from {shape['start_loss']} to {shape['end_loss']} over {shape['points']} reports.")
+        confidence = 0.9 if reading.strong else 0.82
+    elif shape is not None and count(shape, "finite_points"):
+        shows.append(
+            f"The loss was {shape['start_loss']} at the start and {shape['end_loss']} at the end ({shape['points']} reports)."
+        )
+        missing.append(
+            lacks("Whether the model learned: the loss shows no clear fall.", "more loss reports, or an evaluation")
+        )
+        confidence = 0.62 if reports >= 3 else 0.5
+    else:
+        missing.append(
+            lacks(
+                "Whether the model learned: training correctness is unverifiable.",
+                "progress lines with a loss (train_step)",
+            )
+        )
+        confidence = 0.62 if facts.progress.begun or count(end, "ends") else 0.45
+    gpu, working = _gpus(facts)
+    if gpu:
+        shows.append(gpu)
+        confidence = min(0.97, confidence + 0.05) if working else min(confidence, 0.55)
+    else:
+        missing.append(
+            lacks("Whether the GPUs did real work and their counters stayed clean.", "GPU metrics (gpu_sample)")
+        )
+    if not facts.overview:
+        missing.append(lacks("How the job ended in Slurm's eyes.", "sacct (slurm_job)"))
+    elif facts.ending.succeeded:
+        confidence = min(0.97, confidence + 0.03)
+    slow = _slow(facts)
+    return Assessment(
+        CODE,
+        "confirmed" if confidence >= 0.6 else "suspected",
+        "healthy_but_slow" if slow else "healthy",
+        confidence,
+        "none",
+        "The run is healthy but slow: it completed, and its GPUs were little used."
+        if slow
+        else "The run is healthy: it completed and did what it should.",
+        say(*shows),
+        implies=say("This rests on what the run did, not on the absence of errors.", status="supported"),
+        missing=missing,
+        warnings=say(slow),
+        actions=say(
+            "Nothing has to be done." if not slow else "Look at data loading and at the share of time between steps."
+        ),
+    )
+
+
+def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
+    if facts.overview is not None and facts.ending.failed:
+        return f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
+    if end is None:
+        return ""
+    if end.has("stop_name") and end.text("stop_name") != "cancelled":
+        return f"The run was ended from outside: {quoted(end, 'stop_message', 'stop_line')}."
+    finished = facts.ending.succeeded or count(end, "ends") > 0
+    own = own_failure(end)
+    if own and not (finished and not count(end, "errors")):
+        return f"The run failed: {own}."
+    if end.has("stop_name") and not finished:
+        return f"The run was cancelled: {quoted(end, 'stop_message', 'stop_line')}."
+    if (count(end, "keyboard") or count(end, "hangups")) and not finished:
+        return f"The run was interrupted: {quoted(end, 'interrupt_message', 'interrupt_line')}."
+    if reading.shape in DIVERGED and reading.strong:
+        return "The loss did not behave like that of a model that learns."
+    return ""
+
+
+def _completion(facts: Facts, end: RowView | None) -> tuple[bool, list[str]]:
+    said: list[str] = []
+    if facts.overview is not None and facts.ending.succeeded:
+        said.append(
+            f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
+        )
+    if end is not None and count(end, "ends"):
+        said.append(f"The program says that training finished: {quoted(end, 'end_message', 'end_line')}.")
+    if end is not None and (end.number("done") or 0) >= 1:
+        said.append(f"All {end['total_steps']} planned steps were reported.")
+    if facts.overview is not None and not facts.ending.succeeded:
+        return False, said
+    return bool(said), said
+
+
+def _gpus(facts: Facts) -> tuple[str, bool]:
+    """What the GPUs did, and whether that is real work without serious counters that rose."""
+    if not facts.has("gpu_sample"):
+        return "", False
+    rows = facts.table("gpu_summary").where(lambda r: r.has("sm_mean"))
+    if not rows:
+        return "", False
+    ordered = sorted(rows, key=lambda r: count(r, "sm_mean"))
+    middle = ordered[len(ordered) // 2]
+    rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")) and count(r, "rise") > 0)
+    working = count(middle, "sm_mean") >= WORKING and not rises
+    text = f"The GPUs did real work: the middle GPU's SM activity was {middle['sm_mean']} on average, the lowest {ordered[0]['sm_mean']}"
+    if count(middle, "sm_mean") < WORKING:
+        text = f"The GPUs did little: the middle GPU's SM activity was {middle['sm_mean']} on average"
+    text += (
+        ", and no serious error counter rose."
+        if not rises
+        else f", but {rises[0]['counter']} rose by {rises[0]['rise']} on {rises[0]['node']}."
+    )
+    return text, working
+
+
+def _slow(facts: Facts) -> str:
+    if not facts.has("gpu_sample"):
+        return ""
+    rows = facts.table("gpu_summary").where(lambda r: r.has("sm_mean"))
+    if not rows or median(count(r, "sm_mean") for r in rows) >= SLOW:
+        return ""
+    row = sorted(rows, key=lambda r: count(r, "sm_mean"))[len(rows) // 2]
+    return f"The GPUs were little used: SM activity {row['sm_mean']} on average."
+
+
+def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, reading: Reading) -> Assessment:
+    missing = [lacks("How the run ended.", "the end of the log, or sacct (slurm_job)")]
+    running = facts.state == "RUNNING"
+    moving = (
+        shape is not None
+        and reading.shape in ("falling", "transient", "level", "rising")
+        and count(end, "reports") >= 2
+    )
+    started = shape is not None or facts.progress.begun
+    confidence = (0.48 if reading.shape == "falling" else 0.4) if moving else (0.3 if started else 0.1)
+    if shape is None or not started:
+        text = "There is no sign of completed work: neither an end nor progress with a loss."
+        return Assessment(CODE, "undecidable", None, confidence, "undetermined", missing=missing, counterfactual=text)
+    shows = [f"{facts.progress.phrase[:1].upper()}{facts.progress.phrase[1:]}."] if facts.progress.phrase else []
+    if shape.has("start_loss") and shape.has("end_loss"):
+        shows.append(
+            f"The loss stood at {shape['start_loss']} at the start and {shape['end_loss']} at the end of what is there."
+        )
+    head = (
+        "The run looks healthy so far, and is still running."
+        if running
+        else "The run looks healthy as far as the log goes; its end is not in it."
+    )
+    return Assessment(
+        CODE,
+        "suspected" if moving else "undecidable",
+        "healthy",
+        confidence,
+        "none",
+        head,
+        say(*shows),
+        implies=say("Nothing wrong shows, but that is no proof of health.", status="hypothesis"),
+        missing=missing,
+        counterfactual="The end of the run is not in the evidence, so health cannot be confirmed.",
+        actions=say("Look at the job's state with squeue or sacct, and at the end of its log."),
+    )

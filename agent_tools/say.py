@@ -1,0 +1,51 @@
+"""Small makers of claims, so that a family reads as sentences."""
+
+from __future__ import annotations
+
+from agent_tools.facts.views import RowView
+from agent_tools.verdict import Claim, ClaimStatus, Missing
+
+
+def say(*texts: str, status: ClaimStatus = "established") -> list[Claim]:
+    """Claims from the texts that are not empty."""
+    return [Claim(text=t, status=status) for t in texts if t]
+
+
+def lacks(text: str, signal: str) -> Missing:
+    """Something that cannot be decided and the signal that would decide it."""
+    return Missing(text=text, signal=signal)
+
+
+def count(row: RowView | None, column: str) -> float:
+    """A counter's value, zero where the row or the value is absent."""
+    return (row.number(column) or 0.0) if row is not None else 0.0
+
+
+def quoted(row: RowView, message: str, line: str) -> str:
+    """A message and its line as references: `"[[E4.error_message]]" (line [[E4.error_line]])`."""
+    where = f" (line {row[line]})" if row.has(line) else ""
+    return f'"{row[message]}"{where}'
+
+
+def own_failure(end: RowView | None) -> str:
+    """What the program itself failed of, by its log, in words with a reference; empty where it printed nothing of the kind.
+
+    A cancel, a time limit or a shutdown that comes after one of these is its consequence.
+    """
+    if end is None:
+        return ""
+    if count(end, "cuda_ooms"):
+        return f"CUDA ran out of memory ({end['cuda_ooms']} messages)"
+    if count(end, "host_ooms"):
+        return f"the host ran out of memory ({end['host_ooms']} messages)"
+    if count(end, "errors"):
+        return f"{end['error_name']} was raised (line {end['error_line']})"
+    if count(end, "collective_errors"):
+        return f"a collective timed out or failed ({end['collective_errors']} messages)"
+    if count(end, "rendezvous_errors"):
+        return f"the process group did not form ({end['rendezvous_errors']} messages)"
+    if count(end, "fatal_signals"):
+        return f"a process was ended by a fatal signal ({end['fatal_signals']} messages)"
+    if count(end, "failed_children"):
+        return f"a launcher lists failed children ({end['failed_children']})"
+    return ""
