@@ -1,0 +1,189 @@
+"""C1, rendezvous or process-group initialisation hang: the ranks could not find each other before any collective.
+
+FOR      a store, socket or rendezvous message that gave up (time-out, refused, unresolved, address in use); silence at start
+AGAINST  training began; an application's exception on one rank that the others then waited for in vain (A1)
+DECIDES  the message itself; where there is none: every rank cold, no communicator, no output until the end
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+CODE = "C1"
+EXPLAINS = ("A1", "A2", "A3", "C2", "C3", "D1", "E3", "F3", "F4")
+
+_HARD = ("address_in_use", "unresolved", "timeout", "refused", "mesh_failed", "pmi_failed", "bind_failed", "closed")
+_SAYS = {
+    "address_in_use": "the port that the rendezvous needs is taken",
+    "unresolved": "a host name that the rendezvous needs cannot be resolved",
+    "timeout": "the ranks waited for each other until the limit was reached",
+    "refused": "the coordinator's address refused the connection",
+    "mesh_failed": "the ranks could not connect to each other",
+    "pmi_failed": "MPI or PMI could not start",
+    "bind_failed": "the coordinator could not listen on its address",
+    "closed": "the store or the coordinator went away",
+}
+_ACTIONS = {
+    "address_in_use": "Take another port for the rendezvous (derive it from the job id), and look for a process that was left behind.",
+    "unresolved": "Check the coordinator's host name and the name service on every node of the job.",
+    "mesh_failed": "Set the network interface that the ranks shall use (GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME) and check names.",
+}
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge C1 from rendezvous messages and, where there are none, from a start that never ended."""
+    if facts.progress.begun:
+        text = f"The ranks had found each other: {facts.progress.phrase or 'training was under way'}."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    row = _hard(facts)
+    raised = facts.of_role("rendezvous")
+    if row is not None or raised:
+        return _found(facts, row)
+    failed = facts.table("nccl_events").one_of("name", "connect_failed", "no_interface", "system_error", "remote_error")
+    if failed and not facts.causes and not facts.ending.succeeded:
+        return _communicator(failed[0])
+    return _silent(facts)
+
+
+def _hard(facts: Facts) -> RowView | None:
+    if facts.ending.succeeded:
+        return None
+    rows = facts.table("rendezvous_events").where(
+        lambda r: (
+            r.text("name") in _HARD and (r.text("severity") in ("error", "fatal") or r.text("name") == "mesh_failed")
+        )
+    )
+    return min(rows, key=lambda r: _HARD.index(r.text("name")), default=None)
+
+
+def _found(facts: Facts, row: RowView | None) -> Assessment:
+    result = Assessment(CODE, "confirmed", confidence=0.91, attribution="undetermined")
+    raised = facts.of_role("rendezvous")
+    name = row.text("name") if row is not None else "timeout"
+    if row is not None:
+        peer = f" ({row['peer']})" if row.has("peer") else ""
+        result.headline = f"The ranks never formed their process group: {_SAYS[name]}{peer}."
+        result.speaks_for.append(
+            claim(f"The log says, {row['events']} times: {row['message']} ({row['file']} line {row['line_no']}).")
+        )
+        if row.has("joined") and row.has("world_size"):
+            result.speaks_for.append(claim(f"{row['joined']} of {row['world_size']} had joined."))
+        if row.has("timeout_s"):
+            result.speaks_for.append(claim(f"The limit was {row['timeout_s']} s."))
+        if name == "address_in_use" or "localhost" in row.text("peer") or "127.0.0.1" in row.text("peer"):
+            result.attribution = "job"
+        if name == "closed" and not raised:
+            result.status, result.confidence = "suspected", 0.5
+    if raised:
+        first = raised[0]
+        if row is None:
+            result.headline = f"The ranks never formed their process group: {first.name_ref}: {first.message_ref}"
+        result.speaks_for.append(claim(f"{first.name_ref}: {first.message_ref} ({first.where_ref})."))
+    result.speaks_for.append(claim("No training step was reported."))
+    _radius(facts, result)
+    result.implies.append(
+        claim(
+            f"This is coordination before the first collective: {_SAYS[name]}. Model, data and GPUs play no part.",
+            "supported",
+        )
+    )
+    result.actions.append(
+        claim(
+            _ACTIONS.get(
+                name,
+                "Check that every rank was given the same reachable coordinator (MASTER_ADDR, MASTER_PORT, --rdzv-endpoint), "
+                "that all ranks started, and that no firewall stands between the nodes.",
+            )
+        )
+    )
+    if name in ("timeout", "refused", "mesh_failed"):
+        result.missing.append(
+            missing(
+                "Whether a wrong address, a firewall, the name service or a rank that never started was the trigger.",
+                "the output of every rank and node; a connection test from each node to the coordinator's port",
+            )
+        )
+    result.counterfactual = "Rendezvous messages are there, as a consequence."
+    return result
+
+
+def _radius(facts: Facts, result: Assessment) -> None:
+    o = facts.overview
+    if o is not None and o.has("node_count") and o.has("gpu_hours_held"):
+        result.speaks_for.append(
+            claim(f"The whole allocation was held in vain: {o['node_count']} nodes, {o['gpu_hours_held']} GPU-hours.")
+        )
+    if facts.has("gpu_sample"):
+        busiest = max(facts.table("gpu_summary"), key=lambda r: r.number("engine_mean") or 0.0, default=None)
+        if busiest is not None and busiest.has("engine_mean") and (busiest.number("engine_mean") or 0) < 0.05:
+            result.confidence = min(0.97, result.confidence + 0.04)
+            result.speaks_for.append(
+                claim(f"No GPU worked: the busiest had a mean engine activity of {busiest['engine_mean']}.")
+            )
+
+
+def _communicator(row: RowView) -> Assessment:
+    result = Assessment(CODE, "suspected", confidence=0.6, attribution="undetermined")
+    result.headline = f"The process group could not be set up: {row['message']}"
+    result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
+    result.speaks_for.append(claim("No training step was reported."))
+    result.implies.append(
+        claim(
+            "The network between the ranks failed while the communicator was set up, or another rank had gone.",
+            "hypothesis",
+        )
+    )
+    result.missing.append(
+        missing("Which rank failed first, and which interface was used.", "NCCL_DEBUG=INFO output of every rank")
+    )
+    result.actions.append(
+        claim("Rerun with NCCL_DEBUG=INFO and check interface names and reachability between the nodes.", "supported")
+    )
+    return result
+
+
+def _silent(facts: Facts) -> Assessment:
+    o = facts.overview
+    banner = facts.table("phases").one_of("name", "dist_init")
+    ended_late = facts.state in ("TIMEOUT", "CANCELLED", "RUNNING", "DEADLINE") or facts.ending.says("time_limit")
+    many = o is not None and (o.number("node_count") or 0) > 1
+    cold = facts.has("gpu_sample") and all(
+        (r.number("engine_mean") or 0) < 0.02 for r in facts.table("gpu_summary") if r.has("engine_mean")
+    )
+    joined = bool(facts.table("nccl_progress")) or bool(facts.table("nccl_setup").one_of("name", "init"))
+    long_enough = o is not None and (o.number("elapsed_s") or 0) > 300
+    if ended_late and many and long_enough and (cold or banner) and not joined and not facts.causes:
+        return _never_began(facts, cold, banner)
+    if not facts.has_log:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Without the job's output it is not known whether the ranks found each other.",
+            missing=[missing("Whether the process group formed.", "the output of every rank")],
+        )
+    return Assessment(CODE, "ruled_out", counterfactual="No message says that the ranks failed to find each other.")
+
+
+def _never_began(facts: Facts, cold: bool, banner: list[RowView]) -> Assessment:
+    """No message, only silence: every GPU cold, or a banner of the start and nothing after it."""
+    result = Assessment(CODE, "suspected", confidence=0.8 if cold and banner else 0.6 if cold else 0.45)
+    result.headline = "The ranks hung at the start, before any collective."
+    if cold:
+        result.speaks_for.append(claim("No GPU of the job worked at any time, on any of its nodes."))
+    if banner:
+        result.speaks_for.append(
+            claim(f"The last word of the start is {banner[-1]['message']} (line {banner[-1]['last_line']}).")
+        )
+    o = facts.overview
+    if o is not None and o.has("elapsed_min"):
+        result.speaks_for.append(claim(f"The job held its nodes for {o['elapsed_min']} min and reported no step."))
+    result.implies.append(claim("The ranks wait for each other: the coordinator cannot be reached.", "supported"))
+    result.missing.append(
+        missing("What the ranks wait for.", "a stack of a waiting rank (py-spy), the output of every rank")
+    )
+    result.actions.append(
+        claim("Check the coordinator's address and port from every node, and set a shorter rendezvous time-out.")
+    )
+    return result

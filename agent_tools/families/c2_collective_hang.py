@@ -1,0 +1,234 @@
+"""C2, collective hang: ranks that had worked together block in a collective that one of them never entered or left.
+
+FOR      a watchdog's time-out after the process group was up; frozen completions and launches while the allocation is held
+AGAINST  slow but advancing collectives (D2); a pause for evaluation, a checkpoint or compilation; an exception before it
+DECIDES  the watchdog or the flight recorder; the rank whose last enqueued equals its last completed never entered
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+from agent_tools.verdict import Claim
+
+CODE = "C2"
+EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
+
+_GAVE_UP = ("collective_timeout", "monitored_barrier", "desync")
+_WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown")
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge C2 from the watchdog's words, flight-recorder rows and the activity of the GPUs."""
+    if facts.ending.succeeded:
+        return Assessment(CODE, "ruled_out", counterfactual="The job completed, so no collective blocked it for good.")
+    events = facts.table("nccl_events")
+    gave_up = events.where(
+        lambda r: (
+            r.text("name") in _GAVE_UP
+            or (r.text("name") == "watchdog_exception" and "timeout" in r.text("message").lower())
+        )
+    )
+    weak = events.one_of("name", *_WEAK)
+    raised = facts.of_role("collective")
+    frozen = _frozen(facts)
+    if not gave_up and not weak and not raised and not frozen:
+        return _absent(facts)
+    result = Assessment(CODE, "confirmed", confidence=0.91, attribution="undetermined")
+    result.counterfactual = "Collectives timed out, as a consequence."
+    if gave_up:
+        _watchdog(gave_up[0], result)
+    elif frozen:
+        result.headline = "The ranks froze in a collective while they held their GPUs."
+    elif raised:
+        result.headline = f"A collective gave up waiting: {raised[0].message_ref}"
+        result.speaks_for.append(claim(f"{raised[0].name_ref}: {raised[0].message_ref} ({raised[0].where_ref})."))
+        result.confidence = 0.85
+    else:
+        _only_weak(weak[0], result)
+    result.speaks_for += frozen
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"Before that, {facts.progress.phrase}."))
+    if not _culprit(facts, result):
+        result.missing.append(
+            missing(
+                "Which rank held the others up, and in which call it stood.",
+                "the flight recorder of every rank (TORCH_NCCL_TRACE_BUFFER_SIZE), or a host stack of each (py-spy)",
+            )
+        )
+    _first_collective(facts, gave_up, result)
+    result.implies.append(
+        claim(
+            "The ranks that report the time-out are the victims; the cause is the rank that died, was late or took another "
+            "path. High engine activity in such a wait is spinning and no work.",
+            "supported",
+        )
+    )
+    result.actions.append(
+        claim(
+            "Look at the rank that is named (or the silent one) first: its log, its node, its data; do not blame the reporters."
+        )
+    )
+    result.actions.append(
+        claim(
+            "Rerun with the flight recorder on, and let the watchdog end the job, so that a lost rank fails fast.",
+            "supported",
+        )
+    )
+    return result
+
+
+def _watchdog(row: RowView, result: Assessment) -> None:
+    what = f" in {row['collective']}" if row.has("collective") else ""
+    result.headline = f"The job hung{what}: a collective did not finish within its limit."
+    rank = f"Rank {row['rank']}" if row.has("rank") else "A rank"
+    after = f" after {row['elapsed_s']} s" if row.has("elapsed_s") else ""
+    seq = f", sequence {row['seq']}" if row.has("seq") else ""
+    where = f"{row['file']} line {row['line_no']}"
+    if row.has("collective"):
+        result.speaks_for.append(claim(f"{rank} gave up waiting in {row['collective']}{seq}{after} ({where})."))
+    else:
+        result.speaks_for.append(claim(f"{rank} reports: {row['message']} ({where})."))
+    if row.has("timeout_s"):
+        result.speaks_for.append(claim(f"The limit was {row['timeout_s']} s."))
+
+
+def _only_weak(row: RowView, result: Assessment) -> None:
+    result.status, result.confidence = "suspected", 0.55
+    result.headline = f"The process group reports a stuck peer: {row['message']}"
+    result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
+
+
+def _culprit(facts: Facts, result: Assessment) -> bool:
+    """Name the rank that never entered, or died, or stayed silent, with its proof."""
+    for view, who in ((facts.table("nccl_ranks"), "log"), (facts.table("nccl_progress"), "flight recorder")):
+        behind = [r for r in view if r.get("never_entered") and r.has("rank")]
+        if not behind or len(behind) > max(1, len(view) // 2):
+            continue
+        first = behind[0]
+        result.speaks_for.append(
+            claim(
+                f"Rank {first['rank']} never entered the collective: it had enqueued {first['last_enqueued_seq']} and "
+                f"completed {first['last_completed_seq']}, all of it, while others waited further on."
+            )
+        )
+        result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} never entered it."
+        result.confidence = 0.96
+        result.warnings += [
+            claim(f"Rank {r['rank']} never entered it either (by the {who}).", "supported") for r in behind[1:4]
+        ]
+        return True
+    killed = [r for r in facts.table("fatal_signals") if r.get("signal") in (9, 11, 7, 4, 8) and r.has("rank")]
+    if killed:
+        first = killed[0]
+        result.speaks_for.append(
+            claim(f"The trigger is a lost rank: rank {first['rank']} was ended by {first['signal_name']}.", "supported")
+        )
+        result.attribution = "job" if facts.host_oom else "undetermined"
+        result.speaks_for += facts.host_oom.claims
+        return True
+    silent = facts.table("silent_ranks")
+    if silent and silent.row_count <= 2:
+        first = silent.rows[0]
+        result.speaks_for.append(
+            claim(
+                f"Of {first['world_size']} ranks {first['reported']} reported the time-out; rank {first['rank']} did not.",
+                "supported",
+            )
+        )
+        result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
+        return True
+    return False
+
+
+def _first_collective(facts: Facts, gave_up: list[RowView], result: Assessment) -> None:
+    """The very first collective: somebody was still busy at the start, or the network never worked."""
+    if facts.progress.begun or not gave_up or (gave_up[0].number("seq") or 99) > 2:
+        return
+    result.confidence = min(result.confidence, 0.75)
+    result.implies.append(
+        claim(
+            "It was among the first collectives: a rank that is still preparing data while the others wait looks the same as "
+            "a network that does not work.",
+            "hypothesis",
+        )
+    )
+    result.missing.append(missing("Whether one rank was still preparing data.", "what that rank printed meanwhile"))
+
+
+def _frozen(facts: Facts) -> list[Claim]:
+    """Signs without the watchdog's word: stuck collectives, no completions, engines that spin."""
+    found: list[Claim] = []
+    progress = facts.table("nccl_progress")
+    stuck = [r for r in progress if r.has("stuck_collective")]
+    if stuck:
+        first = stuck[0]
+        found.append(
+            claim(
+                f"Rank {first['rank']} is stuck in {first['stuck_collective']}, sequence {first['stuck_seq']}, unfinished."
+            )
+        )
+        if any(r.get("never_entered") for r in progress):
+            return found
+    still = [r for r in progress if (r.number("completed") or 0) > 0 and r.get("completed_late") == 0]
+    if still and len(still) == len([r for r in progress if r.has("completed")]):
+        found.append(
+            claim(
+                f"Collectives had completed ({still[0]['completed']} on rank {still[0]['rank']}), and none did lately."
+            )
+        )
+    spinning = [
+        r
+        for r in facts.table("gpu_summary")
+        if (r.number("engine_late") or 0) > 0.9 and r.has("sm_late") and (r.number("sm_late") or 0) < 0.12
+    ]
+    if found and spinning:
+        first = spinning[0]
+        found.append(
+            claim(
+                f"GPU {first['gpu']} of {first['node']} spins: engine activity {first['engine_late']}, SM activity "
+                f"{first['sm_late']}."
+            )
+        )
+    return found if len(found) > 1 or (stuck and len(stuck) > 1) else []
+
+
+def _absent(facts: Facts) -> Assessment:
+    if not facts.has_log and not facts.has("nccl_sample"):
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Neither output nor collectives were recorded, so a hang can be neither seen nor ruled out.",
+            missing=[missing("Whether collectives went on.", "the job's output; nccl_sample; a flight recorder dump")],
+        )
+    quiet = facts.table("quiet_end").first
+    late = facts.state in ("TIMEOUT", "CANCELLED", "DEADLINE") or facts.ending.says("time_limit")
+    many = facts.overview is not None and (facts.overview.number("gpus") or 0) > 1
+    if quiet is not None and late and many and _long(quiet):
+        result = Assessment(CODE, "suspected", confidence=0.5, attribution="undetermined")
+        result.headline = f"Training stood still for the last {quiet['quiet_min']} min before the job was ended."
+        result.speaks_for.append(
+            claim(
+                f"The last training report came {quiet['quiet_min']} min before the end; the usual time between two is "
+                f"{quiet['usual_gap_s']} s."
+            )
+        )
+        result.implies.append(
+            claim("A job of several GPUs that stops like this mostly hangs in a collective.", "hypothesis")
+        )
+        result.missing.append(
+            missing(
+                "Whether the ranks were stuck in a collective.", "nccl_sample, gpu_sample, or a flight recorder dump"
+            )
+        )
+        result.actions.append(
+            claim("Turn on the flight recorder and rerun; a stack of every rank names the call.", "supported")
+        )
+        return result
+    return Assessment(CODE, "ruled_out", counterfactual="No collective timed out, and none is known to be stuck.")
+
+
+def _long(quiet: RowView) -> bool:
+    """More than fifteen minutes and more than twenty times the usual pause."""
+    return (quiet.number("quiet_s") or 0) > 900 and (quiet.number("times_usual") or 0) > 20

@@ -1,0 +1,107 @@
+"""C3, idle GPU: one GPU is held, nothing is launched on it for long, and the process lives.
+
+FOR      engine and SM activity near zero and no kernel launched, sustained, on a job of one GPU that is or was running
+AGAINST  the job had just started; it trained until its end; it crashed
+DECIDES  GPU samples or launch counts over more than ten minutes; a log alone never does
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+CODE = "C3"
+EXPLAINS = ("D1", "E3", "F3", "F4", "G1")
+
+_SUSTAINED_S = 600.0
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge C3 from GPU samples, launches and what the job printed."""
+    o = facts.overview
+    gpus = facts.table("gpu_summary")
+    count = o.number("gpus") if o is not None and o.has("gpus") else (float(len(gpus)) if gpus else None)
+    if count is not None and count > 1:
+        return Assessment(CODE, "ruled_out", counterfactual="The job held more than one GPU; this family is about one.")
+    if facts.causes or facts.of_role("cuda_oom") or facts.ending.succeeded:
+        return Assessment(
+            CODE, "ruled_out", counterfactual="The process ended by itself; it did not sit on an idle GPU."
+        )
+    launches = facts.table("cuda_activity")
+    if not gpus and not launches:
+        return _blind(facts)
+    idle = gpus.first if gpus and _is_idle(gpus.rows[0]) else None
+    unused = launches.first if launches and all((r.number("launches_late") or 0) == 0 for r in launches) else None
+    if (gpus and idle is None) or (launches and unused is None):
+        seen = gpus.first
+        text = "Kernels were launched until the end."
+        if seen is not None and seen.has("engine_late"):
+            text = f"The GPU was at work to the end: its engine activity was {seen['engine_late']} in the last minutes."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    elapsed = o.number("elapsed_s") if o is not None else None
+    if elapsed is not None and elapsed < _SUSTAINED_S:
+        text = "The job had not run for ten minutes: an idle GPU at the start means nothing."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    result = Assessment(CODE, "confirmed", confidence=0.93, attribution="job")
+    result.headline = "The job held its GPU and did nothing with it."
+    if idle is not None:
+        result.speaks_for.append(
+            claim(
+                f"GPU {idle['gpu']} of {idle['node']}: engine activity {idle['engine_late']} in the last minutes, memory in "
+                f"use {idle['last_gib']} GiB."
+            )
+        )
+    if unused is not None:
+        result.speaks_for.append(
+            claim(f"Process {unused['pid']} launched {unused['launches']} kernels in all, and none lately.")
+        )
+    if o is not None and o.has("elapsed_min"):
+        result.speaks_for.append(claim(f"It held the GPU for {o['elapsed_min']} min ({o['state']})."))
+    if idle is None or unused is None:
+        result.confidence = 0.85
+    if facts.progress.begun:
+        result.speaks_for.append(claim(f"Before that, {facts.progress.phrase or 'it had trained'}."))
+    stack = next((r for r in facts.table("process_exits") if r.has("host_stack")), None)
+    if stack is not None:
+        result.speaks_for.append(claim(f"The stuck process stands in: {stack['host_stack']}."))
+    else:
+        result.missing.append(
+            missing(
+                "What the process waits for on the host.", "a stack of the process (process.host_stack, py-spy dump)"
+            )
+        )
+    result.implies.append(
+        claim(
+            "The process is stuck on the host: a deadlock, a blocked read or a dataloader that gives nothing.",
+            "supported",
+        )
+    )
+    result.actions.append(
+        claim("Cancel it, take a stack of the process when it happens again, and set a wall-clock limit.")
+    )
+    return result
+
+
+def _is_idle(row: RowView) -> bool:
+    late = row.number("engine_late")
+    return late is not None and late < 0.02 and (row.number("sm_late") or 0) < 0.02
+
+
+def _blind(facts: Facts) -> Assessment:
+    quiet = facts.table("quiet_end").first
+    late = facts.state in ("TIMEOUT", "CANCELLED") or facts.ending.says("time_limit")
+    if quiet is not None and late and (quiet.number("quiet_s") or 0) > 900 and (quiet.number("times_usual") or 0) > 20:
+        result = Assessment(CODE, "suspected", confidence=0.4, attribution="undetermined")
+        result.headline = f"Nothing was reported for the last {quiet['quiet_min']} min."
+        result.speaks_for.append(claim(f"The last training report came {quiet['quiet_min']} min before the end."))
+        result.missing.append(
+            missing("Whether the GPU stood idle.", "GPU samples (gpu_sample) or launches (cuda_sample)")
+        )
+        return result
+    return Assessment(
+        CODE,
+        "undecidable",
+        counterfactual="Without GPU samples or launch counts an idle GPU cannot be seen.",
+        missing=[missing("Whether the GPU stood idle.", "GPU samples (gpu_sample) or launches (cuda_sample)")],
+    )

@@ -1,0 +1,29 @@
+-- silent_ranks: Ranks that reported no time-out while the others of a hung job did.
+-- TABLES: log_event, process
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
+-- COLUMN rank: rank
+-- COLUMN world_size: ranks in the job
+-- COLUMN reported: ranks that reported a time-out
+-- COLUMN silent: ranks that reported none
+-- COLUMN ended_by: signal that ended the rank, by the launcher
+-- CAVEAT: A rank whose output was not captured is silent too.
+WITH e AS (
+  SELECT * FROM log_event
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+w AS (
+  SELECT greatest(
+    (SELECT max(world_size) FROM e WHERE kind IN ('nccl_info', 'banner', 'rendezvous')), (SELECT max(rank) + 1 FROM e),
+    (SELECT max(world_size) FROM process WHERE job_id = $job_id)) AS n
+),
+t AS (SELECT DISTINCT rank FROM e WHERE kind = 'nccl_watchdog' AND name = 'collective_timeout' AND rank IS NOT NULL),
+a AS (SELECT unnest(range(0, (SELECT n FROM w))) AS rank),
+s AS (SELECT rank FROM a WHERE rank NOT IN (SELECT rank FROM t)),
+d AS (SELECT rank, max(signal) AS ended_by FROM e WHERE kind = 'launcher_summary' GROUP BY rank)
+SELECT
+  s.rank, (SELECT n FROM w) AS world_size, (SELECT count(*) FROM t) AS reported, (SELECT count(*) FROM s) AS silent,
+  d.ended_by
+FROM s LEFT JOIN d USING (rank)
+WHERE (SELECT count(*) FROM t) >= 1 AND (SELECT count(*) FROM s) <= greatest(1, (SELECT n FROM w) // 4)
+ORDER BY s.rank
