@@ -157,6 +157,8 @@ class Traceback:
         self._begin(line, headed=False)
         self._severity = "error"
         self._extra = {"traceback": False}
+        if found["name"] == "CommandNotFoundError":  # conda's own word about `conda activate`; the script goes on
+            self._severity = "warning"
         self._raised = _Raised(found["name"], [found["text"] or ""])
         self._base = len(bare) - len(bare.lstrip())
         return []

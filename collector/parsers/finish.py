@@ -1,0 +1,100 @@
+"""Training says that it is finished, or why it stopped of its own will.
+
+SOURCE  Hugging Face Trainer, Axolotl, Lightning, Megatron, fairseq, torchtitan, Ray Train, Keras, DETR-style loops, scripts.
+ROWS    `train_end`; the step or the limit that was reached in `step`, `total_steps`, `total_epochs`.
+CAVEAT  a program that says "Training complete!" may have trained one step. A finished Ray iteration is not an end.
+EXAMPLE `Trainer.fit` stopped: `max_steps=100` reached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import detail, whole
+
+NAMES: dict[str, str] = {
+    "completed": "training says that it is complete",
+    "limit_reached": "a planned limit ended it: steps, epochs or time (detail.limit)",
+    "early_stop": "an early-stopping rule ended it",
+    "metrics": "the final metrics are printed (***** train metrics *****)",
+    "exited": "the framework ends by its own rule (Megatron's exit interval, duration or signal; detail.why)",
+}
+
+_TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
+    (name, framework, re.compile(pattern))
+    for name, framework, pattern in (
+        ("completed", "hf-trainer", r"Training completed\. Do not forget to share your model"),
+        ("metrics", "hf-trainer", r"\*{5} train metrics \*{5}"),
+        ("completed", "hf-trainer", r"TrainOutput\(global_step=(?P<step>\d+)"),
+        ("limit_reached", "lightning", r"Trainer\.fit`? stopped: `?max_steps=(?P<steps>\d+)`? reached"),
+        ("limit_reached", "lightning", r"Trainer\.fit`? stopped: `?max_epochs=(?P<epochs>\d+)`? reached"),
+        ("limit_reached", "lightning", r"Trainer\.fit`? stopped: (?P<limit>.{1,60})|Time limit reached\. Elapsed time is (?P<limit2>[\d:. dayshours,]+)"),
+        ("exited", "megatron", r"\[?exiting program (?P<why>at iteration (?P<step>\d+)|after .{1,60}|due to .{1,60})"),
+        ("completed", "megatron", r"\[after training is done\]"),
+        ("completed", "fairseq", r"done training in (?P<seconds>[\d.]+) seconds"),
+        ("early_stop", "keras", r"Epoch \d+: early stopping"),
+        ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
+        ("completed", "ray", r"Training (?:completed|finished) after (?P<iterations>\d+) iterations"),
+        ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?[Tt]raining (?:is |has |was |run |successfully |job )*(?:complete[d]?|finished|done|ended)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
+        ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|^\W*Training time:? \d+:\d\d:\d\d"),
+    )
+)  # fmt: skip
+
+
+class Finish(LineParser):
+    """One line, one end."""
+
+    name: ClassVar[str] = "finish"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "raining complete",
+        "raining finished",
+        "raining is ",
+        "raining has ",
+        "raining was ",
+        "raining run ",
+        "raining job ",
+        "raining done",
+        "raining ended",
+        "raining successfully",
+        "train metrics",
+        "TrainOutput(",
+        "Trainer.fit",
+        "Time limit reached",
+        "exiting program",
+        "after training is done",
+        "done training",
+        "arly stopping",
+        "EarlyStopping",
+        "Signaling Trainer",
+        "topped early",
+        "Finished ",
+        "Done training",
+        "Completed ",
+        "Training time",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text if len(line.text) < 4000 else line.text[-4000:]
+        for name, framework, pattern in _TABLE:
+            if found := pattern.search(text):
+                got = found.groupdict()
+                epochs = whole(got.get("epochs"))
+                return [
+                    line.event(
+                        "train_end",
+                        name,
+                        line.text if len(line.text) <= 2000 else text[max(0, found.start() - 100) :],
+                        severity="info",
+                        parser=self.name,
+                        framework=framework,
+                        step=whole(got.get("step")),
+                        total_steps=whole(got.get("steps")),
+                        total_epochs=None if epochs is None else float(epochs),
+                        detail=detail(limit=(got.get("limit") or got.get("limit2")), why=got.get("why")),
+                    )
+                ]
+        return []

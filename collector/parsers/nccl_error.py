@@ -1,0 +1,111 @@
+"""Errors that NCCL, RCCL, Gloo and the process group report, by kind of error.
+
+SOURCE  nccl.h result names as torch prints them, `NCCL WARN` lines, Gloo's transport, DistBackendError texts.
+ROWS    `nccl_error`; the peer that is named in `peer`, the host that speaks in `host`.
+CAVEAT  a remote error is what the survivors of another rank's death print: it names a victim.
+EXAMPLE n1:77:93 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n2<3456>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import detail, whole
+
+NAMES: dict[str, str] = {
+    "cuda_error": "ncclUnhandledCudaError, NCCL WARN Cuda failure",
+    "system_error": "ncclSystemError: a system call or an external library failed",
+    "internal_error": "ncclInternalError",
+    "invalid_usage": "ncclInvalidUsage, ncclInvalidArgument (two ranks on one GPU)",
+    "remote_error": "ncclRemoteError, connection closed by remote peer: another process went away",
+    "ib_error": "InfiniBand: completion with error, async event (detail.status, detail.vendor_err)",
+    "connect_failed": "a connection could not be made (refused, timed out, no route)",
+    "no_interface": "no usable network interface or network plugin",
+    "gloo_timeout": "Gloo: timed out waiting for a send or receive (timeout_ms)",
+    "gloo_closed": "Gloo: the connection was closed or reset by the peer",
+    "backend_error": "a DistBackendError or ncclResult without one of the names above",
+    "warn": "any other NCCL WARN line",
+}
+
+_SPEAKER = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] .{0,200}?NCCL WARN")
+_TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("gloo_timeout", re.compile(r"Timed out waiting (?P<limit>\d+)ms for (?P<what>send|recv) operation")),
+    ("gloo_timeout", re.compile(r"gloo.{0,200}(?i:timed out)")),
+    ("gloo_closed", re.compile(r"gloo.{0,200}(?:Connection closed by peer|Connection reset by peer|Broken pipe|Application timeout caused pair closure)|pair\.cc:\d+\].{0,80}(?:closed|reset)")),
+    ("ib_error", re.compile(r"NET/IB ?: ?.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60}|.*ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
+    ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|Net(?:work)? : .{0,60}closed by remote peer|remote process exited or there was a network error")),
+    ("no_interface", re.compile(r"no socket interface found|NCCL WARN .{0,40}(?:network .{0,30}not found|No interface found)|Failed to initialize any NET plugin")),
+    ("connect_failed", re.compile(r"NCCL WARN .{0,120}(?:connect(?:ing)? to (?P<peer>\S+) |to connect|Call to connect).{0,60}(?:failed|refused|timed out|No route|unreachable)|NCCL WARN .{0,100}Connection (?:refused|timed out)")),
+    ("cuda_error", re.compile(r"ncclUnhandledCudaError|NCCL WARN .{0,60}(?:Cuda failure|CUDA failure|Failed to CUDA|HIP failure).{0,80}|unhandled cuda error")),
+    ("invalid_usage", re.compile(r"ncclInvalid(?:Usage|Argument)|Duplicate GPU detected|NCCL.{0,80}invalid (?:usage|argument)")),
+    ("system_error", re.compile(r"ncclSystemError|unhandled system error")),
+    ("internal_error", re.compile(r"ncclInternalError|NCCL.{0,200}internal error")),
+    ("backend_error", re.compile(r"DistBackendError: NCCL error|NCCL error in: |ncclResult_t|NCCL Error \d+")),
+    ("warn", re.compile(r"NCCL WARN (?P<text>\S.*)")),
+)  # fmt: skip
+_PEER = re.compile(r"(?:peer|from|to|remote) (?P<peer>[\w.\-\[\]:]+<\d+>)")
+_VENDOR = re.compile(r"vendor err (\d+)")
+_VERSION = re.compile(r"NCCL version (\d[\w.+]*)")
+
+
+class NcclError(LineParser):
+    """One line, one error."""
+
+    name: ClassVar[str] = "nccl_error"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "NCCL WARN",
+        "ncclUnhandled",
+        "ncclSystem",
+        "ncclInternal",
+        "ncclInvalid",
+        "ncclRemote",
+        "NCCL error",
+        "NCCL Error",
+        "NET/IB",
+        "unhandled cuda error",
+        "unhandled system error",
+        "gloo",
+        "ms for recv operation",
+        "ms for send operation",
+        "Duplicate GPU detected",
+        "no socket interface",
+        "remote process exited",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text[:20_000]
+        if "NCCL INFO" in text and "NCCL WARN" not in text:
+            return []
+        for name, pattern in _TABLE:
+            found = pattern.search(text)
+            if found is None:
+                continue
+            got = found.groupdict()
+            who, peer = _SPEAKER.search(text), _PEER.search(text)
+            version, vendor = _VERSION.search(text), _VENDOR.search(text)
+            limit = whole(got.get("limit"))
+            return [
+                line.event(
+                    "nccl_error",
+                    name,
+                    severity="warning" if name == "warn" else "error",
+                    parser=self.name,
+                    framework="gloo" if name.startswith("gloo") else "nccl",
+                    host=who["host"] if who else None,
+                    pid=whole(who["pid"]) if who else None,
+                    gpu=whole(who["gpu"]) if who else None,
+                    peer=got.get("peer") or (peer["peer"] if peer else None),
+                    timeout_ms=None if limit is None else float(limit),
+                    detail=detail(
+                        status=whole(got.get("status")),
+                        vendor_err=whole(vendor[1]) if vendor else None,
+                        nccl_version=version[1].rstrip(".") if version else None,
+                        operation=got.get("what"),
+                    ),
+                )
+            ]
+        return []

@@ -1,0 +1,95 @@
+"""NaN, infinity and overflow named in words; a step that loss scaling skipped.
+
+SOURCE  PyTorch Lightning, Megatron, Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, DETR-style loops, autograd's anomaly mode.
+ROWS    `non_finite`; the loss scale in detail.scale.
+CAVEAT  a skipped step with a lower scale is how mixed precision starts: normal unless it goes on. Numbers in progress lines
+        (`loss: nan`) are the progress parsers' business.
+EXAMPLE Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import detail, whole
+
+NAMES: dict[str, str] = {
+    "stopped": "training stops because the loss or gradient is not finite",
+    "overflow": "a gradient overflow: the step is skipped and the loss scale lowered (detail.scale)",
+    "scale_exhausted": "the loss scale cannot be lowered further: training gives up",
+    "nan_loss": "the loss is named as NaN or infinite",
+    "nan_grad": "a gradient or its norm is named as NaN or infinite",
+    "nan_found": "NaN or infinity was found somewhere else (an activation, a parameter, an input)",
+    "anomaly": "autograd's anomaly mode names the function that returned NaN",
+}
+
+_N = r"(?:NaN|nan|NAN|[Ii]nf(?:inity)?|non-?finite|not finite)"
+_RULES: tuple[tuple[str, str, str], ...] = (
+    ("scale_exhausted", "fatal", r"[Ll]oss scale already at minimum|Minimum loss scale reached"),
+    ("overflow", "info", r"Gradient overflow\.?\s+Skipping step.{0,40}?(?:reducing loss scale to (?P<scale>[\d.e+]+))?$"),
+    ("overflow", "info", r"OVERFLOW!.{0,40}?Skipping step\. Attempted loss scale: [\d.e+]+, (?:but hysteresis.{0,60}|reducing to (?P<scale>[\d.e+]+))"),
+    ("overflow", "info", r"overflow detected, setting loss scale to:? (?P<scale>[\d.e+]+)|[Oo]verflow detected|Found inf(?:s)? in gradients?, skipping"),
+    ("stopped", "fatal", rf"(?:[Ll]oss|grad(?:ient)?[_ ]?norm|gradients?) (?:is|became|was|are) (?:a )?{_N}\b.{{0,40}}?(?:[Ss]topping|[Tt]erminat|[Aa]bort|[Ee]xit|[Hh]alt)"),
+    ("stopped", "fatal", r"Batch \d+: Invalid loss, terminating training"),
+    ("anomaly", "fatal", r"Function '(?P<where>\w+)' returned nan values"),
+    ("nan_loss", "error", rf"[Ll]oss (?:returned in .{{1,40}} )?(?:is|became|was|=) (?:a )?{_N}\b(?! *, *time)|[Nn]on-?finite loss|found {_N} in local forward loss|Unexpected result {_N}|(?:NaN|Inf|nan|inf) (?:or (?:NaN|Inf|nan|inf) )?(?:detected |found |encountered )?in (?:the )?loss"),
+    ("nan_grad", "error", rf"found {_N} in (?:local )?grad|{_N}.{{0,20}} (?:in|detected in) (?:the )?grad|gradients? (?:is|are|contains?|has) {_N}|grad[_ ]norm (?:is|became) {_N}|gradients? from `parameters` is non-finite"),
+    ("nan_found", "error", rf"(?:Detected|Found|Encountered|detected|found|encountered) {_N}\b(?:/{_N}| (?:and/)?or {_N})?(?! (?:0|of 0))|\b{_N}\b(?:/{_N}| (?:and/)?or {_N})? (?:detected|found|encountered|values? (?:detected|found|in))|contains either `inf`, `nan`|has {_N} (?:values|entries)"),
+)  # fmt: skip
+_TABLE = tuple((name, severity, re.compile(pattern)) for name, severity, pattern in _RULES)
+_NOT = re.compile(
+    r"\b(?:0|no|No|without|if|check(?:ing)? for|detect_anomaly=|--\w*nan\w*|number of) .{0,20}(?:NaN|nan|inf)\b"
+)
+_STEP = re.compile(r"(?:step|iteration|iter)[ :=#]+(\d{1,12})")
+
+
+class NonFinite(LineParser):
+    """One line, one word about a number that is none."""
+
+    name: ClassVar[str] = "non_finite"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "nan",
+        "NaN",
+        "NAN",
+        "verflow",
+        "OVERFLOW",
+        "loss scale",
+        "inite",
+        "Invalid loss",
+        " inf",
+        " Inf",
+        "Minimum loss",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text
+        if len(text) > 2000:
+            return []
+        for name, severity, pattern in _TABLE:
+            if found := pattern.search(text):
+                if name.startswith("nan") and _NOT.search(text):
+                    return []
+                got = found.groupdict()
+                step = _STEP.search(text)
+                return [
+                    line.event(
+                        "non_finite",
+                        name,
+                        severity=severity,
+                        parser=self.name,
+                        step=whole(step[1]) if step else None,
+                        detail=detail(scale=_number(got.get("scale")), where=got.get("where")),
+                    )
+                ]
+        return []
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

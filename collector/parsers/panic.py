@@ -1,0 +1,84 @@
+"""Native code gives up: Rust panics (tokenizers, safetensors), failed checks of C++ libraries (glog, TensorFlow, XLA).
+
+SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK.
+ROWS    `exception` named `RustPanic` or `CheckFailed`; the place in `frame`.
+CAVEAT  a Rust panic reaches Python as pyo3_runtime.PanicException, which is a row of its own.
+EXAMPLE thread '<unnamed>' panicked at src/tokenizer.rs:12:3: index out of bounds
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.shapes import LOG_LINE, detail
+
+NAMES: dict[str, str] = {
+    "RustPanic": "a thread of Rust code panicked (detail.thread)",
+    "CheckFailed": "a CHECK of a C++ library failed and the process aborts",
+}
+
+_OLD = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at [‘'](?P<text>.*)[’'], (?P<place>\S+:\d+:\d+)")
+_NEW = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at (?P<place>[^\s':]+:\d+:\d+):?\s*(?P<text>.*)$")
+_CHECK = re.compile(
+    r"(?:^F\d{4} .{0,60}?|\bF (?:external/|tensorflow/|\./)?)(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>(?:Check failed|Non-OK-status|CHECK).{1,600})"
+)
+
+
+class Panic:
+    """State: a panic whose message stands on the next line."""
+
+    name: ClassVar[str] = "panic"
+    anchors: ClassVar[tuple[str, ...]] = ("panicked at", "Check failed", "Non-OK-status")
+
+    def __init__(self) -> None:
+        self._held: tuple[Line, str, str] | None = None
+
+    @property
+    def wants_more(self) -> bool:
+        """True while the message is still to come."""
+        return self._held is not None
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        if self._held is not None:
+            held, thread, place = self._held
+            self._held = None
+            message = line.text.strip()
+            if message and not LOG_LINE.match(line.text) and "panicked at" not in message:
+                return [self._row(held, "RustPanic", message, place, thread, line.line_no)]
+            return [self._row(held, "RustPanic", "", place, thread, held.line_no), *self.feed(line)]
+        text = line.text[:8000]
+        if found := _OLD.search(text):
+            return [self._row(line, "RustPanic", found["text"], found["place"], found["thread"], line.line_no)]
+        if found := _NEW.search(text):
+            if found["text"]:
+                return [self._row(line, "RustPanic", found["text"], found["place"], found["thread"], line.line_no)]
+            self._held = (replace(line), found["thread"], found["place"])
+            return []
+        if found := _CHECK.search(text):
+            return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
+        return []
+
+    def close(self) -> Iterable[ParsedRow]:
+        """Give the panic that is open."""
+        if self._held is None:
+            return []
+        held, thread, place = self._held
+        self._held = None
+        return [self._row(held, "RustPanic", "", place, thread, held.line_no)]
+
+    def _row(self, line: Line, name: str, message: str, place: str, thread: str | None, line_end: int) -> ParsedRow:
+        return line.event(
+            "exception",
+            name,
+            message,
+            line_end=line_end,
+            severity="error",
+            parser=self.name,
+            frame=place,
+            detail=detail(thread=thread),
+        )

@@ -1,0 +1,149 @@
+"""What the shell, the dynamic loader, environment modules, conda and the bare interpreter say when a program cannot start.
+
+SOURCE  bash, env, ld.so, Lmod and Tcl modules, conda, CPython's own start-up errors.
+ROWS    `launcher_event` named `shell_error` with detail.code; what Python itself says (no such script, no such module for -m)
+        is an `exception` with detail.interpreter.
+CAVEAT  a script goes on after a failed line unless it was told not to: a missing `module` command or a failed `conda activate`
+        is a warning.
+EXAMPLE /var/spool/slurmd/job77/slurm_script: line 12: torchrun: command not found
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import detail, strip_label, whole
+
+NAMES: dict[str, str] = {
+    "shell_error": "launcher_event: detail.code is command_not_found, no_such_file, permission_denied, not_a_directory, "
+    "exec_format, syntax, unbound_variable, shared_library, glibc, module_load, conda, memory_limit; detail.what names it",
+    "FileNotFoundError": "exception: python: can't open file",
+    "ModuleNotFoundError": "exception: python -m with a module that is not there",
+    "PythonStartError": "exception: the interpreter could not initialise itself",
+}
+
+_OPEN = re.compile(
+    r"(?:^|\s)(?P<python>\S*python[\d.]*): can't (?:open|find) (?:file|'__main__' module in) '?(?P<what>[^':]+)'?(?:: \[Errno (?P<errno>\d+)\] (?P<text>.+))?"
+)
+_MODULE = re.compile(
+    r"(?:^|\s)(?P<python>\S*python[\d.]*): (?:No module named (?P<what>\S+)|Error while finding module specification for '(?P<what2>[^']+)')"
+)
+_START = re.compile(
+    r"Fatal Python error: (?:init_\w+|Py_Initialize|config_\w+)|Could not find platform independent libraries"
+)
+
+_WHERE = r"(?:^|\s)(?P<where>\S*(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))): (?:line (?P<line>\d+): )?"
+_RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (code, re.compile(pattern))
+    for code, pattern in (
+        ("shared_library", r"(?P<what>\S+): error while loading shared libraries: (?P<lib>[^:]+)"),
+        ("glibc", r"version `(?P<what>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found"),
+        ("module_load", r"The following module\(s\) (?:are unknown|cannot be loaded|exist).{0,40}?(?P<what>\"[^\"]+\")?$|Unable to locate a modulefile for '?(?P<what2>[^\s']+)|Lmod has detected the following error"),
+        ("conda", r"Could not find conda environment: (?P<what>\S+)|CondaError|Run 'conda init' before|shell has not been properly configured to use 'conda|EnvironmentLocationNotFound"),
+        ("command_not_found", _WHERE + r"(?P<what>[^\s:]+): (?:command not found|not found)\s*$"),
+        ("command_not_found", r"^\s*-?(?:bash|sh|zsh): (?:command not found: )?(?P<what>[^\s:]+)(?:: command not found)\s*$"),
+        ("no_such_file", _WHERE + r"(?:cd: )?[‘'`]?(?P<what>[^:’']+?)[’']?: No such file or directory\s*$"),
+        ("no_such_file", r"^\s*(?:cd|cat|cp|mv|source|ls|mkdir|tar|bash|sh): .{0,40}?[‘'`]?(?P<what>/?[^:’'\s]+?)[’']?: No such file or directory\s*$"),
+        ("permission_denied", _WHERE + r"(?:cd: )?(?P<what>[^:]+?): Permission denied\s*$"),
+        ("not_a_directory", _WHERE + r"(?:cd: )?(?P<what>[^:]+?): (?:Not|Is) a directory\s*$"),
+        ("exec_format", r"(?P<what>[^\s:]+): cannot execute(?: binary file)?(?:: Exec format error|: required file not found)|Exec format error"),
+        ("syntax", _WHERE + r"(?P<what>syntax error .{1,80}|unexpected EOF .{1,80})"),
+        ("unbound_variable", _WHERE + r"(?P<what>\w+): (?:unbound variable|parameter (?:null or )?not set)"),
+    )
+)  # fmt: skip
+_SOFT = re.compile(
+    r"\b(?:module|ml|conda|nvidia-smi|scontrol|git|source|ulimit|unset|hostname|nvcc|figlet|tput|clear|_?lmod)$"
+)
+
+
+class Shell(LineParser):
+    """One line, one failure to start something."""
+
+    name: ClassVar[str] = "shell"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "can't open file",
+        "can't find '__main__'",
+        ": No module named",
+        "finding module specification",
+        "Fatal Python error: ",
+        "platform independent libraries",
+        "loading shared libraries",
+        "GLIBC",
+        "CXXABI_",
+        "module(s)",
+        "modulefile",
+        "Lmod has detected",
+        "conda environment",
+        "CondaError",
+        "conda init",
+        "'conda activate'",
+        "EnvironmentLocationNotFound",
+        "not found",
+        "No such file or directory",
+        "Permission denied",
+        "a directory",
+        "cannot execute",
+        "Exec format error",
+        "syntax error",
+        "unexpected EOF",
+        "unbound variable",
+        "not set",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = strip_label(line.text[:2000])
+        if found := _OPEN.search(text):
+            return [self._python(line, "FileNotFoundError", found, found["what"])]
+        if found := _MODULE.search(text):
+            return [self._python(line, "ModuleNotFoundError", found, found["what"] or found["what2"])]
+        if found := _START.search(text):
+            return [
+                line.event(
+                    "exception", "PythonStartError", severity="fatal", parser=self.name, detail=detail(interpreter=True)
+                )
+            ]
+        if text.startswith(("srun:", "slurmstepd", "sbatch:")) or re.match(
+            r"\s*(?:\w+\.)*\w+(?:Error|Exception): ", text
+        ):
+            return []
+        for code, pattern in _RULES:
+            if found := pattern.search(text):
+                got = found.groupdict()
+                what = (got.get("what") or got.get("what2") or "").strip()
+                soft = code in ("conda", "module_load") or _SOFT.search(what) is not None
+                status = {
+                    "command_not_found": 127,
+                    "permission_denied": 126,
+                    "exec_format": 126,
+                    "shared_library": 127,
+                }.get(code)
+                return [
+                    line.event(
+                        "launcher_event",
+                        "shell_error",
+                        severity="warning" if soft else "error",
+                        parser=self.name,
+                        framework="bash",
+                        exit_code=status,
+                        detail=detail(
+                            code=code, what=what or None, line=whole(got.get("line")), library=got.get("lib")
+                        ),
+                    )
+                ]
+        return []
+
+    def _python(self, line: Line, name: str, found: re.Match[str], what: str) -> ParsedRow:
+        return line.event(
+            "exception",
+            name,
+            found[0].strip(),
+            severity="fatal",
+            parser=self.name,
+            framework="python",
+            exit_code=2 if name == "FileNotFoundError" else 1,
+            detail=detail(interpreter=True, what=what.strip(), traceback=False),
+        )

@@ -1,0 +1,72 @@
+"""Wrong settings in the words of argparse, click, Hydra, OmegaConf and pydantic."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.arguments import NAMES, Arguments
+from collector.parsers.base import parse_text
+
+
+def parse(text):
+    return parse_text(Arguments(), text)
+
+
+def test_argparse_after_its_usage():
+    (row,) = parse("usage: finetune [-h] --model M\nfinetune: error: bad combination of flags")
+    assert (row.kind, row.name, row.exit_code, row.message) == (
+        "exception",
+        "ArgumentError",
+        2,
+        "bad combination of flags",
+    )
+    assert json.loads(row.detail) == {"argparse": True, "program": "finetune"}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "what"),
+    [
+        ("train.py: error: unrecognized arguments: --lerning_rate 1e-4", "ArgumentError", None),
+        (
+            "torchrun: error: the following arguments are required: training_script, training_script_args",
+            "ArgumentError",
+            None,
+        ),
+        ("train.py: error: argument --lr: invalid float value: 'x'", "ArgumentError", None),
+        ("Error: No such option: --foo", "UsageError", None),
+        ("│ Invalid value for '--steps': 'x' is not a valid integer.                      │", "UsageError", None),
+        ("Could not override 'trainer.devicess'.", "ConfigCompositionException", "trainer.devicess"),
+        ("In 'config': Could not find 'model/foo'", "ConfigCompositionException", "model/foo"),
+        ("Key 'lrr' is not in struct", "ConfigAttributeError", "lrr"),
+        ("Missing mandatory value: data.path", "MissingMandatoryValue", "data.path"),
+        ("Error in call to target 'torch.optim.adam.Adam':", "InstantiationException", "torch.optim.adam.Adam"),
+        ("2 validation errors for AxolotlInputConfig", "ValidationError", "AxolotlInputConfig"),
+        ("  Value error, batch_size must be positive [type=value_error, input_value=0]", "ValueError", None),
+    ],
+)
+def test_messages_by_type(text, name, what):
+    (row,) = parse(text)
+    assert row.name == name and name in NAMES
+    assert what is None or json.loads(row.detail)["what"] == what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "srun: error: Unable to create step",
+        "gcc: error: unrecognized command",
+        "foo.c:3: error: expected ;",
+        "Missing keys: none",
+        "validation error 0.31",
+        "Could not be better",
+    ],
+)
+def test_what_resembles_it_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(st.text(max_size=150))
+def test_no_text_can_crash_it(text):
+    assert all(r.name in NAMES for r in parse("a.py: error: " + text))

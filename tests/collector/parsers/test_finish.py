@@ -1,0 +1,62 @@
+"""Training says that it is finished; an iteration or an epoch that is finished is not the end."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.finish import NAMES, Finish
+
+
+def parse(text):
+    return parse_text(Finish(), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "want"),
+    [
+        ("Training completed. Do not forget to share your model on huggingface.co/models =)", "completed", {}),
+        ("***** train metrics *****", "metrics", {}),
+        ("TrainOutput(global_step=10, training_loss=0.01, metrics={})", "completed", {"step": 10}),
+        ("`Trainer.fit` stopped: `max_steps=100` reached.", "limit_reached", {"total_steps": 100}),
+        ("Trainer.fit stopped: max_epochs=400 reached.", "limit_reached", {"total_epochs": 400.0}),
+        ("[exiting program at iteration 500] datetime: 2024-01-01 00:00:00", "exited", {"step": 500}),
+        ("[after training is done] datetime: 2024-01-01 00:00:00", "completed", {}),
+        ("2023-01-01 | INFO | fairseq_cli.train | done training in 1234.5 seconds", "completed", {}),
+        ("Epoch 00010: early stopping", "early_stop", {}),
+        (
+            "[2026-06-20 15:38:29,823] [INFO] [axolotl.train] Training completed! Saving trained model to ./out.",
+            "completed",
+            {},
+        ),
+        ("Training complete!", "completed", {}),
+        ("Training finished in 3.2 hours", "completed", {}),
+        ("Finished training", "completed", {}),
+        ("Training completed after 1 iterations at 2025-04-11 14:58:04.", "completed", {}),
+        ("Training time 1:23:45", "completed", {}),
+    ],
+)
+def test_ends_by_name(text, name, want):
+    (row,) = parse(text)
+    assert (row.kind, row.name) == ("train_end", name) and name in NAMES
+    assert {k: getattr(row, k) for k in want} == want
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Training finished iteration 1 at 2025-04-11 14:58:02. Total running time: 10min 24s",
+        "Training is not complete",
+        "Finished training epoch 3",
+        "Finished processing dataset",
+        "when training is finished the model is saved",
+        "raining completely",
+    ],
+)
+def test_what_resembles_an_end_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(st.text(max_size=150))
+def test_no_text_can_crash_it(text):
+    assert all(r.name in NAMES for r in parse("Training complete " + text))

@@ -1,0 +1,72 @@
+"""Failed ranks in the words of Open MPI, MPICH and Intel MPI."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.mpi import NAMES, Mpi
+
+
+def parse(text):
+    return parse_text(Mpi(), text)
+
+
+HYDRA = """\
+===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   RANK 3 PID 812 RUNNING AT n7
+=   KILLED BY SIGNAL: 9 (Killed)
+===================================================================================
+"""
+OPEN = """\
+--------------------------------------------------------------------------
+mpirun detected that one or more processes exited with non-zero status, thus causing
+the job to be terminated. The first process to do so was:
+
+  Process name: [[40563,1],2]
+  Exit code:    1
+--------------------------------------------------------------------------
+"""
+
+
+def test_the_box_of_hydra():
+    (row,) = parse(HYDRA)
+    assert (row.kind, row.name, row.rank, row.pid, row.host, row.signal) == (
+        "launcher_summary",
+        "child_failed",
+        3,
+        812,
+        "n7",
+        9,
+    )
+
+
+def test_the_box_of_open_mpi():
+    (row,) = parse(OPEN)
+    assert (row.rank, row.exit_code, row.signal) == (2, 1, None)
+
+
+@pytest.mark.parametrize("who", ["mpirun", "prterun", "mpiexec"])
+def test_a_rank_that_a_signal_ended(who):
+    (row,) = parse(
+        f"{who} noticed that process rank 3 with PID 812 on node n7 exited on signal 11 (Segmentation fault)."
+    )
+    assert (row.rank, row.pid, row.host, row.signal) == (3, 812, "n7", 11)
+
+
+def test_an_abort_names_its_rank():
+    (row,) = parse("MPI_ABORT was invoked on rank 5 in communicator MPI_COMM_WORLD")
+    assert (row.kind, row.name, row.rank) == ("launcher_event", "abort_called", 5)
+
+
+@pytest.mark.parametrize("text", ["mpirun -np 4 python train.py", "lost connection to my thoughts"])
+def test_what_resembles_it_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(
+    st.lists(st.one_of(st.sampled_from([*HYDRA.splitlines(), *OPEN.splitlines()]), st.text(max_size=40)), max_size=20)
+)
+def test_no_text_can_crash_it(lines):
+    assert all(r.name in NAMES for r in parse("\n".join(lines)))

@@ -1,0 +1,59 @@
+"""Errors of NCCL and Gloo by kind, with the peer and the host that speaks."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.nccl_error import NAMES, NcclError
+
+
+def parse(text):
+    return parse_text(NcclError(), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "want"),
+    [
+        ("ncclUnhandledCudaError: Call to CUDA function failed.", "cuda_error", {}),
+        ("n1:77:93 [3] misc/strongstream.cc:53 NCCL WARN Cuda failure 'out of memory'", "cuda_error", {"host": "n1", "pid": 77, "gpu": 3}),
+        ("torch.distributed.DistBackendError: NCCL error in: ../x.cpp:1691, unhandled cuda error (run with NCCL_DEBUG=INFO), NCCL version 2.19.3", "cuda_error", {}),
+        ("ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.", "system_error", {}),
+        ("ncclInternalError: Internal check failed.", "internal_error", {}),
+        ("ncclInvalidUsage: This usually reflects invalid usage of NCCL library.", "invalid_usage", {}),
+        ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 50000", "invalid_usage", {}),
+        ("ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.", "remote_error", {}),
+        ("n1:77:93 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n2<3456>", "remote_error", {"peer": "n2<3456>"}),
+        ("n1:7:9 [2] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1234> with error 12, opcode 0, len 0, vendor err 129", "ib_error", {"peer": "10.0.0.1<1234>"}),
+        ("n1:7:9 [2] NCCL WARN NET/IB : mlx5_0:1 Got async event : port error", "ib_error", {}),
+        ("n1:7:9 [2] NCCL WARN Bootstrap : no socket interface found", "no_interface", {}),
+        ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete", "gloo_timeout", {"timeout_ms": 1_800_000.0}),
+        ("RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.7]:1234", "gloo_closed", {}),
+        ("n1:7:9 [0] NCCL WARN something new", "warn", {"severity": "warning"}),
+    ],
+)  # fmt: skip
+def test_errors_by_kind(text, name, want):
+    (row,) = parse(text)
+    assert (row.kind, row.name) == ("nccl_error", name) and name in NAMES
+    assert {k: getattr(row, k) for k in want} == want
+
+
+def test_an_ib_completion_keeps_status_and_vendor_error():
+    (row,) = parse(
+        "n1:7:9 [2] NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1234> with error 12, opcode 0, vendor err 129"
+    )
+    assert json.loads(row.detail) == {"status": 12, "vendor_err": 129}
+
+
+@pytest.mark.parametrize(
+    "text", ["NCCL INFO NET/IB : No device found.", "pip install gloo", "using gloo backend", "no NCCL errors so far"]
+)
+def test_what_resembles_an_error_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(st.text(max_size=120))
+def test_no_text_can_crash_it(text):
+    assert all(r.name in NAMES for r in parse("NCCL WARN " + text + " gloo"))

@@ -1,0 +1,41 @@
+"""Rust panics of both formats, and failed checks of C++ libraries."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.panic import NAMES, Panic
+
+
+def parse(text):
+    return parse_text(Panic(), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "frame", "message"),
+    [
+        ("thread '<unnamed>' panicked at 'index out of bounds', src/tok.rs:12:3", "src/tok.rs:12:3", "index out of bounds"),
+        ("thread '<unnamed>' panicked at src/tok.rs:12:3:\nindex out of bounds: the len is 3", "src/tok.rs:12:3", "index out of bounds: the len is 3"),
+        ("thread 'main' panicked at src/a.rs:1:2: no", "src/a.rs:1:2", "no"),
+        ("thread 'main' panicked at src/a.rs:1:2:", "src/a.rs:1:2", ""),
+    ],
+)  # fmt: skip
+def test_a_panic_has_place_and_message(text, frame, message):
+    (row,) = parse(text)
+    assert (row.kind, row.name, row.frame, row.message) == ("exception", "RustPanic", frame, message)
+
+
+def test_a_failed_check():
+    (row,) = parse("F0101 10:00:00.000000 77 cuda_dnn.cc:412] Check failed: stream->ok() INTERNAL")
+    assert (row.name, row.frame) == ("CheckFailed", "cuda_dnn.cc:412")
+
+
+@pytest.mark.parametrize("text", ["nobody panicked at the disco", "Check failed logins", "I panicked at 10:20:30"])
+def test_what_resembles_it_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(st.lists(st.one_of(st.just("thread 'a' panicked at b:1:2:"), st.text(max_size=40)), max_size=9))
+def test_no_text_can_crash_it(lines):
+    assert all(r.name in NAMES for r in parse("\n".join(lines)))

@@ -1,0 +1,55 @@
+"""Lost workers of DataLoader, Ray, joblib and pools: by which signal, or without a word."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collector.parsers.base import parse_text
+from collector.parsers.workers import NAMES, Workers
+
+
+def parse(text):
+    return parse_text(Workers(), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name", "number"),
+    [
+        ("RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.", "signal", "dataloader_killed", 9),
+        ("RuntimeError: DataLoader worker (pid 4242) is killed by signal: Segmentation fault. ", "signal", "dataloader_killed", 11),
+        ("RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly", "launcher_event", "dataloader_exited", None),
+        ("ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).", "launcher_event", "shared_memory", None),
+        ("The exit codes of the workers are {SIGKILL(-9)}", "signal", "pool_killed", 9),
+        ("concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending.", "launcher_event", "pool_broken", None),
+        ("ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.", "launcher_event", "ray_worker_died", None),
+        ("The node with node id: ab and address: 10.0.0.1 has been marked dead because the detector has missed too many heartbeats", "launcher_event", "ray_node_died", None),
+        ("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.", "launcher_event", "engine_died", None),
+    ],
+)  # fmt: skip
+def test_losses_by_name(text, kind, name, number):
+    (row,) = parse(text)
+    assert (row.kind, row.name, row.signal) == (kind, name, number) and name in NAMES
+
+
+def test_ray_says_how_its_worker_ended():
+    (row,) = parse("(raylet) A worker died or was killed while executing a task by an unexpected system error. Worker PID: 77 "
+                   "Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file.")  # fmt: skip
+    assert row.pid == 77
+    assert json.loads(row.detail) == {
+        "exit_type": "SYSTEM_ERROR",
+        "reason": "Worker unexpectedly exits with a connection error code 2",
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["DataLoader workers: 8", "The actor loss is 0.3", "actor/lr: 1e-6", "the node is dead end"]
+)
+def test_what_resembles_it_gives_nothing(text):
+    assert parse(text) == []
+
+
+@given(st.text(max_size=150))
+def test_no_text_can_crash_it(text):
+    assert all(r.name in NAMES for r in parse("DataLoader worker " + text + " The actor died " + text))
