@@ -19,6 +19,7 @@ from store.segments import describe
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Sealed = list[tuple[Partition, Path, Segment]]
 MAX_LINE = 16_000_000
 """Longest record of a bulk file, in bytes."""
 
@@ -31,15 +32,9 @@ def seal_csv(
     constants: Mapping[str, Any],
     line_end: str,
     folder: Path,
-) -> list[tuple[Partition, Path, Segment]]:
-    """Write the file's rows as segments into `folder`, one per day and node. Raises StoreError when it does not fit."""
-    row_type = tables().get(table)
-    if row_type is None:
-        raise StoreError(f"no table {table!r}; there are {', '.join(tables())}")
-    cols = {c.name: c for c in columns(row_type)}
-    wrong = [n for n in (*names, *constants) if n not in cols]
-    if wrong:
-        raise StoreError(f"{table} has no column {', '.join(wrong)}; see `inquest schema`")
+) -> Sealed:
+    """Write the rows of a CSV file as segments into `folder`, one per day and node. Raises StoreError when it does not fit."""
+    cols = _columns(table, (*names, *constants))
     if not path.stat().st_size:
         return []
     source = (
@@ -47,6 +42,47 @@ def seal_csv(
         f"allow_quoted_nulls=false, new_line={literal(line_end.encode('unicode_escape').decode())}, "
         f"max_line_size={MAX_LINE}, columns={struct({n: cols[n].sql_type for n in names})})"
     )
+    return _seal(con, table, path, source, names, constants, folder)
+
+
+def seal_parquet(con: DuckDBPyConnection, table: str, path: Path, constants: Mapping[str, Any], folder: Path) -> Sealed:
+    """Write the rows of a Parquet file as segments into `folder`: the columns that the table has, cast to its types.
+
+    Raises StoreError when it is no Parquet file, shares no column with the table, or a value cannot be cast.
+    """
+    cols = _columns(table, tuple(constants))
+    source = f"read_parquet({literal(str(path))}, hive_partitioning = false)"
+    try:
+        found = con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    except duckdb.Error as e:
+        raise StoreError(f"{path.name} is not a Parquet file that can be read: {str(e).splitlines()[0]}") from e
+    names = [str(f[0]) for f in found if f[0] in cols]
+    if not names:
+        raise StoreError(f"{path.name} has no column of {table}; see `inquest schema`")
+    return _seal(con, table, path, source, names, constants, folder)
+
+
+def _columns(table: str, names: Sequence[str]) -> dict[str, Column]:
+    row_type = tables().get(table)
+    if row_type is None:
+        raise StoreError(f"no table {table!r}; there are {', '.join(tables())}")
+    cols = {c.name: c for c in columns(row_type)}
+    wrong = [n for n in names if n not in cols]
+    if wrong:
+        raise StoreError(f"{table} has no column {', '.join(wrong)}; see `inquest schema`")
+    return cols
+
+
+def _seal(
+    con: DuckDBPyConnection,
+    table: str,
+    path: Path,
+    source: str,
+    names: Sequence[str],
+    constants: Mapping[str, Any],
+    folder: Path,
+) -> Sealed:
+    cols = _columns(table, ())
     fields = ", ".join(_field(c, names, constants) for c in cols.values())
     rows = f"SELECT {fields} FROM {source}"
     where = {"ts": "ts" in names, "node": "node" in names}
@@ -77,7 +113,7 @@ def seal_csv(
 
 def _field(column: Column, names: Sequence[str], constants: Mapping[str, Any]) -> str:
     if column.name in names:
-        return f'"{column.name}"'
+        return f'CAST("{column.name}" AS {column.sql_type}) AS "{column.name}"'
     return f'CAST({_sql(constants.get(column.name))} AS {column.sql_type}) AS "{column.name}"'
 
 

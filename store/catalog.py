@@ -9,8 +9,9 @@
     SELECT ...
 
 Parameters `job_id`, `node`, `from_ts` and `to_ts` let the reader leave out segments, where the text of the query shows
-that every table it reads is limited by them (see `Limits`); `-- PRUNE: node, from_ts` says so instead of the text, and
-`-- PRUNE: none` forbids it.
+that every table it reads is limited by them (see `pruned_by`); `-- PRUNE: node, from_ts` says so instead of the text,
+and `-- PRUNE: none` forbids it. `-- PRUNE: job_id, nodes` stands for: rows of `$job_id`, and rows without a job on one
+of `$nodes` (comma-separated). A query must give the same answer whether or not segments are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from pathlib import Path
 from store.result import Cell, ResultColumn, StoreError
 
 QUERIES = Path(__file__).parent / "queries"
-PRUNING = ("job_id", "node", "from_ts", "to_ts")
 
 
 @dataclass(frozen=True, slots=True)

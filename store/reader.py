@@ -12,7 +12,7 @@ import duckdb
 
 from store import catalog, cells, engine, views
 from store.catalog import QueryInfo
-from store.lake import Lake
+from store.lake import Lake, node_folder
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import tables
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
@@ -179,7 +179,14 @@ def _window(info: QueryInfo, params: dict[str, Cell]) -> Window:
         start, end = cells.microseconds(of("from_ts")), cells.microseconds(of("to_ts"))
     except ValueError as e:
         raise StoreError(f"{info.name}: {e}: write a time as 2026-03-01T10:00:00Z") from e
-    return Window(None if job is None else str(job), None if node is None else str(node), start, end)
+    nodes = of("nodes")
+    return Window(
+        None if job is None else str(job),
+        None if node is None else str(node),
+        None if nodes is None else frozenset(node_folder(n) for n in str(nodes).split(",")),
+        start,
+        end,
+    )
 
 
 def _coverage(table: str, opened: Opened) -> Coverage:

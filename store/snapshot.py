@@ -22,17 +22,24 @@ from store.manifest import MANIFEST, Manifest, Segment
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a question is limited to; None is no limit. Times in microseconds since 1970 (UTC)."""
+    """What a question is limited to; None is no limit. Times in microseconds since 1970 (UTC).
+
+    With `nodes` a question wants the rows of `job`, and those without a job on one of these nodes.
+    """
 
     job: str | None = None
     node: str | None = None
+    nodes: frozenset[str] | None = None
     start: int | None = None
     end: int | None = None
 
-    def wants(self, s: Segment) -> bool:
-        """Could the segment hold a row of this window?"""
-        if self.job is not None and s.jobs is not None and not s.null_job and self.job not in s.jobs:
-            return False
+    def wants(self, s: Segment, node: str) -> bool:
+        """Could the segment, of the partition with this folder name for its node, hold a row of this window?"""
+        if self.job is not None:
+            jobless = s.null_job or "job_id" not in s.columns
+            named = "job_id" in s.columns and (s.jobs is None or self.job in s.jobs)
+            if not named and not (jobless and (self.nodes is None or node in self.nodes)):
+                return False
         if s.null_ts:
             return True
         if self.start is not None and s.until is not None and s.until < self.start:
@@ -40,8 +47,8 @@ class Window:
         return self.end is None or s.ts_min is None or s.ts_min <= self.end
 
 
-T = TypeVar("T")
 EVERYTHING = Window()
+T = TypeVar("T")
 Opened = list[tuple[Path, Segment]]
 _Stamp = tuple[int, int, int]
 RACY_S = 2.0
@@ -62,17 +69,16 @@ class Snapshots:
         One moment for all the tables: a batch is in all of them or in none.
         """
         names = list(tables)
-        first = [m for t in names for m in self._read(t, window).values()]
-        keys = {s.key for m in first for s in m.segments if s.key is not None and window.wants(s)}
-        current = {key: self._pub(key) for key in keys}
-        if not any(m.segments for m in first):
+        first = {t: self._read(t, window) for t in names}
+        keys = {s.key for found in first.values() for _, s in found if s.key is not None}
+        if not any(first.values()):
             return {t: [] for t in names}
+        current = {key: self._pub(key) for key in keys}
         return {
             t: [
                 (self._lake.tables / folder / s.file, s)
-                for folder, m in self._read(t, window).items()
-                for s in m.segments
-                if window.wants(s) and (s.key is None or current.get(s.key) == s.pub)
+                for folder, s in self._read(t, window)
+                if s.key is None or (s.key in current and current[s.key] == s.pub)
             ]
             for t in names
         }
@@ -82,13 +88,14 @@ class Snapshots:
         commit = _cached(path, str(path), self._records, lambda: commits.read(self._lake, key))
         return None if commit is None else commit.pub
 
-    def _read(self, table: str, window: Window) -> dict[str, Manifest]:
-        found: dict[str, Manifest] = {}
+    def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
+        found: list[tuple[str, Segment]] = []
         for partition in partitions(self._lake, table, window):
             folder = self._lake.tables / partition
             m = _cached(folder / MANIFEST, partition, self._manifests, lambda f=folder: manifest.load(f))
             if m is not None:
-                found[partition] = m
+                node = partition.rpartition("/")[2]
+                found += [(partition, s) for s in m.segments if window.wants(s, node)]
         return found
 
 

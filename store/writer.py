@@ -89,6 +89,23 @@ class Writer:
 
         return self._publish(seal, batch, replaces)
 
+    def append_parquet(
+        self,
+        table: str,
+        path: Path,
+        *,
+        batch: str,
+        replaces: str | None = None,
+        constants: Mapping[str, Any] | None = None,
+    ) -> Published:
+        """Publish a Parquet file: its columns that the table has; the others are left out. Raises StoreError."""
+        from store.bulk import seal_parquet
+
+        def seal(con: DuckDBPyConnection, folder: Path) -> Sealed:
+            return seal_parquet(con, table, path, constants or {}, folder)
+
+        return self._publish(seal, batch, replaces)
+
     def _engine(self) -> DuckDBPyConnection:
         """A connection of our own to this writer's engine, which is started once."""
         if self._con is None:
