@@ -37,6 +37,7 @@ class ClusterSpec:
     users: tuple[User, ...] = (User("mira", 2001), User("dario", 2002), User("wen", 2003))
     account: str = "research"
     memory_cgroups: bool = True
+    first_job: int = 4801
 
     def address(self, node: str) -> str:
         """The IPv4 address of a node; raises ValueError for a node that is not of this cluster."""
@@ -73,7 +74,7 @@ def slurm_conf(spec: ClusterSpec) -> str:
         "JobRequeue=1",
         "KillWait=5",
         "MinJobAge=7200",
-        "FirstJobId=4801",
+        f"FirstJobId={spec.first_job}",
         "SchedulerParameters=sched_interval=5,bf_interval=5",
         "JobAcctGatherType=jobacct_gather/linux",
         "JobAcctGatherFrequency=5",

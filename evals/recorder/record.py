@@ -18,7 +18,7 @@ from evals.recorder.capture import capture, check_for_leaks, resolve_facts
 from evals.recorder.cluster import Cluster, memory_cgroups
 from evals.recorder.config import ClusterSpec
 from evals.recorder.namespace import ClusterError
-from evals.recorder.scenarios import SCENARIOS, TIMEZONES, Scenario
+from evals.recorder.scenarios import SCENARIOS, SITES, Scenario
 
 JOBS = Path(__file__).parent / "jobs"
 EXAMPLES = Path(__file__).parents[2] / "inquest" / "examples"
@@ -103,11 +103,11 @@ def record(names: Iterable[str], state: Path, target: Path, width: int) -> list[
     if not PYTHON.exists():
         return [f"{PYTHON} is missing: run evals/recorder/install.sh --train"]
     complaints: list[str] = []
-    for site, timezone in TIMEZONES.items():
+    for site, (timezone, first_job) in SITES.items():
         scenarios = [s for s in SCENARIOS if s.site == site and (not wanted or s.name in wanted)]
         if not scenarios:
             continue
-        spec = ClusterSpec(name=site, timezone=timezone, memory_cgroups=memory_cgroups())
+        spec = ClusterSpec(name=site, timezone=timezone, first_job=first_job, memory_cgroups=memory_cgroups())
         with Cluster(state / site, spec) as cluster:
             recorder = Recorder(cluster, target)
             recorder.prepare()

@@ -118,14 +118,14 @@ SCENARIOS: tuple[Scenario, ...] = (
             options=("--time=00:02:00",),
         ),
         GPT_LOGS,
-        Expected("F3", None, "user", (r"DUE TO TIME LIMIT", r"00:02:00", r"(?s).*iter (\d+): loss")),
+        Expected("F3", None, "job", (r"DUE TO TIME LIMIT", r"00:02:00", r"(?s).*iter (\d+): loss")),
         site="coast",
     ),
     Scenario(
         "too-few-steps",
         _sft("--max-steps 2 --logging-steps 1 --output-dir /mnt/data/runs/mira/sft-short"),
         SFT_LOGS,
-        Expected("E3", None, "user", (r"'max_steps': (2)\b", r"'train_loss': '([\d.]+)'")),
+        Expected("E3", None, "job", (r"'max_steps': (2)\b", r"'train_loss': '([\d.]+)'")),
     ),
     Scenario(
         "healthy",
@@ -143,7 +143,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         "disk-full",
         _seg("--width 64 --save-every 20 --out /mnt/scratch/segment"),
         SEG_LOGS,
-        Expected("A3", "storage", "user", (r"No space left on device|PytorchStreamWriter failed.*",)),
+        Expected("A3", "storage", "job", (r"No space left on device|PytorchStreamWriter failed.*",)),
     ),
     Scenario(
         "cancelled-by-user",
@@ -186,13 +186,13 @@ SCENARIOS: tuple[Scenario, ...] = (
         "command-not-found",
         Submission("/home/wen/gpt-nano/run_missing.sbatch", ("--out", "/mnt/data/runs/wen/night"), "wen"),
         GPT_LOGS,
-        Expected("A4", "launch", "user", (r"torchrun-nightly", r"No such file or directory")),
+        Expected("A4", "launch", "job", (r"torchrun-nightly", r"No such file or directory")),
     ),
     Scenario(
         "dependency-never-satisfied",
         _gpt("--init-from resume --out /mnt/data/runs/wen/night"),
         GPT_LOGS,
-        Expected("A4", "pending", "scheduler", (r"DependencyNeverSatisfied", r"afterok:(\d+)")),
+        Expected("A4", "pending", "user", (r"DependencyNeverSatisfied", r"afterok:(\d+)")),
         drives.never_started(
             Submission("/home/wen/gpt-nano/run_missing.sbatch", ("--out", "/mnt/data/runs/wen/night"), "wen")
         ),
@@ -203,7 +203,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             "--full --max-steps 200 --lr 3.0 --warmup 40 --max-grad-norm 1000000 --output-dir /mnt/data/runs/mira/sft-lr3",
         ),
         SFT_LOGS,
-        Expected("E1", "non_finite", "user", (r"'loss': '([^']+)'", r"'grad_norm': 'nan'", r"COMPLETED")),
+        Expected("E1", "non_finite", "job", (r"'loss': '([^']+)'", r"'grad_norm': 'nan'", r"COMPLETED")),
     ),
     Scenario(
         "stuck-high",
@@ -211,7 +211,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             "--full --max-steps 240 --lr 1.0 --warmup 5 --schedule constant_with_warmup --output-dir /mnt/data/runs/mira/sft-lr1"
         ),
         SFT_LOGS,
-        Expected("E1", "spike", "user", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
+        Expected("E1", "spike", "job", (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"COMPLETED")),
     ),
     Scenario(
         "flat-loss",
@@ -220,7 +220,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         Expected(
             "E1",
             "flat",
-            "user",
+            "job",
             (r"'loss': '([^']+)'", r"(?s).*'loss': '([^']+)'", r"'learning_rate': '(1\.99\d*e-09)'"),
         ),
     ),
@@ -255,7 +255,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             "--max-iters 300 --out /mnt/data/runs/wen/gpt-part2 --init-from /mnt/data/runs/wen/gpt-part1/ckpt_last.pt",
         ),
         GPT_LOGS,
-        Expected("E2", "silent", "user", (r"Initializing a new model from scratch", r"iter 0: loss ([\d.]+)")),
+        Expected("E2", "silent", "job", (r"Initializing a new model from scratch", r"iter 0: loss ([\d.]+)")),
         drives.after(_gpt("--max-iters 300 --out /mnt/data/runs/wen/gpt-part1")),
     ),
     Scenario(
@@ -264,7 +264,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             "--max-iters 400 --embd 192 --out /mnt/data/runs/wen/gpt-wide --init-from /mnt/data/runs/wen/gpt-base/ckpt.pt",
         ),
         GPT_LOGS,
-        Expected("E2", "load_crash", "user", (r"size mismatch for wte\.weight", r"gpt-base/ckpt\.pt")),
+        Expected("E2", "load_crash", "job", (r"size mismatch for wte\.weight", r"gpt-base/ckpt\.pt")),
         drives.after(_gpt("--max-iters 150 --out /mnt/data/runs/wen/gpt-base")),
     ),
     Scenario(
@@ -276,7 +276,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             ("--no-requeue", "--nodelist=gpu02,gpu03"),
         ),
         VIT_LOGS,
-        Expected("F1", None, "infrastructure", (r"NODE_FAIL", r"gpu03", r"DUE TO NODE FAILURE.*")),
+        Expected("F1", None, "infrastructure", (r"NODE_FAIL", r"gpu03", r"DUE TO NODE FAILURE")),
         drives.node_lost("slurm-{job}.out", "step 60/", "gpu03", "power supply B failed"),
         alone=True,
     ),
@@ -289,5 +289,5 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 """Every example, slow ones first so that the others run beside them."""
 
-TIMEZONES = {"lab": "UTC", "coast": "America/Los_Angeles"}
-"""The clusters that are recorded, and the time zone in which each prints its times."""
+SITES = {"lab": ("UTC", 4801), "coast": ("America/Los_Angeles", 73101)}
+"""The clusters that are recorded: the time zone in which each prints its times, and its first job's id."""

@@ -30,6 +30,7 @@ def test_a_job_runs_on_two_nodes_and_a_node_can_be_lost(tmp_path: Path):
         cluster.wait_for(lost, {"RUNNING"})
         cluster.node_down("gpu03", "rack power")
         assert cluster.wait_for(lost) == "NODE_FAIL"
+        cluster.settle()
         assert "rack power" in cluster.sacctmgr("show", "event", "--parsable2", "nodes=gpu03")
 
         with pytest.raises(ClusterError, match="sbatch"):

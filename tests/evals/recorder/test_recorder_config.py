@@ -8,7 +8,7 @@ from evals.recorder import config
 from evals.recorder.capture import Leak, check_for_leaks, resolve_facts
 from evals.recorder.config import ClusterSpec
 from evals.recorder.record import main
-from evals.recorder.scenarios import SCENARIOS, TIMEZONES
+from evals.recorder.scenarios import SCENARIOS, SITES
 
 
 def test_each_node_has_its_own_address_and_port():
@@ -53,7 +53,7 @@ def test_scenarios_are_told_apart_by_name_and_belong_to_a_cluster():
     """Two scenarios of one name would overwrite each other's bundle."""
     names = [scenario.name for scenario in SCENARIOS]
     assert len(set(names)) == len(names)
-    assert {scenario.site for scenario in SCENARIOS} <= set(TIMEZONES)
+    assert {scenario.site for scenario in SCENARIOS} <= set(SITES)
 
 
 def test_an_unknown_name_is_refused_with_those_there_are(capsys: pytest.CaptureFixture[str]):
