@@ -49,11 +49,12 @@ async def opened(name: str | Model, patience: Patience) -> AsyncGenerator[Model]
     provider, _, rest = name.partition(":")
     if provider in ("openai", "openai-chat") and rest:
         name = rest
-    elif rest and _known(provider):
+    elif rest:
         with _mended(name):
-            model = infer_model(name)
-        yield model
-        return
+            model = infer_model(name) if _known(provider) else None
+        if model is not None:
+            yield model
+            return
     async with httpx2.AsyncClient(
         transport=transport(patience), timeout=httpx2.Timeout(patience.request_s, connect=10.0)
     ) as client:
@@ -87,7 +88,9 @@ def _openai(name: str, client: httpx2.AsyncClient) -> Model:
 
 def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = None) -> AsyncHTTPX2TenacityTransport:
     """A transport that tries again, with jitter and as the server asks, until its attempts or its time are spent."""
-    backoff = tenacity.wait_exponential_jitter(initial=patience.wait_s, max=patience.wait_max_s, jitter=patience.wait_s)
+    backoff = tenacity.wait_exponential(multiplier=patience.wait_s, max=patience.wait_max_s) + tenacity.wait_random(
+        0, patience.wait_s
+    )
     return AsyncHTTPX2TenacityTransport(
         RetryConfig(
             retry=tenacity.retry_if_exception_type((httpx2.HTTPStatusError, httpx2.TransportError)),

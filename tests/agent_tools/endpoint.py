@@ -1,0 +1,110 @@
+"""A real HTTP server on this host that speaks chat completions as a script tells it to."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Request = dict[str, Any]
+
+
+@dataclass
+class Reply:
+    """One answer: a chat message, or any status and body. `delay` is in seconds."""
+
+    body: Any
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+
+
+Script = Callable[[int, Request], Reply]
+
+
+def message(content: str | None = None, calls: list[tuple[str, Any]] | None = None, **fields: Any) -> Reply:
+    """A completion with text or tool calls; arguments that are no dict are sent as they are."""
+    tool_calls = [
+        {
+            "id": f"call-{i}-{name}",
+            "type": "function",
+            "function": {"name": name, "arguments": a if isinstance(a, str) else json.dumps(a)},
+        }
+        for i, (name, a) in enumerate(calls or [])
+    ]
+    said: dict[str, Any] = {"role": "assistant", "content": content, **fields}
+    if tool_calls:
+        said["tool_calls"] = tool_calls
+    return Reply(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1772359200,
+            "model": "scripted",
+            "choices": [{"index": 0, "message": said, "finish_reason": "tool_calls" if tool_calls else "stop"}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+        }
+    )
+
+
+class Endpoint:
+    """What the server was asked, and where it is."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.requests: list[Request] = []
+        self.url = ""
+        self.lock = threading.Lock()
+
+    @property
+    def text(self) -> str:
+        """Everything that was ever sent to it."""
+        return json.dumps(self.requests, ensure_ascii=False)
+
+
+@contextmanager
+def serving(script: Script, monkeypatch: Any) -> Iterator[Endpoint]:
+    """Serve a script on a free port, with the environment pointing to it."""
+    endpoint = Endpoint(script)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with endpoint.lock:
+                endpoint.requests.append(request)
+                turn = len(endpoint.requests)
+            reply = endpoint.script(turn, request)
+            time.sleep(reply.delay)
+            body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+            try:
+                self.send_response(reply.status)
+                for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    endpoint.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "loopback")
+    try:
+        yield endpoint
+    finally:
+        server.shutdown()
+        server.server_close()
