@@ -1,0 +1,147 @@
+"""`inquest why`: what it takes, what it answers, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_tools.references import MARK
+from inquest.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "inquest" / "examples"
+FIELDS = {
+    "job", "attempt", "disposition", "family", "mode", "confidence", "attribution", "headline", "shows", "implies",
+    "cannot_decide", "ruled_out", "warnings", "actions", "timeline", "cost", "evidence", "coverage", "provenance",
+}  # fmt: skip
+OOM = """\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 88, in <module>
+    main()
+  File "/home/u/train.py", line 71, in main
+    loss = model(batch).loss
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 91.60 GiB. GPU 0 has a total capacity of 79.19 GiB of \
+which 12.31 GiB is free. Of the allocated memory 60.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch \
+but unallocated.
+"""
+
+
+def why(*words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    status = main(["why", *words])
+    out = capsys.readouterr()
+    return status, out.out, out.err
+
+
+def test_json_is_one_object_with_the_fields_of_a_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(OOM)
+    status, out, _ = why(str(log), "--json", capsys=capsys)
+    verdict = json.loads(out)
+    assert status == 0
+    assert set(verdict) >= FIELDS
+    assert verdict["family"] == "B1"
+    assert out.count("\n") == 1
+
+
+def test_no_sentence_of_a_verdict_holds_a_typed_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is left of a sentence when its references are taken out has no digit but those of a family's code."""
+    log = tmp_path / "run.log"
+    log.write_text(OOM)
+    verdict = json.loads(why(str(log), "--json", capsys=capsys)[1])
+    texts = [verdict["headline"], verdict["disposition"]]
+    texts += [
+        c["text"]
+        for part in ("shows", "implies", "cannot_decide", "ruled_out", "warnings", "actions", "timeline")
+        for c in verdict[part]
+    ]
+    for text in texts:
+        left = re.sub(r"\b[A-GU][0-4]\b", "", MARK.sub("", text))
+        assert not re.search(r"\d", left), text
+
+
+def test_the_request_of_an_out_of_memory_error_is_shown_with_its_evidence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "run.log"
+    log.write_text(OOM)
+    out = why(str(log), capsys=capsys)[1]
+    assert re.search(r"91\.6 GiB \[E\d+\]", out)
+    assert "\x1b" not in out
+
+
+def test_a_missing_target_ends_with_three_and_says_what_was_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = why(str(tmp_path / "nothing.log"), capsys=capsys)
+    assert (status, out) == (3, "")
+    assert "nothing.log" in err
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n \n", os.urandom(4096)], ids=["empty", "blank", "binary"])
+def test_nothing_to_go_on_ends_with_three(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
+    log = tmp_path / "run.log"
+    log.write_bytes(content)
+    status, out, err = why(str(log), "--json", capsys=capsys)
+    assert (status, out) == (3, "")
+    assert "nothing to go on" in err
+
+
+def test_an_empty_folder_ends_with_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = why(str(tmp_path), capsys=capsys)
+    assert status == 3
+    assert "empty" in err
+
+
+def test_an_unknown_job_of_a_lake_ends_with_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "slurm-11.out"
+    log.write_text(OOM)
+    assert main(["import", str(log), "--lake", str(tmp_path / "lake")]) == 0
+    capsys.readouterr()
+    status, _, err = why("12", "--lake", str(tmp_path / "lake"), capsys=capsys)
+    assert status == 3
+    assert "12" in err
+
+
+def test_usage_ends_with_two() -> None:
+    done = subprocess.run([sys.executable, "-m", "inquest", "why"], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 2
+
+
+def test_several_jobs_in_a_folder_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for job in ("11", "12"):
+        (tmp_path / f"slurm-{job}.out").write_text(OOM)
+    status, _, err = why(str(tmp_path), capsys=capsys)
+    assert status == 2
+    assert "11" in err
+    assert "12" in err
+    status, out, _ = why(str(tmp_path), "--job", "12", "--json", capsys=capsys)
+    assert (status, json.loads(out)["job"]) == (0, "12")
+
+
+def test_escape_sequences_of_a_log_never_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither the colour codes, the clipboard sequence nor the bidi override of a hostile message passes."""
+    log = tmp_path / "run.log"
+    log.write_text(
+        'Traceback (most recent call last):\n  File "/home/u/t.py", line 3, in <module>\n    x()\n'
+        "ValueError: \x1b]52;c;aGk=\x07\x1b[31mbad\x1b[0m \u202egnp.exe \u009b2J<script>alert(1)</script>\n"
+    )
+    out = why(str(log), capsys=capsys)[1]
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", out)
+    page = tmp_path / "v.html"
+    assert why(str(log), "--html", str(page), capsys=capsys)[0] == 0
+    assert "<script" not in page.read_text(encoding="utf-8")
+
+
+def test_a_bundle_verifies_and_a_changed_figure_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, bundle = tmp_path / "run.log", tmp_path / "verdict.json"
+    log.write_text(OOM)
+    assert why(str(log), "--bundle", str(bundle), capsys=capsys)[0] == 0
+    assert main(["verify", str(bundle)]) == 0
+    bundle.write_text(bundle.read_text().replace("91.6", "19.6"))
+    assert main(["verify", str(bundle)]) == 1
