@@ -33,7 +33,11 @@ def markdown(doc: Document) -> str:
         out.append("")
     out += ["## Evidence", ""]
     for record in doc.verdict.evidence:
-        out += _evidence(record)
+        if record["rows"]:
+            out += _evidence(record)
+    unused = ", ".join(f"{r['id']} {r['query']}" for r in doc.verdict.evidence if not r["rows"])
+    if unused:
+        out += [f"Asked as well, and not cited: {safe.markdown(unused)}", ""]
     out += ["", *(f"*{safe.markdown(f)}*  " for f in doc.footer), ""]
     return "\n".join(out)
 
@@ -45,7 +49,7 @@ def _text(spans: Spans) -> str:
 
 def _evidence(record: dict[str, Any]) -> list[str]:
     names = [c["name"] for c in record["columns"]]
-    rows = record["rows"][:MAX_ROWS]
+    rows = (record["rows"] or [])[:MAX_ROWS]
     question = f"{record['query']}({json.dumps(record['params'], ensure_ascii=False)[1:-1]})"
     more = "" if record["row_count"] <= len(rows) else f", the first {len(rows)} shown"
     lines = [

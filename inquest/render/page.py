@@ -47,10 +47,13 @@ def page(doc: Document) -> str:
         f'<p class="meta">Job {safe.markup(doc.job)}. {_text(doc.disposition)} Confidence {doc.confidence:.2f}; '
         f"attributed to: {safe.markup(doc.attribution)}.</p>",
     ]
-    body += [_chart(r) for r in doc.verdict.evidence if r["query"] == "train_curve"][:1]
+    body += [_chart(r) for r in doc.verdict.evidence if r["query"] == "train_curve" and r["rows"]][:1]
     body += [_section(s) for s in doc.sections]
     body.append("<h2>Evidence</h2>")
-    body += [_evidence(r, cited) for r in doc.verdict.evidence]
+    body += [_evidence(r, cited) for r in doc.verdict.evidence if r["rows"]]
+    unused = ", ".join(f"{r['id']} {r['query']}" for r in doc.verdict.evidence if not r["rows"])
+    if unused:
+        body.append(f'<p class="note">Asked as well, and not cited: {safe.markup(unused)}</p>')
     body.append("<footer>" + "".join(f"<p>{safe.markup(f)}</p>" for f in doc.footer) + "</footer>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
