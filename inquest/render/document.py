@@ -46,7 +46,7 @@ class Document:
     disposition: Spans
     headline: Spans
     sections: list[Section]
-    footer: list[str]
+    footer: list[Spans]
     verdict: Verdict
 
 
@@ -79,7 +79,7 @@ def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
         disposition=spans(verdict.disposition),
         headline=spans(verdict.headline),
         sections=[s for s in sections if s.items],
-        footer=_footer(verdict),
+        footer=_footer(verdict, spans),
         verdict=verdict,
     )
 
@@ -98,17 +98,21 @@ def _plain(spans: Spans) -> str:
     return "".join(s.text for s in spans)
 
 
-def _footer(verdict: Verdict) -> list[str]:
-    """What the verdict cost and rests on; these figures describe the run of the tool, not the job."""
-    p, cost = verdict.provenance, verdict.cost
-    lines: list[str] = []
-    if cost.gpu_hours_held is not None:
-        wasted = "" if cost.gpu_hours_wasted is None else f", {cost.gpu_hours_wasted:,.2f} of them wasted"
-        lines.append(f"{cost.gpu_hours_held:,.2f} GPU-hours held{wasted}" + (f" ({cost.basis})" if cost.basis else ""))
+def _footer(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Spans]:
+    """What the verdict cost and rests on; the figures of the last lines describe the tool's run, not the job."""
+    p, lines = verdict.provenance, list[Spans]()
+    if verdict.cost.basis:
+        lines.append(spans(verdict.cost.basis))
+    calls = f"{p.requests} requests, {p.tool_calls} tool calls, " if p.requests else ""
     lines.append(
-        f"{len(verdict.evidence)} pieces of evidence; reasoned by {p.model} in {p.requests} requests, "
-        f"{p.tool_calls} tool calls, {p.seconds:.1f} s; inquest {p.version}"
+        [
+            Span(
+                "text",
+                f"Reasoned by {p.model} over {len(verdict.evidence)} pieces of evidence: {calls}"
+                f"{p.seconds:.1f} s, inquest {p.version}",
+            )
+        ]
     )
     if p.zone:
-        lines.append(f"times without a zone were read as {p.zone}")
-    return lines + list(p.notes)
+        lines.append([Span("text", f"Times without a zone were read as {p.zone}.")])
+    return lines + [spans(note) for note in p.notes]

@@ -38,7 +38,7 @@ def markdown(doc: Document) -> str:
     unused = ", ".join(f"{r['id']} {r['query']}" for r in doc.verdict.evidence if not r["rows"])
     if unused:
         out += [f"Asked as well, and not cited: {safe.markdown(unused)}", ""]
-    out += ["", *(f"*{safe.markdown(f)}*  " for f in doc.footer), ""]
+    out += ["", *(f"{_text(f)}  " for f in doc.footer), ""]
     return "\n".join(out)
 
 

@@ -54,7 +54,7 @@ def page(doc: Document) -> str:
     unused = ", ".join(f"{r['id']} {r['query']}" for r in doc.verdict.evidence if not r["rows"])
     if unused:
         body.append(f'<p class="note">Asked as well, and not cited: {safe.markup(unused)}</p>')
-    body.append("<footer>" + "".join(f"<p>{safe.markup(f)}</p>" for f in doc.footer) + "</footer>")
+    body.append("<footer>" + "".join(f"<p>{_text(f)}</p>" for f in doc.footer) + "</footer>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

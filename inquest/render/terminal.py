@@ -34,7 +34,9 @@ def terminal(doc: Document, *, width: int = 100, colour: bool = False, full: boo
     for section in doc.sections:
         if full or not section.detail:
             lines += ["", paint(BOLD, section.title), *_section(section, width, paint)]
-    lines += ["", *(paint(DIM, safe.line(f)) for f in doc.footer)]
+    lines.append("")
+    for f in doc.footer:
+        lines += _wrap(f, "", "", width, paint)
     return "\n".join(lines)
 
 
@@ -55,11 +57,8 @@ def _item(item: Item, first: str, width: int, paint: _Paint) -> list[str]:
 
 
 def _wrap(spans: Spans, first: str, rest: str, width: int, paint: _Paint, *, strong: bool = False) -> list[str]:
-    text = "".join(safe.line(s.text) if s.id else _spaced(s.text) for s in spans)
-    shown = ""
-    for s in spans:
-        shown += f"{safe.line(s.text)} [{s.id}]" if s.id else _spaced(s.text)
-    if not text:
+    shown = "".join(f"{safe.line(s.text)} [{s.id}]" if s.id else _spaced(s.text) for s in spans)
+    if not shown:
         return []
     wrapped = textwrap.wrap(
         shown, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
