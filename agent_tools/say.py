@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim, ClaimStatus, Missing
 
@@ -27,18 +28,19 @@ def quoted(row: RowView, message: str, line: str) -> str:
     return f'"{row[message]}"{where}'
 
 
-def own_failure(end: RowView | None) -> str:
+def own_failure(facts: Facts) -> str:
     """What the program itself failed of, by its log, in words with a reference; empty where it printed nothing of the kind.
 
     A cancel, a time limit or a shutdown that comes after one of these is its consequence.
     """
+    end = facts.table("run_ending").first
     if end is None:
         return ""
     if count(end, "cuda_ooms"):
         return f"CUDA ran out of memory ({end['cuda_ooms']} messages)"
     if count(end, "host_ooms"):
         return f"the host ran out of memory ({end['host_ooms']} messages)"
-    if count(end, "errors"):
+    if count(end, "errors") and not _outlived(facts, end):
         return f"{end['error_name']} was raised (line {end['error_line']})"
     if count(end, "collective_errors"):
         return f"a collective timed out or failed ({end['collective_errors']} messages)"
@@ -49,3 +51,12 @@ def own_failure(end: RowView | None) -> str:
     if count(end, "failed_children"):
         return f"a launcher lists failed children ({end['failed_children']})"
     return ""
+
+
+def _outlived(facts: Facts, end: RowView) -> bool:
+    """Whether a loop that no parser knows went on after the only error: its bar or its lines moved further down."""
+    hints = facts.progress.hints
+    if hints is None or count(end, "errors") > 1:
+        return False
+    moved = max(count(hints, "last_line"), count(hints, "bar_line") if count(hints, "bar_step") > 1 else 0)
+    return moved > count(end, "error_line")

@@ -61,7 +61,7 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(
             CODE, "suspected", "pending", 0.35, "user", text, say(text), counterfactual=text, warnings=say(text)
         )
-    own = own_failure(end) if not facts.wrapped_only else ""
+    own = own_failure(facts) if not facts.wrapped_only else ""
     if own or facts.causes:
         text = f"The program ran: {own}." if own else "The program ran and raised an exception."
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)

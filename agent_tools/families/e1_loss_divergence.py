@@ -54,13 +54,13 @@ def assess(facts: Facts) -> Assessment:
     if shape is None or reading.shape == "none":
         return _without_curve(facts, end)
     if reading.shape == "non_finite":
-        return _not_finite(shape, end, reading)
+        return _not_finite(facts, shape, end, reading)
     if count(end, "nan_errors") and end is not None and reading.shape not in ("transient", "falling"):
-        return _named(end)
-    if count(end, "nan_errors") and end is not None and own_failure(end) == "" and not _completed(facts, end):
-        return _named(end)
+        return _named(facts, end)
+    if count(end, "nan_errors") and end is not None and own_failure(facts) == "" and not _completed(facts, end):
+        return _named(facts, end)
     if reading.shape in ("spike", "plateau", "flat"):
-        return _lasting(shape, end, reading)
+        return _lasting(facts, shape, end, reading)
     return _not_it(shape, end, reading)
 
 
@@ -68,8 +68,8 @@ def _completed(facts: Facts, end: RowView) -> bool:
     return facts.ending.succeeded or count(end, "ends") > 0 or (end.number("done") or 0) >= 1
 
 
-def _not_finite(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
-    other = own_failure(end)
+def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
+    other = own_failure(facts)
     share = count(shape, "trailing_bad") / max(count(shape, "points"), 1)
     named = end is not None and count(end, "nan_errors") > 0
     sure = reading.strong or named or reading.points == 0
@@ -111,8 +111,8 @@ def _not_finite(shape: RowView, end: RowView | None, reading: Reading) -> Assess
     )
 
 
-def _named(end: RowView) -> Assessment:
-    confidence = 0.85 if own_failure(end) == "" else 0.35
+def _named(facts: Facts, end: RowView) -> Assessment:
+    confidence = 0.85 if own_failure(facts) == "" else 0.35
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
@@ -127,8 +127,27 @@ def _named(end: RowView) -> Assessment:
     )
 
 
-def _lasting(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
-    other = own_failure(end)
+def _in_words(words: RowView) -> Assessment:
+    share = count(words, "nans") / max(count(words, "lines"), 1)
+    confidence = 0.75 if share > 0.3 else 0.45
+    return Assessment(
+        CODE,
+        "confirmed" if confidence >= 0.6 else "suspected",
+        "non_finite",
+        confidence,
+        "job",
+        "The log names NaN again and again: the training diverged.",
+        say(
+            f'{words["nans"]} of the last {words["lines"]} lines name NaN, the first is "{words["nan_text"]}" (line {words["nan_line"]}).'
+        ),
+        implies=say("The model's values are not finite, so it learns nothing.", status="supported"),
+        missing=[_cause(), lacks("What the loss was, and since when.", "progress lines with a loss (train_step)")],
+        actions=_actions("non_finite", None),
+    )
+
+
+def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
+    other = own_failure(facts)
     mode = reading.shape
     confidence = 0.9 if reading.strong else 0.45
     if other:
@@ -203,7 +222,10 @@ def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment
 
 def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
     if end is not None and count(end, "nan_errors"):
-        return _named(end)
+        return _named(facts, end)
+    words = facts.table("end_words").first
+    if words is not None and count(words, "nans") >= 3 and own_failure(facts) == "":
+        return _in_words(words)
     missing = [lacks("Whether the training was correct.", "progress lines with a loss on standard output (train_step)")]
     return Assessment(
         CODE,

@@ -34,7 +34,6 @@ class Steps:
 def steps_of(facts: Facts) -> Steps | None:
     """The run's optimizer steps by the best sign there is, None where nothing tells them."""
     row = facts.table("short_run").first
-    end = facts.table("run_ending").first
     if row is None:
         return None
     finished = count(row, "ends") > 0 or facts.ending.succeeded
@@ -62,7 +61,7 @@ def steps_of(facts: Facts) -> Steps | None:
         if words is not None:
             found.append(words)
     if not found and last is not None:
-        found.append(Steps(last, f"{row['last_step']}", finished and own_failure(end) == "", False))
+        found.append(Steps(last, f"{row['last_step']}", finished and own_failure(facts) == "", False))
     if not found:
         return None
     # Steps of different meaning (a bar of epochs, a rate that was rounded): the highest is the careful answer.
@@ -80,7 +79,6 @@ def _by_words(facts: Facts) -> Steps | None:
 def assess(facts: Facts) -> Assessment:
     """Judge the number of steps."""
     row = facts.table("short_run").first
-    end = facts.table("run_ending").first
     steps = steps_of(facts)
     if row is None or steps is None:
         return Assessment(
@@ -89,7 +87,7 @@ def assess(facts: Facts) -> Assessment:
             counterfactual="No number of steps could be read from the log.",
             missing=[lacks("How many steps the run made.", "progress lines or an end message on standard output")],
         )
-    failure = own_failure(end)
+    failure = own_failure(facts)
     reports = count(row, "reports")
     if steps.number > FEW or reports > FEW:
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=_many(row, steps))

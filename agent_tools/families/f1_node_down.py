@@ -34,7 +34,7 @@ def assess(facts: Facts) -> Assessment:
     if "node_fail" in facts.ending.marks:
         return _confirmed(facts, overview, None, fallen, 0.93)
     if fallen and state and state not in NEVER_BY_NODE:
-        own = own_failure(end)
+        own = own_failure(facts)
         if own and count(end, "errors"):
             return _secondary(fallen[0], own)
         return _confirmed(facts, overview, None, fallen, 0.88)

@@ -21,7 +21,6 @@ OPEN = {"PENDING", "RUNNING", "REQUEUED", "SUSPENDED", "CONFIGURING", "COMPLETIN
 def assess(facts: Facts) -> Assessment:
     """Judge the job's attempts."""
     h = facts.table("requeue_history").first
-    end = facts.table("run_ending").first
     if h is None:
         return _none(facts)
     preempted = count(h, "preempted_attempts") + count(h, "preempt_events") + count(h, "log_preemptions")
@@ -31,7 +30,7 @@ def assess(facts: Facts) -> Assessment:
         return _none(facts)
     mode = "preemption" if preempted else "requeue"
     last = h.text("last_state").upper()
-    failure = own_failure(end)
+    failure = own_failure(facts)
     shows = _shows(h, mode)
     stopped_again = last in ("PREEMPTED", "REQUEUED") or last in OPEN
     recovered = last == "COMPLETED" and not h.number("last_exit")

@@ -31,7 +31,7 @@ def assess(facts: Facts) -> Assessment:
     if not reached:
         return _not_reached(facts, wall)
     shows = _shows(facts, end, wall)
-    own = own_failure(end)
+    own = own_failure(facts)
     if own and not (
         end is not None
         and end.get("error_first") is False

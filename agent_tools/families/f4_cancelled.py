@@ -49,7 +49,7 @@ def assess(facts: Facts) -> Assessment:
 
 def _failing(facts: Facts, end: RowView | None) -> tuple[str, str]:
     """What was already wrong before the cancel (empty where nothing was), and what the run was doing."""
-    own = own_failure(end)
+    own = own_failure(facts)
     doing = facts.progress.phrase
     return own, doing
 

@@ -57,7 +57,8 @@ def assess(facts: Facts) -> Assessment:
                 "progress lines with a loss (train_step)",
             )
         )
-        confidence = 0.62 if facts.progress.begun or count(end, "ends") else 0.45
+        whole = len(said) >= 2
+        confidence = 0.72 if whole else (0.62 if facts.progress.begun or count(end, "ends") else 0.45)
     gpu, working = _gpus(facts)
     if gpu:
         shows.append(gpu)
@@ -98,7 +99,7 @@ def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
     if end.has("stop_name") and end.text("stop_name") != "cancelled":
         return f"The run was ended from outside: {quoted(end, 'stop_message', 'stop_line')}."
     finished = facts.ending.succeeded or count(end, "ends") > 0
-    own = own_failure(end)
+    own = own_failure(facts)
     if own and not (finished and not count(end, "errors")):
         return f"The run failed: {own}."
     if end.has("stop_name") and not finished:
@@ -120,9 +121,25 @@ def _completion(facts: Facts, end: RowView | None) -> tuple[bool, list[str]]:
         said.append(f"The program says that training finished: {quoted(end, 'end_message', 'end_line')}.")
     if end is not None and (end.number("done") or 0) >= 1:
         said.append(f"All {end['total_steps']} planned steps were reported.")
+    words = facts.table("end_words").first
+    if words is not None and not said:
+        said += _end_words(end, words)
     if facts.overview is not None and not facts.ending.succeeded:
         return False, said
     return bool(said), said
+
+
+def _end_words(end: RowView | None, words: RowView) -> list[str]:
+    """Completion in plain words: it has to stand after the last progress, and a full bar needs a save or an end beside it."""
+    after = count(end, "progress_line")
+    said: list[str] = []
+    if count(words, "dones") and count(words, "done_line") >= after:
+        said.append(f'The log says "{words["done_text"]}" (line {words["done_line"]}).')
+    if count(words, "bars") and (said or count(words, "save_line") >= count(words, "bar_line") >= after - 1):
+        said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
+        if count(words, "saves"):
+            said.append(f'After it the log says "{words["save_text"]}".')
+    return said
 
 
 def _gpus(facts: Facts) -> tuple[str, bool]:

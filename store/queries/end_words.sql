@@ -1,0 +1,57 @@
+-- end_words: What the last two hundred lines of the job's logs say in plain words: a full progress bar, completion, saving, NaN.
+-- TABLES: log_line
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
+-- COLUMN bars: progress bars that stand at their end and are none of loading, evaluation or a single epoch
+-- COLUMN bar_text: the last one
+-- COLUMN bar_line: its line
+-- COLUMN bar_total: what it counts to
+-- COLUMN dones: lines that say that training is complete or the model is saved
+-- COLUMN done_text: the last one
+-- COLUMN done_line: its line
+-- COLUMN saves: lines that say that a model or checkpoint is being saved
+-- COLUMN save_text: the last one
+-- COLUMN save_line: its line
+-- COLUMN nans: lines that name NaN or infinity
+-- COLUMN nan_text: the first one
+-- COLUMN nan_line: its line
+-- COLUMN last_text: the last line that is not empty
+-- COLUMN last_line: its number
+-- COLUMN lines: lines that were looked at
+-- CAVEAT: Text that nobody parsed: it supports a judgement and does not carry one alone.
+WITH b AS (
+  SELECT file, max(line_no) AS top FROM log_line
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) GROUP BY file
+),
+l AS (
+  SELECT l.file, l.line_no, left(l.text, 2000) AS text
+  FROM log_line l JOIN b ON b.file IS NOT DISTINCT FROM l.file
+  WHERE l.line_no > b.top - 200 AND trim(coalesce(l.text, '')) <> ''
+    AND l.job_id = $job_id AND ($attempt IS NULL OR l.attempt IS NULL OR l.attempt = $attempt)
+),
+x AS (
+  SELECT *,
+    regexp_extract(text, '100%\|[^|]*\|\s*(\d+)/(\d+)\s*\[', ['n', 'total']) AS bar,
+    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success')
+      AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training') AS done,
+    regexp_matches(text, '(?i)\bsav(ing|ed)\b.{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration).{0,20} saved') AS saves,
+    regexp_matches(text, '\bN[aA]Ns?\b|(?i)\bnan (loss|detected|encountered|found|in)\b|loss[:= ]+(nan|inf)\b')
+      AND NOT regexp_matches(text, '(?i)no nan|nan iterations: *0|without nan|0 nan|skip_nan|check_nan|nan_to_num|isnan|dropna|fillna|\bnan,') AS nans
+  FROM l
+),
+y AS (
+  SELECT *, bar.n <> '' AND bar.n = bar.total AND NOT regexp_matches(left(text, 60),
+    '(?i)epoch|eval|valid|test|predict|load|download|map|shard|fetch|token|generat|process|filter|resolv|captur|compil|sanity|pack|convert|extract|group|file') AS full_bar
+  FROM x
+)
+SELECT
+  count(*) FILTER (WHERE full_bar) AS bars, left(arg_max(text, line_no) FILTER (WHERE full_bar), 160) AS bar_text,
+  max(line_no) FILTER (WHERE full_bar) AS bar_line,
+  arg_max(TRY_CAST(bar.total AS BIGINT), line_no) FILTER (WHERE full_bar) AS bar_total,
+  count(*) FILTER (WHERE done) AS dones, left(arg_max(text, line_no) FILTER (WHERE done), 200) AS done_text,
+  max(line_no) FILTER (WHERE done) AS done_line, count(*) FILTER (WHERE saves) AS saves,
+  left(arg_max(text, line_no) FILTER (WHERE saves), 200) AS save_text, max(line_no) FILTER (WHERE saves) AS save_line,
+  count(*) FILTER (WHERE nans) AS nans, left(arg_min(text, line_no) FILTER (WHERE nans), 200) AS nan_text,
+  min(line_no) FILTER (WHERE nans) AS nan_line, left(arg_max(text, line_no), 200) AS last_text, max(line_no) AS last_line,
+  count(*) AS lines
+FROM y
