@@ -84,9 +84,12 @@ def import_paths(
     cluster: str | None = None,
     job_id: str | None = None,
     durable: bool = True,
+    budget_bytes: int | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> ImportReport:
     """Import files and folders. `on_progress` is called with a file's name, its bytes read and its size.
+
+    Of a log larger than `budget_bytes` only parts are read; its report says which.
 
     Raises zones.UnknownZone for a zone that does not exist and StoreError when the lake cannot be written.
     """
@@ -115,6 +118,7 @@ def import_paths(
             modified=candidate.found.modified,
             size=candidate.found.size,
             on_progress=_progress(on_progress, candidate.found),
+            budget_bytes=budget_bytes,
         )
         report.files.append(_import_one(candidate, ctx, writer, zone, index))
     report.log_jobs = sorted({f.job_id for f in report.files if f.job_id})
@@ -207,7 +211,17 @@ def _unrecognised(head: bytes) -> str:
 
 def _batch(found: Found, importer: Importer, ctx: ImportContext, zone: zones.Zone) -> str:
     """The batch's id: content, importer and everything else that the rows depend on."""
-    context = (FORMAT, importer.name, ctx.name, zone.name, ctx.cluster, ctx.node, ctx.job_id, ctx.attempt)
+    context = (
+        FORMAT,
+        importer.name,
+        ctx.name,
+        zone.name,
+        ctx.cluster,
+        ctx.node,
+        ctx.job_id,
+        ctx.attempt,
+        ctx.budget_bytes,
+    )
     return _digest_text(_digest_file(found) + repr(context))
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from store import Reader
 
 Progress = Callable[[str], None]
+QUICK = 48 << 20
+"""A log larger than this (bytes) is read in parts, so that `why` answers at once; `inquest import` reads all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,13 @@ def _imported(
     from store import Reader
 
     report = import_paths(
-        [path], folder, timezone=timezone, job_id=job if path.is_file() else None, durable=False, on_progress=progress
+        [path],
+        folder,
+        timezone=timezone,
+        job_id=job if path.is_file() else None,
+        durable=False,
+        budget_bytes=QUICK,
+        on_progress=progress,
     )
     notes = [f"{f.name}: {f.error or '; '.join(f.problems[:2])}" for f in report.files if f.error or f.problems]
     if not any(sum(n for t, n in f.rows.items() if t != "source_health") for f in report.files):

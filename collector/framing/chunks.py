@@ -11,7 +11,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO
 
 CHUNK = 4 << 20
 
@@ -67,7 +67,7 @@ def sniff_encoding(head: bytes) -> str | None:
     return None
 
 
-def read_chunks(file: BinaryIO, start: int = 0, end: int | None = None, first_line: int = 1) -> Iterator[Chunk]:
+def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_line: int = 1) -> Iterator[Chunk]:
     """Chunks of whole lines from `start` to `end` (bytes of the file); the last one may lack its line end."""
     file.seek(0)
     encoding = sniff_encoding(file.read(4096))
@@ -83,7 +83,7 @@ def read_chunks(file: BinaryIO, start: int = 0, end: int | None = None, first_li
             block = decoder.decode(block, done).lstrip("\ufeff").encode("utf-8", "replace")
         data, rest, torn = _whole_lines(rest + block, done)
         if data or done:
-            chunk = Chunk(scrub(data), line, offset, size, torn=torn, last=done)
+            chunk = Chunk(scrub(data), line, offset, size, torn=torn, last=done and end is None)
             if not torn:
                 mend_labels(chunk)
             if data:

@@ -38,12 +38,13 @@ class AnchorMatcher:
         """Whether Hyperscan does the work."""
         return self._database is not None
 
-    def segments(self, data: bytes) -> Iterator[Segment]:
-        """Each line (or carriage-return segment of one) that holds an anchor: start, end without line end, mask."""
-        bars = b"\r" in data
+    def ends(self, data: bytes) -> list[int]:
+        """Where each occurrence of an anchor ends, in order."""
         if self._database is None:
-            yield from self._slow(data, bars)
-            return
+            return [match.end() for match in self._pattern.finditer(data)]
+        return [end for end, _ in self._scan(data)]
+
+    def _scan(self, data: bytes) -> list[tuple[int, int]]:
         hits: list[tuple[int, int]] = []
         append = hits.append
 
@@ -51,9 +52,17 @@ class AnchorMatcher:
             append((end, number))
 
         self._database.scan(data, match_event_handler=found)
+        return hits
+
+    def segments(self, data: bytes) -> Iterator[Segment]:
+        """Each line (or carriage-return segment of one) that holds an anchor: start, end without line end, mask."""
+        bars = b"\r" in data
+        if self._database is None:
+            yield from self._slow(data, bars)
+            return
         masks = self.masks
         start, stop, mask = 0, -1, 0
-        for end, number in hits:
+        for end, number in self._scan(data):
             if end <= stop:
                 mask |= masks[number]
                 continue

@@ -108,6 +108,7 @@ class Demux:
         self.failures: list[str] = []
         self._sparse = sum(1 << i for i, t in enumerate(types) if getattr(t, "sparse", False))
         self._sparse_next = 0
+        self._skipped: tuple[int, int, int, int] | None = None
         self._carried = 0
         self._open = 0
 
@@ -124,6 +125,7 @@ class Demux:
         data, at = chunk.data, 0
         counted, line_no = 0, chunk.first_line
         self._carried = self._sparse_next = 0
+        self._skipped = None
         for start, end, mask in self.matcher.segments(data):
             while self._open and at < start:
                 stop = _segment_end(data, at)
@@ -138,6 +140,24 @@ class Demux:
             line_no, counted = line_no + chunk.lines(counted, at), at
             yield from self._take(chunk, at, stop, 0, line_no)
             at = stop + 1
+        yield from self._last_skipped(chunk)
+
+    def _last_skipped(self, chunk: Chunk) -> Iterator[FedSegment]:
+        # Bars are looked at now and then; the last one of a chunk always is.
+        if self._skipped is not None:
+            start, end, mask, line_no = self._skipped
+            self._sparse_next = 0
+            yield from self._take(chunk, start, end, mask, line_no)
+
+    def cut(self) -> list[tuple[ParsedRow, str]]:
+        """Bytes are left out here: whatever is open ends."""
+        rows: list[tuple[ParsedRow, str]] = []
+        for stream in self.streams.values():
+            if stream.open:
+                rows += self._reset(stream, stream.open)
+                stream.open = 0
+        self._open = 0
+        return rows
 
     def close(self) -> Iterator[tuple[ParsedRow, str]]:
         """What parsers still hold when the file ends."""
@@ -151,9 +171,11 @@ class Demux:
     def _take(self, chunk: Chunk, start: int, end: int, mask: int, line_no: int) -> Iterator[FedSegment]:
         if start >= end:
             return
-        if mask and not mask & ~self._sparse and not self._open:
-            if start < self._sparse_next and chunk.data[end : end + 1] != b"\n":
-                return
+        if mask and not mask & ~self._sparse and not self._open and start < self._sparse_next:
+            self._skipped = start, end, mask, line_no
+            return
+        self._skipped = None
+        if mask & self._sparse:
             self._sparse_next = start + SPARSE_EVERY
         label, text = self.label(self._text(chunk.data, start, end, mask), chunk.labelled)
         stream = self._stream(label)
@@ -224,13 +246,19 @@ class Demux:
         return self.clock.best(text)
 
     def _carry(self, data: bytes, start: int) -> None:
-        # Nobody decoded the lines between; their times still date this one. Each byte is searched at most once.
-        since = max(self._carried, start - CARRY_WITHIN)
-        last = None
-        for match in CARRY.finditer(data, since, start):
-            last = match
-        if last is not None:
-            self.clock.carry(last.group())
+        # Nobody decoded the lines between; their times still date this one. Near ones first: most often that is enough.
+        stop = start
+        for width in (1 << 10, 16 << 10, CARRY_WITHIN):
+            since = max(self._carried, start - width)
+            last = None
+            for match in CARRY.finditer(data, since, stop):
+                last = match
+            if last is not None:
+                self.clock.carry(last.group())
+                break
+            if since == self._carried:
+                break
+            stop = since
         self._carried = max(self._carried, start)
 
 

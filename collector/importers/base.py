@@ -25,6 +25,7 @@ class ImportContext:
     """What is known before the file is read, and what is found out while it is.
 
     `zone` applies to times without a zone; `zone_known` says whether it was given or inferred (else it is UTC by default).
+    `budget_bytes`: a log larger than this is read in parts (head, tail, windows, around what looks fatal), and says so.
     `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
     """
 
@@ -41,6 +42,7 @@ class ImportContext:
     problem_count: int = 0
     bytes_read: int = 0
     on_progress: Callable[[int], None] | None = None
+    budget_bytes: int | None = None
     seen_from: datetime | None = None
     seen_to: datetime | None = None
 

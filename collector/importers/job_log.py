@@ -8,17 +8,23 @@ CAVEAT    above `LINES_WHOLE` only the lines around events, the head, the tail a
 
 from __future__ import annotations
 
+import gzip
+import io
+import lzma
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePath
-from typing import ClassVar
+from typing import IO, ClassVar
 
+from collector import text
 from collector.framing import AnchorMatcher, Clock, Demux, Label
 from collector.framing.chunks import Chunk, read_chunks, scrub, sniff_encoding
 from collector.framing.keep import Keeper
 from collector.framing.labels import hosts_in
+from collector.framing.parts import READ_WHOLE, Part, plan
 from collector.importers.base import ImportContext, ImportFailed
 from collector.parsers.base import Parser
 from collector.parsers.registry import parser_types
@@ -58,33 +64,52 @@ class JobLog:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Events and steps in the file's order, lines with them. Raises ImportFailed for a file that is not text."""
-        with path.open("rb") as file:
-            head = file.read(64 << 10)
+        with text.opened(path) as file:
+            head = text.read_some(file, text.HEAD)
             if not head:
                 raise ImportFailed(f"{ctx.name}: the file is empty, so the job printed nothing or nothing was flushed")
             if _binary(head):
                 raise ImportFailed(f"{ctx.name}: not text (compressed or binary); unpack it first")
-            size = ctx.size or path.stat().st_size
+            size = path.stat().st_size
             types, matcher = _machinery()
-            clock = Clock(ctx.zone, ctx.modified)
             hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
-            demux = Demux(types, matcher, clock, ctx.name, base_label(path), hosts)
+            demux = Demux(types, matcher, Clock(ctx.zone, ctx.modified), ctx.name, base_label(path), hosts)
             keeper = Keeper(demux, Clock(ctx.zone, ctx.modified), size, self.lines_whole)
             stamp = _Stamp(ctx)
-            for chunk in read_chunks(file):
-                yield from self._chunk(chunk, demux, keeper, stamp)
-                ctx.bytes_read += chunk.size
-                if ctx.on_progress is not None:
-                    ctx.on_progress(ctx.bytes_read)
+            for part in self._parts(file, head, size, ctx):
+                end = part.end if part.end < size else None
+                try:
+                    for chunk in read_chunks(file, part.start, end, part.first_line):
+                        yield from self._chunk(chunk, demux, keeper, stamp)
+                        ctx.bytes_read += chunk.size
+                        if ctx.on_progress is not None:
+                            ctx.on_progress(ctx.bytes_read)
+                except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as broken:
+                    ctx.problem(f"the compressed file breaks off after {ctx.bytes_read} bytes: {broken}")
+                for row, parser in demux.cut():
+                    yield stamp(row, parser)
             for row, parser in demux.close():
                 yield stamp(row, parser)
             for failure in demux.failures[:20]:
                 ctx.problem(failure)
             if keeper.left_out:
                 ctx.problem(
-                    f"{keeper.left_out} of {keeper.seen} lines are not kept as log_line (a file of {size} bytes); "
-                    "all were searched"
+                    f"{keeper.left_out} of {keeper.seen} lines that were searched are not kept as log_line (the file has "
+                    f"{size} bytes): kept are those around events, the head, the tail and a sample"
                 )
+
+    def _parts(self, file: IO[bytes], head: bytes, size: int, ctx: ImportContext) -> list[Part]:
+        budget = ctx.budget_bytes
+        plain = type(file) is io.BufferedReader and sniff_encoding(head) is None
+        if budget is None or not plain or size <= max(budget, 2 * READ_WHOLE):
+            return [Part(0, size, 1)]
+        found = plan(file, size)
+        how = "; the rest was searched for what looks fatal" if found.searched else ""
+        ctx.problem(
+            f"read {found.size} of {size} bytes for a quick answer: head, tail, {len(found.parts) - 2} places between"
+            f"{how}; `inquest import` reads all of it"
+        )
+        return found.parts
 
     def _chunk(self, chunk: Chunk, demux: Demux, keeper: Keeper, stamp: _Stamp) -> Iterator[Row]:
         spots: list[tuple[int, int]] = []
@@ -144,7 +169,7 @@ def base_label(path: PurePath) -> Label:
 
 
 def _binary(head: bytes) -> bool:
-    if head[:2] == b"\x1f\x8b" or head[:4] in (b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\x7fELF", b"PAR1", b"BZh9"):
+    if head[:4] in (b"PK\x03\x04", b"\x7fELF", b"PAR1"):
         return True
     if sniff_encoding(head) is not None:
         return False
