@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from agent_tools.evidence import Asks, Ledger
-from agent_tools.facts.ending import Ending, read_ending
+from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
@@ -124,15 +124,16 @@ class Facts:
         many and the run says that it finished, or where something later ended it.
         """
         after = row.number("steps_after") or 0
+        line = row.number("line_no") or 0
+        if row.text("severity") != "fatal" and self.progress.last_hint > line and self.ending.says(*OUTSIDE):
+            return True
         if self.progress.finished and not self.ending.failed:
             finish = self.progress.finish_line
-            return after > 0 or (finish is not None and (row.number("line_no") or 0) < finish)
+            return after > 0 or (finish is not None and line < finish)
         if after < 3:
             return False
         return any(
-            (r.row.number("line_no") or 0) > (row.number("line_no") or 0)
-            and (r.row.number("steps_after") or 0) < after
-            and r.role != "wrapper"
+            (r.row.number("line_no") or 0) > line and (r.row.number("steps_after") or 0) < after and r.role != "wrapper"
             for r in self.raised
             if r.row.text("file") == row.text("file")
         )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from agent_tools.facts.views import RowView, View
 
 FAILED_STATES = {"FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "TIMEOUT", "DEADLINE", "BOOT_FAIL", "PREEMPTED", "CANCELLED"}
+OUTSIDE = ("time_limit", "deadline", "preempted", "requeued", "node_failure", "cancelled")
+"""Marks of an end that came from outside the program."""
 _IN_LOG = {"time_limit", "preempted", "requeued", "node_failure", "cancelled", "deadline", "task_exit"}
 _IN_STATE = {
     "TIMEOUT": "time_limit",

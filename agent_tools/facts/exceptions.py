@@ -14,7 +14,7 @@ from agent_tools.facts.faults import Fault, classify
 from agent_tools.facts.views import RowView
 
 Role = Literal[
-    "application", "wrapper", "peer", "interrupt", "cuda_oom", "rendezvous", "collective", "ecc", "worker_killed"
+    "application", "wrapper", "cut", "peer", "interrupt", "cuda_oom", "rendezvous", "collective", "ecc", "worker_killed"
 ]
 
 _WRAPPERS = re.compile(
@@ -78,6 +78,13 @@ _PEER = re.compile(
     re.IGNORECASE,
 )
 _PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")
+_LAUNCHER_FRAMES = re.compile(
+    r"torch/distributed/(elastic|launcher|run)|accelerate/commands|deepspeed/launcher|bin/torchrun"
+)
+_LOOP = re.compile(
+    r"\bin (forward|backward|training_step|train_step|train_epoch|train_one_epoch|train_batch|compute_loss|step|fit|"
+    r"_?inner_training_loop|run_training_batch|optimizer_step|update_\w+|training_loop|_train\w*|calculate_loss|loss_fn?)\b"
+)
 _INTERRUPTS = re.compile(
     r"^(KeyboardInterrupt|SignalException|_SignalInterruption|SIGTERMException|Terminated|GracefulExit)$"
 )
@@ -92,6 +99,8 @@ def role_of(name: str, message: str, frames: str) -> Role:
     """What this exception is."""
     short = name.rsplit(".", 1)[-1]
     text = f"{short}: {message}"
+    if name == "Traceback":
+        return "wrapper" if _LAUNCHER_FRAMES.search(frames) else "cut"
     if _INTERRUPTS.match(short):
         return "interrupt"
     if _OOM.search(text) and not text.startswith("RayTaskError"):
@@ -127,6 +136,18 @@ class Raised:
     message: str
     from_cause: bool
     fault: Fault
+
+    @property
+    def in_loop(self) -> bool:
+        """A frame stands in a training step: a forward or backward pass, an optimizer's step, a fit."""
+        frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.row.text('entry_frame')}"
+        return _LOOP.search(frames) is not None
+
+    @property
+    def headless(self) -> bool:
+        """The log begins inside this traceback: what came before is not known."""
+        entry = self.row.text("entry_frame")
+        return (self.row.number("line_no") or 0) <= 2 and bool(entry) and "<module>" not in entry
 
     @property
     def name_ref(self) -> str:

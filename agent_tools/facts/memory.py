@@ -52,7 +52,7 @@ def read_host_oom(facts: Facts) -> HostOom:
         sources.append("slurm_job")
         limit = True
     words = facts.table("host_oom_words").first
-    if words is not None:
+    if words is not None and words.get("killed"):
         claims.append(Claim(text=f"The log says: {words['message']} ({words['file']} line {words['line_no']})."))
         sources.append("log_event")
     return HostOom(claims, sources, limit)

@@ -23,6 +23,12 @@ class Progress:
         return self.steps is not None
 
     @property
+    def last_hint(self) -> float:
+        """Last line that shows the loop alive, zero where there is none."""
+        rows = ((self.steps, "last_line"), (self.hints, "last_line"), (self.hints, "bar_line"))
+        return max((r.number(c) or 0.0 for r, c in rows if r is not None), default=0.0)
+
+    @property
     def finish_line(self) -> float | None:
         """Line of the last word of the end."""
         return self.finish.number("last_line") if self.finish is not None else None

@@ -43,6 +43,9 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
     result.confidence = _confidence(facts, cause)
+    if cause.headless and cause.in_loop:
+        result.confidence = 0.45
+        result.missing.append(missing("Whether training steps came before it.", "the log from its beginning"))
     if result.confidence < 0.6:
         result.status = "suspected"
     result.headline = f"The job crashed before training began: {cause.name_ref} ({cause.fault.why})."
@@ -56,6 +59,8 @@ def _confidence(facts: Facts, cause: Raised) -> float:
         value = 0.6
     if facts.of_role("rendezvous", "collective", "cuda_oom", "ecc", "worker_killed"):
         value -= 0.1
+    if cause.in_loop:
+        value = min(value, 0.75)
     if facts.ending.failed:
         value += 0.03
     if facts.ending.says("time_limit") or facts.ending.says("preempted"):

@@ -1,8 +1,8 @@
 -- fatal_signals: Processes of the job that a signal ended, from launchers, srun, the shell, crash handlers and the process table.
--- TABLES: log_event, process
+-- TABLES: log_event, process, slurm_job, slurm_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
--- COLUMN source: launcher, slurm, shell, program or process
+-- COLUMN source: launcher, slurm, shell, program, process or accounting
 -- COLUMN name: short name of the message
 -- COLUMN signal: signal's number
 -- COLUMN signal_name: signal's name
@@ -24,10 +24,10 @@ WITH e AS (
   SELECT
     CASE WHEN kind IN ('launcher_summary', 'launcher_event') THEN 'launcher' WHEN kind = 'slurm' THEN 'slurm'
          WHEN name = 'shell' THEN 'shell' ELSE 'program' END AS source,
-    name, signal, rank, coalesce(host, node) AS host, pid, coalesce(happened_ts, ts) AS at_ts, NULL::VARCHAR AS sender, frame,
+    name, coalesce(signal, exit_code - 128) AS signal, rank, coalesce(host, node) AS host, pid, coalesce(happened_ts, ts) AS at_ts, NULL::VARCHAR AS sender, frame,
     user_frame, file, line_no, message, kind = 'launcher_summary' AS summary
   FROM log_event
-  WHERE signal IS NOT NULL AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  WHERE (signal IS NOT NULL OR exit_code IN (132, 134, 135, 136, 137, 139)) AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
     AND (kind = 'signal' OR (kind IN ('launcher_summary', 'launcher_event') AND name = 'child_failed')
          OR (kind = 'slurm' AND name = 'task_exit'))
   UNION ALL
@@ -35,6 +35,20 @@ WITH e AS (
   FROM process
   WHERE coalesce(exit_signal, 0) > 0 AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  UNION ALL
+  SELECT 'accounting', 'exit', coalesce(nullif(exit_signal, 0), exit_code - 128), NULL, failed_node, NULL, end_ts, NULL,
+    NULL, NULL, NULL, NULL, concat_ws(' ', state, 'exit', exit_code, 'signal', exit_signal), false
+  FROM slurm_job
+  WHERE (coalesce(exit_signal, 0) > 0 OR exit_code IN (132, 134, 135, 136, 137, 139))
+    AND state NOT IN ('CANCELLED', 'TIMEOUT', 'PREEMPTED', 'NODE_FAIL', 'REQUEUED', 'DEADLINE')
+    AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  UNION ALL
+  SELECT 'accounting', 'step', coalesce(nullif(exit_signal, 0), exit_code - 128), NULL, NULL, NULL, end_ts, NULL,
+    NULL, NULL, NULL, NULL, concat_ws(' ', 'step', step_id, state, 'exit', exit_code, 'signal', exit_signal), false
+  FROM slurm_step
+  WHERE (coalesce(exit_signal, 0) > 0 OR exit_code IN (132, 134, 135, 136, 137, 139))
+    AND state NOT IN ('CANCELLED', 'TIMEOUT', 'PREEMPTED', 'NODE_FAIL', 'REQUEUED', 'DEADLINE')
+    AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 )
 SELECT
   source, name, signal,

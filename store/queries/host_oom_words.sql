@@ -3,6 +3,7 @@
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
 -- COLUMN name: short name of the message
+-- COLUMN killed: it says that something was killed for memory, not merely that memory was short
 -- COLUMN events: how many
 -- COLUMN host: host of the first one
 -- COLUMN rank: rank of the first one
@@ -12,7 +13,7 @@
 -- COLUMN message: text of the first one
 -- CAVEAT: A bare "Killed" is not among them: it says SIGKILL and nothing about who sent it.
 SELECT
-  name, count(*) AS events, first(coalesce(host, node) ORDER BY ts NULLS LAST, file, line_no) AS host,
+  name, name NOT IN ('worker_died', 'alloc_failed') AS killed, count(*) AS events, first(coalesce(host, node) ORDER BY ts NULLS LAST, file, line_no) AS host,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, min(coalesce(happened_ts, ts)) AS oom_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
@@ -21,4 +22,4 @@ FROM log_event
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   AND (kind = 'host_oom' OR (kind = 'slurm' AND regexp_matches(message, '(?i)oom[_-]kill|out[ -]of[ -]memory|OOM Killed')))
 GROUP BY name
-ORDER BY oom_ts NULLS LAST, file, line_no, name
+ORDER BY killed DESC, oom_ts NULLS LAST, file, line_no, name

@@ -1,0 +1,29 @@
+-- cuda_errors: What the CUDA runtime told the program: errors of running kernels, and setups that do not work.
+-- TABLES: log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
+-- COLUMN name: cuda_error, cuda_setup or device_assert
+-- COLUMN code: which error
+-- COLUMN events: how many
+-- COLUMN ranks: ranks that printed it, where ranks are told apart
+-- COLUMN rank: rank of the first one
+-- COLUMN node: node of the first one
+-- COLUMN gpu: GPU that is named
+-- COLUMN error_ts: first time
+-- COLUMN file: file of the first one
+-- COLUMN line_no: line of the first one
+-- COLUMN message: text of the first one
+-- CAVEAT: CUDA reports errors late: the call that raises one is often not the one that caused it.
+SELECT
+  name, json_extract_string(detail, '$.code') AS code, count(*) AS events, count(DISTINCT rank) AS ranks,
+  first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank,
+  first(coalesce(node, host) ORDER BY ts NULLS LAST, file, line_no) AS node,
+  first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu, min(ts) AS error_ts,
+  first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
+  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
+  first(left(message, 300) ORDER BY ts NULLS LAST, file, line_no) AS message
+FROM log_event
+WHERE name IN ('cuda_error', 'cuda_setup', 'device_assert') AND kind = 'warning'
+  AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+GROUP BY name, code
+ORDER BY error_ts NULLS LAST, file, line_no, name, code
