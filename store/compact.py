@@ -35,7 +35,8 @@ TARGET_BYTES = 256 << 20
 """Segments are merged up to this size."""
 
 ORDER = {
-    "gpu_sample": ("job_id", "gpu", "gpu_uuid", "ts"),
+    "gpu_sample": ("ts", "gpu"),
+    "gpu_minute": ("job_id", "gpu", "gpu_uuid", "ts"),
     "log_line": ("job_id", "file", "line_no"),
     "log_event": ("job_id", "file", "line_no"),
     "train_step": ("job_id", "file", "line_no"),

@@ -14,6 +14,7 @@ from store import catalog, cells, engine, views
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
+from store.rollup import WINDOW
 from store.rows import tables
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
@@ -136,6 +137,8 @@ class Reader:
                 if self._views.get(table) != sql:
                     self._con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS {sql}")
                     self._views[table] = sql
+            if "gpu_window" in info.sql:
+                self._con.execute(WINDOW)
             cursor = self._con.execute(info.sql, params or None)
             names = [d[0] for d in cursor.description or ()]
             types = [str(d[1]) for d in cursor.description or ()]
@@ -166,6 +169,11 @@ def _bound(info: QueryInfo, given: dict[str, Any]) -> dict[str, Cell]:
         value = cells.cell(given[p.name]) if p.name in given else p.default
         if value is None and not p.optional:
             raise StoreError(f"{info.name}: parameter {p.name} ({p.sql_type}) is missing")
+        if p.sql_type == "TIMESTAMP":  # DuckDB would ignore a zone's offset
+            try:
+                value = cells.instant_us(cells.microseconds(value))
+            except ValueError as e:
+                raise StoreError(f"{info.name}: {p.name}: {e}: write a time as 2026-03-01T10:00:00Z") from e
         bound[p.name] = value
     return bound
 
@@ -175,10 +183,7 @@ def _window(info: QueryInfo, params: dict[str, Cell]) -> Window:
         return params.get(name) if name in info.prunes else None
 
     job, node = of("job_id"), of("node")
-    try:
-        start, end = cells.microseconds(of("from_ts")), cells.microseconds(of("to_ts"))
-    except ValueError as e:
-        raise StoreError(f"{info.name}: {e}: write a time as 2026-03-01T10:00:00Z") from e
+    start, end = cells.microseconds(of("from_ts")), cells.microseconds(of("to_ts"))
     nodes = of("nodes")
     return Window(
         None if job is None else str(job),

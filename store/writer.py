@@ -13,7 +13,7 @@ from store import commits, manifest
 from store.lake import NO_DAY, Lake, Partition, locked, nonce, sync_file, sync_folder
 from store.manifest import Manifest, Segment
 from store.result import StoreError
-from store.rows import Row, tables
+from store.rows import GpuMinute, GpuSample, Row, tables
 from store.spool import Spool, Tally, in_utc
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CHUNK_BYTES = 128 << 20
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What became of a batch. `rows` is by table; `duplicate` says that it had been published before, as counted here."""
+    """What became of a batch. `rows` is by table, without what the store derives; `duplicate` says that it had been published before, as counted here."""
 
     batch: str
     rows: dict[str, int]
@@ -127,6 +127,10 @@ class Writer:
             with self.lake.scratch() as folder:
                 with self._engine() as con:
                     sealed = seal(con, folder)
+                    if any(place.table == GpuSample.TABLE for place, _, _ in sealed):
+                        from store.rollup import derive
+
+                        sealed += derive(con, sealed, folder)
                 commit = self._enter(sealed, key, batch)
             commits.write(self.lake, commit)
         return Published(batch, commit.rows, commit.segments, False)
@@ -153,7 +157,8 @@ class Writer:
         by_partition: dict[Partition, list[tuple[Path, Segment]]] = {}
         for partition, path, segment in sealed:
             by_partition.setdefault(partition, []).append((path, segment))
-            rows[partition.table] = rows.get(partition.table, 0) + segment.rows
+            if partition.table != GpuMinute.TABLE:  # derived, not what the caller gave
+                rows[partition.table] = rows.get(partition.table, 0) + segment.rows
             counts[partition.folder] = counts.get(partition.folder, 0) + segment.rows
         for partition, new in by_partition.items():
             folder = self.lake.partition_path(partition)

@@ -1,7 +1,7 @@
 -- gpu_counter_rises: Error counters of the job's GPUs: what they stood at before, and what they rose by in the run.
--- TABLES: gpu_sample
+-- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- PRUNE: from_ts, to_ts
+-- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
 -- COLUMN gpu_uuid: UUID
@@ -14,32 +14,44 @@
 -- COLUMN before_end_s [s]: seconds from the rise to the job's end
 -- CAVEAT: A counter that was not sampled before the fault can show no rise.
 WITH s AS (
-  SELECT node, gpu, gpu_uuid, mig, ts, unnest([
-    {'counter': 'ecc_dbe_total', 'value': ecc_dbe_total, 'serious': true},
-    {'counter': 'remapped_uncorrectable', 'value': remapped_uncorrectable, 'serious': true},
-    {'counter': 'remap_failure', 'value': remap_failure::BIGINT, 'serious': true},
-    {'counter': 'remap_pending', 'value': remap_pending::BIGINT, 'serious': true},
-    {'counter': 'retired_pages', 'value': retired_pages, 'serious': true},
-    {'counter': 'ecc_sbe_total', 'value': ecc_sbe_total, 'serious': false},
-    {'counter': 'remapped_correctable', 'value': remapped_correctable, 'serious': false},
-    {'counter': 'nvlink_errors', 'value': nvlink_errors, 'serious': false},
-    {'counter': 'pcie_replays', 'value': pcie_replays, 'serious': false}
-  ]) AS c
-  FROM gpu_sample
-  WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node)))
-    AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP)
+  SELECT * FROM gpu_window($from_ts, $to_ts)
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))
+),
+-- Most GPUs count nothing: only those with a counter above zero are taken apart.
+g AS (
+  SELECT node, gpu, gpu_uuid, mig FROM s GROUP BY ALL
+  HAVING greatest(max(ecc_dbe_total_max), max(remapped_uncorrectable_max), max(remap_failure_max), max(remap_pending_max),
+    max(retired_pages_max), max(ecc_sbe_total_max), max(remapped_correctable_max), max(nvlink_errors_max),
+    max(pcie_replays_max)) > 0
+),
+c AS (
+  SELECT s.node, s.gpu, s.gpu_uuid, s.mig, s.first_ts, s.rose_ts, unnest([
+    {'counter': 'ecc_dbe_total', 'low': ecc_dbe_total_min, 'high': ecc_dbe_total_max, 'serious': true},
+    {'counter': 'remapped_uncorrectable', 'low': remapped_uncorrectable_min, 'high': remapped_uncorrectable_max, 'serious': true},
+    {'counter': 'remap_failure', 'low': remap_failure_min, 'high': remap_failure_max, 'serious': true},
+    {'counter': 'remap_pending', 'low': remap_pending_min, 'high': remap_pending_max, 'serious': true},
+    {'counter': 'retired_pages', 'low': retired_pages_min, 'high': retired_pages_max, 'serious': true},
+    {'counter': 'ecc_sbe_total', 'low': ecc_sbe_total_min, 'high': ecc_sbe_total_max, 'serious': false},
+    {'counter': 'remapped_correctable', 'low': remapped_correctable_min, 'high': remapped_correctable_max, 'serious': false},
+    {'counter': 'nvlink_errors', 'low': nvlink_errors_min, 'high': nvlink_errors_max, 'serious': false},
+    {'counter': 'pcie_replays', 'low': pcie_replays_min, 'high': pcie_replays_max, 'serious': false}
+  ], recursive := true)
+  FROM s JOIN g ON s.node IS NOT DISTINCT FROM g.node AND s.gpu IS NOT DISTINCT FROM g.gpu
+    AND s.gpu_uuid IS NOT DISTINCT FROM g.gpu_uuid AND s.mig IS NOT DISTINCT FROM g.mig
 ),
 v AS (
-  SELECT node, gpu, gpu_uuid, c.counter AS counter, c.serious AS serious, c.value AS value, ts,
-    lag(c.value) OVER (PARTITION BY node, gpu, gpu_uuid, mig, c.counter ORDER BY ts) AS before
-  FROM s WHERE c.value IS NOT NULL
+  SELECT *, lag(high) OVER (PARTITION BY node, gpu, gpu_uuid, mig, counter ORDER BY first_ts) AS before
+  FROM c WHERE high IS NOT NULL
+),
+r AS (
+  SELECT *, CASE WHEN low > before THEN first_ts WHEN high > low AND high > coalesce(before, low) THEN coalesce(rose_ts, first_ts) END AS risen
+  FROM v
 )
 SELECT
-  v.node, v.gpu, v.gpu_uuid, v.counter, v.serious, arg_min(v.value, v.ts) AS first_value,
-  arg_max(v.value, v.ts) AS last_value, arg_max(v.value, v.ts) - arg_min(v.value, v.ts) AS rise,
-  min(v.ts) FILTER (WHERE v.value > v.before) AS risen_ts,
-  date_diff('second', min(v.ts) FILTER (WHERE v.value > v.before), $to_ts::TIMESTAMP) AS before_end_s
-FROM v
-GROUP BY v.node, v.gpu, v.gpu_uuid, v.counter, v.serious
-HAVING max(v.value) > 0
-ORDER BY v.serious DESC, rise DESC, v.node, v.gpu, v.gpu_uuid, v.counter
+  node, gpu, gpu_uuid, counter, serious, arg_min(low, first_ts) AS first_value, arg_max(high, first_ts) AS last_value,
+  arg_max(high, first_ts) - arg_min(low, first_ts) AS rise, min(risen) AS risen_ts,
+  date_diff('second', min(risen), $to_ts::TIMESTAMP) AS before_end_s
+FROM r
+GROUP BY node, gpu, gpu_uuid, counter, serious
+HAVING max(high) > 0
+ORDER BY serious DESC, rise DESC, node, gpu, gpu_uuid, counter

@@ -2,7 +2,7 @@
 
 from store.rows.base import Col, Column, JobRow, RankRow, Row, col, columns, ddl, table, tables
 from store.rows.fabric import LinkEvent, LinkRow, LinkSample
-from store.rows.gpu import GpuDevice, GpuEvent, GpuRow, GpuSample
+from store.rows.gpu import GpuDevice, GpuEvent, GpuMinute, GpuRow, GpuSample
 from store.rows.host import CgroupSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
 from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, LogEvent, LogLine, TrainStep
 from store.rows.runtime import CudaSample, NcclSample, Process
@@ -24,6 +24,7 @@ __all__ = [
     "CudaSample",
     "GpuDevice",
     "GpuEvent",
+    "GpuMinute",
     "GpuRow",
     "GpuSample",
     "HostEvent",

@@ -7,7 +7,7 @@ import pytest
 
 from store import Reader, Writer, free_sql
 from store.result import StoreError
-from store.rows import LogLine, SlurmJob, SourceHealth
+from store.rows import GpuSample, LogLine, SlurmJob, SourceHealth
 
 T = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -54,3 +54,19 @@ def test_sources_show_what_looked_at_everything_as_well(tmp_path: Path) -> None:
     Writer(tmp_path / "lake").append([SourceHealth(source="sacct", covers="slurm_job", ok=True, ts=T)], batch="b")
     with Reader(tmp_path / "lake") as reader:
         assert reader.ask("sources", job_id="7").dicts()[0]["source"] == "sacct"
+
+
+def test_a_time_with_a_zone_is_asked_for_in_utc(tmp_path: Path) -> None:
+    rows = [GpuSample(node="n", gpu=0, job_id="7", ts=T + timedelta(minutes=i)) for i in range(10)]
+    Writer(tmp_path / "lake").append(rows, batch="b")
+    with Reader(tmp_path / "lake") as reader:
+        for start in ("2026-03-01T12:05:00+02:00", "2026-03-01T10:05:00Z", T + timedelta(minutes=5)):
+            assert reader.ask("gpu_summary", job_id="7", from_ts=start).dicts()[0]["samples"] == 5
+        with pytest.raises(StoreError, match=r"from_ts: .*write a time as"):
+            reader.ask("gpu_summary", job_id="7", from_ts="noon")
+        with pytest.raises(StoreError, match="no parameter nonsense; it takes job_id"):
+            reader.ask("gpu_summary", nonsense=1)
+        with pytest.raises(StoreError, match=r"job_id .* is missing"):
+            reader.ask("gpu_summary")
+        with pytest.raises(StoreError, match="no query 'nonsense'"):
+            reader.ask("nonsense")

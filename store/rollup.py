@@ -1,0 +1,129 @@
+"""GPU samples by the minute, written with the samples in the same batch: what a day of a thousand GPUs is asked through.
+
+`gpu_window(from_ts, to_ts)` gives the minutes of a window, with those that its ends cut through counted from the samples
+themselves, so that nothing from outside the window is in them. Sums and counts add up over minutes; a mean is a sum over
+its count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from store.engine import PARQUET, literal
+from store.lake import Partition, nonce
+from store.manifest import Segment
+from store.rows import GpuMinute, GpuSample, columns
+from store.segments import describe
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+KEYS = ("cluster", "node", "origin", "job_id", "attempt", "gpu", "gpu_uuid", "pci_bus_id", "mig")
+
+SEVERE = 0xE8
+"""Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
+
+COUNTERS = (
+    "ecc_sbe_total",
+    "ecc_dbe_total",
+    "remapped_correctable",
+    "remapped_uncorrectable",
+    "remap_pending",
+    "remap_failure",
+    "retired_pages",
+    "nvlink_errors",
+    "pcie_replays",
+)
+
+_SEVERE = f"(throttle_reasons & {SEVERE}) <> 0"
+_SUM = " + ".join(f"coalesce({c}::BIGINT, 0)::DOUBLE" for c in COUNTERS)
+_ERRORS = f"greatest(0, least({_SUM}, 1e11))::BIGINT"
+_MINUTE = "date_trunc('minute', ts)"
+# The errors' highest sum and, below it, the time left in the minute when they first stood there, in one number.
+_STOOD = f"max({_ERRORS} * 60000000 + 59999999 - (epoch_us(ts) - epoch_us({_MINUTE})))"
+
+MEASURES = {
+    "samples": "count(*)",
+    "first_ts": "min(ts)",
+    "last_ts": "max(ts)",
+    "activity_source": "max(activity_source)",
+    "fb_used_max_bytes": "max(fb_used_bytes)",
+    "fb_used_last_bytes": "arg_max(fb_used_bytes, ts)",
+    "fb_total_bytes": "max(fb_total_bytes)",
+    "engine_n": "count(engine_active)",
+    "engine_sum": "sum(engine_active)",
+    "engine_max": "max(engine_active)",
+    "idle_n": "count_if(engine_active < 0.02)",
+    "sm_n": "count(sm_active)",
+    "sm_sum": "sum(sm_active)",
+    "sm_min": "min(sm_active)",
+    "sm_max": "max(sm_active)",
+    "tensor_n": "count(tensor_active)",
+    "tensor_sum": "sum(tensor_active)",
+    "dram_n": "count(dram_active)",
+    "dram_sum": "sum(dram_active)",
+    "temp_max_c": "max(temp_c)",
+    "memory_temp_max_c": "max(memory_temp_c)",
+    "power_n": "count(power_w)",
+    "power_sum_w": "sum(power_w)",
+    "power_max_w": "max(power_w)",
+    "power_limit_w": "max(power_limit_w)",
+    "clock_n": "count(sm_clock_mhz)",
+    "clock_sum_mhz": "sum(sm_clock_mhz)",
+    "clock_min_mhz": "min(sm_clock_mhz)",
+    "throttle_n": "count(throttle_reasons)",
+    "throttle_any": "bit_or(throttle_reasons)",
+    "severe_n": f"count_if({_SEVERE})",
+    "severe_clock_n": f"count(sm_clock_mhz) FILTER (WHERE {_SEVERE})",
+    "severe_clock_sum_mhz": f"sum(sm_clock_mhz) FILTER (WHERE {_SEVERE})",
+    "free_clock_n": f"count(sm_clock_mhz) FILTER (WHERE NOT {_SEVERE} AND engine_active > 0.3)",
+    "free_clock_sum_mhz": f"sum(sm_clock_mhz) FILTER (WHERE NOT {_SEVERE} AND engine_active > 0.3)",
+    **{f"{c}_min": f"min({c}::BIGINT)" for c in COUNTERS},
+    **{f"{c}_max": f"max({c}::BIGINT)" for c in COUNTERS},
+    "rose_ts": f"CASE WHEN max({_ERRORS}) > min({_ERRORS}) THEN {_MINUTE} + to_microseconds(59999999 - {_STOOD} % 60000000) END",
+    "last_xid": "max(last_xid)",
+    "processes": "max(processes)",
+}
+
+
+def minutes(source: str) -> str:
+    """SQL that gives `gpu_minute` rows from `gpu_sample` rows; samples without a time have no minute."""
+    exprs = {"ts": _MINUTE, **{k: k for k in KEYS}, **MEASURES}
+    picked = ", ".join(f'{exprs[c.name]} AS "{c.name}"' for c in columns(GpuMinute))
+    return f"SELECT {picked} FROM {source} GROUP BY {', '.join(KEYS)}, {_MINUTE}"
+
+
+WINDOW = f"""
+CREATE OR REPLACE TEMP MACRO gpu_window(from_ts, to_ts) AS TABLE
+  SELECT * FROM gpu_minute
+  WHERE (from_ts IS NULL OR ts >= date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE)
+    AND (to_ts IS NULL OR ts < date_trunc('minute', to_ts::TIMESTAMP))
+  UNION ALL BY NAME
+  {
+    minutes('''(SELECT * FROM gpu_sample WHERE
+    (ts >= from_ts::TIMESTAMP AND ts < date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE
+      AND (to_ts IS NULL OR ts <= to_ts::TIMESTAMP))
+    OR (ts >= date_trunc('minute', to_ts::TIMESTAMP) AND ts <= to_ts::TIMESTAMP
+      AND (from_ts IS NULL OR ts >= date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE)))''')
+}
+"""
+
+
+def derive(
+    con: DuckDBPyConnection, sealed: Sequence[tuple[Partition, Path, Segment]], folder: Path
+) -> list[tuple[Partition, Path, Segment]]:
+    """The segments of `gpu_minute` for those of `gpu_sample` among `sealed`, written into `folder`."""
+    derived: list[tuple[Partition, Path, Segment]] = []
+    names = tuple(c.name for c in columns(GpuMinute))
+    for partition, path, segment in sealed:
+        if partition.table == GpuSample.TABLE and segment.ts_min is not None:
+            file = folder / f"{nonce()}.parquet"
+            samples = f"(SELECT * FROM read_parquet({literal(str(path))}) WHERE ts IS NOT NULL)"
+            con.execute(
+                f"COPY ({minutes(samples)} ORDER BY job_id, gpu, gpu_uuid, ts) TO {literal(str(file))} ({PARQUET})"
+            )
+            place = Partition(GpuMinute.TABLE, partition.day, partition.node)
+            derived.append((place, file, describe(con, [file], names)[file.name]))
+    return derived
