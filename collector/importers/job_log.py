@@ -60,6 +60,8 @@ class JobLog:
             return 50
         if path.suffix.lower() in (".out", ".err", ".log"):
             return 40
+        if path.parent.name in _OTHERS:
+            return 0
         return 20 if path.suffix.lower() in _TEXT_SUFFIXES else 10
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
@@ -168,11 +170,18 @@ def base_label(path: PurePath) -> Label:
     return Label(rank=rank, local_rank=local, stream=stream)
 
 
+_OTHERS = frozenset({"slurm", "metrics", "kernel", "nccl", "tables"})
+"""Folders of a bundle that hold other things than logs: a text there that nobody else knows is not a job's output."""
+
+_ODD = bytes({*range(1, 7), *range(14, 27), *range(28, 32), 127})
+"""Controls that no terminal program prints: all but NUL, bell, blanks and escape."""
+
+
 def _binary(head: bytes) -> bool:
     if head[:4] in (b"PK\x03\x04", b"\x7fELF", b"PAR1"):
         return True
     if sniff_encoding(head) is not None:
         return False
     # NULs in a log are holes of a truncated or sparse file; a binary has other controls as well.
-    odd = len(head.translate(None, bytes(range(7, 256)))) - head.count(0)
-    return odd > 0.05 * len(head) + 8
+    odd = len(head) - len(head.translate(None, _ODD))
+    return odd > 0.03 * len(head) + 8

@@ -4,13 +4,15 @@
 -- COLUMN job_id: job
 -- COLUMN lines: log lines of the job that are held
 -- COLUMN attempts: accounting rows of the job
--- COLUMN dependency: dependency expression
+-- COLUMN dependency: dependency expression; of an ended job, from its submit line
 -- COLUMN submit_ts: first submission
 -- COLUMN state: state of the last attempt
 -- COLUMN name: job's name
 -- CAVEAT: A job that left neither an accounting row nor a log is not here.
 WITH jobs AS (
-  SELECT job_id, count(*) AS attempts, max(dependency) AS dependency, min(submit_ts) AS submit_ts,
+  SELECT job_id, count(*) AS attempts,
+         coalesce(max(nullif(dependency, '')),
+                  max(nullif(regexp_extract(submit_line, '(?:--dependency[= ]|\s-d ?)([A-Za-z:0-9_+?,]+)', 1), ''))) AS dependency, min(submit_ts) AS submit_ts,
          arg_max(state, coalesce(attempt, 0)) AS state, max(name) AS name
   FROM slurm_job WHERE job_id IS NOT NULL GROUP BY job_id
 ), logs AS (
