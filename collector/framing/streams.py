@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from collector.framing.chunks import Chunk
 from collector.framing.clean import clean_text
@@ -50,6 +50,10 @@ class _TimedLine(Line):
     """A line whose time is read only if somebody asks: most lines that are fed give nothing."""
 
     __slots__ = ("_data", "_demux", "_known", "_start")
+
+    def __new__(cls, *args: Any, **fields: Any) -> Any:
+        """A plain line where one is made from fields: `dataclasses.replace` on a line does that."""
+        return object.__new__(cls) if args else Line(**fields)
 
     def __init__(self, text: str, line_no: int, label: Label, demux: Demux, data: bytes, start: int) -> None:
         put = object.__setattr__

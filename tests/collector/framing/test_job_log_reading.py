@@ -9,7 +9,7 @@ import pytest
 
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.job_log import JobLog
-from store.rows import LogLine, Row, TrainStep
+from store.rows import LogEvent, LogLine, Row, TrainStep
 
 STEP = "{'loss': 1.5, 'grad_norm': 0.25, 'learning_rate': 5e-05, 'epoch': 0.5}"
 MODIFIED = datetime(2026, 3, 25, 12, tzinfo=UTC)
@@ -76,3 +76,13 @@ def test_torchrun_log_directory_names_the_rank_and_the_stream(tmp_path: Path) ->
 def test_empty_and_binary_files_say_why_nothing_was_read(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(ImportFailed):
         read(tmp_path / "a.out", data)
+
+
+def test_a_message_that_a_line_end_cut_is_put_together_again(tmp_path: Path) -> None:
+    """A parser that joins lines makes a copy of a line that was read lazily."""
+    rows, ctx = read(
+        tmp_path / "a.out",
+        b"slurmstepd: error: *** JOB 4711 ON\n   n02 CANCELLED AT 2026-03-25T10:25:59 DUE TO PREEMPTION ***\n",
+    )
+    assert [r.name for r in rows if isinstance(r, LogEvent)] == ["preempted"]
+    assert ctx.problems == []
