@@ -13,15 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collector import discover, text, zones
+from collector.accounting import Accounting, reconcile
 from collector.health import Tally
 from collector.importers import registry
 from collector.importers.base import ImportContext, Importer, ImportFailed
 from collector.survey import survey
 from collector.walk import Found, walk
 from store import Writer
-from store.rows import JobRow, Row
+from store.rows import HostEvent, JobRow, Row
 
 LOG_TABLES = frozenset({"log_line", "log_event", "train_step", "nccl_sample"})
+NODE_TABLES = frozenset({"gpu_event", "host_event", "gpu_sample", "host_sample", "link_sample"})
 _FULL_DIGEST = 64 << 20
 _SAMPLE = 1 << 18
 FORMAT = "1"
@@ -30,7 +32,10 @@ FORMAT = "1"
 
 @dataclass(slots=True)
 class FileReport:
-    """What became of one file. `rows` is by table; `error` says why nothing of it could be used."""
+    """What became of one file. `rows` is by table; `error` says why nothing of it could be used.
+
+    `merged_into` names the files that hold what this one told of jobs which they know better.
+    """
 
     name: str
     importer: str | None = None
@@ -43,6 +48,7 @@ class FileReport:
     job_id: str | None = None
     attempt: int | None = None
     seconds: float = 0.0
+    merged_into: list[str] = field(default_factory=list[str])
 
 
 @dataclass(slots=True)
@@ -75,6 +81,16 @@ class Candidate:
     importer: Importer | None = None
     error: str = ""
 
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """The tables that it fills."""
+        return registry.covers_of(self.importer, self.found.path) if self.importer is not None else ()
+
+    @property
+    def is_log(self) -> bool:
+        """Does it belong to one job?"""
+        return bool(LOG_TABLES.intersection(self.covers))
+
 
 def import_paths(
     paths: Sequence[Path],
@@ -84,45 +100,142 @@ def import_paths(
     cluster: str | None = None,
     job_id: str | None = None,
     durable: bool = True,
+    together: bool | None = None,
     budget_bytes: int | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> ImportReport:
     """Import files and folders. `on_progress` is called with a file's name, its bytes read and its size.
 
     Of a log larger than `budget_bytes` only parts are read; its report says which.
-
+    With `together` (the default for a lake that is not durable) everything becomes one batch: much faster for many small
+    files, but then a second import of a part is a batch of its own.
     Raises zones.UnknownZone for a zone that does not exist and StoreError when the lake cannot be written.
     """
     given = zones.named(timezone) if timezone else None
     candidates = [_candidate(found) for found in walk([Path(p) for p in paths])]
-    known = survey([(c.found, c.importer) for c in candidates if c.importer is not None])
+    known = survey([(c.found, c.importer, c.covers, c.head) for c in candidates if c.importer is not None])
     zone = given or zones.infer(known.pairs)
-    index = known.index_in(zone.tz)
-    logs = [c for c in candidates if c.importer is not None and LOG_TABLES.intersection(c.importer.covers)]
-    placed = {} if job_id else _placed(logs, index)
-    writer = Writer(lake, durable=durable)
-    report = ImportReport([], zone.name, zone.known, zone.basis, sorted(index.attempts))
+    books = reconcile(known.told_in(zone.tz))
+    index = discover.JobIndex()
+    for job in books.jobs.values():
+        index.add(job)
+    placed = {} if job_id else _placed([c for c in candidates if c.is_log], index)
     if cluster is None and len(known.clusters) == 1:
         cluster = next(iter(known.clusters))
+    work: list[_Reading] = []
     for candidate in candidates:
-        is_log = candidate.importer is not None and bool(LOG_TABLES.intersection(candidate.importer.covers))
-        job = (job_id or placed.get(candidate.found.name)) if is_log else None
+        found = candidate.found
+        job = (job_id or placed.get(found.name)) if candidate.is_log else None
         ctx = ImportContext(
-            name=candidate.found.name,
+            name=found.name,
             zone=zone.tz,
             zone_known=zone.known != "default",
             cluster=cluster,
-            node=_node(candidate),
+            node=_node(candidate, index),
             job_id=job,
             attempt=None if index.several(job) else index.attempt_at(job, None),
-            modified=candidate.found.modified,
-            size=candidate.found.size,
-            on_progress=_progress(on_progress, candidate.found),
+            modified=found.modified,
+            size=found.size,
+            on_progress=_progress(on_progress, found),
             budget_bytes=budget_bytes,
         )
-        report.files.append(_import_one(candidate, ctx, writer, zone, index))
-    report.log_jobs = sorted({f.job_id for f in report.files if f.job_id})
-    return report
+        work.append(_Reading(candidate, ctx, index, books, zone))
+    writer = Writer(lake, durable=durable)
+    if together if together is not None else not durable:
+        _publish_together(work, writer)
+    else:
+        for reading in work:
+            reading.publish(writer)
+    return ImportReport(
+        files=[r.report for r in work],
+        zone=zone.name,
+        zone_known=zone.known,
+        zone_basis=zone.basis,
+        jobs=sorted(index.attempts),
+        log_jobs=sorted({r.ctx.job_id for r in work if r.ctx.job_id and not r.report.error}),
+    )
+
+
+class _Reading:
+    """One file on its way into the lake. A failure stays its own; what was read before it is kept."""
+
+    def __init__(
+        self, candidate: Candidate, ctx: ImportContext, index: discover.JobIndex, books: Accounting, zone: zones.Zone
+    ) -> None:
+        self.candidate, self.ctx, self.zone = candidate, ctx, zone
+        self._index, self._books = index, books
+        found, importer = candidate.found, candidate.importer
+        self.report = FileReport(found.name, bytes=found.size, job_id=ctx.job_id, attempt=ctx.attempt)
+        if importer is None:
+            self.report.error = candidate.error or _unrecognised(candidate.head)
+        else:
+            self.report.importer = importer.name
+
+    def batch(self) -> str | None:
+        """The batch's id: content, importer and everything else that the rows depend on. None for what cannot be read."""
+        importer, ctx = self.candidate.importer, self.ctx
+        if importer is None:
+            return None
+        books = self._books.digest if "slurm_job" in self.candidate.covers else ""
+        context = (
+            FORMAT,
+            importer.name,
+            ctx.name,
+            self.zone.name,
+            ctx.cluster,
+            ctx.node,
+            ctx.job_id,
+            ctx.attempt,
+            books,
+        )
+        try:
+            return _digest_text(_digest_file(self.candidate.found) + repr(context))
+        except OSError as failure:
+            self.report.error = failure.strerror or type(failure).__name__
+            return None
+
+    def rows(self) -> Iterator[Row]:
+        """The file's rows and its `source_health`. Failures end in the report."""
+        importer, report = self.candidate.importer, self.report
+        if importer is None:
+            return
+        begun = time.monotonic()
+        tally = Tally(importer.name, self.candidate.covers, self.ctx)
+        try:
+            yield from tally.counted(
+                _settled(importer.rows(self.candidate.found.path, self.ctx), self.ctx, self._index)
+            )
+        except (ImportFailed, *text.READ_ERRORS) as failure:
+            report.error = str(failure) or type(failure).__name__
+        except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, AssertionError) as failure:
+            report.error = (
+                f"{importer.name} could not cope with this file: {type(failure).__name__}: {str(failure)[:200]}"
+            )
+        if report.error and tally.total:
+            self.ctx.problem(f"{report.error}; the {tally.total} rows before that are kept")
+            report.error = None
+        yield from tally.health(report.error)
+        report.rows = tally.rows
+        report.problems, report.problem_count = self.ctx.problems, self.ctx.problem_count
+        report.seconds = time.monotonic() - begun
+
+    def publish(self, writer: Writer) -> None:
+        """As a batch of its own; a newer state of the same file replaces the older one."""
+        batch = self.batch()
+        if batch is not None:
+            key = f"file:{_digest_text(str(self.candidate.found.path.resolve()))}"
+            published = writer.append(self.rows(), batch=batch, replaces=key)
+            self.report.rows, self.report.duplicate = dict(published.rows), published.duplicate
+
+
+def _publish_together(work: Sequence[_Reading], writer: Writer) -> None:
+    ready = [(reading, batch) for reading in work if (batch := reading.batch()) is not None]
+    if not ready:
+        return
+    rows = (row for reading, _ in ready for row in reading.rows())
+    published = writer.append(rows, batch=_digest_text("".join(batch for _, batch in ready)))
+    for reading, _ in ready:
+        reading.report.duplicate = published.duplicate
 
 
 def _candidate(found: Found) -> Candidate:
@@ -132,7 +245,7 @@ def _candidate(found: Found) -> Candidate:
         head = text.head(found.path)
     except text.READ_ERRORS as error:
         return Candidate(found, error=str(error) or type(error).__name__)
-    return Candidate(found, head, registry.pick(found.path, head))
+    return Candidate(found, head, registry.pick(found.path, head, alone=found.root == found.path))
 
 
 def _placed(logs: Sequence[Candidate], index: discover.JobIndex) -> dict[str, str]:
@@ -146,10 +259,11 @@ def _placed(logs: Sequence[Candidate], index: discover.JobIndex) -> dict[str, st
     return placed
 
 
-def _node(candidate: Candidate) -> str | None:
-    """`kernel/NODE.log` names its node; the other places do not."""
-    path = candidate.found.path
-    return discover.stem(path.name) if path.parent.name == "kernel" else None
+def _node(candidate: Candidate, index: discover.JobIndex) -> str | None:
+    """The node that a kernel log or a scrape is named after; other files do not belong to one node."""
+    if not NODE_TABLES.intersection(candidate.covers) or candidate.is_log:
+        return None
+    return discover.node_of(candidate.found.name, index.nodes)
 
 
 def _progress(report: Callable[[str, int, int], None] | None, found: Found) -> Callable[[int], None] | None:
@@ -158,47 +272,39 @@ def _progress(report: Callable[[str, int, int], None] | None, found: Found) -> C
     return lambda count: report(found.name, count, found.size)
 
 
-def _import_one(
-    candidate: Candidate, ctx: ImportContext, writer: Writer, zone: zones.Zone, index: discover.JobIndex
-) -> FileReport:
-    found, importer = candidate.found, candidate.importer
-    report = FileReport(found.name, bytes=found.size, job_id=ctx.job_id, attempt=ctx.attempt)
-    if importer is None:
-        report.error = candidate.error or _unrecognised(candidate.head)
-        return report
-    report.importer = importer.name
-    begun = time.monotonic()
-    tally = Tally(importer, ctx)
-    try:
-        batch = _batch(found, importer, ctx, zone)
-        rows = tally.closed(_settled(importer.rows(found.path, ctx), ctx, index))
-        published = writer.append(rows, batch=batch, replaces=f"file:{_digest_text(str(found.path.resolve()))}")
-    except (ImportFailed, *text.READ_ERRORS) as failure:
-        report.error = str(failure) or type(failure).__name__
-    else:
-        report.rows, report.duplicate = dict(published.rows), published.duplicate
-    report.problems, report.problem_count = ctx.problems, ctx.problem_count
-    report.seconds = time.monotonic() - begun
-    return report
-
-
 def _settled(rows: Iterator[Row], ctx: ImportContext, index: discover.JobIndex) -> Iterator[Row]:
-    """Rows with the cluster, and with the attempt in whose time they lie where a job ran more than once.
+    """Rows with the cluster, the job as Slurm shows it, and the attempt in whose time they lie.
 
     A row is written to here, though frozen, because nobody else holds it yet and a copy costs more than its making.
     """
+    put = object.__setattr__
     several = index.several(ctx.job_id)
     attempt: int | None = None
     for row in rows:
         if row.cluster is None and ctx.cluster is not None:
-            object.__setattr__(row, "cluster", ctx.cluster)
+            put(row, "cluster", ctx.cluster)
         if row.origin is None:
-            object.__setattr__(row, "origin", ctx.name)
-        if several and isinstance(row, JobRow) and row.attempt is None and row.job_id == ctx.job_id:
-            if getattr(row, "ts_kind", None) != "file":
-                attempt = index.attempt_at(ctx.job_id, row.ts) or attempt
-            object.__setattr__(row, "attempt", attempt)
+            put(row, "origin", ctx.name)
+        if ctx.job_id is not None:
+            if several and isinstance(row, JobRow) and row.attempt is None and row.job_id == ctx.job_id:
+                if getattr(row, "ts_kind", None) != "file":
+                    attempt = index.attempt_at(ctx.job_id, row.ts) or attempt
+                put(row, "attempt", attempt)
+        elif isinstance(row, JobRow) and row.attempt is None and index.attempts:
+            _tie(row, index)
         yield row
+
+
+def _tie(row: JobRow, index: discover.JobIndex) -> None:
+    """A node's or a GPU's row that names a job: to that job's shown id and its attempt at that time."""
+    put = object.__setattr__
+    job = row.job_id
+    if job is None and isinstance(row, HostEvent) and row.cgroup:
+        job = next((index.by_sluid[p] for p in row.cgroup.split("/") if p in index.by_sluid), None)
+    shown = index.by_raw.get(job) if job is not None else None
+    if shown is not None:
+        put(row, "job_id", shown)
+        put(row, "attempt", index.attempt_at(shown, row.ts))
 
 
 def _unrecognised(head: bytes) -> str:
@@ -207,22 +313,6 @@ def _unrecognised(head: bytes) -> str:
     tried = ", ".join(i.name for i in registry.importers())
     kind = "text in no known format" if text.is_text(head) else "binary data"
     return f"not recognised: {kind} (tried {tried})"
-
-
-def _batch(found: Found, importer: Importer, ctx: ImportContext, zone: zones.Zone) -> str:
-    """The batch's id: content, importer and everything else that the rows depend on."""
-    context = (
-        FORMAT,
-        importer.name,
-        ctx.name,
-        zone.name,
-        ctx.cluster,
-        ctx.node,
-        ctx.job_id,
-        ctx.attempt,
-        ctx.budget_bytes,
-    )
-    return _digest_text(_digest_file(found) + repr(context))
 
 
 def _digest_file(found: Found) -> str:

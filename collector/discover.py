@@ -35,6 +35,8 @@ class JobIndex:
     attempts: dict[str, dict[int, SlurmJob]] = field(default_factory=dict[str, dict[int, SlurmJob]])
     by_raw: dict[str, str] = field(default_factory=dict[str, str])
     by_file: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
+    by_sluid: dict[str, str] = field(default_factory=dict[str, str])
+    nodes: set[str] = field(default_factory=set[str])
 
     def add(self, job: SlurmJob) -> None:
         """Learn from one accounting row; a later row of the same attempt fills what an earlier one lacks."""
@@ -44,6 +46,9 @@ class JobIndex:
         self.by_raw.setdefault(job.job_id, job.job_id)
         if job.job_id_raw:
             self.by_raw.setdefault(job.job_id_raw, job.job_id)
+        if job.sluid:
+            self.by_sluid[job.sluid] = job.job_id
+        self.nodes.update(n for n in (job.node_list or "").split(",") if n)
         for path in (job.stdout_path, job.stderr_path):
             if path and not path.startswith("/dev/"):
                 full = fill_pattern(path, job)
@@ -133,6 +138,29 @@ def place(logs: Sequence[tuple[str, str]], index: JobIndex, folder: str) -> dict
     for name in rest:
         placed[name] = only or (folder if len(logs) > 1 and not jobs else stem(name))
     return placed
+
+
+_NO_NODE = re.compile(
+    r"^(?:dcgm|exporter|node|metrics?|gpus?|prometheus|prom|vllm|scrape|range|query|dmesg|kernel|kern|journal|journalctl|"
+    r"syslog|messages|log|out|iso|nvidia|smi|openmetrics|matrix|vector|all|cluster|host|system|dump|\d+|)$",
+    re.IGNORECASE,
+)
+
+
+def node_of(name: str, known: set[str]) -> str | None:
+    """The node that a file is named after (`kernel/NODE.log`, `metrics/node3-dcgm.prom`); the only node of the jobs else."""
+    bare = re.sub(r"\.(?:prom|txt|log|json|csv|dmesg|gz|bz2|xz|om|out|kern)\b", "", PurePosixPath(name).name)
+    if bare in known:
+        return bare
+    tokens = re.split(r"[^A-Za-z0-9-]+", bare)
+    named = next((t for t in (*tokens, *re.split(r"[^A-Za-z0-9]+", bare)) if t in known), None)
+    if named is not None:
+        return named
+    left = [t for t in re.split(r"[._\s]+", bare) if not all(_NO_NODE.match(p) for p in t.split("-"))]
+    left = ["-".join(p for p in t.split("-") if p.isdigit() or not _NO_NODE.match(p)) for t in left]
+    if left and left[0]:
+        return left[0]
+    return next(iter(known)) if len(known) == 1 else None
 
 
 def stem(name: str) -> str:

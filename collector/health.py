@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from collector.importers.base import ImportContext, Importer
+from collector.importers.base import ImportContext
 from store.rows import Row, SourceHealth
 
 _MAX_NODES = 10_000
@@ -23,19 +23,35 @@ class _Window:
 class Tally:
     """Follows one file's rows. A window is that of the rows' times, widened by what the importer saw pass (`ctx.saw`)."""
 
-    def __init__(self, importer: Importer, ctx: ImportContext) -> None:
-        self._importer, self._ctx = importer, ctx
+    def __init__(self, source: str, covers: Sequence[str], ctx: ImportContext) -> None:
+        self._source, self._covers, self._ctx = source, covers, ctx
         self._windows: dict[tuple[str, str | None], _Window] = {}
         self._begun = time.monotonic()
 
-    def closed(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """The rows, and after them one `source_health` per table and node."""
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows by table, our own included."""
+        counts: dict[str, int] = {}
+        for (table, _), window in self._windows.items():
+            if window.rows:
+                counts[table] = counts.get(table, 0) + window.rows
+        counts[SourceHealth.TABLE] = len(self._windows)
+        return dict(sorted(counts.items()))
+
+    @property
+    def total(self) -> int:
+        """Rows so far."""
+        return sum(w.rows for w in self._windows.values())
+
+    def counted(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows as they pass."""
         windows = self._windows
         for row in rows:
             key = (row.TABLE, row.node)
             window = windows.get(key)
             if window is None:
-                window = windows[key if len(windows) < _MAX_NODES else (row.TABLE, None)] = _Window()
+                key = key if len(windows) < _MAX_NODES else (row.TABLE, None)
+                window = windows.setdefault(key, _Window())
             window.rows += 1
             ts = row.ts
             if ts is not None:
@@ -44,30 +60,28 @@ class Tally:
                 if window.last is None or ts > window.last:
                     window.last = ts
             yield row
-        yield from self._health()
 
-    def _health(self) -> Iterator[SourceHealth]:
+    def health(self, error: str | None) -> Iterator[SourceHealth]:
+        """One row per table and node: what was looked at, and whether it worked."""
         ctx, seen = self._ctx, {table for table, _ in self._windows}
-        for table in self._importer.covers:
+        for table in self._covers:
             if table not in seen:
                 self._windows[table, ctx.node] = _Window()
         duration = time.monotonic() - self._begun
         for (table, node), window in self._windows.items():
-            first = min((t for t in (window.first, ctx.seen_from) if t), default=None)
-            last = max((t for t in (window.last, ctx.seen_to) if t), default=None)
             yield SourceHealth(
                 cluster=ctx.cluster,
                 node=node or ctx.node,
-                ts=first,
+                ts=min((t for t in (window.first, ctx.seen_from) if t), default=None),
                 origin=ctx.name,
                 job_id=ctx.job_id,
                 attempt=ctx.attempt,
-                source=self._importer.name,
+                source=self._source,
                 covers=table,
-                end_ts=last,
-                ok=True,
+                end_ts=max((t for t in (window.last, ctx.seen_to) if t), default=None),
+                ok=error is None,
                 rows=window.rows,
-                message=self._message(),
+                message=error or self._message(),
                 duration_s=duration,
                 bytes_read=ctx.bytes_read,
                 bytes_total=ctx.size,

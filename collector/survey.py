@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from collector import text
-from collector.discover import JobIndex
+from collector.accounting import Told
 from collector.importers.base import ImportContext, Importer, ImportFailed
 from collector.walk import Found
 from collector.zones import Pair
@@ -20,7 +20,9 @@ from store.rows import SlurmJob
 
 MAX_BYTES = 64 << 20
 _SDIAG = re.compile(r"sdiag output at \w{3} (\w{3}\s+\d+ [\d:]{8} \d{4}) \((\d{9,11})\)")
-_OFFSET = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?([+-]\d\d):?(\d\d)(?= )", re.MULTILINE)
+_OFFSET = re.compile(
+    r"^(?:\w+ *:\w+ *: *)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?([+-]\d\d):?(\d\d)(?= )", re.MULTILINE
+)
 _TIMES = ("submit_ts", "eligible_ts", "start_ts", "end_ts")
 
 
@@ -28,29 +30,29 @@ _TIMES = ("submit_ts", "eligible_ts", "start_ts", "end_ts")
 class Survey:
     """What was learned. Jobs are kept with local times read as UTC where `exact` is false."""
 
-    jobs: list[tuple[SlurmJob, bool, str]] = field(default_factory=list[tuple[SlurmJob, bool, str]])
+    jobs: list[tuple[SlurmJob, bool, str, str]] = field(default_factory=list[tuple[SlurmJob, bool, str, str]])
     pairs: list[Pair] = field(default_factory=list[Pair])
     clusters: set[str] = field(default_factory=set[str])
 
-    def index_in(self, zone: tzinfo) -> JobIndex:
-        """The jobs by id, local times read in `zone`."""
-        index = JobIndex()
-        for job, exact, _ in self.jobs:
-            index.add(job if exact else _moved(job, zone))
-        return index
+    def told_in(self, zone: tzinfo) -> list[Told]:
+        """The jobs with their file and importer, local times read in `zone`."""
+        return [(job if exact else _moved(job, zone), file, importer) for job, exact, file, importer in self.jobs]
 
 
-def survey(files: Sequence[tuple[Found, Importer]]) -> Survey:
-    """Read what is small enough to be read twice. Failures are left for the real pass to report."""
+def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Survey:
+    """Read what is small enough to be read twice: (file, importer, tables that it fills, first bytes).
+
+    Failures are left for the real pass to report.
+    """
     known = Survey()
-    for found, importer in files:
-        if "slurm_job" in importer.covers and found.size <= MAX_BYTES:
+    for found, importer, covers, head in files:
+        if "slurm_job" in covers and found.size <= MAX_BYTES:
             for job in _jobs(found, importer):
-                known.jobs.append((job, getattr(importer, "exact_times", False), found.name))
+                known.jobs.append((job, getattr(importer, "exact_times", False), found.name, importer.name))
                 if job.cluster:
                     known.clusters.add(job.cluster)
-        if not {"log_line", "gpu_sample"}.intersection(importer.covers) and found.size:
-            known.pairs.extend(_stated(found))
+        if {"slurm_controller_sample", "gpu_event"}.intersection(covers):
+            known.pairs.extend(_stated(found, text.decode(head)))
     known.pairs.extend(_matched(known))
     return known
 
@@ -64,34 +66,29 @@ def _jobs(found: Found, importer: Importer) -> Iterator[SlurmJob]:
         return
 
 
-def _stated(found: Found) -> Iterator[Pair]:
+def _stated(found: Found, head: str) -> Iterator[Pair]:
     """Pairs that one file states by itself."""
-    try:
-        head = text.decode(text.head(found.path))
-    except text.READ_ERRORS:
-        return
     for stamp, seconds in _SDIAG.findall(head):
         try:
             local = datetime.strptime(stamp, "%b %d %H:%M:%S %Y")
         except ValueError:
             continue
         yield Pair(local, datetime.fromtimestamp(int(seconds), UTC), f"{found.name} prints local and exact time", 3)
-    if found.path.parent.name == "kernel":
-        for stamp, hours, minutes in _OFFSET.findall(head)[:3]:
-            shift = timedelta(hours=abs(int(hours)), minutes=int(minutes)) * (-1 if hours.startswith("-") else 1)
+    for stamp, hours, minutes in _OFFSET.findall(head)[:3]:
+        shift = timedelta(hours=abs(int(hours)), minutes=int(minutes)) * (-1 if hours.startswith("-") else 1)
+        try:
             local = datetime.fromisoformat(stamp)
-            try:
-                exact = local.replace(tzinfo=timezone(shift)).astimezone(UTC)
-            except (ValueError, OverflowError):
-                continue
-            yield Pair(local, exact, f"{found.name} prints its offset", 2)
+            exact = local.replace(tzinfo=timezone(shift)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            continue
+        yield Pair(local, exact, f"{found.name} prints its offset", 2)
 
 
 def _matched(known: Survey) -> Iterator[Pair]:
     """Pairs of one job's time in two files, exact in one and local in the other."""
-    exact = {(j.job_id, j.attempt, j.job_id_raw): (j, name) for j, sure, name in known.jobs if sure}
-    for job, sure, name in known.jobs:
-        other = None if sure else exact.get((job.job_id, job.attempt, job.job_id_raw))
+    exact = {(j.job_id, j.attempt): (j, name) for j, sure, name, _ in known.jobs if sure}
+    for job, sure, name, _ in known.jobs:
+        other = None if sure else exact.get((job.job_id, job.attempt))
         if other is None:
             continue
         for column in _TIMES:

@@ -12,7 +12,43 @@ from typing import Any, cast
 import collector.importers as package
 from collector.importers.base import Importer
 
-SLURM_FIRST = ("slurm_job", "slurm_step", "slurm_node_state", "slurm_job_event")
+NO_LOGS = frozenset({"slurm", "metrics", "kernel", "nccl", "tables"})
+"""Folders of a bundle in which a text that nobody knows is not taken for a job's log."""
+NO_LOG_SUFFIXES = frozenset(
+    {
+        ".sh",
+        ".bash",
+        ".sbatch",
+        ".slurm",
+        ".py",
+        ".ipynb",
+        ".json",
+        ".yaml",
+        ".yml",
+        ".toml",
+        ".md",
+        ".rst",
+        ".ini",
+        ".cfg",
+    }
+    | {
+        ".conf",
+        ".csv",
+        ".tsv",
+        ".html",
+        ".xml",
+        ".lock",
+        ".env",
+        ".patch",
+        ".diff",
+        ".c",
+        ".cu",
+        ".cpp",
+        ".h",
+        ".parquet",
+    }
+)
+"""Scripts and configurations lie beside logs; in a folder they are left alone (but not below `logs`)."""
 
 
 @cache
@@ -33,12 +69,29 @@ def importers() -> tuple[Importer, ...]:
     return tuple(sorted(found, key=lambda i: i.name))
 
 
-def pick(path: Path, head: bytes) -> Importer | None:
-    """The importer that claims the file most surely; None when nobody does. Ties go to the name that sorts first."""
+def pick(path: Path, head: bytes, alone: bool = True) -> Importer | None:
+    """The importer that claims the file most surely; None when nobody does. Ties go to the name that sorts first.
+
+    A file that was asked for by name (`alone`) may be a log wherever it lies.
+    """
     best: Importer | None = None
     score = 0
     for importer in importers():
+        if "log_line" in importer.covers and not alone and not _log_place(path):
+            continue
         sure = importer.claims(path, head)
         if sure > score:
             best, score = importer, sure
     return best
+
+
+def covers_of(importer: Importer, path: Path) -> tuple[str, ...]:
+    """The tables that this importer fills from this file."""
+    own = getattr(importer, "covers_of", None)
+    return importer.covers if own is None else tuple(own(path))
+
+
+def _log_place(path: Path) -> bool:
+    if "logs" in path.parts[:-1]:
+        return True
+    return path.parent.name not in NO_LOGS and path.suffix.lower() not in NO_LOG_SUFFIXES

@@ -1,0 +1,88 @@
+"""A node's kernel log: XIDs, OOM kills, crashes, storage stalls, links. See kernel_times for the printings that are read.
+
+SOURCE  `dmesg -T`, `dmesg --time-format iso`, `journalctl -k -o short-iso` (or json), syslog, /dev/kmsg, pstore.
+ROWS    gpu_event, host_event, link_event. The file's name is the node's (`kernel/NODE.log`), else the host in the lines.
+CAVEAT  times since boot become times only where the log holds the line in which the kernel set its clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import ClassVar, cast
+
+from collector.importers.base import ImportContext, ImportFailed
+from collector.kernel_events import INTERESTING, Event, Recogniser
+from collector.kernel_times import Clock, Spoken
+from collector.text import decode, lines
+from store.rows import GpuEvent, HostEvent, LinkEvent, Row
+
+_TYPES = {"gpu_event": GpuEvent, "host_event": HostEvent, "link_event": LinkEvent}
+_WORDS = re.compile(
+    r"\bkernel:|NVRM|nvidia|mlx5|usb \d|ACPI|systemd\[1\]|EXT4-fs|XFS \(|oom|segfault|Linux version|cgroup|audit:|IPv6:|pci |nvme|CPU\d|Memory|"
+    r"SCSI|scsi|ata\d|Lustre|nfs|mce|EDAC|Call Trace|RIP:|docker|cali|eth\d|bond\d|PM:|perf:|VFS:|watchdog"
+)
+
+
+class KernelLog:
+    """Reads kernel logs."""
+
+    name: ClassVar[str] = "kernel_log"
+    covers: ClassVar[tuple[str, ...]] = ("gpu_event", "host_event", "link_event")
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """Nearly every line begins as a kernel log's does. A job's own log that quotes the kernel is none."""
+        clock = Clock(UTC, None)
+        texts = [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip()]
+        spoken = [s for t in texts if (s := clock.split(t)) is not None and s.kernel]
+        if not spoken:
+            return 0
+        share = len(spoken) / len(texts)
+        named = sum(1 for t in texts if _WORDS.search(t)) / len(texts)
+        if path.parent.name == "kernel":
+            return 97 if share > 0.2 else 0
+        if path.parent.name == "logs" or share < 0.8:
+            return 0
+        boot = sum(1 for s in spoken if s.since_boot is not None) / len(texts)
+        return 92 if named > 0.2 or boot > 0.8 else 0
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """Events in the file's order."""
+        clock, recogniser = Clock(ctx.zone, ctx.modified), Recogniser()
+        read = number = 0
+        undated: list[int] = []
+        for number, line in lines(path, ctx):
+            wanted = INTERESTING.search(line) is not None
+            if not wanted and number % 64 != 1:
+                continue
+            spoken = clock.split(line)
+            if spoken is None or not spoken.kernel:
+                continue
+            read += 1
+            ctx.saw(spoken.ts)
+            if wanted:
+                for event in recogniser.read(spoken.message, (number, spoken)):
+                    yield _row(event, ctx, undated)
+        for event in recogniser.close():
+            yield _row(event, ctx, undated)
+        if number and not read:
+            raise ImportFailed("no line begins as a kernel log's lines do")
+        if undated:
+            ctx.problem(
+                f"{len(undated)} events have no time: they count from a boot whose moment the log does not tell"
+            )
+
+
+def _row(event: Event, ctx: ImportContext, undated: list[int]) -> Row:
+    number, spoken = cast("tuple[int, Spoken]", event.line)
+    if spoken.ts is None:
+        undated.append(number)
+    return _TYPES[event.table](
+        cluster=ctx.cluster,
+        node=ctx.node or spoken.host,
+        ts=spoken.ts,
+        origin=f"{ctx.name}:{number}",
+        **event.fields,
+    )

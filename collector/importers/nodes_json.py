@@ -1,0 +1,84 @@
+"""`scontrol show node --json`, `sinfo --json` of 21.08, slurmrestd's `/slurm/nodes`: node states with exact times.
+
+SOURCE  Slurm 21.08 to 26.05.
+ROWS    slurm_node_state (a snapshot, from when its reason was set), slurm_node_sample (at the file's own time).
+
+    {"nodes": [{"name": "node1", "state": ["DOWN", "DRAIN"], "reason": "Not responding", "reason_changed_at": 1772359200}]}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from collector import slurm_json as sj
+from collector import slurm_values as sv
+from collector.importers.base import ImportContext, ImportFailed
+from collector.node_states import node_state
+from collector.text import decode, whole
+from store.rows import Row, SlurmNodeSample, SlurmNodeState
+
+LIMIT = 256 << 20
+_NODES = re.compile(r'"nodes"\s*:\s*\[')
+_ON_HOLD = frozenset({"DOWN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR"})
+
+
+class NodesJson:
+    """Reads the controller's nodes."""
+
+    name: ClassVar[str] = "nodes_json"
+    covers: ClassVar[tuple[str, ...]] = ("slurm_node_state", "slurm_node_sample")
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """A list of nodes with the controller's members."""
+        if b'"real_memory"' not in head or b'"state"' not in head:
+            return 0
+        return 95 if _NODES.search(decode(head)) else 0
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """A state and a sample per node."""
+        raw = whole(path, ctx, LIMIT)
+        if raw is None:
+            raise ImportFailed(f"more than {LIMIT >> 20} MiB of JSON: ask for fewer nodes")
+        count = 0
+        for count, item in enumerate(sj.array(decode(raw), "nodes", ctx.problem), 1):
+            origin, node = f"{ctx.name}:nodes[{count - 1}]", sj.text(item.get("name"))
+            node = node.partition(".")[0] if node else None
+            base, flags = node_state([*sj.words(item.get("state")), *sj.words(item.get("state_flags"))])
+            since = sj.moment(item.get("reason_changed_at"))
+            yield SlurmNodeState(
+                cluster=sj.text(item.get("cluster_name")) or ctx.cluster,
+                node=node,
+                ts=(since if base in _ON_HOLD else None) or ctx.modified,
+                origin=origin,
+                state=base,
+                state_flags=flags,
+                reason=sj.text(item.get("reason")),
+                reason_user=sj.text(item.get("reason_set_by_user")),
+                observed=True,
+            )
+            allocated, configured = sv.tres(sj.text(item.get("tres_used"))), sv.tres(sj.text(item.get("tres")))
+            used, gpus = sv.tres_gpus(allocated), sv.tres_gpus(configured)
+            load, memory = sj.number(item.get("cpu_load")), sj.whole(item.get("real_memory"))
+            free = sj.whole(item.get("free_mem", item.get("free_memory")))
+            taken = sj.whole(item.get("alloc_memory"))
+            yield SlurmNodeSample(
+                cluster=sj.text(item.get("cluster_name")) or ctx.cluster,
+                node=node,
+                ts=ctx.modified,
+                origin=origin,
+                cpu_load=load / 100 if load is not None and load < 1e9 else None,
+                cpus=sj.whole(item.get("cpus")),
+                cpus_alloc=sj.whole(item.get("alloc_cpus")),
+                memory_bytes=memory << 20 if memory is not None and 0 <= memory < 1 << 40 else None,
+                memory_alloc_bytes=taken << 20 if taken is not None and 0 <= taken < 1 << 40 else None,
+                memory_free_bytes=free << 20 if free is not None and 0 <= free < 1 << 40 else None,
+                gpus=gpus if gpus is not None else sv.gres_gpus(sj.text(item.get("gres"))),
+                gpus_alloc=used if used is not None else sv.gres_gpus(sj.text(item.get("gres_used"))),
+                boot_ts=sj.moment(item.get("boot_time")),
+                slurmd_start_ts=sj.moment(item.get("slurmd_start_time")),
+            )
+        if not count and ctx.problem_count:
+            raise ImportFailed(f"no node could be read: {ctx.problems[0]}")

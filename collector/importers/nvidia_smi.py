@@ -1,0 +1,140 @@
+"""`nvidia-smi --query-gpu=timestamp,index,... --format=csv[,nounits] -l N`: samples of a node's GPUs.
+
+SOURCE  nvidia-smi of any driver; any set of fields, with their header.
+ROWS    gpu_sample, gpu_device. The node is the `hostname` field's, else the file's name (`metrics/NODE.csv`).
+CAVEAT  times are local; utilization.gpu is the share of time in which any kernel ran, a spinning one too.
+
+    timestamp, index, utilization.gpu [%], memory.used [MiB]
+    2026/03/01 10:00:00.123, 0, 97 %, 71234 MiB
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from collector import slurm_values as sv
+from collector.importers.base import ImportContext, ImportFailed
+from collector.text import decode, lines
+from store.rows import GpuDevice, GpuSample, Row
+
+MIB = float(1 << 20)
+_FIELDS: dict[str, tuple[str, float, type]] = {
+    "index": ("gpu", 1.0, int), "memory.used": ("fb_used_bytes", MIB, int), "memory.total": ("fb_total_bytes", MIB, int),
+    "utilization.gpu": ("engine_active", 0.01, float), "utilization.memory": ("dram_active", 0.01, float),
+    "temperature.gpu": ("temp_c", 1.0, float), "temperature.memory": ("memory_temp_c", 1.0, float),
+    "power.draw": ("power_w", 1.0, float), "power.draw.instant": ("power_w", 1.0, float),
+    "power.limit": ("power_limit_w", 1.0, float), "enforced.power.limit": ("power_limit_w", 1.0, float),
+    "clocks.current.sm": ("sm_clock_mhz", 1.0, float), "clocks.sm": ("sm_clock_mhz", 1.0, float),
+    "clocks.current.memory": ("memory_clock_mhz", 1.0, float), "clocks.mem": ("memory_clock_mhz", 1.0, float),
+    "ecc.errors.corrected.volatile.total": ("ecc_sbe_total", 1.0, int),
+    "ecc.errors.uncorrected.volatile.total": ("ecc_dbe_total", 1.0, int),
+    "remapped_rows.correctable": ("remapped_correctable", 1.0, int),
+    "remapped_rows.uncorrectable": ("remapped_uncorrectable", 1.0, int),
+}  # fmt: skip
+_WORDS = {"uuid": "gpu_uuid", "gpu_uuid": "gpu_uuid", "pci.bus_id": "pci_bus_id", "gpu_bus_id": "pci_bus_id"}
+_FLAGS = {"remapped_rows.pending": "remap_pending", "remapped_rows.failure": "remap_failure"}
+_REASONS = frozenset({"clocks_event_reasons.active", "clocks_throttle_reasons.active"})
+_NUMBER = re.compile(r"\s*(-?\d+(?:\.\d+)?)(?:\s*(?:%|MiB|W|MHz|C))?\s*\Z")
+
+
+class NvidiaSmi:
+    """Reads nvidia-smi's CSV."""
+
+    name: ClassVar[str] = "nvidia_smi"
+    covers: ClassVar[tuple[str, ...]] = ("gpu_sample", "gpu_device")
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """A header of nvidia-smi's field names."""
+        return 92 if len(_names(decode(head[:16_384]).partition("\n")[0])) >= 2 else 0
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """A sample per line; each GPU once as a device."""
+        names: list[str] = []
+        devices: set[str] = set()
+        for number, line in lines(path, ctx):
+            cells = next(csv.reader([line], skipinitialspace=True), list[str]())
+            if not names or _names(line):
+                names = _bare(cells)
+                if number == 1 and not _names(line):
+                    raise ImportFailed("no header of nvidia-smi's fields: --format=csv without noheader is needed")
+                continue
+            if len(cells) != len(names):
+                if line.strip():
+                    ctx.problem(f"line {number}: {len(cells)} fields where the header has {len(names)}")
+                continue
+            record = dict(zip(names, cells, strict=True))
+            sample = _sample(record, ctx)
+            yield sample
+            mark = f"{sample.node} {sample.gpu_uuid or sample.gpu}"
+            if mark not in devices and len(devices) < 4096:
+                devices.add(mark)
+                yield GpuDevice(
+                    cluster=ctx.cluster,
+                    node=sample.node,
+                    ts=sample.ts,
+                    origin=ctx.name,
+                    gpu=sample.gpu,
+                    gpu_uuid=sample.gpu_uuid,
+                    pci_bus_id=sample.pci_bus_id,
+                    model=_word(record.get("name", record.get("gpu_name"))),
+                    serial=_word(record.get("serial")),
+                    driver_version=_word(record.get("driver_version")),
+                    fb_total_bytes=sample.fb_total_bytes,
+                    power_limit_w=sample.power_limit_w,
+                )
+
+
+def _bare(cells: list[str]) -> list[str]:
+    return [c.partition("[")[0].strip().lower() for c in cells]
+
+
+def _names(line: str) -> set[str]:
+    """The fields of nvidia-smi that a header line names; the telling ones only."""
+    return {n for n in _bare(line.split(",")) if "." in n and (n in _FIELDS or n in _REASONS or n in _WORDS)}
+
+
+def _word(text: str | None) -> str | None:
+    value = sv.word(text)
+    return None if value is None or value.startswith("[") else value
+
+
+def _sample(record: dict[str, str], ctx: ImportContext) -> GpuSample:
+    values: dict[str, Any] = {}
+    for name, cell in record.items():
+        known = _FIELDS.get(name)
+        if known is not None:
+            found = _NUMBER.match(cell)
+            if found and known[0] not in values:
+                values[known[0]] = known[2](float(found.group(1)) * known[1])
+        elif name in _WORDS:
+            values[_WORDS[name]] = _word(cell)
+        elif name in _FLAGS:
+            values[_FLAGS[name]] = {"yes": True, "no": False}.get(cell.strip().lower())
+        elif name in _REASONS:
+            try:
+                values["throttle_reasons"] = int(cell.strip(), 16)
+            except ValueError:
+                continue
+        elif name == "pstate" and re.fullmatch(r"P\d{1,2}", cell.strip()):
+            values["performance_state"] = int(cell.strip()[1:])
+    if "engine_active" in values:
+        values["activity_source"] = "smi"
+    host = _word(record.get("hostname"))
+    return GpuSample(
+        cluster=ctx.cluster,
+        node=host.partition(".")[0] if host else ctx.node,
+        ts=_moment(record.get("timestamp"), ctx),
+        origin=ctx.name,
+        **values,
+    )
+
+
+def _moment(text: str | None, ctx: ImportContext) -> datetime | None:
+    if not text:
+        return None
+    return sv.time(text.strip().replace("/", "-", 2), ctx.zone)

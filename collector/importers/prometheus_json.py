@@ -1,0 +1,94 @@
+"""The JSON answer of a Prometheus query: a matrix (`/api/v1/query_range`) or a vector (`/api/v1/query`).
+
+SOURCE  Prometheus, Thanos, Mimir, VictoriaMetrics.
+ROWS    gpu_sample, host_sample, link_sample, inference_sample, as from the exporters' own text.
+CAVEAT  a series without a name (the query used a function) is read by the file's name if that is a metric's.
+
+    {"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL"},"values":[[1772359200,"97"]]}]}}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from collector import slurm_json as sj
+from collector.importers.base import ImportContext, ImportFailed
+from collector.metric_names import NAMES
+from collector.metric_rows import Samples
+from collector.text import decode, whole
+from store.rows import Row
+
+LIMIT = 512 << 20
+_SHAPE = re.compile(r'"resultType"\s*:\s*"(?:matrix|vector)"')
+
+
+class PrometheusJson:
+    """Reads query answers."""
+
+    name: ClassVar[str] = "prometheus_json"
+    covers: ClassVar[tuple[str, ...]] = (
+        "gpu_sample",
+        "gpu_device",
+        "host_sample",
+        "link_sample",
+        "inference_sample",
+    )
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """An object with a result type of Prometheus, or a bare list of series."""
+        text = decode(head[:8192])
+        if _SHAPE.search(text):
+            return 96
+        return (
+            80 if '"metric"' in text and ('"values"' in text or '"value"' in text) and text.lstrip()[:1] in "{[" else 0
+        )
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """Rows by entity and time."""
+        raw = whole(path, ctx, LIMIT)
+        if raw is None:
+            raise ImportFailed(f"more than {LIMIT >> 20} MiB of JSON: ask for a shorter range or fewer series")
+        document = decode(raw)
+        del raw
+        if not re.search(r'"result"\s*:\s*\[', document):
+            document = '{"result": ' + document[document.find("[") :]
+        samples = Samples(ctx)
+        unknown: dict[str, int] = {}
+        count = 0
+        for item in sj.array(document, "result", ctx.problem):
+            count += 1
+            labels = {str(k): str(v) for k, v in sj.obj(item.get("metric")).items()}
+            name = labels.get("__name__") or _named_by(path)
+            series = samples.series(name, labels) if name else None
+            if series is None:
+                unknown[name or "(no name)"] = unknown.get(name or "(no name)", 0) + 1
+                continue
+            for pair in sj.items(item.get("values")) or [item.get("value")]:
+                sample = _sample(pair)
+                if sample is not None:
+                    samples.add(series, *sample)
+        if not count:
+            raise ImportFailed("no series in it" + (f": {ctx.problems[0]}" if ctx.problems else ""))
+        if unknown:
+            ctx.problem(f"{sum(unknown.values())} series fill no column: {', '.join(sorted(unknown)[:5])}")
+        yield from samples.devices()
+        yield from samples.rows()
+
+
+def _named_by(path: Path) -> str | None:
+    stem = path.name.partition(".")[0]
+    return next((n for n in (stem, stem.replace("vllm_", "vllm:")) if n in NAMES), None)
+
+
+def _sample(pair: Any) -> tuple[int, float] | None:
+    parts = sj.items(pair)
+    if len(parts) != 2:
+        return None
+    try:
+        ts, value = float(parts[0]), float(parts[1])
+    except (TypeError, ValueError):
+        return None
+    return (round(ts * 1000), value) if 0 < ts < 2.5e11 else None

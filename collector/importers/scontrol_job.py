@@ -1,0 +1,257 @@
+"""`scontrol show job` (with or without `-o`, `-d`): what the controller knows of a job that it has not forgotten yet.
+
+SOURCE  scontrol of Slurm 20.11 to 26.05.
+ROWS    slurm_job, slurm_job_event.
+CAVEAT  a snapshot: of a running job EndTime is a plan, of a pending one StartTime is an estimate; neither is kept.
+
+    JobId=4812 JobName=train
+       JobState=FAILED Reason=NonZeroExitCode Dependency=(null)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from collector import slurm_values as sv
+from collector.hostlist import expanded
+from collector.importers.base import ImportContext, ImportFailed
+from collector.job_events import job_events, restart_event
+from collector.key_values import Blocks
+from collector.text import decode, lines
+from store.rows import Row, SlurmJob, SlurmJobEvent
+
+_HEAD = re.compile(r"^\s*JobId=\d+", re.MULTILINE)
+_USER = re.compile(r"([^()\s]+)\((\d+)\)")
+_KEYS = [
+    "ArrayJobId",
+    "ArrayTaskId",
+    "ArrayTaskThrottle",
+    "HetJobId",
+    "HetJobOffset",
+    "HetJobIdSet",
+    "SLUID",
+    "Sluid",
+    "UserId",
+    "GroupId",
+    "MCS_label",
+    "Priority",
+    "Nice",
+    "Account",
+    "QOS",
+    "WCKey",
+    "JobState",
+    "Reason",
+    "Dependency",
+    "FailedNode",
+    "Requeue",
+    "Restarts",
+    "BatchFlag",
+    "Reboot",
+    "ExitCode",
+    "DerivedExitCode",
+    "RunTime",
+    "TimeLimit",
+    "TimeMin",
+    "SubmitTime",
+    "EligibleTime",
+    "AccrueTime",
+    "StartTime",
+    "EndTime",
+    "Deadline",
+    "PreemptEligibleTime",
+    "PreemptTime",
+    "SuspendTime",
+    "SecsPreSuspend",
+    "LastSchedEval",
+    "Scheduler",
+    "Partition",
+    "AllocNode:Sid",
+    "ReqNodeList",
+    "ExcNodeList",
+    "NodeList",
+    "SchedNodeList",
+    "BatchHost",
+    "NumNodes",
+    "NumCPUs",
+    "NumTasks",
+    "CPUs/Task",
+    "ReqB:S:C:T",
+    "TRES",
+    "ReqTRES",
+    "AllocTRES",
+    "Socks/Node",
+    "NtasksPerN:B:S:C",
+    "CoreSpec",
+    "MinCPUsNode",
+    "MinMemoryNode",
+    "MinMemoryCPU",
+    "MinTmpDiskNode",
+    "Features",
+    "DelayBoot",
+    "OverSubscribe",
+    "Contiguous",
+    "Licenses",
+    "LicensesAlloc",
+    "Network",
+    "Power",
+    "TresPerNode",
+    "TresPerJob",
+    "TresPerTask",
+    "TresPerSocket",
+    "JOB_GRES",
+    "Gres",
+    "Nodes",
+    "CPU_IDs",
+    "Mem",
+    "GRES",
+    "Cluster",
+    "ResvName",
+    "Reservation",
+    "Container",
+    "SegmentSize",
+]
+_TO_LINE_END = [
+    "JobName",
+    "Command",
+    "WorkDir",
+    "StdErr",
+    "StdIn",
+    "StdOut",
+    "Comment",
+    "AdminComment",
+    "SystemComment",
+    "SubmitLine",
+    "Extra",
+    "MailUser",
+    "MailType",
+]
+BLOCKS = Blocks("JobId", _KEYS, _TO_LINE_END)
+
+
+class ScontrolJob:
+    """Reads scontrol's blocks of jobs."""
+
+    name: ClassVar[str] = "scontrol_job"
+    covers: ClassVar[tuple[str, ...]] = ("slurm_job", "slurm_job_event")
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """Blocks that begin with JobId= and name a JobState."""
+        text = decode(head)
+        if not _HEAD.search(text) or "JobState=" not in text:
+            return 0
+        return 94 if _HEAD.match(text) else 60
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """One job per block with its events."""
+        count = 0
+        for number, block in BLOCKS.cut(lines(path, ctx)):
+            count += 1
+            job = _job(block, ctx, f"{ctx.name}:{number}")
+            yield job
+            yield from job_events(job)
+            restart = restart_event(job)
+            if restart is not None:
+                yield restart
+            preempted = sv.time(block.get("PreemptTime"), ctx.zone)
+            if preempted is not None and job.state != "PREEMPTED":
+                yield SlurmJobEvent(
+                    cluster=job.cluster,
+                    ts=preempted,
+                    origin=job.origin,
+                    job_id=job.job_id,
+                    attempt=job.attempt,
+                    event="preempted",
+                    state=job.state,
+                    reason=job.state_reason,
+                    observed=False,
+                )
+        if not count:
+            raise ImportFailed("no block that begins with JobId=")
+
+
+def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
+    def get(*names: str) -> str | None:
+        return next((v for n in names if (v := sv.word(block.get(n))) is not None), None)
+
+    raw = (get("JobId") or "").split(" ")[0]
+    array, task, het, offset = get("ArrayJobId"), get("ArrayTaskId"), get("HetJobId"), get("HetJobOffset")
+    state, flags, by = sv.state(block.get("JobState"))
+    status, signal = sv.exit_code(get("ExitCode"))
+    derived, derived_signal = sv.exit_code(get("DerivedExitCode"))
+    allocated, requested = sv.tres(get("AllocTRES", "TRES")), sv.tres(get("ReqTRES", "TRES"))
+    restarts = sv.integer(get("Restarts"))
+    nodes = sv.integer((get("NumNodes") or "").partition("-")[0])
+    cpus = sv.integer((get("NumCPUs") or "").partition("-")[0])
+    submit, start = sv.time(get("SubmitTime"), ctx.zone), sv.time(get("StartTime"), ctx.zone)
+    end = sv.time(get("EndTime"), ctx.zone) if state in sv.ENDED else None
+    if state == "PENDING":
+        start = None
+    user = _USER.match(get("UserId") or "")
+    gpus = sv.tres_gpus(allocated)
+    return SlurmJob(
+        cluster=get("Cluster") or ctx.cluster,
+        ts=end or start or submit,
+        origin=origin,
+        job_id=_shown(raw, array, task, het, offset),
+        attempt=(restarts or 0) + 1,
+        job_id_raw=raw or None,
+        array_job_id=array,
+        array_task_id=task,
+        het_job_id=het,
+        sluid=get("SLUID", "Sluid"),
+        name=get("JobName"),
+        user=user.group(1) if user else get("UserId"),
+        account=get("Account"),
+        partition=get("Partition"),
+        qos=get("QOS"),
+        state=state,
+        state_flags=",".join(flags) or None,
+        state_reason=get("Reason"),
+        cancelled_by=by,
+        exit_code=status if state in sv.ENDED else None,
+        exit_signal=signal if state in sv.ENDED else None,
+        derived_exit_code=derived if state in sv.ENDED else None,
+        derived_exit_signal=derived_signal if state in sv.ENDED else None,
+        restarts=restarts,
+        submit_ts=submit,
+        eligible_ts=sv.time(get("EligibleTime"), ctx.zone),
+        start_ts=start,
+        end_ts=end,
+        elapsed_s=sv.duration(get("RunTime")) if start is not None else None,
+        time_limit_s=sv.duration(get("TimeLimit")),
+        node_list=expanded(get("NodeList")),
+        node_count=nodes or None,
+        failed_node=get("FailedNode"),
+        cpus=cpus or None,
+        gpus=gpus if gpus is not None else sv.tres_gpus(requested),
+        memory_bytes=sv.tres_memory(allocated) or sv.tres_memory(requested) or _memory(block, nodes, cpus),
+        tres_alloc=get("AllocTRES", "TRES"),
+        tres_req=get("ReqTRES", "TRES"),
+        priority=sv.integer(get("Priority")),
+        dependency=get("Dependency"),
+        submit_line=get("SubmitLine"),
+        command=get("Command"),
+        work_dir=get("WorkDir"),
+        stdout_path=get("StdOut"),
+        stderr_path=get("StdErr"),
+        comment=get("Comment"),
+        admin_comment=get("AdminComment"),
+        extra=get("Extra"),
+    )
+
+
+def _shown(raw: str, array: str | None, task: str | None, het: str | None, offset: str | None) -> str:
+    if array and task:
+        return f"{array}_{task}" if task.isdigit() else f"{array}_[{task}]"
+    return f"{het}+{offset or 0}" if het else raw
+
+
+def _memory(block: dict[str, str], nodes: int | None, cpus: int | None) -> int | None:
+    for key, factor in (("MinMemoryNode", nodes), ("MinMemoryCPU", cpus)):
+        value = sv.size(block.get(key), "M")
+        if value and factor:
+            return value * factor
+    return None

@@ -1,0 +1,117 @@
+"""`sdiag` (text or `--json`): the controller's own health.
+
+SOURCE  sdiag of Slurm 20.11 to 26.05; several outputs may stand in one file, one after the other.
+ROWS    slurm_controller_sample.
+
+    sdiag output at Sun Mar  1 10:00:00 2026 (1772359200)
+    Server thread count:  3
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from collector import slurm_json as sj
+from collector import slurm_values as sv
+from collector.importers.base import ImportContext, ImportFailed
+from collector.text import decode, lines, whole
+from store.rows import Row, SlurmControllerSample
+
+_HEAD = re.compile(r"sdiag output at (?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")
+_SINCE = re.compile(r"Data since\s+(?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")
+_LINE = re.compile(r"\s*(?P<name>[A-Za-z][^:]*?)\s*:\s*(?P<value>-?\d+)\s*$")
+_TEXT = {
+    "server thread count": "server_threads", "agent queue size": "agent_queue", "dbd agent queue size": "dbd_agent_queue",
+    "jobs submitted": "jobs_submitted", "jobs started": "jobs_started", "jobs completed": "jobs_completed",
+    "jobs canceled": "jobs_canceled", "jobs failed": "jobs_failed", "jobs pending": "jobs_pending",
+    "jobs running": "jobs_running",
+}  # fmt: skip
+_MAIN = {"last cycle": "main_cycle_last_us", "mean cycle": "main_cycle_mean_us"}
+_BACKFILL = {"last cycle": "backfill_cycle_last_us", "depth mean": "backfill_depth_mean"}
+_JSON = {
+    "server_thread_count": "server_threads", "agent_queue_size": "agent_queue", "dbd_agent_queue_size": "dbd_agent_queue",
+    "jobs_submitted": "jobs_submitted", "jobs_started": "jobs_started", "jobs_completed": "jobs_completed",
+    "jobs_canceled": "jobs_canceled", "jobs_failed": "jobs_failed", "jobs_pending": "jobs_pending",
+    "jobs_running": "jobs_running", "schedule_cycle_last": "main_cycle_last_us",
+    "schedule_cycle_mean": "main_cycle_mean_us", "bf_cycle_last": "backfill_cycle_last_us",
+    "bf_depth_mean": "backfill_depth_mean",
+}  # fmt: skip
+
+
+class Sdiag:
+    """Reads sdiag."""
+
+    name: ClassVar[str] = "sdiag"
+    covers: ClassVar[tuple[str, ...]] = ("slurm_controller_sample",)
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """Its title, or its JSON's names."""
+        if b"sdiag output at" in head[:4096]:
+            return 95
+        return 95 if b'"server_thread_count"' in head and b'"statistics"' in head else 0
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """One row per output."""
+        with path.open("rb") as stream:
+            is_json = b'"server_thread_count"' in stream.read(65_536)
+        yield from _json(path, ctx) if is_json else _text(path, ctx)
+
+
+def _text(path: Path, ctx: ImportContext) -> Iterator[Row]:
+    values: dict[str, Any] = {}
+    ts: datetime | None = None
+    section = _TEXT
+    begun = False
+    for _, line in lines(path, ctx):
+        head, since = _HEAD.search(line), _SINCE.search(line)
+        if head:
+            if begun:
+                yield _row(values, ts, ctx)
+            values, begun, section, ts = {}, True, _TEXT, _moment(head, ctx)
+        elif since:
+            values["stats_since_ts"] = _moment(since, ctx)
+        elif line.startswith("Main schedule"):
+            section = _MAIN
+        elif line.startswith("Backfilling stats"):
+            section = _BACKFILL
+        elif line.startswith(("Latency", "Remote Procedure", "Main scheduler exit", "Backfill exit")):
+            section = {}
+        else:
+            found = _LINE.match(line)
+            column = section.get(found.group("name").lower()) if found else None
+            if found and column and column not in values:
+                values[column] = int(found.group("value"))
+    if not begun:
+        raise ImportFailed("no line `sdiag output at ...`")
+    yield _row(values, ts, ctx)
+
+
+def _json(path: Path, ctx: ImportContext) -> Iterator[Row]:
+    raw = whole(path, ctx, 64 << 20)
+    document = decode(raw) if raw is not None else ""
+    found = next(
+        sj.array(re.sub(r'"statistics"\s*:\s*\{', '"statistics": [{', document, count=1), "statistics", ctx.problem),
+        None,
+    )
+    if found is None:
+        raise ImportFailed("no `statistics` in it")
+    values = {column: sj.whole(found.get(name)) for name, column in _JSON.items()}
+    values["stats_since_ts"] = sj.moment(found.get("req_time_start"))  # type: ignore[assignment]
+    yield _row(values, sj.moment(found.get("req_time")), ctx)
+
+
+def _row(values: dict[str, Any], ts: datetime | None, ctx: ImportContext) -> Row:
+    return SlurmControllerSample(cluster=ctx.cluster, ts=ts, origin=ctx.name, **values)
+
+
+def _moment(found: re.Match[str], ctx: ImportContext) -> datetime | None:
+    if found.group("epoch"):
+        return sv.time(found.group("epoch"), ctx.zone)
+    try:
+        return sv.to_utc(datetime.strptime(found.group("local").strip(), "%a %b %d %H:%M:%S %Y"), ctx.zone)
+    except ValueError:
+        return None

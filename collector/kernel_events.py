@@ -1,0 +1,251 @@
+"""What a kernel message says about GPUs, the host and links. Facts only: which device, which process, which words.
+
+Formats as printed by the NVIDIA driver (NVRM, nvswitch), amdgpu, mm/oom_kill.c, arch traps, hung task and lock-up
+detectors, EDAC and MCE, the NFS, Lustre, ext4, xfs, nvme and block layers, and the mlx5 and other network drivers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+_PCI = r"(?:PCI:)?(?P<pci>(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)"
+XID = re.compile(
+    rf"NVRM: (?:GPU \S+ )?Xid \({_PCI}(?: GPU-I:(?P<mig>\w+))?[^)]*\): (?P<xid>\d{{1,5}})\b,?\s*(?P<rest>.*)"
+)
+_XID_PID = re.compile(r"pid='?(?P<pid>\d+|<unknown>)'?")
+_XID_NAME = re.compile(r"name=(?P<name>[^,]+?)(?:,|$)")
+_CHANNEL = re.compile(r"\b(?:Ch|[Cc]hannel(?: ID)?)[ =:]+(?P<ch>(?:0x)?[0-9a-fA-F]{2,8})\b")
+_SXID = re.compile(rf"SXid \({_PCI}[^)]*\): (?P<xid>\d{{1,6}})\b")
+_UUID = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{36}})")
+_ANY_PCI = re.compile(r"(?:PCI:|\b)(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)\b")
+_OOM = re.compile(r"oom-kill:constraint=(?P<constraint>\w+),")
+_OOM_FIELD = re.compile(r"(?:^|,)(oom_memcg|task_memcg|task|pid|cpuset)=([^,]*)")
+_KILLED = re.compile(
+    r"(?P<memcg>Memory cgroup out of memory|Out of memory)?(?: \([^)]*\))?:? ?"
+    r"Kill(?:ed)? process (?P<pid>\d+)(?:, UID \d+,)? \((?P<name>[^)]*)\)(?P<rest>.*)"
+)
+_RSS = re.compile(r"(?:anon|file|shmem)-rss:(\d+)kB")
+_JOB = re.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
+_SEGFAULT = re.compile(r"(?P<name>[^\s\[]{1,64})\[(?P<pid>\d+)\]: segfault at ")
+_TRAP = re.compile(r"traps: (?P<name>[^\[]{1,64})\[(?P<pid>\d+)\] (?:trap |general protection)")
+_HUNG = re.compile(r"INFO: task (?P<name>.{1,64}?):(?P<pid>\d+) (?:<\w+> )?blocked for more than \d+ seconds")
+_LOCKUP = re.compile(
+    r"(?:soft|hard) lockup|rcu(?:_\w+)?: (?:INFO: )?\S* ?(?:self-)?detected (?:expedited )?stalls?|hard LOCKUP"
+)
+_LOCKUP_WHO = re.compile(r"\[(?P<name>[^\]\s:]{1,64}):(?P<pid>\d+)\]")
+_MCE = re.compile(
+    r"\[Hardware Error\]|mce: |EDAC \S+ ?\d*: .*\b(?:CE|UE)\b|hardware memory corruption|Memory failure: 0x"
+)
+_STORAGE = re.compile(
+    r"nfs4?: server \S+ (?:not responding|OK)|NFS: .*(?:error|lost|failed)|LustreError:|Lustre: .*(?:[Cc]onnection .*(?:lost|restored)|evicted|timed out)"
+    r"|I/O error,? |nvme\S* .*(?:timeout|controller is down|I/O Error|resetting controller)|blk_update_request: .*error"
+    r"|beegfs.*(?:error|lost|timeout)|\bmmfs\b.*(?:error|unmount|panic)|ceph: .*(?:hung|timed out|lost)|libceph: .*(?:down|socket closed|wrong peer)"
+    r"|\bRemote storage\b.*lost|scsi \S+ .*(?:timing out|rejecting I/O)|rejecting I/O to (?:offline|dead) device"
+)
+_FILESYSTEM = re.compile(
+    r"EXT[234]-fs (?:error|warning .*error)|Remounting filesystem read-only|XFS \([^)]*\): .*(?:[Cc]orruption|error|shut ?(?:down|ting)|full)"
+    r"|BTRFS:? (?:error|critical)|No space left on device|FS-Cache: .*error|JBD2: .*(?:error|aborted)"
+)
+_PANIC = re.compile(
+    r"Kernel panic - not syncing|BUG: unable to handle|BUG: kernel NULL pointer|Oops: |kernel BUG at|general protection fault,? .*probably for"
+)
+_BOOT = re.compile(r"Linux version \d")
+_THERMAL = re.compile(
+    r"temperature (?:above|/ ?speed).*threshold|critical temperature reached|cpu clock throttled|Thermal shutdown|power capped",
+    re.IGNORECASE,
+)
+_LINK = re.compile(
+    r"mlx[45]_core (?P<bus>\S+?):? (?:(?P<dev>[\w.]+): )?Link (?P<way>up|down)"
+    r"|(?P<drv>\w+) (?P<bus2>[0-9a-f:.]+)(?: (?P<dev2>[\w.]+))?: (?:NIC )?Link is (?P<way2>Up|Down)"
+    r"|(?P<bond>\w+): link status definitely (?P<way3>up|down) for interface (?P<dev3>[\w.]+)"
+    r"|(?P<dev4>ib\d+|hsn\d+|hfi1_\d+)\b.*\b[Ll]ink (?:is )?(?P<way4>up|down|UP|DOWN)"
+    r"|mlx[45]_core (?P<bus5>\S+?):? .*Port module event(?:\[error\])?: module \d+, Cable (?P<cable>unplugged|plugged|error)"
+    r"|mlx[45]_core (?P<bus6>\S+?):? .*(?P<health>device's health compromised|health recovery|Fatal error \d|firmware fatal)"
+)  # fmt: skip
+_DRIVER = re.compile(
+    r"NVRM: loading NVIDIA UNIX (?:Open )?|nvidia: module unload|NVRM: Unloading|nvidia-nvlink: Unregistered"
+)
+_AMD_RESET = re.compile(r"amdgpu (?P<pci>[0-9a-f:.]+): .*GPU reset")
+_NVLINK = re.compile(r"NVRM: .*\b(?:NVLink|NVLINK|nvlink)\b.*(?:error|fail|fatal|degraded|down)", re.IGNORECASE)
+
+INTERESTING = re.compile(
+    r"NVRM|SXid|nvidia|amdgpu|oom|[Oo]ut of memory|Kill(?:ed)? process|segfault|traps:|blocked for more|lockup|LOCKUP|stall|Hardware Error"
+    r"|mce:|EDAC|Memory failure|nfs|NFS|Lustre|I/O error|nvme|I/O to|beegfs|mmfs|ceph|scsi|EXT\d-fs|read-only|XFS|BTRFS|No space|JBD2|panic|BUG|Oops"
+    r"|general protection|Linux version|emperature|clock throttled|[Ll]ink|Port module|health|Fatal error|setting system clock|power capped|hermal"
+)
+"""Every message that can be an event matches this; the others are not looked at any closer."""
+
+
+@dataclass(slots=True)
+class Event:
+    """An event: `table` is gpu_event, host_event or link_event, `fields` its columns, `line` whatever came with its line."""
+
+    table: str
+    fields: dict[str, Any] = field(default_factory=dict[str, Any])
+    line: Any = None
+
+
+def pci_address(text: str) -> str:
+    """The address as NVML writes it: `0000:9b:00` to `00000000:9B:00.0`."""
+    parts = text.upper().split(":")
+    if len(parts) == 2:
+        parts.insert(0, "0")
+    bus = parts[-1] if "." in parts[-1] else parts[-1] + ".0"
+    return f"{parts[0].zfill(8)}:{parts[1]}:{bus}"
+
+
+class Recogniser:
+    """Messages of one kernel log in order. An OOM kill is told in several lines and given once."""
+
+    def __init__(self) -> None:
+        self._uuids: dict[str, str] = {}
+        self._kill: Event | None = None
+        self._kill_pid: int | None = None
+        self._last_killed: int | None = None
+        self._rules: tuple[Callable[[str], Event | None], ...] = (self._gpu, self._host, self._link)
+
+    def read(self, message: str, line: Any = None) -> list[Event]:
+        """The events that are complete with this message; `line` comes back with those that begin here."""
+        if not INTERESTING.search(message):
+            return []
+        named = _UUID.search(message)
+        if named:
+            self._uuids[pci_address(named.group("pci"))] = named.group("uuid")
+            return []
+        done = self._oom(message, line)
+        if done is not None:
+            return done
+        for rule in self._rules:
+            event = rule(message)
+            if event is not None:
+                event.fields["message"] = message[:2000]
+                event.line = line
+                return [event]
+        return []
+
+    def close(self) -> list[Event]:
+        """What is still open at the end."""
+        pending, self._kill = self._kill, None
+        return [pending] if pending is not None else []
+
+    def _oom(self, message: str, line: Any) -> list[Event] | None:
+        begun = _OOM.search(message)
+        if begun:
+            done = self.close()
+            parts = dict(_OOM_FIELD.findall(message))
+            cgroup = parts.get("task_memcg") or parts.get("oom_memcg")
+            job = _JOB.search(cgroup or "") or _JOB.search(parts.get("oom_memcg") or "")
+            pid = parts.get("pid", "")
+            self._kill_pid = int(pid) if pid.isascii() and pid.isdigit() and len(pid) < 12 else None
+            self._kill = Event(
+                "host_event",
+                {
+                    "event": "oom_kill",
+                    "constraint": begun.group("constraint"),
+                    "cgroup": cgroup,
+                    "job_id": job.group("job") if job else None,
+                    "pid": self._kill_pid,
+                    "process_name": parts.get("task"),
+                    "message": message[:2000],
+                },
+                line,
+            )
+            return done
+        killed = _KILLED.search(message)
+        if killed is None:
+            return None
+        pid = int(killed.group("pid")) if len(killed.group("pid")) < 12 else None
+        sizes = [int(kb) for kb in _RSS.findall(killed.group("rest"))]
+        pending = self._kill
+        if pending is not None and self._kill_pid in (pid, None):
+            self._kill = None
+        else:
+            if pid is not None and pid == self._last_killed and not sizes:
+                return []
+            memcg = (killed.group("memcg") or "").startswith("Memory cgroup")
+            fields = {"event": "oom_kill", "constraint": "CONSTRAINT_MEMCG" if memcg else None}
+            pending = Event("host_event", fields, line)
+        pending.fields.update(pid=pid, process_name=killed.group("name"), message=message[:2000])
+        if sizes:
+            pending.fields["rss_bytes"] = sum(sizes) * 1024
+        if "or sacrifice child" in message:
+            self._kill, self._kill_pid = pending, pid
+            return []
+        self._last_killed = pid
+        return [pending]
+
+    def _gpu(self, message: str) -> Event | None:
+        found = XID.search(message)
+        if found:
+            rest = found.group("rest")
+            pid, name, channel = _XID_PID.search(rest), _XID_NAME.search(rest), _CHANNEL.search(rest)
+            who = name.group("name").strip() if name else None
+            address = pci_address(found.group("pci"))
+            fields = {
+                "event": "xid",
+                "xid": int(found.group("xid")),
+                "pci_bus_id": address,
+                "gpu_uuid": self._uuids.get(address),
+                "mig": found.group("mig"),
+                "pid": int(pid.group("pid")) if pid and pid.group("pid").isdigit() else None,
+                "process_name": None if who in {None, "<unknown>"} else who,
+                "channel": channel.group("ch") if channel else None,
+            }
+            return Event("gpu_event", fields)
+        found = _SXID.search(message)
+        if found:
+            switch = {"event": "sxid", "xid": int(found.group("xid")), "pci_bus_id": pci_address(found.group("pci"))}
+            return Event("gpu_event", switch)
+        kind = None
+        if "fallen off the bus" in message:
+            kind = "fallen_off_bus"
+        elif _DRIVER.search(message):
+            kind = "driver_reload"
+        elif "RmInitAdapter failed" in message:
+            kind = "init_failed"
+        elif _AMD_RESET.search(message):
+            kind = "reset"
+        elif _NVLINK.search(message):
+            kind = "nvlink"
+        if kind is None:
+            return None
+        where = _ANY_PCI.search(message)
+        address = pci_address(where.group("pci")) if where else None
+        return Event("gpu_event", {"event": kind, "pci_bus_id": address, "gpu_uuid": self._uuids.get(address or "")})
+
+    def _host(self, message: str) -> Event | None:
+        for kind, pattern in (("segfault", _SEGFAULT), ("trap", _TRAP), ("hung_task", _HUNG)):
+            found = pattern.search(message)
+            if found:
+                return Event(
+                    "host_event", {"event": kind, "pid": int(found["pid"]), "process_name": found["name"].strip()}
+                )
+        if _LOCKUP.search(message):
+            who = _LOCKUP_WHO.search(message)
+            fields = {"pid": int(who["pid"]), "process_name": who["name"]} if who else {}
+            return Event("host_event", {"event": "hung_task", **fields})
+        for kind, pattern in (
+            ("panic", _PANIC), ("mce", _MCE), ("filesystem", _FILESYSTEM), ("storage", _STORAGE),
+            ("boot", _BOOT), ("thermal", _THERMAL),
+        ):  # fmt: skip
+            if pattern.search(message):
+                return Event("host_event", {"event": kind})
+        return None
+
+    def _link(self, message: str) -> Event | None:
+        found = _LINK.search(message)
+        if found is None:
+            return None
+        part = found.groupdict()
+        way = (part["way"] or part["way2"] or part["way3"] or part["way4"] or "").lower()
+        if part["cable"]:
+            way = {"unplugged": "down", "plugged": "up"}.get(part["cable"], "error_burst")
+        device = part["dev"] or part["dev2"] or part["dev3"] or part["dev4"]
+        bus = part["bus"] or part["bus2"] or part["bus5"] or part["bus6"]
+        fabric = "infiniband" if (device or "").startswith("ib") else ("ethernet" if device else None)
+        return Event(
+            "link_event", {"event": way or "error_burst", "device": device or (bus or "").rstrip(":"), "fabric": fabric}
+        )

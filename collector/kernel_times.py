@@ -1,0 +1,130 @@
+"""The beginning of a kernel log's line in every printing: when it was, which host said it, and where the message begins.
+
+[Sun Mar  1 10:00:00 2026] text                       dmesg -T (local time)
+kern  :warn  : 2026-03-01T10:00:00,283302+01:00 text  dmesg -x --time-format iso
+2026-03-01T10:00:00+0100 node1 kernel: text           journalctl -k -o short-iso, rsyslog
+Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no year, local time)
+[   12.345678] text  or  6,3964,206764307,-;text      dmesg, /dev/kmsg (since boot)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+
+from collector.slurm_values import to_utc
+
+_PREFIX = r"^(?:[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s*)?(?:<\d{1,3}>)?"
+LINE = re.compile(
+    _PREFIX
+    + r"(?:"
+    + r"\[(?P<ctime>\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
+    + r"|\[(?P<iso_b>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:[+-]\d\d:?\d\d)?)\]\s?"
+    + r"|(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s"
+    + r"|(?P<short>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)\s"
+    + r"|\[\s*(?P<boot>\d{1,9}\.\d{3,9})\]\s?"
+    + r"|\d{1,4},\d{1,12},(?P<micro>\d{1,18}),[^;\n]{0,40};"
+    + r")"
+)
+_HOST = re.compile(r"(?P<host>[\w.:-]{1,80}) (?P<who>[\w./@-]{1,60}(?:\[\d+\])?): ?")
+_BOOT = re.compile(r"\[\s*\d{1,9}\.\d{3,9}\]\s?")
+_RTC = re.compile(r"setting system clock to (\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d) UTC")
+
+
+@dataclass(slots=True)
+class Spoken:
+    """One line taken apart. `since_boot` is in seconds where the line has no other time; `host` is None where none is named."""
+
+    ts: datetime | None
+    since_boot: float | None
+    host: str | None
+    message: str
+    kernel: bool
+
+
+class Clock:
+    """Takes lines apart. Keeps the boot's moment once a line gives it away, and the year of times without one."""
+
+    def __init__(self, zone: tzinfo, modified: datetime | None) -> None:
+        self._zone = zone
+        self._modified = modified
+        self.boot: datetime | None = None
+
+    def split(self, line: str) -> Spoken | None:
+        """The line's parts, or None for a line of another kind."""
+        if line.startswith("{") and '"MESSAGE"' in line:
+            return self._journal_json(line)
+        found = LINE.match(line)
+        if found is None:
+            return None
+        rest = line[found.end() :]
+        host: str | None = None
+        kernel = True
+        if found.group("iso") or found.group("short"):
+            spoken = _HOST.match(rest)
+            if spoken is not None:
+                host = spoken.group("host").partition(".")[0]
+                kernel = spoken.group("who").partition("[")[0] == "kernel"
+                rest = rest[spoken.end() :]
+            bracket = _BOOT.match(rest)
+            rest = rest[bracket.end() :] if bracket else rest
+        since = self._since(found)
+        ts = self._moment(found) if since is None else self._at(since)
+        if since is not None and "setting system clock" in rest:
+            clock = _RTC.search(rest)
+            if clock:
+                moment = to_utc(datetime.fromisoformat(clock.group(1) + "+00:00"), self._zone)
+                self.boot = moment - timedelta(seconds=since) if moment else None
+                ts = moment
+        return Spoken(ts, since, host, rest, kernel)
+
+    def _since(self, found: re.Match[str]) -> float | None:
+        if found.group("boot"):
+            return float(found.group("boot"))
+        return int(found.group("micro")) / 1e6 if found.group("micro") else None
+
+    def _at(self, since: float) -> datetime | None:
+        try:
+            return self.boot + timedelta(seconds=since) if self.boot else None
+        except OverflowError:
+            return None
+
+    def _moment(self, found: re.Match[str]) -> datetime | None:
+        try:
+            if found.group("ctime"):
+                return to_utc(datetime.strptime(found.group("ctime"), "%a %b %d %H:%M:%S %Y"), self._zone)
+            iso = found.group("iso") or found.group("iso_b")
+            if iso:
+                return to_utc(datetime.fromisoformat(iso.replace(",", ".")), self._zone)
+            return self._without_year(found.group("short"))
+        except ValueError:
+            return None
+
+    def _without_year(self, text: str) -> datetime | None:
+        """The last such day that is not after the file's own time."""
+        if self._modified is None:
+            return None
+        form = "%Y %b %d %H:%M:%S.%f" if "." in text else "%Y %b %d %H:%M:%S"
+        for year in (self._modified.year + 1, self._modified.year, self._modified.year - 1):
+            try:
+                moment = to_utc(datetime.strptime(f"{year} {text}", form), self._zone)
+            except ValueError:
+                continue
+            if moment is not None and moment <= self._modified + timedelta(days=1):
+                return moment
+        return None
+
+    def _journal_json(self, line: str) -> Spoken | None:
+        try:
+            entry = json.loads(line)
+            message, micros = entry["MESSAGE"], int(entry.get("__REALTIME_TIMESTAMP", 0))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+        if not isinstance(message, str):
+            return None
+        host = str(entry.get("_HOSTNAME") or "").partition(".")[0] or None
+        kernel = entry.get("_TRANSPORT", "kernel") == "kernel"
+        moment = to_utc(datetime.fromtimestamp(micros / 1e6, self._zone), self._zone) if 0 < micros < 4e15 else None
+        return Spoken(moment, None, host, message, kernel)

@@ -1,0 +1,48 @@
+"""Blocks of `Key=Value` as scontrol prints them, one line or many; values may hold spaces and equal signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+
+class Blocks:
+    """Cuts scontrol's output into blocks. Only `keys` begin a value; `to_line_end` keys own the rest of their line."""
+
+    def __init__(self, first: str, keys: Iterable[str], to_line_end: Iterable[str] = ()) -> None:
+        names = sorted({first, *keys, *to_line_end}, key=len, reverse=True)
+        self._first = f"{first}="
+        self._key = re.compile(rf"(?:^|(?<=\s))({'|'.join(map(re.escape, names))})=")
+        self._rest = frozenset(to_line_end)
+
+    def cut(self, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[str, str]]]:
+        """Blocks with the number of their first line. Lines before the first block are passed over."""
+        block: dict[str, str] = {}
+        begun, last = 0, ""
+        for number, line in lines:
+            text = line.strip()
+            if text.startswith(self._first):
+                if block:
+                    yield begun, block
+                block, begun, last = {}, number, ""
+            elif not text or not begun:
+                continue
+            last = self._read(text, block, last, whole_line=" UserId=" not in line and " Arch=" not in line)
+        if block:
+            yield begun, block
+
+    def _read(self, text: str, block: dict[str, str], last: str, whole_line: bool) -> str:
+        found = list(self._key.finditer(text))
+        if not found:
+            if last in self._rest and last in block:
+                block[last] += "\n" + text
+            return last
+        for i, match in enumerate(found):
+            name = match.group(1)
+            rest = whole_line and name in self._rest
+            end = len(text) if rest or i + 1 == len(found) else found[i + 1].start()
+            block.setdefault(name, text[match.end() : end].strip())
+            last = name
+            if rest:
+                break
+        return last

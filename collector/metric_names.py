@@ -1,0 +1,142 @@
+"""Which metric of which exporter fills which column: dcgm-exporter, nvidia_gpu_exporter, node_exporter, vLLM.
+
+A column may be named by several metrics; the one with the lower rank wins, those with the same name and `add` are summed
+(over links, disks, interfaces). `shared` metrics describe the physical GPU and are repeated for each MIG instance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Where a metric's value goes: `entity` is gpu, host, filesystem, link or inference; `scale` makes the column's unit."""
+
+    entity: str
+    column: str
+    scale: float = 1.0
+    rank: int = 0
+    add: bool = False
+    shared: bool = True
+    source: str = ""
+    whole: bool = False
+
+
+MIB = float(1 << 20)
+NAMES: dict[str, Metric] = {}
+
+
+def _gpu(name: str, column: str, scale: float = 1.0, **more: object) -> None:
+    NAMES[name] = Metric("gpu", column, scale, **more)  # type: ignore[arg-type]
+
+
+for _name, _column, _scale, _more in (
+    ("DCGM_FI_DEV_FB_USED", "fb_used_bytes", MIB, {"shared": False, "whole": True}),
+    ("DCGM_FI_DEV_FB_TOTAL", "fb_total_bytes", MIB, {"shared": False, "whole": True}),
+    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "engine_active", 1.0, {"shared": False, "source": "dcgm"}),
+    ("DCGM_FI_DEV_GPU_UTIL", "engine_active", 0.01, {"rank": 1, "shared": False, "source": "nvml"}),
+    ("DCGM_FI_PROF_SM_ACTIVE", "sm_active", 1.0, {"shared": False, "source": "dcgm"}),
+    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "tensor_active", 1.0, {"shared": False}),
+    ("DCGM_FI_PROF_DRAM_ACTIVE", "dram_active", 1.0, {"shared": False}),
+    ("DCGM_FI_DEV_MEM_COPY_UTIL", "dram_active", 0.01, {"rank": 1, "shared": False}),
+    ("DCGM_FI_DEV_GPU_TEMP", "temp_c", 1.0, {}),
+    ("DCGM_FI_DEV_MEMORY_TEMP", "memory_temp_c", 1.0, {}),
+    ("DCGM_FI_DEV_POWER_USAGE", "power_w", 1.0, {}),
+    ("DCGM_FI_DEV_POWER_USAGE_INSTANT", "power_w", 1.0, {"rank": 1}),
+    ("DCGM_FI_DEV_ENFORCED_POWER_LIMIT", "power_limit_w", 1.0, {}),
+    ("DCGM_FI_DEV_POWER_MGMT_LIMIT", "power_limit_w", 1.0, {"rank": 1}),
+    ("DCGM_FI_DEV_SM_CLOCK", "sm_clock_mhz", 1.0, {}),
+    ("DCGM_FI_DEV_MEM_CLOCK", "memory_clock_mhz", 1.0, {}),
+    ("DCGM_FI_DEV_PSTATE", "performance_state", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "throttle_reasons", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "throttle_reasons", 1.0, {"rank": 1, "whole": True}),
+    ("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "ecc_sbe_total", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_ECC_SBE_AGG_TOTAL", "ecc_sbe_total", 1.0, {"rank": 1, "whole": True}),
+    ("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "ecc_dbe_total", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_ECC_DBE_AGG_TOTAL", "ecc_dbe_total", 1.0, {"rank": 1, "whole": True}),
+    ("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "remapped_correctable", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "remapped_uncorrectable", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_ROW_REMAP_PENDING", "remap_pending", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_ROW_REMAP_FAILURE", "remap_failure", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_RETIRED_SBE", "retired_pages", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_RETIRED_DBE", "retired_pages", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "nvlink_errors", 1.0, {"add": True, "whole": True}),
+    ("DCGM_FI_PROF_PCIE_TX_BYTES", "pcie_tx_bytes_s", 1.0, {}),
+    ("DCGM_FI_PROF_PCIE_RX_BYTES", "pcie_rx_bytes_s", 1.0, {}),
+    ("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "pcie_replays", 1.0, {"whole": True}),
+    ("DCGM_FI_DEV_XID_ERRORS", "last_xid", 1.0, {"whole": True}),
+    ("nvidia_smi_memory_used_bytes", "fb_used_bytes", 1.0, {"whole": True}),
+    ("nvidia_smi_memory_total_bytes", "fb_total_bytes", 1.0, {"whole": True}),
+    ("nvidia_smi_utilization_gpu_ratio", "engine_active", 1.0, {"source": "smi"}),
+    ("nvidia_smi_utilization_memory_ratio", "dram_active", 1.0, {}),
+    ("nvidia_smi_temperature_gpu", "temp_c", 1.0, {}),
+    ("nvidia_smi_temperature_memory", "memory_temp_c", 1.0, {}),
+    ("nvidia_smi_power_draw_watts", "power_w", 1.0, {}),
+    ("nvidia_smi_enforced_power_limit_watts", "power_limit_w", 1.0, {}),
+    ("nvidia_smi_clocks_current_sm_clock_hz", "sm_clock_mhz", 1e-6, {}),
+    ("nvidia_smi_clocks_current_memory_clock_hz", "memory_clock_mhz", 1e-6, {}),
+    ("nvidia_smi_pstate", "performance_state", 1.0, {"whole": True}),
+    ("nvidia_smi_clocks_throttle_reasons_active", "throttle_reasons", 1.0, {"whole": True}),
+    ("nvidia_smi_clocks_event_reasons_active", "throttle_reasons", 1.0, {"whole": True}),
+    ("nvidia_smi_ecc_errors_corrected_volatile_total", "ecc_sbe_total", 1.0, {"whole": True}),
+    ("nvidia_smi_ecc_errors_uncorrected_volatile_total", "ecc_dbe_total", 1.0, {"whole": True}),
+    ("nvidia_smi_index", "gpu", 1.0, {"whole": True}),
+):  # fmt: skip
+    _gpu(_name, _column, _scale, **_more)
+
+for _name, _column, _more in (
+    ("node_load1", "load1", {}),
+    ("node_memory_MemTotal_bytes", "memory_total_bytes", {"whole": True}),
+    ("node_memory_MemAvailable_bytes", "memory_available_bytes", {"whole": True}),
+    ("node_memory_SwapTotal_bytes", "swap_total", {"whole": True}),
+    ("node_memory_SwapFree_bytes", "swap_free", {"whole": True}),
+    ("node_vmstat_oom_kill", "oom_kills", {"whole": True}),
+    ("node_boot_time_seconds", "boot", {}),
+    ("node_timex_offset_seconds", "clock_offset_s", {}),
+    ("node_disk_read_bytes_total", "disk_read_bytes", {"add": True, "whole": True}),
+    ("node_disk_written_bytes_total", "disk_written_bytes", {"add": True, "whole": True}),
+    ("node_network_receive_bytes_total", "net_rx_bytes", {"add": True, "whole": True}),
+    ("node_network_transmit_bytes_total", "net_tx_bytes", {"add": True, "whole": True}),
+    ("node_cpu_seconds_total", "cpu", {"add": True}),
+):  # fmt: skip
+    NAMES[_name] = Metric("host", _column, **_more)  # type: ignore[arg-type]
+
+for _name, _column in (
+    ("node_filesystem_size_bytes", "disk_total_bytes"),
+    ("node_filesystem_avail_bytes", "disk_free_bytes"),
+):
+    NAMES[_name] = Metric("filesystem", _column, whole=True)
+
+for _name, _column, _scale in (
+    ("node_infiniband_state_id", "state", 1.0),
+    ("node_infiniband_rate_bytes_per_second", "rate_gbps", 8e-9),
+    ("node_infiniband_port_data_transmitted_bytes_total", "tx_bytes", 1.0),
+    ("node_infiniband_port_data_received_bytes_total", "rx_bytes", 1.0),
+    ("node_infiniband_link_downed_total", "link_downed", 1.0),
+    ("node_infiniband_link_error_recovery_total", "link_error_recovery", 1.0),
+    ("node_infiniband_symbol_error_total", "symbol_errors", 1.0),
+    ("node_infiniband_port_errors_received_total", "rcv_errors", 1.0),
+    ("node_infiniband_port_discards_transmitted_total", "xmit_discards", 1.0),
+    ("node_infiniband_port_transmit_wait_total", "xmit_wait", 1.0),
+):
+    NAMES[_name] = Metric("link", _column, _scale, whole=_column != "rate_gbps")
+
+for _name, _column, _rank, _whole in (
+    ("vllm:num_requests_running", "requests_running", 0, True),
+    ("vllm:num_requests_waiting", "requests_waiting", 0, True),
+    ("vllm:kv_cache_usage_perc", "kv_cache_used", 0, False),
+    ("vllm:gpu_cache_usage_perc", "kv_cache_used", 1, False),
+    ("vllm:gpu_prefix_cache_hit_rate", "kv_cache_hit", 0, False),
+    ("vllm:num_preemptions_total", "preemptions", 0, True),
+    ("vllm:avg_generation_throughput_toks_per_s", "tokens_per_s", 0, False),
+    ("vllm:prefix_cache_hits_total", "cache_hits", 0, False),
+    ("vllm:prefix_cache_queries_total", "cache_queries", 0, False),
+    ("vllm:time_to_first_token_seconds_bucket", "ttft", 0, False),
+    ("vllm:time_per_output_token_seconds_bucket", "inter_token", 1, False),
+    ("vllm:inter_token_latency_seconds_bucket", "inter_token", 0, False),
+):
+    NAMES[_name] = Metric("inference", _column, rank=_rank, whole=_whole)
