@@ -35,7 +35,7 @@ _CLICK = re.compile(
     r"^\W*(?:Error: )?(?P<text>No such (?:option|command):? .+|Invalid value for .+|Missing (?:option|argument|parameter|command)\b.*|Got unexpected extra argument.*|Option .{1,60} requires an argument.*)$"
 )
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("ConfigCompositionException", re.compile(r"^(?:Could not (?:override|append to|load|find) '(?P<what>[^']+)'|In '[^']+': Could not (?:find|load) '(?P<what2>[^']+)'|You must specify '(?P<what3>[^']+)', e\.g|Missing (?:config|@package).{0,80}|Cannot find primary config '(?P<what4>[^']+)')")),
+    ("ConfigCompositionException", re.compile(r"^(?:Could not (?:override|append to|load|find) '(?P<what>[^']+)'|In '[^']+': Could not (?:find|load|override) '(?P<what2>[^']+)'|You must specify '(?P<what3>[^']+)', e\.g|Missing (?:config|@package).{0,80}|Cannot find primary config '(?P<what4>[^']+)')")),
     ("ConfigAttributeError", re.compile(r"^Key '(?P<what>[^']+)' is not in struct")),
     ("MissingMandatoryValue", re.compile(r"^(?:Missing mandatory value: (?P<what>\S+)|Structured config of type.{0,80}missing)")),
     ("InstantiationException", re.compile(r"^(?:Error in call to target '(?P<what>[^']+)'|Error (?:locating|instantiating) target '(?P<what2>[^']+)'|Error instantiating/calling '(?P<what3>[^']+)')")),

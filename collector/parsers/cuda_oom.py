@@ -73,7 +73,7 @@ _BYTES = (
     re.compile(r"failed to allocate .{0,40}\((?P<n>\d+) ?(?P<u>bytes)\)"),
     re.compile(r"Attempting to (?:allocate|reserve) (?P<n>[\d.]+) ?(?P<u>[KMGT])\b"),
 )
-_RAISED = re.compile(r"^\s*(?:[\w.]+: ?)*[\w.]*(?:Error|Exception)(?:\(\w+\))?: |^\s*CUDA out of memory")
+_RAISED = re.compile(r"^\s*(?:[\w.]+: ?){0,3}[\w.]*(?:Error|Exception)(?:\(\w+\))?: ?|^\s*CUDA out of memory")
 _MAX_JOIN = 6
 
 

@@ -1,9 +1,10 @@
 """Training says that it is finished, or why it stopped of its own will.
 
-SOURCE  Hugging Face Trainer, Axolotl, Lightning, Megatron, fairseq, torchtitan, Ray Train, Keras, DETR-style loops, scripts.
-ROWS    `train_end`; the step or the limit that was reached in `step`, `total_steps`, `total_epochs`.
-CAVEAT  a program that says "Training complete!" may have trained one step. A finished Ray iteration is not an end.
-EXAMPLE `Trainer.fit` stopped: `max_steps=100` reached.
+SOURCE  Axolotl, Lightning's timer and early stopping, Megatron's exit rules, fairseq, torchtitan, Ray Train, Keras, scripts.
+ROWS    `train_end`; the step where it is printed.
+CAVEAT  a program that says "Training complete!" may have trained one step. A finished Ray iteration is not an end. The ends
+        that Trainer, Lightning's limits and Megatron's banner print belong to hf_plan, lightning and megatron.
+EXAMPLE [2026-06-20 15:38:29,823] [INFO] [axolotl.train] Training completed! Saving trained model to ./out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collector.parsers.shapes import detail, whole
 
 NAMES: dict[str, str] = {
     "completed": "training says that it is complete",
-    "limit_reached": "a planned limit ended it: steps, epochs or time (detail.limit)",
+    "limit_reached": "a planned time limit of the trainer ended it (detail.limit)",
     "early_stop": "an early-stopping rule ended it",
     "metrics": "the final metrics are printed (***** train metrics *****)",
     "exited": "the framework ends by its own rule (Megatron's exit interval, duration or signal; detail.why)",
@@ -26,18 +27,13 @@ NAMES: dict[str, str] = {
 _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
     (name, framework, re.compile(pattern))
     for name, framework, pattern in (
-        ("completed", "hf-trainer", r"Training completed\. Do not forget to share your model"),
         ("metrics", "hf-trainer", r"\*{5} train metrics \*{5}"),
-        ("completed", "hf-trainer", r"TrainOutput\(global_step=(?P<step>\d+)"),
-        ("limit_reached", "lightning", r"Trainer\.fit`? stopped: `?max_steps=(?P<steps>\d+)`? reached"),
-        ("limit_reached", "lightning", r"Trainer\.fit`? stopped: `?max_epochs=(?P<epochs>\d+)`? reached"),
-        ("limit_reached", "lightning", r"Trainer\.fit`? stopped: (?P<limit>.{1,60})|Time limit reached\. Elapsed time is (?P<limit2>[\d:. dayshours,]+)"),
         ("exited", "megatron", r"\[?exiting program (?P<why>at iteration (?P<step>\d+)|after .{1,60}|due to .{1,60})"),
-        ("completed", "megatron", r"\[after training is done\]"),
-        ("completed", "fairseq", r"done training in (?P<seconds>[\d.]+) seconds"),
+        ("limit_reached", "lightning", r"Time limit reached\. Elapsed time is (?P<limit>[\w:., ]{1,40})"),
+        ("completed", "fairseq", r"done training in [\d.]+ seconds"),
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
-        ("completed", "ray", r"Training (?:completed|finished) after (?P<iterations>\d+) iterations"),
+        ("completed", "ray", r"Training (?:completed|finished) after \d+ iterations"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?[Tt]raining (?:is |has |was |run |successfully |job )*(?:complete[d]?|finished|done|ended)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|^\W*Training time:? \d+:\d\d:\d\d"),
     )
@@ -60,11 +56,8 @@ class Finish(LineParser):
         "raining ended",
         "raining successfully",
         "train metrics",
-        "TrainOutput(",
-        "Trainer.fit",
         "Time limit reached",
         "exiting program",
-        "after training is done",
         "done training",
         "arly stopping",
         "EarlyStopping",
@@ -79,10 +72,11 @@ class Finish(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text if len(line.text) < 4000 else line.text[-4000:]
+        if "Do not forget to share your model" in text:
+            return []
         for name, framework, pattern in _TABLE:
             if found := pattern.search(text):
                 got = found.groupdict()
-                epochs = whole(got.get("epochs"))
                 return [
                     line.event(
                         "train_end",
@@ -92,9 +86,7 @@ class Finish(LineParser):
                         parser=self.name,
                         framework=framework,
                         step=whole(got.get("step")),
-                        total_steps=whole(got.get("steps")),
-                        total_epochs=None if epochs is None else float(epochs),
-                        detail=detail(limit=(got.get("limit") or got.get("limit2")), why=got.get("why")),
+                        detail=detail(limit=got.get("limit"), why=got.get("why")),
                     )
                 ]
         return []

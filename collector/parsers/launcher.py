@@ -47,7 +47,7 @@ _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("forced_kill", "error", re.compile(r"Unable to shutdown process (?P<pid>\d+) via (?P<via>[\w.]+), forcefully exiting via (?:Signals\.)?(?P<signal>\w+)")),
     ("restart", "error", re.compile(r"Worker group (?:FAILED|UNHEALTHY)\. (?P<left>\d+)/(?P<allowed>\d+) attempts left; will restart worker group")),
     ("restart", "warning", re.compile(r"Detected (?P<new_nodes>\d+) new nodes from group_rank=\d+; will restart worker group")),
-    ("group_failed", "error", re.compile(r"(?:Local worker group finished \((?:WorkerState\.)?FAILED\)|Worker group (?:FAILED|in FAILED state))")),
+    ("group_failed", "error", re.compile(r"(?:Local worker group finished \((?:WorkerState\.)?FAILED\)|Worker group (?:FAILED(?!\. \d+/)|in FAILED state))")),
     ("group_finished", "info", re.compile(r"Local worker group finished \((?:WorkerState\.)?SUCCEEDED\)|worker group successfully finished")),
     ("workers_started", "info", re.compile(r"\[(?P<role>\w+)\] (?:Starting worker group|starting workers for entrypoint)")),
     ("child_failed", "error", re.compile(r"CalledProcessError: Command (?P<command>.{0,2000}?) (?:returned non-zero exit status (?P<exit>-?\d+)|died with <Signals\.(?P<signal>SIG\w+): \d+>)")),
@@ -176,10 +176,10 @@ class Launcher:
         ]
 
     def _word(self, line: Line, text: str) -> list[ParsedRow]:
-        for name, severity, pattern in _WORDS:
-            if found := pattern.search(text):
-                return [self._event(line, name, severity, found.groupdict())]
-        return []
+        # Processes that write at once, and terminals that were copied, put several messages on one line.
+        found = [(f.start(), n, s, f.groupdict()) for n, s, p in _WORDS for f in p.finditer(text[:20_000])]
+        found.sort(key=lambda hit: hit[0])
+        return [self._event(line, name, severity, got) for _, name, severity, got in found]
 
     def _event(self, line: Line, name: str, severity: str, got: dict[str, str | None]) -> ParsedRow:
         code = whole(got.get("exit"))

@@ -42,7 +42,7 @@ _WORK = re.compile(
 )
 _RAN = re.compile(r"ran for (?P<ms>\d+) milliseconds")
 _STATE = re.compile(
-    r"(?:Timeout at NCCL work: (?P<seq>-?\d+), )?[Ll]ast enqueued(?: NCCL)? work: (?P<enqueued>-?\d+), last completed(?: NCCL)?(?: work)?: (?P<completed>-?\d+)"
+    r"(?:(?:Timeout at NCCL|detected by watchdog at) work: (?P<seq>-?\d+), )?[Ll]ast enqueued(?: NCCL)? work: (?P<enqueued>-?\d+), last completed(?: NCCL)?(?: work)?: (?P<completed>-?\d+)"
 )
 _FROM = re.compile(r"collective timeout from\s+(?:rank (?P<rank>\d+)|(?P<own>this local rank))")
 _STUCK = re.compile(r"got stuck for (?P<s>\d+) ?seconds")
@@ -93,6 +93,7 @@ class NcclWatchdog:
     def __init__(self) -> None:
         self._held: tuple[Line, int, str] | None = None
         self._last = 0
+        self._timeouts: set[tuple[str, int | None]] = set()
 
     @property
     def wants_more(self) -> bool:
@@ -120,8 +121,20 @@ class NcclWatchdog:
             if needs and needs not in text and len(text) < 400:
                 self._held, self._last = (line, 4, name), line.line_no
                 return rows
-            rows.append(_row(line, name, severity, found, line.line_no))
+            rows.extend(self._rows(line, name, severity, found, line.line_no))
             break
+        return rows
+
+    def _rows(self, line: Line, name: str, severity: str, found: re.Match[str], line_end: int) -> list[ParsedRow]:
+        """The exception of a watchdog repeats the time-out's own line: that is a row too only where the line was lost."""
+        rows = [_row(line, name, severity, found, line_end)]
+        work = _WORK.search(line.text)
+        key = (work[0], _label(line)) if work else None
+        if key is None:
+            return rows
+        if name == "watchdog_exception" and key not in self._timeouts and "collective operation timeout" in line.text:
+            rows.append(_row(line, "collective_timeout", severity, found, line_end))
+        self._timeouts.add(key)
         return rows
 
     def close(self) -> Iterable[ParsedRow]:
@@ -132,8 +145,12 @@ class NcclWatchdog:
         self._held = None
         for known, severity, pattern in _WORDS:
             if known == name and (found := pattern.search(line.text)):
-                return [_row(line, name, severity, found, self._last)]
+                return self._rows(line, name, severity, found, self._last)
         return []
+
+
+def _label(line: Line) -> int | None:
+    return line.rank if line.rank is not None else labelled_rank(line.text)
 
 
 def _row(line: Line, name: str, severity: str, found: re.Match[str], line_end: int) -> ParsedRow:

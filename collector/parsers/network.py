@@ -34,7 +34,7 @@ _HTTP = re.compile(
 )
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("hub_unreachable", re.compile(r"We couldn't connect to '|couldn't connect to 'https|Cannot (?:reach|connect to) (?:the )?(?:Hub|hub|huggingface)|cannot find the requested files in the (?:local|disk) cache|Can't load .{1,80} for '.{1,120}'\. If you were trying to load it from")),
-    ("offline", re.compile(r"outgoing traffic has been disabled|[Oo]ffline ?mode is enabled|OfflineModeIsEnabled|HF_HUB_OFFLINE=1.{0,60}(?:cannot|fail)")),
+    ("offline", re.compile(r"outgoing traffic has been disabled|(?<!locally)(?<!\()[Oo]ffline ?mode is enabled|OfflineModeIsEnabled|HF_HUB_OFFLINE=1.{0,60}(?:cannot|fail)")),
     ("max_retries", re.compile(r"Max retries exceeded with url")),
     ("ssl", re.compile(r"SSLError|CERTIFICATE_VERIFY_FAILED|SSL: [A-Z_]+|SSLEOFError")),
     ("dns", re.compile(r"Temporary failure in name resolution|Name or service not known|getaddrinfo failed|NameResolutionError|Could not resolve host|nodename nor servname")),

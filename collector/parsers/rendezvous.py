@@ -45,7 +45,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
     (name, severity, re.compile(pattern))
     for name, severity, pattern in (
         ("timeout", "error", r"client socket has timed out after (?P<limit>\d+) ?(?P<unit>ms|s)?"),
-        ("timeout", "error", r"Timed out after (?P<limit>\d+) (?P<unit>s)econds waiting for clients\. (?P<joined>\d+)/(?P<size>\d+) clients joined"),
+        ("timeout", "error", r"Timed out after (?P<limit>\d+) (?P<unit>s)econds waiting for (?:clients|workers)\. (?P<joined>\d+)/(?P<size>\d+) (?:clients|workers) joined"),
         ("timeout", "error", r"Timed out initializing process group in store based barrier on rank:? ?(?P<rank>\d+).{0,80}?\(world_size=(?P<size>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+), timeout=(?P<clock>[\d:]+)"),
         ("waiting", "info", r"Waiting in store based barrier.{0,60}rank:? ?(?P<rank>\d+).{0,80}?\(world_size=(?P<size>\d+), (?:worker_count|num_workers_joined)=(?P<joined>\d+), timeout=(?P<clock>[\d:]+)"),
         ("timeout", "error", r"retrieving ncclUniqueId from \[(?P<source>\d+)\].{0,80}but store->get\('(?P<key>[^']*)'\) got error:? ?(?:[Ss]ocket [Tt]imeout|(?:[Ww]ait )?[Tt]imeout|.{0,40}timed out)"),
@@ -92,6 +92,7 @@ class Rendezvous:
         "client socket",
         "server socket",
         "waiting for clients",
+        "waiting for workers",
         "store based barrier",
         "ncclUniqueId",
         "wait timeout after",

@@ -58,6 +58,8 @@ _SOFT = re.compile(
     r"\b(?:module|ml|conda|nvidia-smi|scontrol|git|source|ulimit|unset|hostname|nvcc|figlet|tput|clear|_?lmod)$"
 )
 
+_SITE = re.compile(r"prolog|epilog|^/etc/")  # the site's own scripts: their trouble is not the job's
+
 
 class Shell(LineParser):
     """One line, one failure to start something."""
@@ -114,7 +116,11 @@ class Shell(LineParser):
             if found := pattern.search(text):
                 got = found.groupdict()
                 what = (got.get("what") or got.get("what2") or "").strip()
-                soft = code in ("conda", "module_load") or _SOFT.search(what) is not None
+                soft = (
+                    code in ("conda", "module_load")
+                    or _SOFT.search(what) is not None
+                    or _SITE.search(got.get("where") or "")
+                )
                 status = {
                     "command_not_found": 127,
                     "permission_denied": 126,

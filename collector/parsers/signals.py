@@ -40,7 +40,8 @@ _BARE = re.compile(
 _HANDLER = re.compile(
     r"(?:\[(?P<host>[\w.-]+):(?P<pid>\d+)(?::\d+:\d+)?\] )?(?:\*\*\* )?(?:Signal: (?P<what>[A-Za-z ]+?) \((?P<number>\d+)\)"
     r"|Caught signal (?P<number2>\d+) \((?P<what2>[^):]+)"
-    r"|\*\*\* (?P<sig>SIG\w+) .{0,80}received by PID (?P<pid2>\d+))"
+    r"|\*\*\* (?P<sig>SIG\w+) .{0,80}received by PID (?P<pid2>\d+)"
+    r"|(?:Program|Thread \d+ .{0,60}) (?:received|terminated with) signal (?P<gdb>SIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)))"
 )
 _FATAL = re.compile(r"Fatal Python error: (?P<what>.{1,300}?)\s*$")
 _FAULT_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}) in (?P<where>\S+)')
@@ -200,7 +201,7 @@ class Signals:
                 line.event("signal", "heap_corruption", found["what"], severity="fatal", parser=self.name, signal=6)
             ]
         if found := _HANDLER.search(text):
-            number = whole(found["number"] or found["number2"]) or signal_number(found["sig"] or "")
+            number = whole(found["number"] or found["number2"]) or signal_number(found["sig"] or found["gdb"] or "")
             pid = whole(found["pid"] or found["pid2"])
             # torchrun's `Signal 9 (SIGKILL) received by PID` belongs to its summary.
             return [

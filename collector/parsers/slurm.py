@@ -78,7 +78,7 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"Job step aborted", "step_aborted", "error"),
         (r"Timed out waiting for job step to complete", "step_wait_timeout", "warning"),
         (r"First task exited", "first_task_exited", "error"),
-        (r"Force Terminated|^Terminating ", "force_terminated", "warning"),
+        (r"Force Terminated|\bTerminating (?:StepId|job step|JobId)", "force_terminated", "warning"),
         (r"Node failure on|Node \S+ (?:is down|not responding)|aborting due to node failure", "node_failure", "fatal"),
         (r"step creation (?:temporarily disabled|still disabled)|Step created|Requested nodes are busy", "step_waiting", "info"),
         (r"Unable to create step|Unable to confirm allocation", "step_create_failed", "fatal"),

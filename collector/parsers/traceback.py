@@ -46,6 +46,7 @@ _PARAGRAPHS = re.compile(
     r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
     r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
 )
+_PLACE = re.compile(r"\s*/\S+:\d+\s*$")
 _CPP = re.compile(r"frame #\d+|Exception raised from ")
 _MAX_LINES, _MAX_STRAY, _MAX_TEXT, _MAX_TAIL = 5000, 12, 2000, 40
 
@@ -91,6 +92,7 @@ class Traceback:
         self._prefix: re.Pattern[str] | None = None
         self._severity = "fatal"
         self._rich = False
+        self._place: str | None = None
         self._raised: _Raised | None = None
         self._chain: list[_Raised] = []
         self._wrappers: list[_Raised] = []
@@ -210,11 +212,14 @@ class Traceback:
 
     def _inside_frames(self, line: Line, text: str) -> list[ParsedRow]:
         assert self._frames is not None
+        if self._rich and self._place and text.strip().startswith("in "):
+            text, self._place = f"{self._place} {text.strip()}", None
         frame = frame_at(text, rich=self._rich)
         if frame is not None:
             self._frames.append(frame)
             self._stray = 0
             return []
+        self._place = text.strip() if self._rich and _PLACE.match(text) else None
         if HEADER in text:
             return self._header_again(line, text)
         stripped = text.strip()
@@ -223,7 +228,7 @@ class Traceback:
             return self._lost_headless(line) if not stripped and not self._headed else []
         if not LOG_LINE.match(text) or _LONE.match(text):
             raised = _RAISED.match(stripped)
-            if raised and (raised["text"] is not None or "." in raised["name"] or raised["name"][0].isupper()):
+            if raised and _names_exception(raised["name"], raised["text"]):
                 self._raised = _Raised(raised["name"], [raised["text"] or ""], self._frames)
                 self._frames, self._last = None, line.line_no
                 return []
@@ -356,3 +361,11 @@ class Traceback:
         )
         self._reset()
         return [row]
+
+
+def _names_exception(name: str, text: str | None) -> bool:
+    """Tell a type from code whose indentation was lost: `self.run(args)`, `else: x`, `socket.timeout: timed out`."""
+    last = name.partition("(")[0].rpartition(".")[2].lstrip("_")
+    if last[:1].isupper():
+        return "(" not in name or "Ray" in name or text is not None
+    return text is not None and "." in name and "(" not in name and not name.startswith(("self.", "cls."))

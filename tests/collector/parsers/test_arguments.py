@@ -38,6 +38,11 @@ def test_argparse_after_its_usage():
         ("Error: No such option: --foo", "UsageError", None),
         ("│ Invalid value for '--steps': 'x' is not a valid integer.                      │", "UsageError", None),
         ("Could not override 'trainer.devicess'.", "ConfigCompositionException", "trainer.devicess"),
+        (
+            "In 'experiment/x': Could not override 'data@experiment.data'.",
+            "ConfigCompositionException",
+            "data@experiment.data",
+        ),
         ("In 'config': Could not find 'model/foo'", "ConfigCompositionException", "model/foo"),
         ("Key 'lrr' is not in struct", "ConfigAttributeError", "lrr"),
         ("Missing mandatory value: data.path", "MissingMandatoryValue", "data.path"),

@@ -15,14 +15,10 @@ def parse(text):
 @pytest.mark.parametrize(
     ("text", "name", "want"),
     [
-        ("Training completed. Do not forget to share your model on huggingface.co/models =)", "completed", {}),
         ("***** train metrics *****", "metrics", {}),
-        ("TrainOutput(global_step=10, training_loss=0.01, metrics={})", "completed", {"step": 10}),
-        ("`Trainer.fit` stopped: `max_steps=100` reached.", "limit_reached", {"total_steps": 100}),
-        ("Trainer.fit stopped: max_epochs=400 reached.", "limit_reached", {"total_epochs": 400.0}),
         ("[exiting program at iteration 500] datetime: 2024-01-01 00:00:00", "exited", {"step": 500}),
-        ("[after training is done] datetime: 2024-01-01 00:00:00", "completed", {}),
         ("2023-01-01 | INFO | fairseq_cli.train | done training in 1234.5 seconds", "completed", {}),
+        ("Time limit reached. Elapsed time is 0:10:00. Signaling Trainer to stop.", "limit_reached", {}),
         ("Epoch 00010: early stopping", "early_stop", {}),
         (
             "[2026-06-20 15:38:29,823] [INFO] [axolotl.train] Training completed! Saving trained model to ./out.",
@@ -47,6 +43,7 @@ def test_ends_by_name(text, name, want):
     [
         "Training finished iteration 1 at 2025-04-11 14:58:02. Total running time: 10min 24s",
         "Training is not complete",
+        "Training completed. Do not forget to share your model on huggingface.co/models =)",
         "Finished training epoch 3",
         "Finished processing dataset",
         "when training is finished the model is saved",

@@ -135,3 +135,10 @@ def test_what_resembles_a_launcher_gives_nothing(text):
 )
 def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
+
+
+def test_several_messages_on_one_line_are_several_rows():
+    pad = " " * 30
+    rows = parse(f"WARNING:t.api:Sending process 5 closing signal SIGTERM{pad}WARNING:t.api:Sending process 6 closing signal SIGTERM"
+                 f"{pad}ERROR:t.api:failed (exitcode: -9) local_rank: 4 (pid: 7) of binary: /p")  # fmt: skip
+    assert [(r.name, r.pid) for r in rows] == [("closing_signal", 5), ("closing_signal", 6), ("child_failed", 7)]

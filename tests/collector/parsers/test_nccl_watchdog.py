@@ -47,6 +47,22 @@ def test_a_message_broken_over_lines_is_joined():
     assert (row.seq, row.elapsed_ms, row.line_no, row.line_end) == (78, 1_800_043.0, 1, 3)
 
 
+ENDED = NEW.replace(
+    "[Rank 6] Watchdog",
+    "[PG ID 0 PG GUID 0(default_pg) Rank 6] Process group watchdog thread terminated with exception: [Rank 6] Watchdog",
+)
+
+
+def test_the_watchdogs_exception_repeats_a_time_out_that_was_seen():
+    assert [r.name for r in parse(NEW + "\n" + ENDED)] == ["collective_timeout", "watchdog_exception"]
+
+
+def test_the_watchdogs_exception_is_also_the_time_out_whose_line_was_lost():
+    first, second = parse(ENDED + "\n  what():  " + ENDED)[:2]
+    assert [first.name, second.name, second.seq] == ["watchdog_exception", "collective_timeout", 78]
+    assert len(parse(ENDED + "\n" + ENDED)) == 3
+
+
 def test_the_rank_of_a_subgroup_is_not_the_jobs_rank():
     (row,) = parse(NEW.replace("[rank6]:", "").replace("[Rank 6]", "[PG ID 2 PG GUID 5(tp) Rank 1]"))
     assert row.rank is None
@@ -63,6 +79,7 @@ def test_the_streams_rank_wins_over_a_printed_one():
     [
         ("[rank6]:[E x] [Rank 6] To avoid data inconsistency, we are taking the entire process down.", "teardown", {"rank": 6}),
         ("[Rank 2] Timeout at NCCL work: 13, last enqueued NCCL work: 14, last completed NCCL work: 12.", "timeout_state", {"seq": 13, "last_enqueued_seq": 14, "last_completed_seq": 12}),
+        ("[rank1]:[E626 06:24:44.906457629 ProcessGroupNCCL.cpp:1785] [PG ID 0 PG GUID 0(default_pg) Rank 1] Exception (either an error or timeout) detected by watchdog at work: 808, last enqueued NCCL work: 811, last completed NCCL work: 807.", "timeout_state", {"rank": 1, "seq": 808, "last_enqueued_seq": 811, "last_completed_seq": 807}),
         ("[PG 0 Rank 0] Received a dump signal due to a collective timeout from this local rank and we will try our best to dump the debug info. Last enqueued NCCL work: 1, last completed NCCL work: -1.", "dump_signal", {"last_enqueued_seq": 1, "last_completed_seq": -1}),
         ("[PG ID 0 PG GUID 0(default_pg) Rank 0] Received a dump signal due to a collective timeout from  rank 1 and we will try our best to dump the debug info. Last enqueued NCCL work: 3, last completed: 1", "dump_signal", {"last_completed_seq": 1, "rank": 0}),
         ("[rank1]:[E1111 17:10:53] ProcessGroupNCCL's watchdog got stuck for 480 seconds without making progress", "heartbeat", {"elapsed_ms": 480_000.0, "rank": 1}),

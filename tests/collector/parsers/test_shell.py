@@ -22,6 +22,7 @@ def parse(text):
         ("/var/spool/slurm/slurm_script: line 5: module: command not found", "command_not_found", "module", "warning"),
         ("/usr/bin/env: ‘python’: No such file or directory", "no_such_file", "python", "error"),
         ("./run.sh: line 3: cd: /scratch/x: No such file or directory", "no_such_file", "/scratch/x", "error"),
+        ("/etc/slurm/prolog.d/stats.sh: line 5: /run/gpustat/0: Permission denied", "permission_denied", "/run/gpustat/0", "warning"),
         ("bash: ./train: Permission denied", "permission_denied", "./train", "error"),
         ("python: error while loading shared libraries: libcudart.so.12: cannot open shared object file: No such file or directory", "shared_library", "python", "error"),
         ("/lib64/libc.so.6: version `GLIBC_2.32' not found (required by x)", "glibc", "GLIBC_2.32", "error"),

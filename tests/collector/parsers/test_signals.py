@@ -27,6 +27,7 @@ def parse(text):
         ("*** stack smashing detected ***: terminated", "heap_corruption", 6),
         ("[n1:12345] Signal: Segmentation fault (11)", "crash_handler", 11),
         ("[n1:77:0:77] Caught signal 11 (Segmentation fault: address not mapped to object at address 0x8)", "crash_handler", 11),
+        ('Thread 1 "python3" received signal SIGSEGV, Segmentation fault.', "crash_handler", 11),
         ("*** SIGSEGV (@0x8) received by PID 21 (TID 0x7f) from PID 8; stack trace: ***", "crash_handler", 11),
     ],
 )  # fmt: skip

@@ -219,7 +219,8 @@ def test_a_rich_traceback_is_read_out_of_its_box():
 │                                                                              │
 │   71                                                                         │
 │ ❱ 74 │   app()                                                               │
-│ /venv/lib/python3.10/site-packages/transformers/trainer.py:1539 in train     │
+│ /venv/lib/python3.10/site-packages/transformers/trainer.py:1539              │
+│ in train                                                                     │
 │                                                                              │
 │   1536 │   │   )                                                             │
 │ ❱ 1539 │   │   return inner_training_loop(                                   │
@@ -305,3 +306,14 @@ _PIECES = st.sampled_from(
 def test_no_text_can_crash_it_and_every_row_is_an_exception(lines):
     for row in parse("\n".join(lines)):
         assert row.kind == "exception" and row.name and row.line_end >= row.line_no
+
+
+def test_a_traceback_whose_indentation_was_lost_is_read():
+    row = one("\n".join(line.strip() for line in PLAIN.splitlines()))
+    assert (row.name, row.entry_frame) == ("ValueError", "/home/u/train.py:31 in <module>")
+
+
+@pytest.mark.parametrize("code", ["self.run(args)", "else: return x", "self.x: int = 3", "Foo(a)", "fit"])
+def test_code_at_the_left_edge_is_no_exception(code):
+    row = one(PLAIN.replace("    main(cfg)\n    ~~~~^^^^^\n", code + "\n"))
+    assert row.name == "ValueError"
