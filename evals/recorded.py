@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_tools.verdict import Verdict
-from evals.scorers import attribution, confidence, facts, family, mode, references
+from evals.scorers import attribution, clean, confidence, facts, family, mode, references
 from evals.scorers.base import Expected, Score, Scorer
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "inquest" / "examples"
@@ -21,6 +21,7 @@ SCORERS: tuple[Scorer, ...] = (
     confidence.score,
     facts.score,
     references.score,
+    clean.score,
 )
 
 

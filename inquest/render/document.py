@@ -115,4 +115,4 @@ def _footer(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Spans]:
     )
     if p.zone:
         lines.append([Span("text", f"Times without a zone were read as {p.zone}.")])
-    return lines + [spans(note) for note in p.notes]
+    return lines + [[Span("text", note)] for note in p.notes]

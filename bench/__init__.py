@@ -1,0 +1,1 @@
+"""Speed and memory, as ratios against a peer or a limit in the same run."""

@@ -1,0 +1,23 @@
+"""`python -m bench`: every benchmark, one after the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> int:
+    """Run them; the first that fails ends the run."""
+    for path in sorted(HERE.glob("*_bench.py")):
+        print(f"== {path.stem}", flush=True)
+        done = subprocess.run([sys.executable, str(path), *sys.argv[1:]], check=False)
+        if done.returncode:
+            return done.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+"""How long `inquest why` takes, start-up of the command included, and what memory it needs.
+
+Two jobs: one that left a log of a gigabyte and nothing else, and one of 1,024 GPUs over 24 hours at 1 Hz in a lake.
+
+usage: python bench/why_bench.py [--log-mb 1024] [--gpus 1024] [--hours 24] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.store_bench import GENERATE  # noqa: E402
+from store import Writer  # noqa: E402
+from store.compact import compact  # noqa: E402
+from store.rows import Row, SlurmJob, SourceHealth, TrainStep  # noqa: E402
+
+LIMIT_S = 2.0
+START = datetime(2026, 3, 1, tzinfo=UTC)
+END = """\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 88, in <module>
+    main()
+  File "/home/u/train.py", line 71, in main
+    loss = model(batch).loss
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 91.60 GiB. GPU 0 has a total capacity of 79.19 GiB of which 12.31 GiB is free.
+"""
+
+
+def write_log(path: Path, megabytes: int) -> None:
+    """A Trainer's log with the usual chatter, falling loss, and an out-of-memory error at its end."""
+    block: list[str] = []
+    size = step = 0
+    with path.open("w", encoding="utf-8") as file:
+        while size < megabytes << 20:
+            block.clear()
+            for _ in range(1000):
+                step += 1
+                block.append(
+                    f"{{'loss': {2 + 8 / (1 + step / 1e5):.4f}, 'grad_norm': 1.25, 'learning_rate': 2e-05, 'epoch': {step / 1e6:.4f}}}\n"
+                )
+                block += [
+                    f"2026-03-01 10:00:00 [INFO] worker {k}: fetched shard {step % 997} in {k + 3} ms, queue depth {k}\n"
+                    for k in range(40)
+                ]
+            text = "".join(block)
+            size += len(text)
+            file.write(text)
+        file.write(END)
+
+
+def write_lake(lake: Path, gpus: int, hours: float) -> None:
+    """A job of `gpus` GPUs, eight a node, that trained to its end."""
+    nodes, count = gpus // 8, int(hours * 3600)
+    writer, con = Writer(lake), duckdb.connect(config={"threads": "2"})
+    for i in range(nodes):
+        part = lake.parent / "part.parquet"
+        con.execute(f"COPY ({GENERATE.format(node=f'n{i:04}', seconds=count)}) TO '{part}' (FORMAT parquet)")
+        writer.append_parquet("gpu_sample", part, batch=f"n{i}")
+        print(f"\r{i + 1} of {nodes} nodes written", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    stop = START + timedelta(seconds=count)
+    rows: list[Row] = [
+        SlurmJob(
+            job_id="4812",
+            attempt=1,
+            ts=stop,
+            name="pretrain",
+            user="mira",
+            state="COMPLETED",
+            exit_code=0,
+            exit_signal=0,
+            submit_ts=START,
+            eligible_ts=START,
+            start_ts=START,
+            end_ts=stop,
+            elapsed_s=float(count),
+            gpus=gpus,
+            node_count=nodes,
+            node_list=",".join(f"n{i:04}" for i in range(nodes)),
+            time_limit_s=2.0 * count,
+        ),
+        *(
+            TrainStep(
+                job_id="4812",
+                attempt=1,
+                ts=START + timedelta(seconds=6 * k),
+                file="train.log",
+                line_no=k + 1,
+                framework="megatron",
+                split="train",
+                step=k,
+                total_steps=count // 6,
+                loss=2 + 8 / (1 + k / 300),
+                grad_norm=1.0,
+                learning_rate=1e-4,
+            )
+            for k in range(count // 6)
+        ),
+        SourceHealth(job_id="4812", ts=START, end_ts=stop, source="bench", covers="gpu_sample", ok=True),
+    ]
+    writer.append(rows, batch="job")
+    compact(lake, min_segments=1, settle_s=0, grace_s=0)
+
+
+def timed(words: list[str], cwd: Path) -> dict[str, Any]:
+    """Run the command in a process of its own: wall seconds, peak resident MB, the family, seconds inside."""
+    read, write = os.pipe()
+    started = time.perf_counter()
+    pid = os.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        os.dup2(write, 1)
+        os.environ["PYTHONPATH"] = str(ROOT)
+        os.execv(sys.executable, [sys.executable, "-m", "inquest", *words])
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        out = pipe.read()
+    _, status, usage = os.wait4(pid, 0)
+    wall = time.perf_counter() - started
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise SystemExit(f"inquest {' '.join(words)} ended with {os.waitstatus_to_exitcode(status)}")
+    verdict = json.loads(out)
+    return {
+        "wall_s": wall,
+        "rss_mb": usage.ru_maxrss / 1024,
+        "family": verdict["family"],
+        "inside_s": verdict["provenance"]["seconds"],
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--log-mb", type=int, default=1024)
+    parser.add_argument("--gpus", type=int, default=1024)
+    parser.add_argument("--hours", type=float, default=24)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="inquest-bench-") as name:
+        folder = Path(name)
+        write_log(folder / "small.log", 0)
+        found = {"why on a log of a few lines": timed(["why", "small.log", "--json"], folder)}
+        write_log(folder / "train.log", asked.log_mb)
+        found[f"why on a log of {asked.log_mb} MB"] = timed(["why", "train.log", "--json"], folder)
+        (folder / "train.log").unlink()
+        write_lake(folder / "lake", asked.gpus, asked.hours)
+        found[f"why on {asked.gpus} GPUs x {asked.hours:g} h at 1 Hz"] = timed(
+            ["why", "4812", "--lake", "lake", "--json"], folder
+        )
+    if asked.json:
+        print(json.dumps(found))
+        return
+    for title, f in found.items():
+        print(
+            f"{title:48} {f['wall_s']:6.2f} s wall, limit {LIMIT_S:g} s, ratio {f['wall_s'] / LIMIT_S:.2f}; "
+            f"reasoning {f['inside_s']:.2f} s; {f['rss_mb']:,.0f} MB resident; {f['family']}"
+        )
+
+
+if __name__ == "__main__":
+    main()
