@@ -84,31 +84,26 @@ def _seal(
 ) -> Sealed:
     cols = _columns(table, ())
     fields = ", ".join(_field(c, names, constants) for c in cols.values())
-    rows = f"SELECT {fields} FROM {source}"
-    where = {"ts": "ts" in names, "node": "node" in names}
+    whole = folder / f"{nonce()}.parquet"
     try:
-        if not any(where.values()):
-            places: list[tuple[Any, Any]] = [(_day_of(constants.get("ts")), constants.get("node"))]
-        else:
-            places = con.execute(f"SELECT DISTINCT CAST(ts AS DATE), node FROM ({rows}) ORDER BY ALL").fetchall()
-            if len(places) > 4:  # more readings of the file than that cost more than holding it
-                con.execute(f"CREATE OR REPLACE TEMP TABLE bulk AS {rows}")
-                rows = "SELECT * FROM bulk"
+        # The source is read once; whether it has to be split by day and node is asked of the segment that came of it.
+        con.execute(f"COPY (SELECT {fields} FROM {source}) TO {literal(str(whole))} ({PARQUET})")
+        rows = f"FROM read_parquet({literal(str(whole))})"
+        places = con.execute(f"SELECT DISTINCT CAST(ts AS DATE), node {rows} ORDER BY ALL").fetchall()
         written: list[tuple[Partition, Path]] = []
         for day, node in places:
-            file = folder / f"{nonce()}.parquet"
-            picked = rows
+            file = whole
             if len(places) > 1:
-                limits = (
+                file = folder / f"{nonce()}.parquet"
+                picked = (
                     f"CAST(ts AS DATE) IS NOT DISTINCT FROM {_day_sql(day)} AND node IS NOT DISTINCT FROM {_sql(node)}"
                 )
-                picked = f"SELECT * FROM ({rows}) WHERE {limits}"
-            con.execute(f"COPY ({picked}) TO {literal(str(file))} ({PARQUET})")
+                con.execute(f"COPY (SELECT * {rows} WHERE {picked}) TO {literal(str(file))} ({PARQUET})")
             written.append((Partition(table, NO_DAY if day is None else str(day), node), file))
     except duckdb.Error as e:
         raise StoreError(f"{path.name} does not fit the columns {', '.join(names)} of {table}: {e}") from e
-    described = describe(con, [file for _, file in written], tuple(cols))
-    return [(place, file, described[file.name]) for place, file in written if file.name in described]
+    described = describe(con, [file for _, file in written], tuple(cols)) if written else {}
+    return [(place, file, described[file.name]) for place, file in written]
 
 
 def _field(column: Column, names: Sequence[str], constants: Mapping[str, Any]) -> str:
@@ -123,12 +118,6 @@ def _sql(value: Any) -> str:
     if isinstance(value, datetime):
         value = value.astimezone(UTC).replace(tzinfo=None).isoformat(" ") if value.tzinfo else value.isoformat(" ")
     return literal(str(value))
-
-
-def _day_of(ts: datetime | None) -> str | None:
-    if ts is None:
-        return None
-    return (ts.astimezone(UTC) if ts.tzinfo else ts).date().isoformat()
 
 
 def _day_sql(day: Any) -> str:
