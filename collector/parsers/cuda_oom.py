@@ -59,7 +59,7 @@ _OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
 
 _OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("nccl_oom", re.compile(r"NCCL WARN .*(?:Cuda failure|Failed to CUDA).*out of memory|NCCL WARN.*[Cc]alloc.*out of memory")),
-    ("xla_oom", re.compile(r"RESOURCE_EXHAUSTED: (?:.{0,200}: )?(?:Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
+    ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
     ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device")),
     ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
     ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction")),
@@ -89,6 +89,7 @@ class CudaOom:
         "OutOfMemory",
         "STATUS_ALLOC_FAILED",
         "RESOURCE_EXHAUSTED",
+        "Resource exhausted",
         "cudaErrorMemoryAllocation",
         "No available memory for",
         "Free memory on device",

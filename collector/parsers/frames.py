@@ -9,6 +9,10 @@ _PYTHON = re.compile(
     r'(?P<indent>\s*)File "(?P<file>[^"]{1,500})", line (?P<line>\d{1,9})(?:, in (?P<where>.{1,200}?))?\s*$'
 )
 _RICH = re.compile(r"\s{0,4}(?P<file>\S[^:│]{0,400}):(?P<line>\d{1,9}) in (?P<where>\S{1,200})\s*$")
+_NOTEBOOK = re.compile(
+    r"(?:File )?(?P<file>[~/][^\s:]{1,400}\.py|Cell In ?\[\d+\]|Input In \[\d+\]|<ipython[^>]{1,80}>)"
+    r"(?::(?P<line>\d{1,9}))?(?:, line (?P<line2>\d{1,9}))?(?:,? in (?P<where>[\w<>.]{1,200}).*)?\s*$"
+)
 _INSTALLED = re.compile(
     r"/(?:site|dist)-packages/|/lib(?:64)?/python\d|^<frozen|^<string>|^<__array|/python\d\.\d+/[^/]+\.py$|torchinductor_"
     r"|\\(?:site-packages|[Ll]ib)\\|/pytorch/torch/|/bin/(?:torchrun|accelerate|deepspeed|python|hydra|axolotl|llamafactory-cli)"
@@ -28,8 +32,10 @@ class Frame:
         return f"{self.file}:{self.line}" + (f" in {self.where}" if self.where else "")
 
 
-def frame_at(text: str, *, rich: bool = False) -> Frame | None:
-    """The frame that this line prints, if it prints one. A SyntaxError's place has no function."""
+def frame_at(text: str, *, rich: bool = False, notebook: bool = False) -> Frame | None:
+    """The frame that this line prints, if it prints one. A SyntaxError's place has no function, an old notebook's no line."""
+    if notebook and (cell := _NOTEBOOK.match(text)):
+        return Frame(cell["file"], int(cell["line"] or cell["line2"] or 0), cell["where"])
     found = _PYTHON.match(text) or (_RICH.match(text) if rich else None)
     if found is None:
         return None

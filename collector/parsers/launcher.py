@@ -41,6 +41,8 @@ _BY_SIGNAL = re.compile(r"Signal (\d+) \(?(SIG\w+)?\)? ?received by PID (\d+)")
 
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("child_failed", "error", re.compile(r"failed \(exitcode: (?P<exit>-?\d+)\)(?: local_rank: (?P<local>\d+))? \(pid: (?P<pid>\d+)\)(?: of (?:fn|binary): (?P<binary>.*))?")),
+    ("child_failed", "error", re.compile(r"Child process (?P<pid>\d+) \(local_rank (?P<local>\d+)\) FAILED \(exitcode (?P<exit>-?\d+)\)")),
+    ("child_failed", "error", re.compile(r'"name": "torchelastic\.worker\.status\.FAILED".{0,200}?"global_rank": (?P<rank>\d+).{0,80}?"worker_id": "(?P<pid>\d+)".{0,80}?"hostname": "(?P<host>[^"]+)"')),
     ("closing_signal", "warning", re.compile(r"Sending process (?P<pid>\d+) closing signal (?:Signals\.)?(?P<signal>SIG\w+|\d+)")),
     ("death_signal", "error", re.compile(r"(?:Received )?(?P<signal>Signals\.SIG\w+|SIG\w+|\d+) death signal, shutting down workers")),
     ("signal_exception", "error", re.compile(r"SignalException: Process (?:(?P<pid>\d+) )?got signal: (?:Signals\.)?(?P<signal>\w+)")),
@@ -51,7 +53,7 @@ _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("group_finished", "info", re.compile(r"Local worker group finished \((?:WorkerState\.)?SUCCEEDED\)|worker group successfully finished")),
     ("workers_started", "info", re.compile(r"\[(?P<role>\w+)\] (?:Starting worker group|starting workers for entrypoint)")),
     ("child_failed", "error", re.compile(r"CalledProcessError: Command (?P<command>.{0,2000}?) (?:returned non-zero exit status (?P<exit>-?\d+)|died with <Signals\.(?P<signal>SIG\w+): \d+>)")),
-    ("child_failed", "error", re.compile(r"\[launch\.py:\d+:\w+\].{0,4000}? exits with return code = (?P<exit>-?\d+)")),
+    ("child_failed", "error", re.compile(r"\[launch\.py:\d+:\w+\].{0,16000}? exits with return code = (?P<exit>-?\d+)")),
     ("killing", "warning", re.compile(r"(?:sigkill_handler\]|launch\.py.{0,40}) Killing subprocess (?P<pid>\d+)")),
     ("child_finished", "info", re.compile(r"\[launch\.py:\d+:\w+\] Process (?P<pid>\d+) exits successfully")),
     ("child_failed", "error", re.compile(r"ProcessExitedException: process (?P<process>\d+) terminated with (?:signal (?P<signal>\w+)|exit code (?P<exit>-?\d+))")),
@@ -69,6 +71,8 @@ class Launcher:
         "exitcode",
         "(local_rank: ",
         "closing signal",
+        "Child process ",
+        "torchelastic.worker.status.FAILED",
         "death signal",
         "SignalException",
         "Unable to shutdown process",
@@ -186,10 +190,12 @@ class Launcher:
         fields: dict[str, Any] = {}
         if got.get("local"):
             fields["local_rank"] = whole(got["local"])
+        if got.get("rank"):
+            fields["rank"] = whole(got["rank"])
         extra = {
             k: (whole(v) if v and v.isdigit() else (v or "")[:300])
             for k, v in got.items()
-            if v and k not in ("exit", "pid", "signal", "local")
+            if v and k not in ("exit", "pid", "signal", "local", "rank", "host")
         }
         return line.event(
             "launcher_event",
@@ -202,6 +208,7 @@ class Launcher:
             if not got.get("command")
             else "accelerate",
             pid=whole(got.get("pid")),
+            host=got.get("host"),
             exit_code=code,
             signal=signal_number(got.get("signal") or "") or signal_of_exit(code),
             detail=detail(**extra),

@@ -36,7 +36,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("gloo_timeout", re.compile(r"gloo.{0,200}(?i:timed out)")),
     ("gloo_closed", re.compile(r"gloo.{0,200}(?:Connection closed by peer|Connection reset by peer|Broken pipe|Application timeout caused pair closure)|pair\.cc:\d+\].{0,80}(?:closed|reset)")),
     ("ib_error", re.compile(r"NET/IB ?: ?.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60}|.*ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
-    ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|Net(?:work)? : .{0,60}closed by remote peer|remote process exited or there was a network error")),
+    ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|(?:Net(?:work)? : |socketProgress\w*: |NCCL WARN .{0,60}).{0,60}(?:closed by remote peer|Call to (?:recv|send)\w* (?:from|to) (?P<peer2>\S+) failed)|remote process exited or there was a network error")),
     ("no_interface", re.compile(r"no socket interface found|NCCL WARN .{0,40}(?:network .{0,30}not found|No interface found)|Failed to initialize any NET plugin")),
     ("connect_failed", re.compile(r"NCCL WARN .{0,120}(?:connect(?:ing)? to (?P<peer>\S+) |to connect|Call to connect).{0,60}(?:failed|refused|timed out|No route|unreachable)|NCCL WARN .{0,100}Connection (?:refused|timed out)")),
     ("cuda_error", re.compile(r"ncclUnhandledCudaError|NCCL WARN .{0,60}(?:Cuda failure|CUDA failure|Failed to CUDA|HIP failure).{0,80}|unhandled cuda error")),
@@ -73,6 +73,8 @@ class NcclError(LineParser):
         "Duplicate GPU detected",
         "no socket interface",
         "remote process exited",
+        "socketProgress",
+        "closed by remote peer",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
@@ -98,7 +100,7 @@ class NcclError(LineParser):
                     host=who["host"] if who else None,
                     pid=whole(who["pid"]) if who else None,
                     gpu=whole(who["gpu"]) if who else None,
-                    peer=got.get("peer") or (peer["peer"] if peer else None),
+                    peer=got.get("peer") or got.get("peer2") or (peer["peer"] if peer else None),
                     timeout_ms=None if limit is None else float(limit),
                     detail=detail(
                         status=whole(got.get("status")),

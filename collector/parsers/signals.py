@@ -53,7 +53,7 @@ _HEAP = re.compile(
     r"|double free or corruption.*|corrupted (?:size vs\. prev_size|double-linked list).*|\*\*\* stack smashing detected \*\*\*.*)$"
 )
 _RECEIVED = re.compile(
-    r"(?:[Rr]eceived|[Cc]aught|[Hh]andling|[Gg]ot|[Bb]ypassing|[Tt]rapped|[Ii]ntercepted|exiting program after receiving|due to)"
+    r"(?:[Rr]eceived|[Cc]aught|[Hh]andling|[Gg]ot|[Bb]ypassing|[Tt]rapped|[Ii]ntercepted|exiting program after receiving|[Ee]xiting due to|[Ss]topping due to)"
     r"(?: (?:an?|the|Unix|unix|OS|signal:?|auto-requeue signal:?))* ?(?:signal:? )?[(\[]?(?P<sig>(?:Signals\.)?SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|ABRT|KILL|SEGV|XCPU|ALRM))\b"
     r"|[Hh]andling auto-requeue signal: (?P<number>\d+)|[Rr]eceived signal:? (?P<number2>\d{1,2})\b|[Ss]ignal (?P<number3>\d{1,2}) received"
     r"|\bsignal handler called with signal (?P<number4>\d{1,2})"

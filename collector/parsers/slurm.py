@@ -97,6 +97,16 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"interrupt \(one more|forcing (?:job )?termination|sending Ctrl-C|got SIG|Cancelled pending job step|Received signal", "interrupted", "error"),
     )
 )  # fmt: skip
+# Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).
+_UNLABELLED = {
+    "step_aborted",
+    "first_task_exited",
+    "force_terminated",
+    "step_waiting",
+    "queued",
+    "allocated",
+    "interrupted",
+}
 
 
 class Slurm:
@@ -200,6 +210,10 @@ class Slurm:
                 return []
             known = ("other", "warning" if level == "error" else "error")
         name, severity = known
+        if (level is None and name not in _UNLABELLED) or (
+            text.startswith(("debug", "launch/")) and name != "force_terminated"
+        ):
+            return []
         if name == "container_failed" and (level is None or "importing" in text or "imported" in text):
             return []
         if level == "warning" and severity != "info":

@@ -93,6 +93,7 @@ class Traceback:
         self._severity = "fatal"
         self._rich = False
         self._place: str | None = None
+        self._notebook = False
         self._raised: _Raised | None = None
         self._chain: list[_Raised] = []
         self._wrappers: list[_Raised] = []
@@ -183,8 +184,11 @@ class Traceback:
         self._extra["aside"] = aside.strip()
 
     def _read_prefix(self, before: str) -> None:
-        bare = strip_label(before)
-        bare = _GROUP.sub("", bare)
+        bare = _GROUP.sub("", strip_label(before))
+        if _RAISED.fullmatch(bare.strip()) and "  " in bare:
+            # IPython (notebooks, papermill) puts the type before the header, and its frames have a shape of their own.
+            self._notebook = True
+            return
         self._base = len(bare) if not bare.strip() else 0
         if not bare.strip() or self._rich or bare.strip() in ("Original", "Exception Group", "Remote"):
             return
@@ -214,7 +218,7 @@ class Traceback:
         assert self._frames is not None
         if self._rich and self._place and text.strip().startswith("in "):
             text, self._place = f"{self._place} {text.strip()}", None
-        frame = frame_at(text, rich=self._rich)
+        frame = frame_at(text, rich=self._rich, notebook=self._notebook)
         if frame is not None:
             self._frames.append(frame)
             self._stray = 0
@@ -232,7 +236,7 @@ class Traceback:
                 self._raised = _Raised(raised["name"], [raised["text"] or ""], self._frames)
                 self._frames, self._last = None, line.line_no
                 return []
-        self._stray += 1
+        self._stray += not self._notebook
         if self._stray > _MAX_STRAY:
             return [*self._cut(), *self._idle(line)]
         return []

@@ -75,6 +75,7 @@ def test_two_messages_in_a_row_stay_two():
         ("RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "cudnn_alloc", None),
         ("tensorflow...ResourceExhaustedError: OOM when allocating tensor with shape[64,512,512] and type float on", "tf_oom", None),
         ("jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.", "xla_oom", GIB),
+        ("(1) Resource exhausted: Attempting to allocate 2.00G. That was not possible. There are 142.58M free.; (0x3x0_HBM1)", "xla_oom", 2 * GIB),
         ("cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,024 bytes (allocated so far: 0 bytes).", "cupy_oom", 1024),
         ("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`", "kv_cache", None),
         ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 63.98 GiB of which 0 bytes is free.", "torch_oom", GIB),

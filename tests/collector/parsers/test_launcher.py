@@ -93,6 +93,8 @@ def test_a_summary_cut_in_the_middle_still_gives_what_was_printed():
     ("text", "name", "want"),
     [
         ("ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 4 (pid: 123) of binary: /usr/bin/python3", "child_failed", {"exit_code": -9, "signal": 9, "local_rank": 4, "pid": 123}),
+        ("Child process 5467 (local_rank 2) FAILED (exitcode -9)", "child_failed", {"pid": 5467, "local_rank": 2, "signal": 9}),
+        ('{"name": "torchelastic.worker.status.FAILED", "source": "WORKER", "metadata": {"run_id": "none", "global_rank": 3, "group_rank": 0, "worker_id": "11376", "role": "default", "hostname": "n4"}}', "child_failed", {"rank": 3, "pid": 11376, "host": "n4"}),
         ("W0628 09:59:16.486000 1002 api.py:1014] Sending process 1798 closing signal SIGTERM", "closing_signal", {"pid": 1798, "signal": 15}),
         ("[2024-03-26 16:50:50,100] torch...api: [WARNING] Sending process 5 closing signal Signals.SIGINT", "closing_signal", {"signal": 2}),
         ("WARNING:torch...api:Received 15 death signal, shutting down workers", "death_signal", {"signal": 15}),

@@ -86,6 +86,7 @@ def test_a_received_signal_is_an_interrupt_and_no_end(text, number):
     [
         "Killed 5 zombie workers",
         "the run was Terminated early by the scheduler of the sweep",
+        "(1) The process is killed by SIGKILL by OOM killer. (3) The worker is crashed unexpectedly due to SIGSEGV or other errors.",
         "signal to noise: 15",
         "SIGNAL_PROCESSING enabled",
         "Received 15 death signal, shutting down workers",

@@ -96,6 +96,9 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("slurmstepd: error: couldn't chdir to `/scratch/x': No such file or directory: going to /tmp instead", "chdir_failed"),
         ("slurmstepd: error: pyxis: container start failed with error code: 1", "container_failed"),
         ("slurmstepd: error: Prolog failed on n1", "prolog_failed"),
+        ("srun: launch/slurm: _step_signal: Terminating StepId=3022331.0", "force_terminated"),
+        ("slurmstepd: error: pyxis: failed to import docker image", "container_failed"),
+        ("srun: error: task 0 launch failed: Plugin initialization failed", "launch_failed"),
         ("srun: job 10672 queued and waiting for resources", "queued"),
         ("slurmstepd: error: container_p_join: open failed for /x/.ns: No such file or directory", "noise"),
         ("srun: error: Error in PredictCost()", "noise"),
@@ -109,7 +112,15 @@ def test_messages_by_name(text, name):
 
 
 @pytest.mark.parametrize(
-    "text", ["srun: I like this tool", "the job was CANCELLED", "*** JOB DONE ***", "pip install slurmstepd"]
+    "text",
+    [
+        "srun: I like this tool",
+        "srun: debug:  spank: opening plugin stack /etc/slurm/plugstack.conf",
+        "slurmstepd: pyxis: importing docker image: x",
+        "the job was CANCELLED",
+        "*** JOB DONE ***",
+        "pip install slurmstepd",
+    ],
 )
 def test_what_resembles_slurm_gives_nothing(text):
     assert parse(text) == []

@@ -317,3 +317,21 @@ def test_a_traceback_whose_indentation_was_lost_is_read():
 def test_code_at_the_left_edge_is_no_exception(code):
     row = one(PLAIN.replace("    main(cfg)\n    ~~~~^^^^^\n", code + "\n"))
     assert row.name == "ValueError"
+
+
+def test_a_notebooks_traceback_is_read():
+    row = one("""\
+---------------------------------------------------------------------------
+RuntimeError                              Traceback (most recent call last)
+Cell In[3], line 5
+      3 # a comment
+----> 5 trainer.train()
+
+File /venv/lib/python3.11/site-packages/transformers/trainer.py:1539, in Trainer.train(self, x)
+   1536 )
+-> 1539 return inner()
+
+RuntimeError: no such thing
+""")
+    assert (row.name, row.message, row.severity) == ("RuntimeError", "no such thing", "fatal")
+    assert (row.user_frame, row.frame.rpartition("/")[2]) == ("Cell In[3]:5", "trainer.py:1539 in Trainer.train")
