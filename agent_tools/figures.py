@@ -59,11 +59,11 @@ _THING = (
 )
 _VERB = "of|that|which|who|is|was|to|and|or|on|in|per|by|for|must|can|may|has|had|at|from|with|but|than|if|as|cannot"
 _WORD = re.compile(
-    rf"(?<![\w-])(?:(?i:{_OTHER}|(?:[a-z]+-)?(?:{_CARDINAL})(?:-[a-z]+)?)|{_CALENDAR}"
+    rf"(?<![^\W\d_])(?:(?i:{_OTHER}|(?:[a-z]+-)?(?:{_CARDINAL})(?:-[a-z]+)?)|{_CALENDAR}"
     rf"|(?i:one(?=[ -](?:(?!(?:{_VERB})\b)[a-z-]+ )?(?:{_THING})\b))"
     rf"|(?i:one[- ](?:{_CARDINAL})\w*)"
     rf"|(?i:(?<!\ba )(?<!per )second(?= (?:{_THING})\b))"
-    rf"|(?:I{{2,3}}|I[VX]|V?I{{1,3}}|X[IVX]{{1,4}}|[LC][IVXLC]{{1,5}})(?= (?i:{_THING})\b))(?![\w])"
+    rf"|(?:I{{2,3}}|I[VX]|V?I{{1,3}}|X[IVX]{{1,4}}|[LC][IVXLC]{{1,5}})(?= (?i:{_THING})\b))(?![^\W\d_])"
 )
 _HARMLESS = re.compile(
     r"(?i)half[- ]precision|non-zero|zero[- ](?:length|copy|shot|grad)|ZeRO|third[- ]part(?:y|ies)|"

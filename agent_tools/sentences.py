@@ -132,6 +132,8 @@ def _references(done: Checked, grounds: Grounds) -> None:
     if "[[" in masked(done.text) or "]]" in masked(done.text):
         done.problems.append("a reference is malformed; one looks like [[E1.column]] or [[E1:3.column]]")
         return
+    for mark in reversed(marks(done.text)):
+        _unit(done, mark, grounds)
     previous: tuple[Mark, CellValue] | None = None
     for mark in marks(done.text):
         try:
@@ -146,8 +148,6 @@ def _references(done: Checked, grounds: Grounds) -> None:
         else:
             _surroundings(done, mark, cell, previous)
         previous = (mark, cell)
-    for mark in reversed(marks(done.text)):
-        _unit(done, mark, grounds)
 
 
 def _surroundings(done: Checked, mark: Mark, cell: CellValue, previous: tuple[Mark, CellValue] | None) -> None:
@@ -155,7 +155,7 @@ def _surroundings(done: Checked, mark: Mark, cell: CellValue, previous: tuple[Ma
     ahead = text[: mark.start]
     if previous is not None:
         between = text[previous[0].end : mark.start]
-        words = isinstance(cell.value, str) or isinstance(previous[1].value, str)
+        words = isinstance(previous[1].value, str)
         if between == "/" or (words and between in (":", "@", "=")):
             ahead = ""
         elif not between or (_POINT.fullmatch(between) and not re.fullmatch(r"[,;:]\s+", between)):
@@ -164,7 +164,7 @@ def _surroundings(done: Checked, mark: Mark, cell: CellValue, previous: tuple[Ma
     if (ahead and ahead[-1] not in _BEFORE) or (_SIGN.search(ahead) and not isinstance(cell.value, str)):
         done.problems.append(f"[[{mark.ref}]]: nothing may be glued to the front of a reference (found {ahead[-8:]!r})")
     behind = text[mark.end : mark.end + 3]
-    glued = behind and behind[0] not in _AFTER and not behind.startswith("/[[") and not _UNIT.match(text, mark.end)
+    glued = behind and behind[0] not in _AFTER and not behind.startswith("/[[")
     hyphen = re.match(r"-(?!fold\b)[A-Za-z]", behind) or (isinstance(cell.value, str) and re.match(r"[@=]\[\[", behind))
     if (glued and not hyphen) or re.match(r"[.,:]\w", behind):
         done.problems.append(f"[[{mark.ref}]]: nothing may be glued to the end of a reference (found {behind!r})")
