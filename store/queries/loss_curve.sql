@@ -43,7 +43,10 @@ use AS (
   FROM (SELECT stretch, count(*) AS points FROM part GROUP BY stretch)
 ),
 kept AS (SELECT part.* FROM part, use WHERE use.stretch < 0 OR part.stretch = use.stretch),
-binned AS (SELECT *, ntile(120) OVER (ORDER BY place) AS bin FROM kept)
+-- bins of one size: a change of size would look like a changed logging window
+binned AS (
+  SELECT *, 1 + (row_number() OVER (ORDER BY place) - 1) // ((count(*) OVER () + 119) // 120) AS bin FROM kept
+)
 SELECT
   bin, min(step) AS first_step, count(*) AS points, count(*) FILTER (WHERE bad) AS bad_points,
   median(loss) FILTER (WHERE NOT bad) AS loss, max(loss) FILTER (WHERE NOT bad) AS highest,

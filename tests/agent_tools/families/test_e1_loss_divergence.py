@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families.e1_loss_divergence import assess
+from store.rows import TrainStep
+from tests.agent_tools.families.world import World, judge
+
+NAN = float("nan")
+
+
+def learning(n: int, start: float = 10.9, floor: float = 3.0, noise: float = 0.08) -> list[float]:
+    rng = random.Random(n)
+    return [floor + (start - floor) * math.exp(-4 * i / n) + rng.gauss(0, noise) for i in range(n)]
+
+
+def test_a_loss_that_becomes_nan_and_stays_is_not_finite(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job().train(learning(60) + [NAN] * 20), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "non_finite", "job")
+    assert a.confidence >= 0.9
+
+
+def test_a_printed_zero_beside_a_nan_gradient_is_not_finite(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).train([0.0] * 5, grads=[NAN] * 5), assess)
+    assert (a.status, a.mode) == ("confirmed", "non_finite")
+
+
+def test_a_spike_that_stays_is_named(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    a = judge(World(tmp_path).job().train(learning(300, 4.0, 1.5) + [9 + rng.gauss(0, 1) for _ in range(100)]), assess)
+    assert (a.status, a.mode) == ("confirmed", "spike")
+
+
+def test_a_dead_plateau_is_named_without_any_nan_line(tmp_path: Path) -> None:
+    rng = random.Random(2)
+    tail = [11.9 + rng.gauss(0, 0.01) for _ in range(80)]
+    a = judge(World(tmp_path).job().train(learning(100, 10.9, 6.0) + tail), assess)
+    assert (a.status, a.mode) == ("confirmed", "plateau")
+
+
+def test_a_rate_that_is_never_set_is_flat(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    a = judge(World(tmp_path).job().train([10.87 + rng.gauss(0, 0.004) for _ in range(40)], learning_rate=0.0), assess)
+    assert (a.status, a.mode) == ("confirmed", "flat")
+
+
+def test_a_crash_that_names_nan_is_divergence_even_without_a_curve(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED")
+    a = judge(world.say("exception", "RuntimeError", "Rank 0: found NaN in local forward loss calculation"), assess)
+    assert (a.status, a.mode) == ("confirmed", "non_finite")
+
+
+@pytest.mark.parametrize("n", [20, 100, 1000])
+def test_a_noisy_healthy_curve_is_ruled_out(tmp_path: Path, n: int) -> None:
+    assert judge(World(tmp_path).job().train(learning(n, noise=0.3)), assess).status == "ruled_out"
+
+
+def test_a_nan_that_recovers_is_a_warning(tmp_path: Path) -> None:
+    losses = learning(60)
+    losses[20] = NAN
+    a = judge(World(tmp_path).job().train(losses), assess)
+    assert a.status == "ruled_out"
+    assert a.warnings
+
+
+@pytest.mark.parametrize("objective", ["grpo", "dpo", "ppo"])
+def test_the_loss_of_reinforcement_and_preference_learning_may_rise(tmp_path: Path, objective: str) -> None:
+    a = judge(World(tmp_path).job().train([0.01 + 0.02 * i for i in range(60)], objective=objective), assess)
+    assert a.status != "confirmed"
+    assert a.confidence < 0.3
+
+
+def test_a_level_that_shifts_with_the_logging_window_after_a_resume_is_no_divergence(tmp_path: Path) -> None:
+    world = World(tmp_path).job().train(learning(60, 4.0, 1.0, 0.02), stride=1)
+    world.say("checkpoint", "loaded", "loaded checkpoint at iteration 60", severity="info")
+    a = judge(world.train([3.6 - 0.002 * i for i in range(40)], stride=10, first_step=70), assess)
+    assert a.status in ("undecidable", "ruled_out")
+
+
+def test_three_points_decide_nothing(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).train([12.5, 12.5, 40.7]), assess)
+    assert (a.status, a.confidence < 0.2) == ("undecidable", True)
+
+
+def test_memory_that_ran_out_after_a_nan_is_not_divergence(tmp_path: Path) -> None:
+    world = World(tmp_path).train([NAN, NAN, NAN]).say("cuda_oom", "OutOfMemoryError", "CUDA out of memory")
+    assert judge(world, assess).confidence <= 0.3
+
+
+def test_without_the_loss_it_is_undecidable_and_says_what_is_missing(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job().train(learning(60) + [NAN] * 20).without(TrainStep), assess)
+    assert a.status == "undecidable"
+    assert "train_step" in a.missing[0].signal
+
+
+def test_only_the_last_stretch_of_a_log_counts(tmp_path: Path) -> None:
+    """A run that went to NaN was rolled back and learned: the log ends well."""
+    world = World(tmp_path).job().train(learning(30) + [NAN] * 5).train(learning(40, 6.0, 3.0))
+    assert judge(world, assess).status == "ruled_out"

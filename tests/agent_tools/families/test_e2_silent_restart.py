@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families.e2_silent_restart import assess
+from store.rows import LogEvent, SlurmJob, TrainStep
+from tests.agent_tools.families.world import T, World, judge
+
+FRESH = [10.9 - 0.1 * i for i in range(40)]
+LOADED = "successfully loaded checkpoint from /scratch/run at iteration 400"
+
+
+def parent(folder: Path) -> World:
+    """Job 4811 trained 400 steps from 10.9 to 5.0 and saved; job 4812 depends on it."""
+    world = World(folder)
+    end = T - timedelta(minutes=10)
+    world.add(
+        SlurmJob(job_id="4811", attempt=1, name="pretrain", user="ada", work_dir="/home/ada/run", state="COMPLETED",
+                 start_ts=T - timedelta(hours=2), end_ts=end, ts=end),
+        LogEvent(job_id="4811", kind="checkpoint", name="saved", file="slurm-4811.out", line_no=90, ts=end),
+        *(
+            TrainStep(job_id="4811", file="slurm-4811.out", line_no=i, split="train", step=10 * i, loss=10.9 - 0.1475 * i, ts=end)
+            for i in range(1, 41)
+        ),
+    )  # fmt: skip
+    return world
+
+
+def resume(folder: Path) -> World:
+    return parent(folder).job(submit_line="sbatch --dependency=afterany:4811 train.sh --resume", dependency="")
+
+
+def test_a_resume_without_a_marker_whose_loss_is_back_at_the_start_is_silent(tmp_path: Path) -> None:
+    a = judge(resume(tmp_path).train(FRESH), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "silent", "job")
+    assert a.confidence >= 0.85
+
+
+def test_a_dependency_on_a_run_that_trained_is_a_resume_even_without_a_flag(tmp_path: Path) -> None:
+    world = parent(tmp_path).job(dependency="afterok:4811").train(FRESH)
+    assert judge(world, assess).status == "confirmed"
+
+
+def test_a_resume_that_prints_its_marker_is_ruled_out(tmp_path: Path) -> None:
+    world = resume(tmp_path).say("checkpoint", "loaded", LOADED, severity="info", step=400)
+    assert judge(world.train([5.0 - i / 50 for i in range(40)], first_step=410), assess).status == "ruled_out"
+
+
+def test_a_resume_without_a_marker_whose_loss_goes_on_did_load(tmp_path: Path) -> None:
+    a = judge(resume(tmp_path).train([5.0 - i / 50 for i in range(40)], first_step=410), assess)
+    assert (a.status, a.confidence < 0.1) == ("ruled_out", True)
+
+
+def test_a_first_run_that_says_so_is_healthy(tmp_path: Path) -> None:
+    world = World(tmp_path).job().say("checkpoint", "from_scratch", "Training from scratch", severity="info")
+    assert judge(world.train(FRESH), assess).status == "ruled_out"
+
+
+def test_the_same_script_run_again_without_a_flag_is_no_resume(tmp_path: Path) -> None:
+    assert judge(parent(tmp_path).job().train(FRESH), assess).status == "ruled_out"
+
+
+def test_a_requeued_attempt_that_starts_anew_is_silent(tmp_path: Path) -> None:
+    world = World(tmp_path).job("PREEMPTED", 30).job("COMPLETED", 60, attempt=2, start_ts=T + timedelta(minutes=35))
+    world.train([10.9 - 0.15 * i for i in range(40)], attempt=1, file="a1.out")
+    world.say("checkpoint", "saved", "saved", attempt=1, file="a1.out", severity="info")
+    a = judge(world.train(FRESH, attempt=2, file="a2.out"), assess)
+    assert (a.status, a.mode) == ("confirmed", "silent")
+
+
+def test_a_requeued_job_that_appends_to_its_log_is_silent_where_loss_and_steps_begin_again(tmp_path: Path) -> None:
+    world = World(tmp_path).train([10.9 - 0.15 * i for i in range(40)])
+    world.rows.insert(
+        5, LogEvent(job_id="4812", kind="checkpoint", name="saved", file="slurm-4812.out", line_no=5, ts=T)
+    )
+    world.say("slurm", "requeued", "*** JOB 4812 ON n1 CANCELLED AT X DUE TO JOB REQUEUE ***")
+    assert judge(world.train(FRESH), assess).mode == "silent"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Error(s) in loading state_dict for GPT: size mismatch for embed.weight: copying a param with shape [50304, 768]",
+        "PytorchStreamReader failed reading zip archive: failed finding central directory",
+        "invalid load key, '\\x00'.",
+    ],
+)
+def test_a_crash_at_the_load_of_a_resume_is_a_load_crash(tmp_path: Path, message: str) -> None:
+    world = resume(tmp_path)
+    world.rows = [r for r in world.rows if not (isinstance(r, SlurmJob) and r.job_id == "4812")]
+    world.job("FAILED", 1, submit_line="sbatch --dependency=afterany:4811 train.sh --resume")
+    a = judge(world.say("exception", "RuntimeError", message), assess)
+    assert (a.status, a.mode, a.confidence >= 0.9) == ("confirmed", "load_crash", True)
+
+
+def test_no_valid_checkpoint_found_is_a_resume_by_its_own_words(tmp_path: Path) -> None:
+    a = judge(
+        World(tmp_path).say("exception", "ValueError", "No valid checkpoint found in output directory (out)"), assess
+    )
+    assert (a.status, a.mode) == ("confirmed", "load_crash")
+
+
+def test_a_base_model_whose_shapes_do_not_fit_is_not_a_resume(tmp_path: Path) -> None:
+    message = "Error(s) in loading state_dict for Llama: size mismatch for model.embed_tokens.weight"
+    a = judge(World(tmp_path).say("exception", "RuntimeError", message), assess)
+    assert (a.status, a.confidence < 0.3) == ("undecidable", True)
+
+
+def test_without_the_parents_losses_it_is_left_open(tmp_path: Path) -> None:
+    a = judge(resume(tmp_path).train(FRESH).without(TrainStep, LogEvent), assess)
+    assert a.status == "undecidable"
+    assert "run before" in a.missing[0].signal

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families.e3_undertrained import assess
+from store.rows import LogEvent, SlurmJob, TrainStep
+from tests.agent_tools.families.world import World, judge
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_a_completed_run_of_a_handful_of_steps_is_undertrained(tmp_path: Path, steps: int) -> None:
+    world = World(tmp_path).job().train([10.0] * steps, stride=1, total_steps=steps)
+    a = judge(world, assess)
+    assert (a.status, a.attribution) == ("confirmed", "job")
+    assert a.confidence >= 0.85
+
+
+def test_run_time_and_rate_tell_the_steps_where_no_step_is_printed(tmp_path: Path) -> None:
+    world = World(tmp_path).say(
+        "train_end",
+        "train_runtime",
+        severity="info",
+        detail='{"train_runtime": 41.6, "train_steps_per_second": 0.024, "epoch": 1.0}',
+    )
+    assert judge(world, assess).status == "confirmed"
+
+
+def test_words_of_an_early_stop_tell_the_steps(tmp_path: Path) -> None:
+    assert (
+        judge(World(tmp_path).text("Stopped early after 1 optimizer updates in epoch 0."), assess).status == "confirmed"
+    )
+
+
+def test_a_short_run_of_many_steps_is_not_undertrained(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job().train([3.0 - i / 50 for i in range(60)], stride=1, total_steps=60), assess)
+    assert (a.status, a.confidence < 0.05) == ("ruled_out", True)
+
+
+def test_ten_steps_are_a_suspicion_and_a_warning(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job().train([3.0] * 10, stride=1, total_steps=10), assess)
+    assert a.status == "suspected"
+    assert a.confidence < 0.5
+
+
+def test_a_log_that_is_cut_after_two_steps_is_undecidable(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).train([10.0, 9.9], stride=1, total_steps=1000), assess)
+    assert a.status == "undecidable"
+    assert any("slurm_job" in m.signal for m in a.missing)
+
+
+def test_few_steps_before_a_crash_are_a_consequence(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train([10.0, 9.9], stride=1, total_steps=1000)
+    assert judge(world.say("exception", "ValueError", "bad sample"), assess).status == "ruled_out"
+
+
+def test_without_steps_and_end_it_is_undecidable(tmp_path: Path) -> None:
+    world = World(tmp_path).job().train([1.0], total_steps=1).text("hello")
+    assert judge(world.without(TrainStep, LogEvent, SlurmJob), assess).status == "undecidable"

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families.f1_node_down import assess
+from store.rows import SlurmNodeState
+from tests.agent_tools.families.world import World, judge
+
+
+def running(folder: Path, state: str, **fields: object) -> World:
+    return World(folder).job(state, **fields).train([9 - i / 10 for i in range(50)], every_s=60)
+
+
+def test_node_fail_with_its_node_is_certain(tmp_path: Path) -> None:
+    a = judge(
+        running(tmp_path, "NODE_FAIL", failed_node="n2").node("n2", "DOWN", 59.5, reason="Not responding"), assess
+    )
+    assert (a.status, a.attribution, a.confidence >= 0.95) == ("confirmed", "infrastructure", True)
+    assert "failed_node" in a.headline
+
+
+def test_a_node_of_the_job_that_went_down_as_it_ended_is_enough(tmp_path: Path) -> None:
+    a = judge(running(tmp_path, "FAILED").node("n1", "DOWN", 59, reason="Node unexpectedly rebooted"), assess)
+    assert (a.status, a.confidence >= 0.85) == ("confirmed", True)
+
+
+def test_slurms_words_in_the_log_are_enough_and_the_node_states_are_missed(tmp_path: Path) -> None:
+    message = (
+        "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T11:00:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***"
+    )
+    a = judge(World(tmp_path).say("slurm", "node_failure", message, host="n1"), assess)
+    assert a.status == "confirmed"
+    assert any("slurm_node_state" in m.signal for m in a.missing)
+
+
+@pytest.mark.parametrize(
+    ("node", "state", "after", "until", "reason"),
+    [
+        ("n1", "DRAINED", 75, None, "Kill task failed"),
+        ("n1", "DOWN", 180, None, "Not responding"),
+        ("n1", "DOWN", 5, 20, "Not responding"),
+        ("n1", "DRAINING", 30, None, "scheduled maintenance"),
+    ],
+)
+def test_a_node_drained_afterwards_or_recovered_before_is_not_it(
+    tmp_path: Path, node: str, state: str, after: float, until: float | None, reason: str
+) -> None:
+    a = judge(running(tmp_path, "FAILED").node(node, state, after, until, reason=reason), assess)
+    assert (a.status, a.confidence < 0.1) == ("ruled_out", True)
+
+
+def test_a_node_that_is_none_of_the_jobs_says_nothing(tmp_path: Path) -> None:
+    a = judge(running(tmp_path, "FAILED").node("n9", "DOWN", 59, reason="Not responding"), assess)
+    assert (a.status, a.confidence < 0.1) == ("undecidable", True)
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "TIMEOUT", "OUT_OF_MEMORY"])
+def test_another_end_in_accounting_rules_it_out(tmp_path: Path, state: str) -> None:
+    a = judge(running(tmp_path, state).node("n1", "DOWN", 60.5, reason="Not responding"), assess)
+    assert a.status == "ruled_out"
+
+
+def test_a_traceback_of_the_job_itself_makes_the_node_secondary(tmp_path: Path) -> None:
+    world = running(tmp_path, "FAILED").say("exception", "ValueError", "bad sample")
+    a = judge(world.node("n1", "DOWN", 60.2, reason="Not responding"), assess)
+    assert (a.status, a.confidence <= 0.3) == ("suspected", True)
+
+
+def test_without_node_states_a_failed_job_leaves_it_open(tmp_path: Path) -> None:
+    a = judge(running(tmp_path, "FAILED").node("n1", "DOWN", 59, reason="x").without(SlurmNodeState), assess)
+    assert a.status == "undecidable"
+    assert "slurm_node_state" in a.missing[0].signal
+
+
+def test_a_node_failure_of_an_earlier_attempt_explains_the_rerun(tmp_path: Path) -> None:
+    world = World(tmp_path).job("NODE_FAIL", 30).job("COMPLETED", 60, attempt=2, restarts=1)
+    a = judge(world, assess)
+    assert (a.status, a.attribution) == ("confirmed", "infrastructure")

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families.f2_requeue import assess
+from store.rows import LogEvent, SlurmJob, SlurmJobEvent
+from tests.agent_tools.families.world import JOB, T, World, judge
+
+PREEMPTED = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T10:30:00 DUE TO PREEMPTION ***"
+
+
+def again(folder: Path, last: str, first: str = "PREEMPTED") -> World:
+    world = World(folder).job(first, 30, exit_code=0)
+    return world.job(last, 60, attempt=2, restarts=1, start_ts=T + timedelta(minutes=33))
+
+
+def test_a_preempted_job_that_completed_is_a_preemption_that_recovered(tmp_path: Path) -> None:
+    a = judge(again(tmp_path, "COMPLETED"), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "preemption", "scheduler")
+    assert "completed" in a.headline
+    assert a.confidence >= 0.9
+
+
+def test_a_requeue_that_waits_again_is_open(tmp_path: Path) -> None:
+    world = again(tmp_path, "PENDING", "REQUEUED")
+    world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="requeued", ts=T + timedelta(minutes=30)))
+    a = judge(world, assess)
+    assert (a.status, a.mode) == ("confirmed", "requeue")
+    assert "outcome is open" in a.implies[1].text
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "mode"),
+    [
+        ("preempted", PREEMPTED, "preemption"),
+        ("requeued", PREEMPTED.replace("PREEMPTION", "JOB REQUEUE"), "requeue"),
+    ],
+)
+def test_slurms_words_in_the_log_are_enough_and_the_outcome_is_missing(
+    tmp_path: Path, name: str, message: str, mode: str
+) -> None:
+    a = judge(World(tmp_path).train([3.0, 2.9]).say("slurm", name, message), assess)
+    assert (a.status, a.mode) == ("confirmed", mode)
+    assert any("slurm_job" in m.signal for m in a.missing)
+
+
+def test_a_last_attempt_that_failed_by_itself_is_not_a_requeue(tmp_path: Path) -> None:
+    world = again(tmp_path, "FAILED").say("exception", "ValueError", "bad sample", attempt=2)
+    a = judge(world, assess)
+    assert (a.status, a.confidence <= 0.25) == ("suspected", True)
+    assert a.warnings
+
+
+def test_one_attempt_without_such_words_rules_it_out(tmp_path: Path) -> None:
+    assert judge(World(tmp_path).job("FAILED").say("exception", "ValueError", "x"), assess).status == "ruled_out"
+
+
+def test_a_cancelled_job_is_not_requeued(tmp_path: Path) -> None:
+    world = World(tmp_path).job("CANCELLED", cancelled_by="ada")
+    assert judge(world.say("slurm", "cancelled", "*** JOB 4812 ON n1 CANCELLED AT X ***"), assess).status == "ruled_out"
+
+
+def test_without_accounting_and_its_words_nothing_is_claimed(tmp_path: Path) -> None:
+    world = again(tmp_path, "COMPLETED").train([3.0, 2.9]).say("slurm", "preempted", PREEMPTED)
+    a = judge(world.without(SlurmJob, LogEvent), assess)
+    assert a.status == "ruled_out"
+    assert "slurm_job" in a.missing[0].signal

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families.f3_timeout import assess
+from store.rows import SlurmJob, TrainStep
+from tests.agent_tools.families.world import World, judge
+
+LIMIT = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T12:00:00 DUE TO TIME LIMIT ***"
+
+
+def falling(n: int) -> list[float]:
+    return [9 - 5 * i / n for i in range(n)]
+
+
+def test_progress_up_to_the_wall_is_healthy_but_slow(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).train(falling(119), every_s=60, total_steps=5000)
+    a = judge(world.say("slurm", "time_limit", LIMIT), assess)
+    assert (a.status, a.attribution, a.confidence >= 0.9) == ("confirmed", "user", True)
+    assert "needed_h" in a.implies[0].text
+
+
+def test_a_run_that_stood_still_before_the_wall_was_hung(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job("TIMEOUT", 120).train(falling(40), every_s=60), assess)
+    assert (a.status, a.confidence < 0.5) == ("suspected", True)
+    assert "hung" in a.headline
+
+
+def test_a_collective_that_timed_out_before_is_the_cause(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).train(falling(40), every_s=60)
+    world.say("nccl_watchdog", "timeout", "Watchdog caught collective operation timeout", severity="fatal")
+    a = judge(world, assess)
+    assert (a.status, a.confidence <= 0.3) == ("suspected", True)
+
+
+def test_the_log_alone_names_the_wall_and_leaves_the_pace_open(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).text("starting").say("slurm", "time_limit", LIMIT), assess)
+    assert a.status == "confirmed"
+    assert "gpu_sample" in a.missing[0].signal
+    assert 0.75 <= a.confidence <= 0.93
+
+
+def test_without_progress_lines_slow_and_stuck_are_not_told_apart(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).train(falling(119), every_s=60).without(TrainStep)
+    a = judge(world, assess)
+    assert any("slow or stuck" in m.text for m in a.missing)
+
+
+@pytest.mark.parametrize("state", ["FAILED", "COMPLETED", "CANCELLED", "NODE_FAIL"])
+def test_another_end_rules_it_out(tmp_path: Path, state: str) -> None:
+    assert judge(World(tmp_path).job(state).train(falling(30), every_s=60), assess).status == "ruled_out"
+
+
+def test_an_exception_before_the_wall_is_the_cause(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).say("exception", "ValueError", "bad sample")
+    assert judge(world.say("slurm", "time_limit", LIMIT), assess).confidence <= 0.3
+
+
+def test_with_neither_accounting_nor_words_it_is_ruled_out_with_what_would_tell(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).train(falling(30), every_s=60).without(SlurmJob)
+    a = judge(world, assess)
+    assert (a.status, "slurm_job" in a.missing[0].signal) == ("ruled_out", True)

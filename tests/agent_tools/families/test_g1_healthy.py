@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families.g1_healthy import assess
+from store.rows import GpuSample, SlurmJob
+from tests.agent_tools.families.world import JOB, T, World, judge
+
+
+def falling(n: int = 100) -> list[float]:
+    rng = random.Random(n)
+    return [3 + 7 * 0.97**i + rng.gauss(0, 0.05) for i in range(n)]
+
+
+def gpus(world: World, sm: float, dbe: tuple[int, int] = (0, 0)) -> World:
+    return world.add(
+        *(
+            GpuSample(job_id=JOB, attempt=1, node=node, gpu=gpu, ts=T + timedelta(minutes=m), sm_active=sm,
+                      engine_active=0.9, ecc_dbe_total=dbe[0] if m < 30 else dbe[1])
+            for node in ("n1", "n2") for gpu in range(2) for m in range(1, 60, 5)
+        )
+    )  # fmt: skip
+
+
+def healthy(folder: Path) -> World:
+    world = World(folder).job().train(falling(), every_s=30, total_steps=1000)
+    return world.say("train_end", "train_runtime", "training finished", severity="info")
+
+
+def test_completion_progress_and_a_falling_loss_are_health(tmp_path: Path) -> None:
+    a = judge(healthy(tmp_path), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "healthy", "none")
+    assert a.confidence >= 0.85
+    assert any("gpu_sample" in m.signal for m in a.missing)
+
+
+def test_gpus_that_worked_raise_the_confidence(tmp_path: Path) -> None:
+    a = judge(gpus(healthy(tmp_path), 0.6), assess)
+    assert a.confidence >= 0.95
+    assert any("sm_mean" in c.text for c in a.speaks_for)
+
+
+def test_gpus_that_idled_make_it_slow(tmp_path: Path) -> None:
+    a = judge(gpus(healthy(tmp_path), 0.08), assess)
+    assert a.mode == "healthy_but_slow"
+    assert a.warnings
+
+
+def test_a_serious_counter_that_rose_lowers_it(tmp_path: Path) -> None:
+    assert judge(gpus(healthy(tmp_path), 0.6, (0, 2)), assess).confidence < 0.6
+
+
+def test_the_log_alone_is_enough_where_it_holds_the_end(tmp_path: Path) -> None:
+    a = judge(healthy(tmp_path).without(SlurmJob), assess)
+    assert (a.status, 0.8 <= a.confidence <= 0.93) == ("confirmed", True)
+
+
+def test_a_log_without_an_end_is_a_weak_suspicion(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).train(falling(30), total_steps=1000), assess)
+    assert (a.status, a.confidence < 0.5) == ("suspected", True)
+    assert "end of the log" in a.missing[0].signal
+
+
+def test_the_absence_of_errors_is_not_health(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).text("hello", "world"), assess)
+    assert (a.status, a.confidence <= 0.15) == ("undecidable", True)
+
+
+def test_completed_without_any_progress_is_unverifiable(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job().text("done"), assess)
+    assert a.confidence < 0.5
+    assert any("unverifiable" in m.text for m in a.missing)
+
+
+@pytest.mark.parametrize("state", ["FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY"])
+def test_a_bad_end_rules_it_out(tmp_path: Path, state: str) -> None:
+    assert judge(World(tmp_path).job(state).train(falling()), assess).status == "ruled_out"
+
+
+def test_a_loss_that_went_to_nan_rules_it_out(tmp_path: Path) -> None:
+    assert judge(World(tmp_path).job().train(falling() + [float("nan")] * 20), assess).status == "ruled_out"
+
+
+def test_a_crash_that_only_the_log_knows_rules_it_out(tmp_path: Path) -> None:
+    assert judge(World(tmp_path).train(falling()).say("exception", "ValueError", "x"), assess).status == "ruled_out"
+
+
+def test_a_full_bar_and_a_save_complete_a_run_of_an_unknown_program(tmp_path: Path) -> None:
+    bar = "100%|##########| 260/260 [02:38<00:00,  1.64it/s]"
+    a = judge(
+        World(tmp_path).text(bar, "Training completed! Saving trained model to out", "Model successfully saved"), assess
+    )
+    assert (a.status, a.confidence < 0.85) == ("confirmed", True)
+
+
+def test_a_full_bar_of_an_epoch_completes_nothing(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).text("Epoch 1/90: 100%|##########| 260/260 [02:38<00:00,  1.64it/s]"), assess)
+    assert a.status == "undecidable"
