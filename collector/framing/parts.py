@@ -6,6 +6,7 @@ surrounds the first and the last words that a dying job says; the middle is sear
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO
 
@@ -66,16 +67,18 @@ def plan(file: IO[bytes], size: int, whole: int = READ_WHOLE, fast: bool = True)
     counts = [0]
     file.seek(0)
     at, line, rest = 0, 0, b""
-    while block := file.read(BLOCK):
-        for grain in range(0, len(block), GRAIN):
-            line += block.count(b"\n", grain, grain + GRAIN)
-            counts.append(line)
-        if matcher.fast and at + len(block) > begin and at < stop:
-            data = rest + block
-            for found in matcher.ends(data):
-                _keep(hits, at - len(rest) + found)
-            rest = block[-OVERLAP:]
-        at += len(block)
+    searching: tuple[int, Future[list[int]]] | None = None
+    with ThreadPoolExecutor(1) as pool:  # the search runs beside the reading and counting
+        while block := file.read(BLOCK):
+            if matcher.fast and at + len(block) > begin and at < stop:
+                _gather(hits, searching)
+                searching = at - len(rest), pool.submit(matcher.ends, rest + block)
+                rest = block[-OVERLAP:]
+            for grain in range(0, len(block), GRAIN):
+                line += block.count(b"\n", grain, grain + GRAIN)
+                counts.append(line)
+            at += len(block)
+        _gather(hits, searching)
     wanted = [(0, head), (stop, size)]
     wanted += [(hit - BEFORE, hit + AFTER) for hit in hits if begin < hit < stop]
     windows = max(1, whole // 4 // WINDOW)
@@ -83,12 +86,15 @@ def plan(file: IO[bytes], size: int, whole: int = READ_WHOLE, fast: bool = True)
     return Plan(_parts(file, size, sorted(wanted), counts), matcher.fast)
 
 
-def _keep(hits: list[int], hit: int) -> None:
-    if hits and hit - hits[-1] < AFTER // 2:
+def _gather(hits: list[int], search: tuple[int, Future[list[int]]] | None) -> None:
+    if search is None:
         return
-    hits.append(hit)
-    if len(hits) > FIRST + LAST:
-        del hits[FIRST]
+    for found in search[1].result():
+        hit = search[0] + found
+        if not hits or hit - hits[-1] >= AFTER // 2:
+            hits.append(hit)
+            if len(hits) > FIRST + LAST:
+                del hits[FIRST]
 
 
 def _parts(file: IO[bytes], size: int, wanted: list[tuple[int, int]], counts: list[int]) -> list[Part]:
