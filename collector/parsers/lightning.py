@@ -41,7 +41,7 @@ class Lightning(LineParser):
     """Bars whose postfix holds a training loss."""
 
     name: ClassVar[str] = "lightning"
-    anchors: ClassVar[tuple[str, ...]] = ("v_num", "loss=", "loss_step=", "loss: ", "Trainer.fit")
+    anchors: ClassVar[tuple[str, ...]] = ("v_num", "loss=", "loss_step=", " • ", "Trainer.fit")
 
     def __init__(self) -> None:
         self._last: tuple[int | None, int] | None = None

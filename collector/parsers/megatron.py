@@ -72,9 +72,12 @@ class Megatron(LineParser):
         parts = line.text.split("|")
         for part in parts:
             key, colon, raw = part.partition(": ")
-            if colon and (value := number(raw)) is not None:
-                values.setdefault(key.strip(), value)
-                continue
+            if colon:
+                try:  # what nearly every field is
+                    values.setdefault(key.strip(), float(raw))
+                    continue
+                except ValueError:
+                    pass
             field = _PAIRED.match(part) or _FIELD.match(part)
             if field and (value := number(field["value"])) is not None:
                 values.setdefault(field["key"].strip(), value)

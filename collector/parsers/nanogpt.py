@@ -56,9 +56,12 @@ class NanoGpt(LineParser):
         "train_time:",
         " trl:",
         " tel:",
-        "| loss",
-        "loss: ",
+        "| loss: ",
+        "| loss=",
         "| train",
+        "| lm_loss",
+        *(f"| loss {first}" for first in "0123456789-nN"),
+        *(f"|loss {first}" for first in "0123456789-nN"),
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:

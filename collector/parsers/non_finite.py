@@ -68,8 +68,8 @@ class NonFinite(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text
-        if len(text) > 2000:
-            return []
+        if len(text) > 2000 or "elapsed time per iteration" in text:
+            return []  # not a message; Megatron's progress line, which names loss scale and NaN iterations every time
         for name, severity, pattern in _TABLE:
             if found := pattern.search(text):
                 if name.startswith("nan") and _NOT.search(text):

@@ -1,0 +1,169 @@
+"""Reading logs against `rg -c .` on the same file in the same run. One line per figure, ratios last.
+
+usage: python bench/logs_bench.py [--mib 100] [--big-mib 1024] [--json]
+
+Three logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress;
+and text in which nothing is recognised. Times are medians of three, processor time of this process beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from collector.framing.parts import plan
+from collector.importers.base import ImportContext
+from collector.importers.job_log import JobLog
+
+END = 'Traceback (most recent call last):\n  File "train.py", line 10, in <module>\n    main()\nValueError: planted\n'
+
+
+def trainer(rng: random.Random) -> Iterator[str]:
+    """Forty lines of a data loader for each step, a bar, and a dictionary every second step."""
+    yield "***** Running training *****\n  Num Epochs = 3\n  Total optimization steps = 9000000\n"
+    step = 0
+    while True:
+        step += 1
+        stamp = f"2026-03-25 {step // 3600 % 24:02d}:{step // 60 % 60:02d}:{step % 60:02d}"
+        for i in range(40):
+            yield f"{stamp},{i:03d} - DEBUG - loader.worker{i % 8} - fetched shard {rng.randrange(9999)} in {rng.random() * 9:.3f} ms\n"
+        yield f"\r {step % 100:2d}%|###       | {step}/9000000 [10:10<99:12:11,  1.20it/s]"
+        if step % 2 == 0:
+            yield f"\n{{'loss': {rng.random() * 3:.4f}, 'grad_norm': {rng.random():.6f}, 'learning_rate': 1e-05, 'epoch': {step / 7e4:.3f}}}\n"
+
+
+def megatron(rng: random.Random) -> Iterator[str]:
+    """An iteration line and a line of timers, again and again."""
+    step = 0
+    while True:
+        step += 1
+        yield (
+            f" [2026-03-25 {step // 3600 % 24:02d}:{step // 60 % 60:02d}:{step % 60:02d}] iteration {step:8d}/ 9000000 | consumed"
+            f" samples: {step * 1024:12d} | elapsed time per iteration (ms): {rng.random() * 900:.1f} | learning rate: 1.500E-04 |"
+            f" global batch size:  1024 | lm loss: {rng.random() * 9:.6E} | loss scale: 1.0 | grad norm: {rng.random():.3f} |"
+            " number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+        )
+        yield f"    forward-backward ...............................: ({rng.random():.2f}, {rng.random():.2f})\n"
+
+
+def plain(rng: random.Random) -> Iterator[str]:
+    """Text without progress or faults."""
+    while True:
+        yield f"worker {rng.randrange(64)} handled request {rng.randrange(10**9)} of size {rng.randrange(10**6)} and waits for the next one\n"
+
+
+def write(path: Path, lines: Iterator[str], size: int) -> None:
+    """A log of about `size` bytes that ends in a traceback; its first 32 MiB repeat."""
+    parts: list[str] = []
+    length = 0
+    while length < min(size, 32 << 20):
+        parts.append(next(lines))
+        length += len(parts[-1])
+    block = "".join(parts).encode()
+    with path.open("wb") as file:
+        for _ in range(max(1, size // len(block))):
+            file.write(block)
+        file.write(END.encode())
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Medians of three: wall and processor seconds."""
+    taken: list[tuple[float, float]] = []
+    for _ in range(3):
+        wall, busy = time.perf_counter(), time.process_time()
+        work()
+        taken.append((time.perf_counter() - wall, time.process_time() - busy))
+    return sorted(w for w, _ in taken)[1], sorted(b for _, b in taken)[1]
+
+
+def peer(path: Path) -> tuple[str, float]:
+    """What `rg -c .` (`wc -l` where ripgrep is not installed) takes on the file, in seconds."""
+    command = ["rg", "-c", ".", str(path)] if shutil.which("rg") else ["wc", "-l", str(path)]
+    wall, _ = timed(lambda: subprocess.run(command, check=True, capture_output=True))
+    return " ".join(command[:-1]), wall
+
+
+def read(path: Path, budget: int | None = None) -> dict[str, int]:
+    """Rows by table that come of the file."""
+    counts: dict[str, int] = {}
+    ctx = ImportContext(name=path.name, zone=UTC, modified=datetime.now(UTC), budget_bytes=budget)
+    for row in JobLog().rows(path, ctx):
+        counts[row.TABLE] = counts.get(row.TABLE, 0) + 1
+    return counts
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mib", type=int, default=100)
+    parser.add_argument("--big-mib", type=int, default=1024)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    figures: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory(prefix="inquest-bench-") as folder:
+        path = Path(folder, "job.out")
+        for kind in (plain, trainer, megatron):
+            write(path, kind(random.Random(1)), asked.mib << 20)
+            size = path.stat().st_size
+            name, reference = peer(path)
+            rows: dict[str, int] = {}
+            wall, busy = timed(lambda into=rows: into.update(read(path)))
+            figures.append(
+                {
+                    "name": f"{kind.__name__}: log read whole",
+                    "value": round(size / wall / 1e6, 1),
+                    "unit": "MB/s",
+                    "processor_s": round(busy, 2),
+                    "against": name,
+                    "reference": round(size / reference / 1e6, 1),
+                    "ratio": round(wall / reference, 1),
+                    "rows": dict(rows),
+                }
+            )
+        write(path, trainer(random.Random(1)), asked.big_mib << 20)
+        with path.open("rb") as file:
+            choose, _ = timed(lambda: plan(file, path.stat().st_size))
+        wall, busy = timed(lambda: read(path, 48 << 20))
+        for what, taken in (("choosing the parts", choose), ("reading the parts", wall)):
+            figures.append(
+                {
+                    "name": f"{asked.big_mib} MiB, {what}",
+                    "value": round(taken, 2),
+                    "unit": "s",
+                    "against": "limit",
+                    "reference": 2.0,
+                    "ratio": round(taken / 2.0, 2),
+                }
+            )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures.append(
+        {
+            "name": "peak memory",
+            "value": round(peak),
+            "unit": "MiB",
+            "against": "limit",
+            "reference": 256,
+            "ratio": round(peak / 256, 2),
+        }
+    )
+    if asked.json:
+        print(json.dumps(figures))
+        return
+    for figure in figures:
+        print("{name:32} {value:>10} {unit:5} against {against:10} {reference:>8}  ratio {ratio}".format(**figure))
+
+
+if __name__ == "__main__":
+    main()
