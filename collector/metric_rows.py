@@ -17,7 +17,9 @@ from collector.importers.base import ImportContext
 from collector.metric_names import NAMES, Metric
 from store.rows import GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample, Row
 
-_BLANKS = (2_147_483_632, 140_737_488_355_328, 9_223_372_036_854_775_792)
+_BLANKS = (range(2_147_483_632, 2_147_483_636), range(140_737_488_355_328, 140_737_488_355_332))
+_BLANK_64 = 9.2e18
+"""DCGM's numbers for blank, not found, not supported and not permitted, of 32, 48 and 64 bits."""
 _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
 _ADDRESS = re.compile(r"[\d.]+\Z|\[")
 _NO_DISK = re.compile(r"(?:dm-|loop|md|sr|ram|zram|nbd)")
@@ -85,7 +87,7 @@ class Samples:
     def add(self, series: Series, ts: int | None, value: float) -> None:
         """One sample."""
         metric = series.metric
-        if value != value or value in _BLANKS:
+        if value != value or value >= _BLANK_64 or (value > 2e9 and any(value in blank for blank in _BLANKS)):
             return
         place = (series.key, ts)
         cells = self._cells.get(place)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from collector.text import lines
 from store.rows import Column, JobRow, RankRow, Row, columns, tables
 
 _BATCH = 4096
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "1"}), frozenset({"false", "f", "no", "0"})
 _ABSENT = frozenset({"", "null", "none", "na", "n/a", "\\n"})
 
@@ -105,6 +107,8 @@ def typed(cell: Any, wanted: type, ctx: ImportContext) -> Any:
         if text.lower() in _ABSENT and (wanted is not str or not text):
             return None
         return cell if wanted is str else _from_text(text, wanted, ctx)
+    if isinstance(cell, Decimal):
+        cell = int(cell) if cell == cell.to_integral_value() else float(cell)
     if wanted is datetime:
         return _moment(cell, ctx)
     if wanted is str:
@@ -196,15 +200,24 @@ def _parquet(path: Path, ctx: ImportContext) -> Iterator[tuple[int, dict[str, An
         con.execute("SET allowed_paths = ?", [[str(path.resolve())]])
         con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
-        found = con.execute("SELECT * FROM read_parquet(?)", [str(path.resolve())])
-        names = [str(d[0]).lower() for d in found.description or ()]
+        source = [str(path.resolve())]
+        shape = con.execute("DESCRIBE SELECT * FROM read_parquet(?)", source).fetchall()
+        exact = {str(c[0]).lower() for c in shape if str(c[1]) == "TIMESTAMP WITH TIME ZONE"}
+        quoted = [(str(c[0]), '"' + str(c[0]).replace('"', '""') + '"') for c in shape]
+        wanted = ", ".join(f"epoch_us({q}) AS {q}" if name.lower() in exact else q for name, q in quoted)
+        found = con.execute(f"SELECT {wanted} FROM read_parquet(?)", source)
+        names = [name.lower() for name, _ in quoted]
         number = 0
         while batch := found.fetchmany(_BATCH):
             for values in batch:
                 number += 1
-                yield number, dict(zip(names, values, strict=True))
+                cells = dict(zip(names, values, strict=True))
+                for name in exact:
+                    if isinstance(cells[name], int):
+                        cells[name] = _EPOCH + timedelta(microseconds=cells[name])
+                yield number, cells
         ctx.bytes_read += ctx.size
-    except duckdb.Error as error:
+    except (duckdb.Error, OverflowError) as error:
         raise ImportFailed(f"not readable as Parquet: {str(error).splitlines()[0][:200]}") from None
     finally:
         con.close()

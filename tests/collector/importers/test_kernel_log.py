@@ -1,0 +1,140 @@
+"""kernel_log: only the kernel's own word becomes an event; every printing of the time is read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from collector.importers.base import ImportContext, ImportFailed
+from collector.importers.kernel_log import KernelLog
+from collector.kernel_events import pci_address
+from store.rows import GpuEvent, HostEvent, LinkEvent, Row
+
+SAMPLES = Path(__file__).parent / "samples"
+XID = "NVRM: Xid (PCI:0000:9b:00): 79, pid=1, name=python, GPU has fallen off the bus."
+
+
+def read(
+    path: Path, node: str | None = None, hours: int = 0, modified: datetime | None = None
+) -> tuple[list[Row], ImportContext]:
+    ctx = ImportContext(path.name, timezone(timedelta(hours=hours)), node=node, modified=modified)
+    return list(KernelLog().rows(path, ctx)), ctx
+
+
+def lines(tmp_path: Path, text: str, **more: object) -> tuple[list[Row], ImportContext]:
+    path = tmp_path / "gpu07.log"
+    path.write_text(text)
+    return read(path, **more)  # type: ignore[arg-type]
+
+
+def test_every_kind_of_event_in_order() -> None:
+    rows, ctx = read(SAMPLES / "journal-iso.log")
+    assert ctx.problem_count == 0
+    assert {r.node for r in rows} == {"gpu07"}
+    told = [r.event for r in rows if isinstance(r, (GpuEvent, HostEvent, LinkEvent))]
+    assert told == [
+        "boot", "xid", "fallen_off_bus", "xid", "sxid", "oom_kill", "segfault", "hung_task", "mce", "storage", "storage",
+        "filesystem", "down", "up", "thermal", "panic",
+    ]  # fmt: skip
+
+
+def test_an_xid_has_its_gpu_its_process_and_its_channel() -> None:
+    rows, _ = read(SAMPLES / "journal-iso.log")
+    lost, fell, fault, switch = (r for r in rows if isinstance(r, GpuEvent))
+    assert (lost.xid, lost.pid, lost.process_name) == (79, None, None)
+    assert lost.gpu_uuid == fell.gpu_uuid == "GPU-01234567-89ab-cdef-0123-456789abcdef"
+    assert (fault.xid, fault.pid, fault.process_name, fault.channel) == (31, 4242, "pt_main_thread", "00000010")
+    assert fault.ts == datetime(2026, 3, 1, 10, 0, 1, tzinfo=UTC)
+    assert (fault.pci_bus_id, fault.gpu_uuid) == ("00000000:3B:00.0", None)
+    assert (switch.event, switch.xid) == ("sxid", 28006)
+
+
+def test_an_oom_kill_is_one_event_with_constraint_cgroup_job_and_size() -> None:
+    rows, _ = read(SAMPLES / "journal-iso.log")
+    (kill,) = (r for r in rows if isinstance(r, HostEvent) and r.event == "oom_kill")
+    assert (kill.constraint, kill.pid, kill.process_name, kill.job_id) == ("CONSTRAINT_MEMCG", 4243, "python", "4812")
+    assert kill.cgroup == "/slurm/uid_1001/job_4812/step_0/task_3"
+    assert kill.rss_bytes == (60_000_000 + 1000 + 500) * 1024
+
+
+def test_an_oom_kill_of_an_old_kernel_in_two_lines_is_one_event(tmp_path: Path) -> None:
+    rows, _ = lines(
+        tmp_path,
+        "[Sun Mar  1 10:00:00 2026] Out of memory: Kill process 456 (python) score 50 or sacrifice child\n"
+        "[Sun Mar  1 10:00:01 2026] Killed process 456 (python) total-vm:100kB, anon-rss:60kB, file-rss:4kB\n"
+        "[Sun Mar  1 10:00:02 2026] Out of memory: Killed process 7 (other) total-vm:1kB, anon-rss:1kB, file-rss:0kB\n",
+    )
+    assert [(r.pid, r.rss_bytes, r.ts and r.ts.second) for r in rows if isinstance(r, HostEvent)] == [
+        (456, 65536, 0),
+        (7, 1024, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "moment"),
+    [
+        (f"[Sun Mar  1 10:00:00 2026] {XID}", datetime(2026, 3, 1, 9, tzinfo=UTC)),
+        (f"kern  :warn  : 2026-03-01T10:00:00,250000+02:00 {XID}", datetime(2026, 3, 1, 8, 0, 0, 250000, tzinfo=UTC)),
+        (f"2026-03-01T10:00:00,250000+00:00 {XID}", datetime(2026, 3, 1, 10, 0, 0, 250000, tzinfo=UTC)),
+        (f"2026-03-01T10:00:00+0100 gpu07 kernel: {XID}", datetime(2026, 3, 1, 9, tzinfo=UTC)),
+        (f"2026-03-01T10:00:00.123+01:00 gpu07.example.org kernel: [  12.345678] {XID}", datetime(2026, 3, 1, 9, 0, 0, 123000, tzinfo=UTC)),
+        (f"Mar  1 10:00:00 gpu07 kernel: [1234567.890123] {XID}", datetime(2026, 3, 1, 9, tzinfo=UTC)),
+        (f"[   12.345678] {XID}", None),
+        (f"6,3964,206764307,-;{XID}", None),
+        (f"<4>[   12.345678] {XID}", None),
+        ('{"__REALTIME_TIMESTAMP":"1772359200000000","_HOSTNAME":"gpu07","_TRANSPORT":"kernel","MESSAGE":"' + XID + '"}', datetime(2026, 3, 1, 10, tzinfo=UTC)),
+    ],
+)  # fmt: skip
+def test_printings_of_the_time(tmp_path: Path, line: str, moment: datetime | None) -> None:
+    """Local times count in the cluster's zone, here one hour east; times since boot are no times by themselves."""
+    rows, ctx = lines(tmp_path, line + "\n", hours=1, node="gpu07", modified=datetime(2026, 6, 1, tzinfo=UTC))
+    (row,) = rows
+    assert isinstance(row, GpuEvent)
+    assert (row.xid, row.ts, row.node) == (79, moment, "gpu07")
+    assert ctx.problem_count == (moment is None)
+
+
+def test_the_kernels_own_clock_line_dates_a_log_that_counts_from_boot(tmp_path: Path) -> None:
+    rows, ctx = lines(
+        tmp_path,
+        "[    2.000000] rtc_cmos 00:00: setting system clock to 2026-03-01T10:00:00 UTC (1772359200)\n"
+        f"[   62.500000] {XID}\n",
+    )
+    assert [r.ts for r in rows] == [datetime(2026, 3, 1, 10, 1, 0, 500000, tzinfo=UTC)]
+    assert ctx.problem_count == 0
+
+
+def test_the_window_that_was_looked_at_reaches_over_quiet_lines(tmp_path: Path) -> None:
+    text = "".join(f"[Sun Mar  1 10:{m:02d}:00 2026] usb 1-1: nothing\n" for m in range(60) for _ in range(3))
+    rows, ctx = lines(tmp_path, text)
+    assert rows == []
+    assert ctx.seen_from == datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
+    assert ctx.seen_to is not None
+    assert ctx.seen_to >= datetime(2026, 3, 1, 10, 40, tzinfo=UTC)
+
+
+def test_the_file_names_the_node_even_where_the_lines_name_another(tmp_path: Path) -> None:
+    rows, _ = lines(tmp_path, f"2026-03-01T10:00:00+0100 ip-10-0-0-7 kernel: {XID}\n", node="gpu07")
+    assert rows[0].node == "gpu07"
+
+
+def test_a_jobs_log_that_quotes_the_kernel_is_no_kernel_log() -> None:
+    head = (f"step 1 loss 2.0\n[Sun Mar  1 10:00:00 2026] {XID}\n" + "step 2 loss 1.9\n" * 20).encode()
+    assert KernelLog().claims(Path("logs/slurm-1.out"), head) == 0
+    assert KernelLog().claims(Path("x.log"), head) == 0
+    assert KernelLog().claims(Path("logs/slurm-1.out"), (SAMPLES / "journal-iso.log").read_bytes()) == 0
+
+
+def test_other_text_fails_with_a_reason(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailed, match="no line begins"):
+        lines(tmp_path, "hello\nNVRM: Xid (PCI:0000:9b:00): 79\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("0000:9b:00", "00000000:9B:00.0"), ("9b:00", "00000000:9B:00.0"), ("0000:c1:00.0", "00000000:C1:00.0")],
+)
+def test_addresses_are_written_as_nvml_writes_them(text: str, address: str) -> None:
+    assert pci_address(text) == address

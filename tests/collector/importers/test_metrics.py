@@ -1,0 +1,183 @@
+"""prometheus, prometheus_json and nvidia_smi: many metrics of one moment become one row, and nothing counts twice."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collector.importers import prometheus
+from collector.importers.base import ImportContext, ImportFailed
+from collector.importers.nvidia_smi import NvidiaSmi
+from collector.importers.prometheus import Prometheus
+from collector.importers.prometheus_json import PrometheusJson
+from collector.metric_rows import node_of, quantile
+from store.rows import GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample
+
+SAMPLES = Path(__file__).parent / "samples"
+TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+def read(importer: Any, path: Path, **more: Any) -> tuple[list[Any], ImportContext]:
+    ctx = ImportContext(path.name, UTC, size=path.stat().st_size, **more)
+    return list(importer.rows(path, ctx)), ctx
+
+
+def of(rows: list[Any], kind: type) -> list[Any]:
+    return [r for r in rows if isinstance(r, kind)]
+
+
+def test_metrics_of_one_gpu_at_one_moment_are_one_row() -> None:
+    rows, ctx = read(Prometheus(), SAMPLES / "dcgm.om")
+    whole = [s for s in of(rows, GpuSample) if s.gpu_uuid == "GPU-aaaa"]
+    assert [s.ts for s in whole] == [TEN, datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)]
+    first = whole[0]
+    assert (first.node, first.gpu, first.pci_bus_id, first.job_id) == ("gpu07", 0, "00000000:1B:00.0", "4812")
+    assert first.fb_used_bytes == 71234 << 20
+    assert (first.engine_active, first.sm_active, first.activity_source) == (0.95, 0.31, "dcgm")
+    assert (first.throttle_reasons, first.last_xid, first.remap_failure, first.memory_temp_c) == (4, 0, True, None)
+    assert (whole[1].engine_active, whole[1].activity_source) == (0.12, "nvml"), (
+        "the coarse figure where there is no better"
+    )
+    assert "SOME_OTHER_METRIC" in ctx.problems[0]
+    (device,) = of(rows, GpuDevice)
+    assert (device.model, device.driver_version) == ("NVIDIA H100 80GB HBM3", "550.54.15")
+
+
+def test_a_physical_counter_that_each_mig_instance_repeats_counts_once() -> None:
+    rows, _ = read(Prometheus(), SAMPLES / "dcgm.om")
+    split = [(s.mig, s.power_w, s.fb_used_bytes) for s in of(rows, GpuSample) if s.gpu_uuid == "GPU-bbbb"]
+    assert sorted(split, key=str) == [
+        ("1g.10gb/7", None, 100 << 20),
+        ("1g.10gb/8", None, 200 << 20),
+        (None, 101.5, None),
+    ]
+
+
+def test_a_scrape_without_timestamps_gets_the_files_time_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "scrape.prom"
+    path.write_text(
+        'node_load1 3.5\nnode_memory_MemTotal_bytes 1.0e+12\nnode_disk_read_bytes_total{device="nvme0n1"} 5\n'
+        'node_disk_read_bytes_total{device="nvme1n1"} 7\nnode_disk_read_bytes_total{device="dm-0"} 12\n'
+        'node_network_receive_bytes_total{device="lo"} 99\nnode_network_receive_bytes_total{device="eth0"} 3\n'
+        'node_filesystem_size_bytes{device="/dev/sda1",fstype="ext4",mountpoint="/"} 100\n'
+        'node_filesystem_avail_bytes{device="/dev/sda1",fstype="ext4",mountpoint="/"} 0\n'
+        'node_infiniband_state_id{device="mlx5_0",port="1"} 4\nnode_infiniband_link_downed_total{device="mlx5_0",port="1"} 2\n'
+    )
+    rows, ctx = read(Prometheus(), path, node="gpu07", modified=TEN)
+    host = next(r for r in of(rows, HostSample) if r.load1 is not None)
+    assert (host.node, host.ts, host.load1, host.memory_total_bytes) == ("gpu07", TEN, 3.5, 10**12)
+    assert (host.disk_read_bytes, host.net_rx_bytes) == (12, 3), "no layered disk and no loopback in the sums"
+    root = next(r for r in of(rows, HostSample) if r.filesystem == "/")
+    assert (root.disk_total_bytes, root.disk_free_bytes) == (100, 0)
+    (link,) = of(rows, LinkSample)
+    assert (link.device, link.port, link.state, link.link_downed) == ("mlx5_0", "1", "ACTIVE", 2)
+    assert "without timestamps" in ctx.problems[0]
+
+
+def test_a_range_query_with_rates_of_counters() -> None:
+    rows, ctx = read(PrometheusJson(), SAMPLES / "query_range.json")
+    gpus = of(rows, GpuSample)
+    assert [(g.node, g.fb_used_bytes, g.ts) for g in gpus] == [
+        ("gpu07", 70000 << 20, TEN),
+        ("gpu07", 70001 << 20, datetime(2026, 3, 1, 10, 0, 15, 500000, tzinfo=UTC)),
+    ]
+    hosts = of(rows, HostSample)
+    assert [h.load1 for h in hosts] == [12.5, None], "NaN is no value"
+    assert [h.cpu_busy for h in hosts] == [None, 10 / 15]
+    assert "(no name)" in ctx.problems[0]
+
+
+def test_inference_quantiles_come_from_the_histogram() -> None:
+    rows, _ = read(Prometheus(), SAMPLES / "vllm.prom")
+    (row,) = of(rows, InferenceSample)
+    assert (row.engine, row.model, row.requests_running, row.kv_cache_used) == ("vllm", "m", 3, 0.5)
+    assert (row.ttft_p50_s, row.ttft_p99_s) == (0.1, 0.5)
+
+
+def test_quantiles_of_nothing_are_nothing() -> None:
+    assert quantile({}, 0.5) is None
+    assert quantile({0.1: 0.0, float("inf"): 0.0}, 0.5) is None
+
+
+def test_a_large_file_is_read_in_windows_with_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "series.om"
+    path.write_text(
+        "".join(
+            f'{name}{{gpu="{g}",UUID="GPU-{g}",Hostname="n"}} {i} {1772359200 + i}\n'
+            for name in ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_POWER_USAGE")
+            for g in range(3)
+            for i in range(50)
+        )
+    )
+    whole = {(r.gpu_uuid, r.ts): (r.temp_c, r.power_w) for r in of(read(Prometheus(), path)[0], GpuSample)}
+    monkeypatch.setattr(prometheus, "WINDOW_BYTES", 4000)
+    parts = of(read(Prometheus(), path)[0], GpuSample)
+    assert {(r.gpu_uuid, r.ts): (r.temp_c, r.power_w) for r in parts} == whole
+    assert len(parts) == len(whole) == 150
+
+
+def test_smi_rows_with_units_and_missing_fields() -> None:
+    rows, _ = read(NvidiaSmi(), SAMPLES / "smi.csv", node="gpu07")
+    first, second = of(rows, GpuSample)
+    assert (first.ts, first.node, first.gpu, first.gpu_uuid) == (
+        datetime(2026, 3, 1, 11, 0, 0, 500000, tzinfo=UTC),
+        "gpu07",
+        0,
+        "GPU-aaaa",
+    )
+    assert (first.engine_active, first.fb_used_bytes, first.power_w, first.throttle_reasons) == (
+        0.97,
+        71234 << 20,
+        650.12,
+        4,
+    )
+    assert (second.engine_active, second.power_w, second.activity_source, second.sm_clock_mhz) == (
+        None,
+        None,
+        None,
+        1980.0,
+    )
+    assert len(of(rows, GpuDevice)) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "node"),
+    [
+        ({"Hostname": "gpu07.example.org", "instance": "10.0.0.1:9400"}, "gpu07"),
+        ({"instance": "gpu07:9400"}, "gpu07"),
+        ({"instance": "10.0.0.1:9400"}, "10.0.0.1"),
+        ({"job": "dcgm"}, None),
+    ],
+)
+def test_the_node_is_spelt_as_slurm_spells_it(labels: dict[str, str], node: str | None) -> None:
+    assert node_of(labels) == node
+
+
+def test_text_without_a_sample_fails(tmp_path: Path) -> None:
+    path = tmp_path / "x.prom"
+    path.write_text("# HELP nothing here\n")
+    with pytest.raises(ImportFailed):
+        read(Prometheus(), path)
+
+
+def test_hostile_lines_take_no_time(tmp_path: Path) -> None:
+    """No input makes the one regular expression try for long."""
+    path = tmp_path / "x.prom"
+    path.write_text(
+        'm{a="'
+        + "\\" * 200_000
+        + "\n"
+        + "m{"
+        + 'a="b",' * 50_000
+        + "\n"
+        + "a " * 100_000
+        + "\nnode_load1 1 1772359200000\n"
+    )
+    begun = time.monotonic()
+    rows, _ = read(Prometheus(), path)
+    assert len(of(rows, HostSample)) == 1
+    assert time.monotonic() - begun < 5

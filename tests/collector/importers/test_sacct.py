@@ -1,0 +1,157 @@
+"""sacct's text: what a careful reader sees in the sample, and what breaks records."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from collector.importers.base import ImportContext, ImportFailed
+from collector.importers.sacct import Sacct
+from store.rows import Row, SlurmJob, SlurmJobEvent, SlurmStep
+
+SAMPLES = Path(__file__).parent / "samples"
+GIB = 1 << 30
+
+
+def read(path: Path, hours: int = 0) -> tuple[list[Row], ImportContext]:
+    ctx = ImportContext(path.name, timezone(timedelta(hours=hours)))
+    return list(Sacct().rows(path, ctx)), ctx
+
+
+def text_rows(tmp_path: Path, text: str) -> tuple[list[Row], ImportContext]:
+    path = tmp_path / "sacct.txt"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return read(path)
+
+
+def jobs(rows: list[Row]) -> dict[tuple[str | None, int | None], SlurmJob]:
+    return {(r.job_id, r.attempt): r for r in rows if isinstance(r, SlurmJob)}
+
+
+def steps(rows: list[Row]) -> list[SlurmStep]:
+    return [r for r in rows if isinstance(r, SlurmStep)]
+
+
+def events(rows: list[Row], job: str, attempt: int) -> list[str | None]:
+    return [r.event for r in rows if isinstance(r, SlurmJobEvent) and (r.job_id, r.attempt) == (job, attempt)]
+
+
+def test_two_rows_of_one_job_are_two_attempts_with_their_own_steps() -> None:
+    rows, ctx = read(SAMPLES / "sacct.txt", hours=1)
+    assert ctx.problem_count == 0
+    first, second = jobs(rows)["4812", 1], jobs(rows)["4812", 2]
+    assert (first.state, second.state) == ("NODE_FAIL", "TIMEOUT")
+    assert first.start_ts == datetime(2026, 3, 1, 8, 5, tzinfo=UTC)
+    assert (first.node_list, first.gpus, first.memory_bytes) == ("gpu07,gpu08", 16, 1000 * GIB)
+    assert (second.elapsed_s, second.time_limit_s, second.derived_exit_signal) == (86412.0, 86400.0, 9)
+    assert [(s.step_id, s.attempt) for s in steps(rows) if s.job_id == "4812"] == [("batch", 1), ("0", 1), ("batch", 2)]
+    step = steps(rows)[1]
+    assert (step.max_rss_bytes, step.max_rss_node, step.exit_signal, step.cancelled_by) == (
+        3 * GIB // 2,
+        "gpu08",
+        9,
+        "0",
+    )
+
+
+def test_events_are_told_from_the_record_and_none_is_observed() -> None:
+    rows, _ = read(SAMPLES / "sacct.txt")
+    assert events(rows, "4812", 1) == ["submitted", "eligible", "started", "node_fail", "ended", "requeued"]
+    assert events(rows, "4812", 2) == ["submitted", "eligible", "started", "ended"]
+    told = [r for r in rows if isinstance(r, SlurmJobEvent)]
+    assert not any(r.observed for r in told)
+    requeued = next(r for r in told if r.event == "requeued")
+    assert requeued.ts == datetime(2026, 3, 1, 10, 5, 1, tzinfo=UTC)
+
+
+def test_array_het_and_words_for_nothing() -> None:
+    rows, _ = read(SAMPLES / "sacct.txt")
+    task, het = jobs(rows)["4813_7", 1], jobs(rows)["4814+1", 1]
+    assert (task.array_job_id, task.array_task_id, task.job_id_raw) == ("4813", "7", "4820")
+    assert (task.state, task.cancelled_by, task.start_ts, task.node_list) == ("CANCELLED", "1000", None, None)
+    assert (task.time_limit_s, task.gpus, task.memory_bytes) == (None, 2, 16 * GIB)
+    assert task.submit_line == 'sbatch --array=1-9 sweep.sh "a|b"', "the delimiter inside a field"
+    assert (het.het_job_id, het.state, het.exit_signal) == ("4814", "OUT_OF_MEMORY", 125)
+    assert het.submit_line == "sbatch het.sh\nsecond line of the submit line", "a record is not a line"
+
+
+def test_memory_per_cpu_and_per_node_is_the_whole_jobs(tmp_path: Path) -> None:
+    rows, _ = text_rows(
+        tmp_path,
+        "JobID|State|NNodes|NCPUS|ReqMem\n1|FAILED|2|8|4Gc\n2|FAILED|2|8|16Gn\n3|FAILED|2|8|16G\n4|FAILED|2|8|0n\n",
+    )
+    assert [j.memory_bytes for j in jobs(rows).values()] == [32 * GIB, 32 * GIB, 16 * GIB, None]
+
+
+def test_restarts_number_the_only_attempt_that_shows(tmp_path: Path) -> None:
+    rows, _ = text_rows(
+        tmp_path, "JobID|State|Submit|Restarts\n7|COMPLETED|2026-03-01T10:00:00|2\n7.batch|COMPLETED||\n"
+    )
+    assert list(jobs(rows)) == [("7", 3)]
+    assert steps(rows)[0].attempt == 3
+    assert events(rows, "7", 2) == ["requeued"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "state", "by"),
+    [
+        ("CANCELLED by 1000", "CANCELLED", "1000"),
+        ("CANCELLED+", "CANCELLED", None),
+        ("OUT_OF_ME+", "OUT_OF_MEMORY", None),
+        ("NODE_FAIL", "NODE_FAIL", None),
+        ("REQUEUED", "REQUEUED", None),
+        ("PREEMPTED", "PREEMPTED", None),
+        ("NEWSTATE", "NEWSTATE", None),
+    ],
+)
+def test_state_words(tmp_path: Path, printed: str, state: str, by: str | None) -> None:
+    rows, _ = text_rows(tmp_path, f"JobID|State\n1|{printed}\n")
+    job = jobs(rows)["1", 1]
+    assert (job.state, job.cancelled_by) == (state, by)
+
+
+def test_the_plain_table_with_its_line_of_dashes(tmp_path: Path) -> None:
+    rows, ctx = text_rows(
+        tmp_path,
+        "$ sacct -j 12\n"
+        "JobID           JobName  Partition      State ExitCode \n"
+        "------------ ---------- ---------- ---------- -------- \n"
+        "12                train        gpu OUT_OF_ME+    0:125 \n"
+        "12.batch          batch            OUT_OF_ME+    0:125 \n",
+    )
+    assert ctx.problem_count == 0
+    assert jobs(rows)["12", 1].state == "OUT_OF_MEMORY"
+    assert steps(rows)[0].exit_signal == 125
+
+
+def test_a_record_that_breaks_off_is_reported_and_the_next_one_kept(tmp_path: Path) -> None:
+    rows, ctx = text_rows(tmp_path, "JobID|State|ExitCode|NodeList\n1|FAILED\n2|FAILED|1:0|n1\n3|COMPLETED|0:0")
+    assert [j for j, _ in jobs(rows)] == ["2"]
+    assert ctx.problem_count == 2
+
+
+def test_a_name_with_a_newline_and_bytes_that_are_no_text_lose_nothing(tmp_path: Path) -> None:
+    rows, ctx = text_rows(tmp_path, "JobID|JobName|State|ExitCode\n1|a\nb|FAILED|1:0\n2|\udcff\udcfe|FAILED|1:0\n")
+    assert [j.name for j in jobs(rows).values()] == ["a\nb", "\ufffd\ufffd"]
+    assert ctx.problem_count == 0
+
+
+def test_another_delimiter_a_trailing_one_and_epoch_times(tmp_path: Path) -> None:
+    rows, _ = text_rows(tmp_path, "JobID|#State|#End\n1|#FAILED|#1772359200\n")
+    assert jobs(rows)["1", 1].end_ts == datetime(2026, 3, 1, 10, tzinfo=UTC)
+    rows, _ = text_rows(tmp_path, "JobID|State|\n1|FAILED|\n")
+    assert jobs(rows)["1", 1].state == "FAILED"
+
+
+def test_without_a_header_it_says_what_would_help(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailed, match="noheader"):
+        text_rows(tmp_path, "4812|FAILED|1:0\n")
+
+
+def test_claims_sacct_and_nothing_that_only_mentions_jobs() -> None:
+    importer = Sacct()
+    assert importer.claims(Path("x"), (SAMPLES / "sacct.txt").read_bytes()) > 90
+    assert importer.claims(Path("x"), b"loading jobid 12\nepoch 1\n") == 0
+    assert importer.claims(Path("x"), (SAMPLES / "squeue.txt").read_bytes()) == 0

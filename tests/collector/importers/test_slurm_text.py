@@ -1,0 +1,127 @@
+"""scontrol_job, scontrol_node, sacctmgr_event, sdiag, squeue and sinfo: text that people copy."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collector.importers.base import ImportContext
+from collector.importers.sacctmgr_event import SacctmgrEvent
+from collector.importers.scontrol_job import ScontrolJob
+from collector.importers.scontrol_node import ScontrolNode
+from collector.importers.sdiag import Sdiag
+from collector.importers.sinfo import Sinfo
+from collector.importers.squeue import Squeue
+from collector.node_states import node_state
+from store.rows import SlurmJob, SlurmJobEvent, SlurmNodeSample, SlurmNodeState
+
+SAMPLES = Path(__file__).parent / "samples"
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def read(importer: Any, path: Path) -> tuple[list[Any], ImportContext]:
+    ctx = ImportContext(path.name, UTC, modified=NOW)
+    return list(importer.rows(path, ctx)), ctx
+
+
+def test_scontrol_job_keeps_spaces_and_equal_signs_in_values() -> None:
+    rows, _ = read(ScontrolJob(), SAMPLES / "scontrol_job.txt")
+    job = next(r for r in rows if isinstance(r, SlurmJob))
+    assert job.name == "train with JobState=ODD name"
+    assert job.command == "/home/alice/run/train.sh --lr=3e-4 State=1"
+    assert (job.state, job.state_reason, job.attempt, job.restarts) == ("TIMEOUT", "TimeLimit", 2, 1)
+    assert (job.elapsed_s, job.time_limit_s, job.gpus, job.memory_bytes) == (86412.0, 86400.0, 16, 1000 << 30)
+    assert (job.stdout_path, job.user) == ("/home/alice/run/logs/big-4812.out", "alice")
+
+
+def test_scontrol_job_of_a_waiting_job_keeps_no_estimate() -> None:
+    rows, _ = read(ScontrolJob(), SAMPLES / "scontrol_job.txt")
+    waits = [r for r in rows if isinstance(r, SlurmJob)][1]
+    assert (waits.job_id, waits.job_id_raw, waits.state) == ("4898_2", "4900", "PENDING")
+    assert (waits.start_ts, waits.end_ts, waits.exit_code, waits.time_limit_s) == (None, None, None, None)
+    assert (waits.state_reason, waits.dependency) == ("QOSMaxGRESPerUser", "afterok:4812(unfulfilled)")
+    assert (waits.gpus, waits.memory_bytes) == (1, 64 << 30)
+    assert [r.event for r in rows if isinstance(r, SlurmJobEvent) and r.job_id == "4898_2"] == ["submitted"]
+
+
+def test_scontrol_job_on_one_line_reads_the_same(tmp_path: Path) -> None:
+    """`scontrol show job -o` puts a block on one line."""
+    text = (SAMPLES / "scontrol_job.txt").read_text().replace("train with JobState=ODD name", "train")
+    blocks = [" ".join(line.strip() for line in b.splitlines()) for b in text.split("\n\n")]
+    path = tmp_path / "one.txt"
+    path.write_text("\n".join(blocks))
+    one = [r for r in read(ScontrolJob(), path)[0] if isinstance(r, SlurmJob)]
+    many = [r for r in read(ScontrolJob(), SAMPLES / "scontrol_job.txt")[0] if isinstance(r, SlurmJob)]
+    for a, b in zip(one, many, strict=True):
+        for column in ("state", "gpus", "node_list", "work_dir", "stdout_path", "dependency", "submit_ts", "qos"):
+            assert getattr(a, column) == getattr(b, column), column
+
+
+def test_scontrol_node_has_reason_time_and_load() -> None:
+    rows, _ = read(ScontrolNode(), SAMPLES / "scontrol_node.txt")
+    down, busy = (r for r in rows if isinstance(r, SlurmNodeState))
+    assert (down.node, down.state, down.state_flags) == ("gpu07", "DOWN", "NOT_RESPONDING,DRAIN")
+    assert down.reason == "Not responding: State=weird text"
+    assert (down.reason_user, down.ts) == ("slurm", datetime(2026, 3, 1, 10, 5, tzinfo=UTC))
+    assert (busy.state, busy.ts, busy.reason) == ("ALLOCATED", NOW, None)
+    first, second = (r for r in rows if isinstance(r, SlurmNodeSample))
+    assert (first.cpu_load, first.gpus, first.memory_free_bytes, first.boot_ts) == (
+        0.12, 8, 500123 << 20, datetime(2026, 2, 1, 8, tzinfo=UTC),
+    )  # fmt: skip
+    assert (second.cpu_load, second.gpus_alloc, second.memory_free_bytes, second.boot_ts) == (None, 8, None, None)
+
+
+def test_sacctmgr_event_intervals() -> None:
+    rows, ctx = read(SacctmgrEvent(), SAMPLES / "sacctmgr_event.txt")
+    assert ctx.problem_count == 0
+    down, drained, controller = rows
+    assert (down.node, down.state, down.state_flags, down.observed) == ("gpu07", "DOWN", "NOT_RESPONDING", False)
+    assert (down.ts, down.end_ts) == (datetime(2026, 3, 1, 10, 5, tzinfo=UTC), datetime(2026, 3, 1, 14, tzinfo=UTC))
+    assert (drained.state, drained.end_ts, drained.reason) == ("DRAINED", None, "xid 79\nsecond line")
+    assert controller.node is None
+
+
+def test_sdiag_takes_the_exact_time_and_the_right_sections() -> None:
+    (row,), _ = read(Sdiag(), SAMPLES / "sdiag.txt")
+    assert row.ts == datetime(2026, 3, 1, 10, tzinfo=UTC)
+    assert (row.agent_queue, row.dbd_agent_queue, row.jobs_pending) == (7, 12, 40)
+    assert (row.main_cycle_last_us, row.backfill_cycle_last_us, row.backfill_depth_mean) == (3508, 123456, 25)
+
+
+def test_squeue_reasons_with_spaces_and_running_jobs() -> None:
+    rows, ctx = read(Squeue(), SAMPLES / "squeue.txt")
+    assert ctx.problem_count == 0
+    first, array, runs = rows
+    assert (first.name, first.state, first.state_reason) == ("my job", "PENDING", "Resources")
+    assert (array.job_id, array.array_task_id) == ("4898_[3-9]", "[3-9]")
+    assert array.state_reason.startswith("Nodes required for job are DOWN")
+    assert (runs.elapsed_s, runs.node_list) == (93784.0, "gpu08,gpu09")
+
+
+def test_sinfo_counts_a_node_of_two_partitions_once() -> None:
+    rows, _ = read(Sinfo(), SAMPLES / "sinfo.txt")
+    assert [(r.node, r.state, r.state_flags) for r in rows] == [
+        ("gpu07", "DOWN", "NOT_RESPONDING"), ("gpu08", "MIXED", None), ("gpu09", "MIXED", None),
+    ]  # fmt: skip
+    (row,), _ = read(Sinfo(), SAMPLES / "sinfo_reasons.txt")
+    assert (row.node, row.reason, row.ts) == ("gpu07", "Not responding", datetime(2026, 3, 1, 10, 5, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("IDLE+DRAIN", ("DRAINED", "DRAIN")),
+        ("MIXED+DRAIN", ("DRAINING", "DRAIN")),
+        ("drained*", ("DRAINED", "NOT_RESPONDING")),
+        ("mix~", ("MIXED", "POWERED_DOWN")),
+        ("DOWN*+DRAIN", ("DOWN", "NOT_RESPONDING,DRAIN")),
+        ("ALLOCATED+MAINTENANCE+RESERVED", ("ALLOCATED", "MAINTENANCE,RESERVED")),
+        ("comp", ("COMPLETING", None)),
+        ("", (None, None)),
+    ],
+)
+def test_node_states_in_every_spelling(text: str, expected: tuple[str | None, str | None]) -> None:
+    assert node_state(text) == expected
