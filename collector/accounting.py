@@ -69,7 +69,7 @@ class Accounting:
         return row.event in _KEPT and (job is None or job.state != "PREEMPTED")
 
 
-def reconcile(told: Sequence[Told], withstepped: frozenset[str] = frozenset({"sacct", "sacct_json"})) -> Accounting:
+def reconcile(told: Sequence[Told], with_steps: frozenset[str] = frozenset({"sacct", "sacct_json"})) -> Accounting:
     """Put together what the files say; `with_steps` are the importers that give steps."""
     known = Accounting()
     by_job: dict[str, list[Told]] = {}
@@ -83,7 +83,7 @@ def reconcile(told: Sequence[Told], withstepped: frozenset[str] = frozenset({"sa
             best = group[0]
             known.jobs[job_id, number] = replace(_filled(group), attempt=number)
             known.owner[job_id, number] = best[1]
-            if best[2] in withstepped:
+            if best[2] in with_steps:
                 known.stepped.add((job_id, number))
             for job, file, _ in group:
                 known.number[file, job_id, job.attempt or 1] = number

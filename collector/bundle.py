@@ -202,9 +202,11 @@ class _Reading:
         begun = time.monotonic()
         tally = Tally(importer.name, self.candidate.covers, self.ctx)
         try:
-            yield from tally.counted(
-                _settled(importer.rows(self.candidate.found.path, self.ctx), self.ctx, self._index)
-            )
+            rows = importer.rows(self.candidate.found.path, self.ctx)
+            if "slurm_job" in self.candidate.covers:
+                rows = self._books.settle(rows, self.ctx.name)
+                report.merged_into = self._books.merged_into(self.ctx.name)
+            yield from tally.counted(_settled(rows, self.ctx, self._index))
         except (ImportFailed, *text.READ_ERRORS) as failure:
             report.error = str(failure) or type(failure).__name__
         except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, AssertionError) as failure:

@@ -140,11 +140,12 @@ def place(logs: Sequence[tuple[str, str]], index: JobIndex, folder: str) -> dict
     return placed
 
 
-_NO_NODE = re.compile(
-    r"^(?:dcgm|exporter|node|metrics?|gpus?|prometheus|prom|vllm|scrape|range|query|dmesg|kernel|kern|journal|journalctl|"
-    r"syslog|messages|log|out|iso|nvidia|smi|openmetrics|matrix|vector|all|cluster|host|system|dump|\d+|)$",
+_TOOL = re.compile(
+    r"(?:dcgm|exporter|metrics?|prometheus|prom|vllm|scrape|range|query|dmesg|kernel|kern|journal|journalctl|syslog|"
+    r"messages|log|out|iso|nvidia|smi|openmetrics|matrix|vector|dump|)\Z",
     re.IGNORECASE,
 )
+_ANY_NODE = re.compile(r"(?:gpus?|nodes?|hosts?|all|cluster|system|\d+)\Z", re.IGNORECASE)
 
 
 def node_of(name: str, known: set[str]) -> str | None:
@@ -156,10 +157,10 @@ def node_of(name: str, known: set[str]) -> str | None:
     named = next((t for t in (*tokens, *re.split(r"[^A-Za-z0-9]+", bare)) if t in known), None)
     if named is not None:
         return named
-    left = [t for t in re.split(r"[._\s]+", bare) if not all(_NO_NODE.match(p) for p in t.split("-"))]
-    left = ["-".join(p for p in t.split("-") if p.isdigit() or not _NO_NODE.match(p)) for t in left]
-    if left and left[0]:
-        return left[0]
+    for token in re.split(r"[._\s]+", bare):
+        parts = [p for p in token.split("-") if not _TOOL.match(p)]
+        if parts and not all(_ANY_NODE.match(p) for p in parts):
+            return "-".join(parts)
     return next(iter(known)) if len(known) == 1 else None
 
 

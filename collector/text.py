@@ -7,7 +7,7 @@ import codecs
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -47,14 +47,16 @@ def head(path: Path, size: int = HEAD) -> bytes:
         return read_some(stream, size)
 
 
-def read_some(stream: IO[bytes], size: int) -> bytes:
-    """Up to `size` bytes; what a broken compressed file still gives."""
+def read_some(stream: IO[bytes], size: int, problem: Callable[[str], None] | None = None) -> bytes:
+    """Up to `size` bytes; what a broken compressed file still gives, with a word to `problem`."""
     parts: list[bytes] = []
     left = size
     while left:
         try:
             part = stream.read(min(left, 1 << 16))
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile):
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as broken:
+            if problem is not None:
+                problem(f"the compressed file breaks off: {broken}")
             break
         if not part:
             break
@@ -106,7 +108,7 @@ def lines(path: Path, ctx: ImportContext) -> Iterator[tuple[int, str]]:
 def whole(path: Path, ctx: ImportContext, limit: int) -> bytes | None:
     """The whole file if it is not larger than `limit` bytes (decompressed), else None."""
     with opened(path) as stream:
-        raw = read_some(stream, limit + 1)
+        raw = read_some(stream, limit + 1, ctx.problem)
     _report(ctx, len(raw))
     return None if len(raw) > limit else raw
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 from collector.importers.base import ImportContext, ImportFailed
 from collector.metric_names import NAMES
 from collector.metric_rows import Samples, Series
-from collector.text import decode, opened
+from collector.text import decode, opened, read_some
 from store.rows import Row
 
 LINE = re.compile(
@@ -120,7 +120,7 @@ def chunks(path: Path, ctx: ImportContext) -> Iterator[str]:
     """The file in pieces of whole lines."""
     rest = b""
     with opened(path) as stream:
-        while block := stream.read(_CHUNK):
+        while block := read_some(stream, _CHUNK, ctx.problem):
             ctx.bytes_read += len(block)
             if ctx.on_progress is not None:
                 ctx.on_progress(ctx.bytes_read)
