@@ -7,6 +7,8 @@ long, the examiner's verdict stands and says so. A failed model is never read as
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -108,7 +110,9 @@ async def diagnose_async(
 ) -> Verdict:
     """`diagnose` for callers that have an event loop."""
     ledger = Ledger()
+    ready = preload()
     found = examine(reader, ledger, job_id, attempt)
+    ready.join()
     return await conclude(
         reader,
         ledger,
@@ -122,6 +126,21 @@ async def diagnose_async(
         zone_note=zone_note,
         notes=notes,
     )
+
+
+def preload() -> threading.Thread:
+    """Load the framework and build the agent beside other work: half a second that nobody has to wait for.
+
+    The engine gives the interpreter away while it runs a query, so the two overlap. A failure shows where it is used.
+    """
+    thread = threading.Thread(target=_load, name="preload", daemon=True)
+    thread.start()
+    return thread
+
+
+def _load() -> None:
+    with contextlib.suppress(Exception):
+        agent()
 
 
 def examine(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Found:
@@ -222,7 +241,7 @@ async def _ask_examiner(deps: Deps, question: str | None, limits: Limits, failur
     except AgentRunError:
         report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
         provenance = _provenance(EXAMINER, 0.0)
-        provenance.notes = [f"Dropped, no shown cell backs it: {_safe(p)}" for p in report.problems]
+        provenance.notes = [f"Dropped, no shown cell backs it: {_safe(p)}" for p in dict.fromkeys(report.problems)]
         return _Answer(report.draft, provenance)
 
 

@@ -88,6 +88,8 @@ def _link(done: Checked, grounds: Grounds, kind: Kind, *, final: bool = False) -
 def _free(found: figures.Finding, grounds: Grounds, kind: Kind, verbatim: bool) -> bool:
     """Whether a finding needs no cell."""
     numeric = figures.has_figure(found.token)
+    if verbatim and found.token.lower() == "one":
+        return True  # part of a family's own definition: "more than one rank"
     if kind == "advice":
         if found.kind in ("name", "quote"):
             return not numeric or found.token in grounds.vetted
