@@ -11,7 +11,8 @@ import duckdb
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-PARQUET = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, ROW_GROUP_SIZE 122880"
+PARQUET = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, ROW_GROUP_SIZE 40960"
+"""How a segment is written. Row groups a third of DuckDB's default cost 2.4 % in size; a minute of a day reads a third."""
 
 
 def writing(*, memory_mb: int, threads: int, spill: Path) -> DuckDBPyConnection:
@@ -42,6 +43,7 @@ def asking(
         }
     )
     con.execute("SET TimeZone = 'UTC'")
+    con.execute("SET parquet_metadata_cache = true")  # segments never change
     con.execute(f"SET allowed_directories = {literals([f'{f}/' for f in folders])}")
     con.execute(f"SET allowed_paths = {literals(files)}")
     con.execute("SET enable_external_access = false")

@@ -1,8 +1,8 @@
 """GPU samples by the minute, written with the samples in the same batch: what a day of a thousand GPUs is asked through.
 
-`gpu_window(from_ts, to_ts)` gives the minutes of a window, with those that its ends cut through counted from the samples
-themselves, so that nothing from outside the window is in them. Sums and counts add up over minutes; a mean is a sum over
-its count.
+`gpu_window(from_ts, to_ts)` gives the minutes of a window. A job's own minutes are taken whole where an end of the window
+cuts through them; samples that carry no job, which may be the next job's, are counted one by one there, so that nothing from
+outside the window is in them. Sums and counts add up over minutes; a mean is a sum over its count.
 """
 
 from __future__ import annotations
@@ -95,19 +95,25 @@ def minutes(source: str) -> str:
     return f"SELECT {picked} FROM {source} GROUP BY {', '.join(KEYS)}, {_MINUTE}"
 
 
+_BEGIN = "date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE"
+_CLOSE = "date_trunc('minute', to_ts::TIMESTAMP)"
+# Two plain ranges rather than one condition with OR: by a range whole row groups are left out.
+_ENDS = f"""(
+    SELECT * FROM gpu_sample
+    WHERE job_id IS NULL AND ts >= from_ts::TIMESTAMP AND ts < {_BEGIN} AND ts <= coalesce(to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
+    UNION ALL
+    SELECT * FROM gpu_sample
+    WHERE job_id IS NULL AND ts >= {_CLOSE} AND ts <= to_ts::TIMESTAMP AND ts >= coalesce({_BEGIN}, '-infinity'::TIMESTAMP))"""
+
 WINDOW = f"""
 CREATE OR REPLACE TEMP MACRO gpu_window(from_ts, to_ts) AS TABLE
   SELECT * FROM gpu_minute
-  WHERE (from_ts IS NULL OR ts >= date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE)
-    AND (to_ts IS NULL OR ts < date_trunc('minute', to_ts::TIMESTAMP))
+  WHERE ts >= coalesce(date_trunc('minute', from_ts::TIMESTAMP), '-infinity'::TIMESTAMP)
+    AND ts <= coalesce(to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
+    AND (job_id IS NOT NULL OR (ts >= coalesce({_BEGIN}, '-infinity'::TIMESTAMP)
+                                AND ts < coalesce({_CLOSE}, 'infinity'::TIMESTAMP)))
   UNION ALL BY NAME
-  {
-    minutes('''(SELECT * FROM gpu_sample WHERE
-    (ts >= from_ts::TIMESTAMP AND ts < date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE
-      AND (to_ts IS NULL OR ts <= to_ts::TIMESTAMP))
-    OR (ts >= date_trunc('minute', to_ts::TIMESTAMP) AND ts <= to_ts::TIMESTAMP
-      AND (from_ts IS NULL OR ts >= date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE)))''')
-}
+  {minutes(_ENDS)}
 """
 
 

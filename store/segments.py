@@ -37,7 +37,8 @@ def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], 
 
 def describe(con: DuckDBPyConnection, paths: Sequence[Path], names: tuple[str, ...]) -> dict[str, Segment]:
     """What the manifest says about segments that have the columns `names`, by file name."""
-    end = "greatest(end_ts, ts)" if "end_ts" in names else "ts"
+    ends = [n for n in ("end_ts", "last_ts", "ts") if n in names]
+    end = f"greatest({', '.join(ends)})"
     still_open = "bool_or(end_ts IS NULL)" if "end_ts" in names else "false"
     job = "job_id" if "job_id" in names else "NULL::VARCHAR"
     found = con.execute(

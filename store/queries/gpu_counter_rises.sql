@@ -13,45 +13,75 @@
 -- COLUMN risen_ts: when it rose first
 -- COLUMN before_end_s [s]: seconds from the rise to the job's end
 -- CAVEAT: A counter that was not sampled before the fault can show no rise.
-WITH s AS (
+WITH s AS NOT MATERIALIZED (
   SELECT * FROM gpu_window($from_ts, $to_ts)
   WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))
 ),
--- Most GPUs count nothing: only those with a counter above zero are taken apart.
-g AS (
-  SELECT node, gpu, gpu_uuid, mig FROM s GROUP BY ALL
-  HAVING greatest(max(ecc_dbe_total_max), max(remapped_uncorrectable_max), max(remap_failure_max), max(remap_pending_max),
-    max(retired_pages_max), max(ecc_sbe_total_max), max(remapped_correctable_max), max(nvlink_errors_max),
-    max(pcie_replays_max)) > 0
+g AS MATERIALIZED (
+  SELECT node, gpu, gpu_uuid,
+    arg_min(ecc_dbe_total_min, first_ts) AS ecc_dbe_total_first, arg_max(ecc_dbe_total_max, first_ts) AS ecc_dbe_total_last, max(ecc_dbe_total_max) AS ecc_dbe_total_high,
+    arg_min(remapped_uncorrectable_min, first_ts) AS remapped_uncorrectable_first, arg_max(remapped_uncorrectable_max, first_ts) AS remapped_uncorrectable_last, max(remapped_uncorrectable_max) AS remapped_uncorrectable_high,
+    arg_min(remap_failure_min, first_ts) AS remap_failure_first, arg_max(remap_failure_max, first_ts) AS remap_failure_last, max(remap_failure_max) AS remap_failure_high,
+    arg_min(remap_pending_min, first_ts) AS remap_pending_first, arg_max(remap_pending_max, first_ts) AS remap_pending_last, max(remap_pending_max) AS remap_pending_high,
+    arg_min(retired_pages_min, first_ts) AS retired_pages_first, arg_max(retired_pages_max, first_ts) AS retired_pages_last, max(retired_pages_max) AS retired_pages_high,
+    arg_min(ecc_sbe_total_min, first_ts) AS ecc_sbe_total_first, arg_max(ecc_sbe_total_max, first_ts) AS ecc_sbe_total_last, max(ecc_sbe_total_max) AS ecc_sbe_total_high,
+    arg_min(remapped_correctable_min, first_ts) AS remapped_correctable_first, arg_max(remapped_correctable_max, first_ts) AS remapped_correctable_last, max(remapped_correctable_max) AS remapped_correctable_high,
+    arg_min(nvlink_errors_min, first_ts) AS nvlink_errors_first, arg_max(nvlink_errors_max, first_ts) AS nvlink_errors_last, max(nvlink_errors_max) AS nvlink_errors_high,
+    arg_min(pcie_replays_min, first_ts) AS pcie_replays_first, arg_max(pcie_replays_max, first_ts) AS pcie_replays_last, max(pcie_replays_max) AS pcie_replays_high
+  FROM s GROUP BY node, gpu, gpu_uuid
+),
+-- When it rose is asked only of the GPUs on which something did.
+t AS (
+  SELECT s.node, s.gpu, s.gpu_uuid,
+    min(CASE WHEN s.ecc_dbe_total_min > g.ecc_dbe_total_first THEN s.first_ts WHEN s.ecc_dbe_total_max > g.ecc_dbe_total_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS ecc_dbe_total_risen,
+    min(CASE WHEN s.remapped_uncorrectable_min > g.remapped_uncorrectable_first THEN s.first_ts WHEN s.remapped_uncorrectable_max > g.remapped_uncorrectable_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS remapped_uncorrectable_risen,
+    min(CASE WHEN s.remap_failure_min > g.remap_failure_first THEN s.first_ts WHEN s.remap_failure_max > g.remap_failure_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS remap_failure_risen,
+    min(CASE WHEN s.remap_pending_min > g.remap_pending_first THEN s.first_ts WHEN s.remap_pending_max > g.remap_pending_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS remap_pending_risen,
+    min(CASE WHEN s.retired_pages_min > g.retired_pages_first THEN s.first_ts WHEN s.retired_pages_max > g.retired_pages_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS retired_pages_risen,
+    min(CASE WHEN s.ecc_sbe_total_min > g.ecc_sbe_total_first THEN s.first_ts WHEN s.ecc_sbe_total_max > g.ecc_sbe_total_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS ecc_sbe_total_risen,
+    min(CASE WHEN s.remapped_correctable_min > g.remapped_correctable_first THEN s.first_ts WHEN s.remapped_correctable_max > g.remapped_correctable_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS remapped_correctable_risen,
+    min(CASE WHEN s.nvlink_errors_min > g.nvlink_errors_first THEN s.first_ts WHEN s.nvlink_errors_max > g.nvlink_errors_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS nvlink_errors_risen,
+    min(CASE WHEN s.pcie_replays_min > g.pcie_replays_first THEN s.first_ts WHEN s.pcie_replays_max > g.pcie_replays_first THEN coalesce(s.rose_ts, s.first_ts) END)
+      AS pcie_replays_risen
+  FROM s JOIN g ON s.node IS NOT DISTINCT FROM g.node AND s.gpu IS NOT DISTINCT FROM g.gpu
+    AND s.gpu_uuid IS NOT DISTINCT FROM g.gpu_uuid
+  WHERE ecc_dbe_total_high > ecc_dbe_total_first
+      OR remapped_uncorrectable_high > remapped_uncorrectable_first
+      OR remap_failure_high > remap_failure_first
+      OR remap_pending_high > remap_pending_first
+      OR retired_pages_high > retired_pages_first
+      OR ecc_sbe_total_high > ecc_sbe_total_first
+      OR remapped_correctable_high > remapped_correctable_first
+      OR nvlink_errors_high > nvlink_errors_first
+      OR pcie_replays_high > pcie_replays_first
+  GROUP BY s.node, s.gpu, s.gpu_uuid
 ),
 c AS (
-  SELECT s.node, s.gpu, s.gpu_uuid, s.mig, s.first_ts, s.rose_ts, unnest([
-    {'counter': 'ecc_dbe_total', 'low': ecc_dbe_total_min, 'high': ecc_dbe_total_max, 'serious': true},
-    {'counter': 'remapped_uncorrectable', 'low': remapped_uncorrectable_min, 'high': remapped_uncorrectable_max, 'serious': true},
-    {'counter': 'remap_failure', 'low': remap_failure_min, 'high': remap_failure_max, 'serious': true},
-    {'counter': 'remap_pending', 'low': remap_pending_min, 'high': remap_pending_max, 'serious': true},
-    {'counter': 'retired_pages', 'low': retired_pages_min, 'high': retired_pages_max, 'serious': true},
-    {'counter': 'ecc_sbe_total', 'low': ecc_sbe_total_min, 'high': ecc_sbe_total_max, 'serious': false},
-    {'counter': 'remapped_correctable', 'low': remapped_correctable_min, 'high': remapped_correctable_max, 'serious': false},
-    {'counter': 'nvlink_errors', 'low': nvlink_errors_min, 'high': nvlink_errors_max, 'serious': false},
-    {'counter': 'pcie_replays', 'low': pcie_replays_min, 'high': pcie_replays_max, 'serious': false}
+  SELECT g.node, g.gpu, g.gpu_uuid, unnest([
+    {'counter': 'ecc_dbe_total', 'serious': true, 'first': ecc_dbe_total_first, 'last': ecc_dbe_total_last, 'high': ecc_dbe_total_high, 'risen': ecc_dbe_total_risen},
+    {'counter': 'remapped_uncorrectable', 'serious': true, 'first': remapped_uncorrectable_first, 'last': remapped_uncorrectable_last, 'high': remapped_uncorrectable_high, 'risen': remapped_uncorrectable_risen},
+    {'counter': 'remap_failure', 'serious': true, 'first': remap_failure_first, 'last': remap_failure_last, 'high': remap_failure_high, 'risen': remap_failure_risen},
+    {'counter': 'remap_pending', 'serious': true, 'first': remap_pending_first, 'last': remap_pending_last, 'high': remap_pending_high, 'risen': remap_pending_risen},
+    {'counter': 'retired_pages', 'serious': true, 'first': retired_pages_first, 'last': retired_pages_last, 'high': retired_pages_high, 'risen': retired_pages_risen},
+    {'counter': 'ecc_sbe_total', 'serious': false, 'first': ecc_sbe_total_first, 'last': ecc_sbe_total_last, 'high': ecc_sbe_total_high, 'risen': ecc_sbe_total_risen},
+    {'counter': 'remapped_correctable', 'serious': false, 'first': remapped_correctable_first, 'last': remapped_correctable_last, 'high': remapped_correctable_high, 'risen': remapped_correctable_risen},
+    {'counter': 'nvlink_errors', 'serious': false, 'first': nvlink_errors_first, 'last': nvlink_errors_last, 'high': nvlink_errors_high, 'risen': nvlink_errors_risen},
+    {'counter': 'pcie_replays', 'serious': false, 'first': pcie_replays_first, 'last': pcie_replays_last, 'high': pcie_replays_high, 'risen': pcie_replays_risen}
   ], recursive := true)
-  FROM s JOIN g ON s.node IS NOT DISTINCT FROM g.node AND s.gpu IS NOT DISTINCT FROM g.gpu
-    AND s.gpu_uuid IS NOT DISTINCT FROM g.gpu_uuid AND s.mig IS NOT DISTINCT FROM g.mig
-),
-v AS (
-  SELECT *, lag(high) OVER (PARTITION BY node, gpu, gpu_uuid, mig, counter ORDER BY first_ts) AS before
-  FROM c WHERE high IS NOT NULL
-),
-r AS (
-  SELECT *, CASE WHEN low > before THEN first_ts WHEN high > low AND high > coalesce(before, low) THEN coalesce(rose_ts, first_ts) END AS risen
-  FROM v
+  FROM g LEFT JOIN t ON t.node IS NOT DISTINCT FROM g.node AND t.gpu IS NOT DISTINCT FROM g.gpu
+    AND t.gpu_uuid IS NOT DISTINCT FROM g.gpu_uuid
 )
 SELECT
-  node, gpu, gpu_uuid, counter, serious, arg_min(low, first_ts) AS first_value, arg_max(high, first_ts) AS last_value,
-  arg_max(high, first_ts) - arg_min(low, first_ts) AS rise, min(risen) AS risen_ts,
-  date_diff('second', min(risen), $to_ts::TIMESTAMP) AS before_end_s
-FROM r
-GROUP BY node, gpu, gpu_uuid, counter, serious
-HAVING max(high) > 0
+  node, gpu, gpu_uuid, counter, serious, first AS first_value, last AS last_value, last - first AS rise, risen AS risen_ts,
+  date_diff('second', risen, $to_ts::TIMESTAMP) AS before_end_s
+FROM c
+WHERE high > 0
 ORDER BY serious DESC, rise DESC, node, gpu, gpu_uuid, counter

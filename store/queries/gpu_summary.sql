@@ -28,7 +28,7 @@
 -- COLUMN processes: most processes with a context
 -- COLUMN activity_source: what measured the activity
 -- CAVEAT: A sampled peak can lie below the true one; a card that is shared shows all of its users.
-WITH s AS (
+WITH s AS NOT MATERIALIZED (
   SELECT * FROM gpu_window($from_ts, $to_ts)
   WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))
 ),
