@@ -44,7 +44,7 @@ def run(
     opened = Snapshots(lake).take(named)
     task = {
         "sql": sql,
-        "views": {t: views.select(t, opened.get(t, [])) for t in tables()},
+        "views": {t: views.view(t, opened.get(t, [])) for t in tables()},
         "files": [str(p) for o in opened.values() for p, _ in o],
         "memory_mb": memory_mb,
         "max_rows": max_rows,

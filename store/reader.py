@@ -133,7 +133,7 @@ class Reader:
         timer.start()
         try:
             for table, segments in opened.items():
-                sql = views.select(table, segments)
+                sql = views.view(table, segments)
                 if self._views.get(table) != sql:
                     self._con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS {sql}")
                     self._views[table] = sql

@@ -1,4 +1,7 @@
-"""A table as a view over the segments that a question needs."""
+"""A table as a view over the segments that a question needs.
+
+Two accounting files, or a file and a later poll, tell of the same attempt of a job: such rows are all kept, and read as one.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,22 @@ def select(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
         picked = ", ".join(f'"{c.name}"' if c.name in names else f'NULL::{c.sql_type} AS "{c.name}"' for c in cols)
         parts.append(f"SELECT {picked} FROM read_parquet({literals(paths)}, hive_partitioning = false)")
     return " UNION ALL ".join(parts)
+
+
+def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
+    """`select`, with the rows that are observations of one thing (`KEY`) merged: of each column its latest value.
+
+    A row that does not know its cluster belongs to the one cluster that knows the job.
+    """
+    rows = select(table, segments)
+    key = tables()[table].KEY
+    if not key:
+        return rows
+    names = [c.name for c in columns(tables()[table])]
+    owner = 'coalesce("cluster", max("cluster") OVER (PARTITION BY "job_id"))'
+    merged = ", ".join(
+        f'"{n}"' if n in key else f'"{n}_" AS "{n}"' if n == "cluster" else f'arg_max("{n}", ("ts", "origin")) AS "{n}"'
+        for n in names
+    )
+    by = ", ".join([*(f'"{k}"' for k in ("cluster_", *key)), 'CASE WHEN "job_id" IS NULL THEN "origin" END'])
+    return f'SELECT {merged} FROM (SELECT *, {owner} AS "cluster_" FROM ({rows})) GROUP BY {by}'

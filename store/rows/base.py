@@ -60,6 +60,8 @@ class Row:
     """
 
     TABLE: ClassVar[str] = ""
+    KEY: ClassVar[tuple[str, ...]] = ()
+    """Rows that agree in these are observations of one thing: a reader shows one row, the latest word on each column."""
 
     cluster: Annotated[str | None, col("cluster's name")] = None
     node: Annotated[str | None, col("node's name as Slurm spells it")] = None

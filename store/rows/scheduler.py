@@ -15,6 +15,7 @@ class SlurmJob(JobRow):
     """One row per attempt of a job (a requeue starts a new attempt). `ts` is the end, else the start, else the submit."""
 
     TABLE: ClassVar[str] = "slurm_job"
+    KEY: ClassVar[tuple[str, ...]] = ("job_id", "attempt")
 
     job_id_raw: Annotated[str | None, col("the unique numeric id (an array task's own)")] = None
     array_job_id: Annotated[str | None, col("id of the array")] = None
@@ -74,6 +75,7 @@ class SlurmStep(JobRow):
     """One row per step of an attempt. `ts` is the end, else the start."""
 
     TABLE: ClassVar[str] = "slurm_step"
+    KEY: ClassVar[tuple[str, ...]] = ("job_id", "attempt", "step_id")
 
     step_id: Annotated[str | None, col("0, 1, batch, extern, interactive")] = None
     name: Annotated[str | None, col("step's name")] = None
@@ -98,6 +100,7 @@ class SlurmJobEvent(JobRow):
     """One thing that happened to a job in the scheduler's eyes."""
 
     TABLE: ClassVar[str] = "slurm_job_event"
+    KEY: ClassVar[tuple[str, ...]] = ("job_id", "attempt", "event", "ts")
 
     event: Annotated[
         str | None,
