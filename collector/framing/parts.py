@@ -18,7 +18,6 @@ GRAIN = 256 << 10
 WINDOW = 64 << 10
 FIRST, LAST = 24, 40
 BEFORE, AFTER = 24 << 10, 72 << 10
-OVERLAP = 64
 URGENT = (
     "Traceback (most recent",
     "slurmstepd",
@@ -66,14 +65,13 @@ def plan(file: IO[bytes], size: int, whole: int = READ_WHOLE, fast: bool = True)
     hits: list[int] = []
     counts = [0]
     file.seek(0)
-    at, line, rest = 0, 0, b""
+    at = line = 0
     searching: tuple[int, Future[list[int]]] | None = None
     with ThreadPoolExecutor(1) as pool:  # the search runs beside the reading and counting
         while block := file.read(BLOCK):
             if matcher.fast and at + len(block) > begin and at < stop:
                 _gather(hits, searching)
-                searching = at - len(rest), pool.submit(matcher.ends, rest + block)
-                rest = block[-OVERLAP:]
+                searching = at, pool.submit(matcher.ends, block)
             for grain in range(0, len(block), GRAIN):
                 line += block.count(b"\n", grain, grain + GRAIN)
                 counts.append(line)

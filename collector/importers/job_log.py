@@ -31,6 +31,8 @@ from collector.parsers.registry import parser_types
 from store.rows import LogEvent, Row
 
 LINES_WHOLE = 16 << 20
+LINES_QUICK = 4 << 20
+"""Up to which size (bytes) every line is stored: when all is imported, and when an answer is wanted at once."""
 _RANK_IN_NAME = re.compile(r"(?:^|[._-])(?:global_?)?rank[._-]?(\d{1,5})(?=[._-]|$)", re.I)
 _TEXT_SUFFIXES = {".log", ".out", ".err", ".txt", ".o", ".e", ".stdout", ".stderr", ""}
 
@@ -76,7 +78,8 @@ class JobLog:
             types, matcher = _machinery()
             hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
             demux = Demux(types, matcher, Clock(ctx.zone, ctx.modified), ctx.name, base_label(path), hosts)
-            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified), size, self.lines_whole)
+            whole = self.lines_whole if ctx.budget_bytes is None else min(self.lines_whole, LINES_QUICK)
+            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified), size, whole)
             stamp = _Stamp(ctx)
             for part in self._parts(file, head, size, ctx):
                 end = part.end if part.end < size else None

@@ -8,6 +8,7 @@ EXAMPLES
     {'loss': 2.031, 'grad_norm': 11.28, 'learning_rate': 3.3e-07, 'epoch': 0.01}
      50%|#####     | 40/80 [1:53:42<2:00:46, 181.16s/it] {'loss': '2.159', 'grad_norm': '0.5059', 'epoch': '1'}
     {'eval_loss': 1.92, 'eval_runtime': 3.1, 'eval_samples_per_second': 41.0, 'epoch': 1.0}
+    {'eps': 2, 'objective/kl': 0.1, 'loss/policy_avg': 0.02, 'lr': 1e-06, 'episode': 8, 'epoch': 0.01}
     {'train_runtime': 1663.336, 'train_steps_per_second': 0.085, 'train_loss': 1.9313, 'epoch': 1.0}
 """
 
@@ -52,6 +53,8 @@ class HfTrainer:
     name: ClassVar[str] = "hf_trainer"
     anchors: ClassVar[tuple[str, ...]] = (
         "'loss': ",
+        '"loss": ',
+        "'loss/policy_avg': ",
         "'eval_",
         "'train_runtime': ",
         "Unsloth",
@@ -104,6 +107,11 @@ class HfTrainer:
 
     def _dictionary(self, body: str, prefix: str, line: Line, line_end: int) -> Iterable[ParsedRow]:
         values: dict[str, Any] = {m["key"]: _value(m["value"]) for m in _PAIR.finditer(body)}
+        if "current_steps" in values:
+            return ()  # LLaMA-Factory's own row, which has its own parser
+        if "loss" not in values and "loss/policy_avg" in values:  # TRL's PPO and RLOO
+            values["loss"], values["learning_rate"] = values["loss/policy_avg"], values.pop("lr", None)
+            return self._step(line, prefix, {k: v for k, v in values.items() if v is not None}, "train")
         if "loss" in values:  # with include_num_input_tokens_seen a step carries train_runtime as well
             return self._step(line, prefix, values, "train")
         if isinstance(values.get("train_runtime"), float):
@@ -122,11 +130,12 @@ class HfTrainer:
         if split == "eval" and not ("epoch" in core or "eval_runtime" in values):
             return
         step, total = _place(prefix)
-        progress = values.get("global_step/max_steps")
+        progress = values.get("global_step/max_steps", values.get("iteration"))
         if isinstance(progress, str) and (parts := progress.partition("/"))[1]:
             step, total = whole(parts[0]), whole(parts[2])
         if match := _STEP_PREFIX.search(prefix):
             step = int(match.group(1))
+        step = step if step is not None else whole(values.get("step"))
         rest = {k: v for k, v in values.items() if k not in core and isinstance(v, float)}
         framework = self._framework(prefix, values)
         yield line.step(
@@ -140,6 +149,7 @@ class HfTrainer:
             grad_norm=core.get("grad_norm"),
             learning_rate=core.get("learning_rate"),
             samples_per_s=rest.get("eval_samples_per_second") if split == "eval" else None,
+            tokens_per_s=rest.get("train_tokens_per_second", rest.get("throughput")),
             objective=next((name for mark, name in _OBJECTIVES if any(mark in k for k in values)), None),
             metrics=as_json(rest),
         )

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
-_EPOCH = r"(?:(?:Training )?Epoch (?P<epoch>\d+)(?:/(?P<epochs>-?\d+))?:?\s*)?"
+_EPOCH = r"(?:(?:Train(?:ing)?(?: step of)? )?[Ee]poch \[?(?P<epoch>\d+)(?:/(?P<epochs>-?\d+))?\]?:?\s*)?"
 _TQDM = re.compile(
     _EPOCH + r"(?P<percent>\d{1,3})%\|?[^|\[\]]{0,300}?\|? *(?<!\d)(?P<n>\d+)/(?P<total>\d+) *"
     r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+),\s+(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)(?P<post>, [^\]]*)(?:\]|$)"

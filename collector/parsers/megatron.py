@@ -21,6 +21,8 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
 _ITERATION = re.compile(r"(?:^|[ \])|>:])iteration:? +(\d+) ?/ *(\d+) *(?:\||$)")
+# Megatron pads both numbers to eight places; a wrapper that cut the line at its first bar leaves this.
+_BARE = re.compile(r"^ ?(?:\[[-\d :.]+\] )?iteration (?= )(?=[ \d]{8}/) *(\d+)/(?=[ \d]{8}\s*$) *(\d+)\s*$")
 _FIELD = re.compile(rf" *(?P<key>[A-Za-z][^|:=]*?)(?: *[:=] *| +)(?P<value>{NUMBER})(?P<rest>[^|]*)\Z")
 _PAIRED = re.compile(rf" *(?P<key>elapsed time per iteration \((?:ms|s)\)): *(?P<value>{NUMBER})")
 _VALID = re.compile(
@@ -38,6 +40,7 @@ class Megatron(LineParser):
     name: ClassVar[str] = "megatron"
     anchors: ClassVar[tuple[str, ...]] = (
         "elapsed time per iteration",
+        "iteration    ",
         "loss at iteration",
         "loss at the end of training",
         "train_iters ..",
@@ -53,6 +56,8 @@ class Megatron(LineParser):
         text = line.text
         if "elapsed time per iteration" in text and (match := _ITERATION.search(text)):
             return self._iteration(line, match)
+        if match := _BARE.match(text):
+            return [line.step("megatron", step=int(match[1]), total_steps=int(match[2]))]
         if "loss at " in text and (match := _VALID.search(text)):
             return self._validation(line, match)
         if match := _ITERS.match(text) or re.search(r"setting training iterations to (\d+)", text):

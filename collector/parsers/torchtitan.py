@@ -17,7 +17,7 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, scaled
 
 _TITAN = re.compile(
-    rf"\bstep: *(\d+) +loss: *({NUMBER})(?: +grad_norm: *({NUMBER}))?(?: +(?:max_|peak_)?memory: *([\d.]+)GiB)?(?P<rest>.*)"
+    rf"\bstep: *(\d+)(?P<total>/\d+)? +loss: *({NUMBER})(?: +grad[_ ]norm: *({NUMBER}))?(?: +(?:max_|peak_)?memory: *([\d.]+)GiB)?(?P<rest>.*)"
 )
 _VALIDATE = re.compile(rf"\bvalidate step: *(\d+) +loss: *({NUMBER})")
 _TPS = re.compile(r"\b(?:tps|wps): *([\d,.]+)")
@@ -36,16 +36,17 @@ class TorchTitan(LineParser):
         text = line.text
         if match := _VALIDATE.search(text):
             return [line.step("torchtitan", split="eval", step=int(match[1]), loss=number(match[2]), loss_name="loss")]
-        if (match := _TITAN.search(text)) and ("memory: " in text or "tps: " in text or "wps: " in text):
+        if (match := _TITAN.search(text)) and any(m in text for m in ("memory: ", "tps: ", "wps: ", "grad_norm: ")):
             speed, mfu = _TPS.search(match["rest"]), _MFU.search(match["rest"])
-            rest = {"memory_gib": number(match[4]) if match[4] else None, "mfu_pct": number(mfu[1]) if mfu else None}
+            rest = {"memory_gib": number(match[5]) if match[5] else None, "mfu_pct": number(mfu[1]) if mfu else None}
             return [
                 line.step(
                     "torchtitan",
                     step=int(match[1]),
-                    loss=number(match[2]),
+                    total_steps=int(match["total"][1:]) if match["total"] else None,
+                    loss=number(match[3]),
                     loss_name="loss",
-                    grad_norm=number(match[3]) if match[3] else None,
+                    grad_norm=number(match[4]) if match[4] else None,
                     metrics=as_json({k: v for k, v in rest.items() if v is not None} | _per_device(speed)),
                 )
             ]

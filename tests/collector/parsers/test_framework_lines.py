@@ -27,6 +27,13 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"loss": 3.5, "step": 6, "total_steps": 50},
     ),
     ("hf-trainer", "{'loss': tensor(0.5), 'learning_rate': 0.001, 'epoch': 2.0}", {"loss": 0.5}),
+    ("hf-trainer", "{'loss': 0.5, 'learning_rate': 1e-05, 'epoch': 0.5, 'iteration': '20/94', 'train_speed(s/it)': 0.25}", {"step": 20, "total_steps": 94}),
+    ("hf-trainer", '{"loss": 0.5, "grad_norm": 1.5, "learning_rate": 1e-05, "epoch": 0.5, "step": 10}', {"loss": 0.5, "step": 10}),
+    ("trl", "{'eps': 2, 'objective/kl': 0.1, 'loss/policy_avg': 0.25, 'lr': 1e-06, 'episode': 8, 'epoch': 0.01}", {"loss": 0.25, "learning_rate": 1e-06, "objective": "ppo"}),
+    ("llama-factory", "[INFO|2026-01-01 22:09:01] llamafactory.train.callbacks:143 >> {'loss': 2.25, 'learning_rate': 2.5000e-06, 'epoch': 0.29, 'throughput': 1234.5}", {"loss": 2.25, "learning_rate": 2.5e-06, "tokens_per_s": 1234.5}),
+    ("megatron", "iteration        2/      20", {"step": 2, "total_steps": 20, "loss": None}),
+    ("tqdm", "Train step of epoch 2:  50%|██ | 5/10 [00:10<00:10, 1.0s/it, gpt_loss=0.5, lr=1e-6]", {"loss": 0.5, "step": 5, "learning_rate": 1e-6}),
+    ("torchtitan", "step:  7/12  loss:  1.5000  grad_norm:  0.9790", {"loss": 1.5, "step": 7, "total_steps": 12, "grad_norm": 0.979}),
     ("hf-trainer", "{'eval_loss': 0.9, 'eval_runtime': 3.0, 'epoch': 1.0}", {"loss": 0.9, "split": "eval", "epoch": 1.0}),
     ("trl", "{'loss': 0.69, 'rewards/margins': 0.1, 'rewards/chosen': 0.2, 'epoch': 0.1}", {"loss": 0.69, "objective": "dpo"}),
     ("trl", "{'loss': 0.0, 'reward': 1.25, 'completions/mean_length': 12.0, 'kl': 0.01, 'epoch': 0.1}", {"objective": "grpo"}),
@@ -145,6 +152,10 @@ NOT_PROGRESS = [
     "The training loss: 0.5 is what we want at step 10",
     "INFO | total_loss: weight=0.5",
     "step: 10",
+    "iteration 2/20",
+    "Saved at iteration     20",
+    '{"loss": 0.5}',
+    "validate step: 5728",
 ]  # fmt: skip
 
 
