@@ -87,9 +87,9 @@ def lines(path: Path, ctx: ImportContext) -> Iterator[tuple[int, str]]:
     A compressed file that breaks off gives what there is, and a problem.
     """
     with opened(path) as stream:
-        source = _unwrapped(stream)
         number = unreported = 0
         try:
+            source = _unwrapped(stream)
             while raw := source.readline(LINE_LIMIT):
                 number += 1
                 unreported += len(raw)

@@ -10,7 +10,6 @@ CAVEAT  times are local; utilization.gpu is the share of time in which any kerne
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -57,7 +56,7 @@ class NvidiaSmi:
         names: list[str] = []
         devices: set[str] = set()
         for number, line in lines(path, ctx):
-            cells = next(csv.reader([line], skipinitialspace=True), list[str]())
+            cells = [c.strip() for c in line.split(",")]
             if not names or _names(line):
                 names = _bare(cells)
                 if number == 1 and not _names(line):

@@ -89,6 +89,6 @@ def _sample(pair: Any) -> tuple[int, float] | None:
         return None
     try:
         ts, value = float(parts[0]), float(parts[1])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return (round(ts * 1000), value) if 0 < ts < 2.5e11 else None

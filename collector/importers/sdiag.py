@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from collector import slurm_json as sj
 from collector import slurm_values as sv
 from collector.importers.base import ImportContext, ImportFailed
-from collector.text import decode, lines, whole
+from collector.text import decode, head, lines, whole
 from store.rows import Row, SlurmControllerSample
 
 _HEAD = re.compile(r"sdiag output at (?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")
@@ -56,8 +56,7 @@ class Sdiag:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One row per output."""
-        with path.open("rb") as stream:
-            is_json = b'"server_thread_count"' in stream.read(65_536)
+        is_json = b'"server_thread_count"' in head(path)
         yield from _json(path, ctx) if is_json else _text(path, ctx)
 
 
@@ -67,11 +66,11 @@ def _text(path: Path, ctx: ImportContext) -> Iterator[Row]:
     section = _TEXT
     begun = False
     for _, line in lines(path, ctx):
-        head, since = _HEAD.search(line), _SINCE.search(line)
-        if head:
+        title, since = _HEAD.search(line), _SINCE.search(line)
+        if title:
             if begun:
                 yield _row(values, ts, ctx)
-            values, begun, section, ts = {}, True, _TEXT, _moment(head, ctx)
+            values, begun, section, ts = {}, True, _TEXT, _moment(title, ctx)
         elif since:
             values["stats_since_ts"] = _moment(since, ctx)
         elif line.startswith("Main schedule"):

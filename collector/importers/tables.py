@@ -177,6 +177,7 @@ def _header(first: str) -> list[str]:
 
 def _csv(path: Path, ctx: ImportContext) -> Iterator[tuple[int, dict[str, Any]]]:
     """Data rows from 1. A quoted cell may hold newlines."""
+    csv.field_size_limit(16 << 20)  # a log line or a traceback may be longer than csv's own limit
     reader = csv.reader(text + "\n" for _, text in lines(path, ctx))
     try:
         names = [c.strip().lower() for c in next(reader, list[str]())]
