@@ -83,7 +83,7 @@ def _imported(
         budget_bytes=QUICK,
         on_progress=progress,
     )
-    notes = [f"{f.name}: {f.error or '; '.join(f.problems[:2])}" for f in report.files if f.error or f.problems]
+    notes = _left_out(report)
     if not any(sum(n for t, n in f.rows.items() if t != "source_health") for f in report.files):
         raise Failure(_nothing(path, report))
     with Reader(folder) as reader:
@@ -111,6 +111,18 @@ def _listed(found: list[Candidate]) -> str:
         for c in found[:20]
     ]
     return ", ".join(shown) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
+
+
+def _left_out(report: ImportReport) -> list[str]:
+    """What of the files could not be used: one line for all that nobody recognised, one for each that is damaged."""
+    unknown = [f.name for f in report.files if f.importer is None]
+    damaged = [
+        f"{f.name}: {f.error or '; '.join(f.problems[:2])}"
+        for f in report.files
+        if f.importer and (f.error or f.problems)
+    ]
+    more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
+    return ([f"In no known format, and not used: {', '.join(unknown[:8])}{more}."] if unknown else []) + damaged[:12]
 
 
 def _nothing(path: Path, report: ImportReport) -> str:

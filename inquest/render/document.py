@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent_tools.references import Span
 from agent_tools.verdict import FAMILIES, Verdict
@@ -116,3 +117,9 @@ def _footer(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Spans]:
     if p.zone:
         lines.append([Span("text", f"Times without a zone were read as {p.zone}.")])
     return lines + [[Span("text", note)] for note in p.notes]
+
+
+def question(record: dict[str, Any]) -> str:
+    """The query of a piece of evidence as a call, without the parameters that were not given."""
+    given = ", ".join(f"{k}={v}" for k, v in record["params"].items() if v is not None)
+    return f"{record['query']}({given})"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from inquest import safe
-from inquest.render.document import Document, Spans
+from inquest.render.document import Document, Spans, question
 
 MAX_ROWS = 20
 
@@ -50,10 +49,9 @@ def _text(spans: Spans) -> str:
 def _evidence(record: dict[str, Any]) -> list[str]:
     names = [c["name"] for c in record["columns"]]
     rows = (record["rows"] or [])[:MAX_ROWS]
-    question = f"{record['query']}({json.dumps(record['params'], ensure_ascii=False)[1:-1]})"
     more = "" if record["row_count"] <= len(rows) else f", the first {len(rows)} shown"
     lines = [
-        f'### <a id="{record["id"].lower()}"></a>{record["id"]}: {safe.markdown(question)}',
+        f'### <a id="{record["id"].lower()}"></a>{record["id"]}: {safe.markdown(question(record))}',
         "",
         f"{record['row_count']} rows{more}; sha256 {record['sha256'][:16]}…",
         "",

@@ -5,12 +5,11 @@ Everything that came from outside is escaped; the page holds no script at all.
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from inquest import safe
-from inquest.render.document import Document, Section, Spans
+from inquest.render.document import Document, Section, Spans, question
 
 MAX_ROWS = 60
 
@@ -107,27 +106,43 @@ def _evidence(record: dict[str, Any], cited: set[str]) -> str:
         for i, n in enumerate(names)
         if any(record["rows"][k][i] is not None for k in keep) or any(r.endswith(f".{n}") for r in mine)
     ]
-    head = "".join(f"<th>{safe.markup(names[i])}{_unit(record['columns'][i])}</th>" for i in used)
-    rows = "".join(
-        "<tr>" + "".join(_td(record, names[i], k, record["rows"][k][i], cited) for i in used) + "</tr>" for k in keep
-    )
-    question = f"{record['query']}({json.dumps(record['params'], ensure_ascii=False)[1:-1]})"
+    draw = _upright if len(keep) <= 2 else _across
     count = f"{record['row_count']} rows" + ("" if len(keep) == record["row_count"] else f", {len(keep)} shown")
-    opened = " open" if mine else ""
     return (
-        f'<details id="{safe.markup(record["id"])}"{opened}><summary>{safe.markup(record["id"])}: '
-        f'{safe.markup(question)} <span class="meta">{count}</span></summary>'
-        f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>'
+        f'<details id="{safe.markup(record["id"])}"{" open" if mine else ""}><summary>{safe.markup(record["id"])}: '
+        f'{safe.markup(question(record))} <span class="meta">{count}</span></summary>'
+        f'<div class="wide">{draw(record, used, keep, cited)}</div>'
         f'<p class="note">{safe.markup(record.get("caveat") or "")} sha256 {safe.markup(record["sha256"])}</p>'
         f"<details><summary>query</summary><pre>{safe.markup(record['sql'])}</pre></details></details>"
     )
+
+
+def _across(record: dict[str, Any], used: list[int], keep: list[int], cited: set[str]) -> str:
+    """Columns beside each other, as a query prints them."""
+    head = "".join(f"<th>{_name(record, i)}</th>" for i in used)
+    body = "".join("<tr>" + "".join(_td(record, i, k, cited) for i in used) + "</tr>" for k in keep)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _upright(record: dict[str, Any], used: list[int], keep: list[int], cited: set[str]) -> str:
+    """Columns below each other: a row or two of many columns is not legible across."""
+    body = "".join(
+        f"<tr><th>{_name(record, i)}</th>" + "".join(_td(record, i, k, cited) for k in keep) + "</tr>" for i in used
+    )
+    return f"<table>{body}</table>"
+
+
+def _name(record: dict[str, Any], i: int) -> str:
+    column = record["columns"][i]
+    return f'<span title="{safe.markup(column.get("doc") or "")}">{safe.markup(column["name"])}{_unit(column)}</span>'
 
 
 def _unit(column: dict[str, Any]) -> str:
     return f" [{safe.markup(column['unit'])}]" if column.get("unit") else ""
 
 
-def _td(record: dict[str, Any], name: str, row: int, value: object, cited: set[str]) -> str:
+def _td(record: dict[str, Any], column: int, row: int, cited: set[str]) -> str:
+    name, value = record["columns"][column]["name"], record["rows"][row][column]
     ref = f"{record['id']}.{name}" if row == 0 else f"{record['id']}:{row}.{name}"
     text = "" if value is None else safe.line(str(value))
     shown = safe.markup(text if len(text) <= 400 else text[:399] + "…")
