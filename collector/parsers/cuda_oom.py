@@ -58,7 +58,7 @@ _POOLS = _sized(r"with ", r" allocated in private pools")
 _OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
 
 _OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("nccl_oom", re.compile(r"NCCL WARN .*(?:Cuda failure|Failed to CUDA).*out of memory|NCCL WARN.*[Cc]alloc.*out of memory")),
+    ("nccl_oom", re.compile(r"NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
     ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
     ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device")),
     ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),

@@ -26,20 +26,20 @@ NAMES: dict[str, str] = {
 }
 
 _OPEN = re.compile(
-    r"(?:^|\s)(?P<python>\S*python[\d.]*): can't (?:open|find) (?:file|'__main__' module in) '?(?P<what>[^':]+)'?(?:: \[Errno (?P<errno>\d+)\] (?P<text>.+))?"
+    r"(?:^|\s)(?P<python>\S{0,300}python[\d.]*): can't (?:open|find) (?:file|'__main__' module in) '?(?P<what>[^':]+)'?(?:: \[Errno (?P<errno>\d+)\] (?P<text>.+))?"
 )
 _MODULE = re.compile(
-    r"(?:^|\s)(?P<python>\S*python[\d.]*): (?:No module named (?P<what>\S+)|Error while finding module specification for '(?P<what2>[^']+)')"
+    r"(?:^|\s)(?P<python>\S{0,300}python[\d.]*): (?:No module named (?P<what>\S+)|Error while finding module specification for '(?P<what2>[^']+)')"
 )
 _START = re.compile(
     r"Fatal Python error: (?:init_\w+|Py_Initialize|config_\w+)|Could not find platform independent libraries"
 )
 
-_WHERE = r"(?:^|\s)(?P<where>\S*(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))): (?:line (?P<line>\d+): )?"
+_WHERE = r"(?:^|\s)(?P<where>\S{0,300}?(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))): (?:line (?P<line>\d+): )?"
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (code, re.compile(pattern))
     for code, pattern in (
-        ("shared_library", r"(?P<what>\S+): error while loading shared libraries: (?P<lib>[^:]+)"),
+        ("shared_library", r"(?:^|\s)(?P<what>\S{1,300}): error while loading shared libraries: (?P<lib>[^:]+)"),
         ("glibc", r"version `(?P<what>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found"),
         ("module_load", r"The following module\(s\) (?:are unknown|cannot be loaded|exist).{0,40}?(?P<what>\"[^\"]+\")?$|Unable to locate a modulefile for '?(?P<what2>[^\s']+)|Lmod has detected the following error"),
         ("conda", r"Could not find conda environment: (?P<what>\S+)|CondaError|Run 'conda init' before|shell has not been properly configured to use 'conda|EnvironmentLocationNotFound"),
@@ -49,7 +49,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("no_such_file", r"^\s*(?:cd|cat|cp|mv|source|ls|mkdir|tar|bash|sh): .{0,40}?[‘'`]?(?P<what>/?[^:’'\s]+?)[’']?: No such file or directory\s*$"),
         ("permission_denied", _WHERE + r"(?:cd: )?(?P<what>[^:]+?): Permission denied\s*$"),
         ("not_a_directory", _WHERE + r"(?:cd: )?(?P<what>[^:]+?): (?:Not|Is) a directory\s*$"),
-        ("exec_format", r"(?P<what>[^\s:]+): cannot execute(?: binary file)?(?:: Exec format error|: required file not found)|Exec format error"),
+        ("exec_format", r"(?:^|[\s:])(?P<what>[^\s:]{1,300}): cannot execute(?: binary file)?(?:: Exec format error|: required file not found)|Exec format error"),
         ("syntax", _WHERE + r"(?P<what>syntax error .{1,80}|unexpected EOF .{1,80})"),
         ("unbound_variable", _WHERE + r"(?P<what>\w+): (?:unbound variable|parameter (?:null or )?not set)"),
     )
@@ -97,7 +97,7 @@ class Shell(LineParser):
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
-        text = strip_label(line.text[:2000])
+        text = strip_label(line.text[:1000])
         if found := _OPEN.search(text):
             return [self._python(line, "FileNotFoundError", found, found["what"])]
         if found := _MODULE.search(text):
