@@ -24,11 +24,11 @@ from collector.parsers.values import NUMBER, as_json, number
 
 _EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*(?:$|\d+/)")
 _BAR = re.compile(
-    r"(?P<n>\d+)/(?P<total>\d+|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
+    r"(?<!\d)(?P<n>\d+)/(?P<total>\d+|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
     r"(?P<rest>(?:ETA: )?[\d:]+m?u?s.*)"
 )
 _METRIC = re.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]*?): *(?P<value>{NUMBER})(?= |$|-)")
-_EACH = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
+_EACH = re.compile(r"(?<!\d)(?P<value>\d+(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
 _SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 

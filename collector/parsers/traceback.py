@@ -26,9 +26,9 @@ NAMES: dict[str, str] = {
 HEADER = "Traceback (most recent call last)"
 _TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
 _ENDING = (
-    r"(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable)|Error"
+    r"(?:(?:[A-Za-z_]\w*\.)+Error|(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable)"
     r"|SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
-    r"|StopIteration|BrokenExecutor|TerminatedWorker|FailFast)(?:\([\w., ]+\))?"
+    r"|StopIteration|BrokenExecutor|TerminatedWorker|FailFast))(?:\([\w., ]+\))?"
 )
 _RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
 _LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
@@ -46,6 +46,9 @@ _PARAGRAPHS = re.compile(
     r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
     r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
 )
+_METRIC = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
+_MILD = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
+_SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
 _PLACE = re.compile(r"\s*/\S+:\d+\s*$")
 _CPP = re.compile(r"frame #\d+|Exception raised from ")
 _MAX_LINES, _MAX_STRAY, _MAX_TEXT, _MAX_TAIL = 5000, 12, 2000, 40
@@ -155,10 +158,10 @@ class Traceback:
         logged = None if found else _LOGGED.match(bare)
         if logged and LOG_LINE.match(logged["prefix"]):
             found = logged
-        if not found or (found["text"] is None and bare.strip() == "Error"):
+        if not found or _METRIC.fullmatch(found["text"] or ""):
             return []
         self._begin(line, headed=False)
-        self._severity = "error"
+        self._severity = "warning" if logged and _MILD.search(logged["prefix"]) else "error"
         self._extra = {"traceback": False}
         if found["name"] == "CommandNotFoundError":  # conda's own word about `conda activate`; the script goes on
             self._severity = "warning"
@@ -191,6 +194,11 @@ class Traceback:
             return
         self._base = len(bare) if not bare.strip() else 0
         if not bare.strip() or self._rich or bare.strip() in ("Original", "Exception Group", "Remote"):
+            return
+        if _SUMMARY.match(bare):
+            # torchrun's summary repeats what a rank wrote into its error file, indented by two.
+            self._base, self._severity = 4, "error"
+            self._extra["in_summary"] = True
             return
         # A logger that puts its prefix before every line repeats it with other digits.
         shape = re.sub(r"\d+", r"\\d+", re.escape(bare.rstrip()[:160]))

@@ -265,6 +265,8 @@ def test_a_traceback_cut_anywhere_is_still_a_row(cut):
         ("ValueError: bad", "ValueError", "bad"),
         ("[rank1]: torch.OutOfMemoryError: CUDA out of memory.", "torch.OutOfMemoryError", "CUDA out of memory."),
         ("KeyboardInterrupt", "KeyboardInterrupt", ""),
+        ("KeyError: 3", "KeyError", "3"),
+        ("binascii.Error: Incorrect padding", "binascii.Error", "Incorrect padding"),
         ("pyarrow.lib.ArrowInvalid: JSON parse error", "pyarrow.lib.ArrowInvalid", "JSON parse error"),
         ("2024-01-01 10:00:00 - ERROR - main - RuntimeError: no", "RuntimeError", "no"),
         ("lightning.fabric.utilities.exceptions.MisconfigurationException: x y", None, "x y"),
@@ -289,6 +291,8 @@ def test_an_exception_alone_on_its_line(text, name, message):
         "error rate: 0.3",
         "number of errors: 0",
         "Mean Absolute Error: 0.31",
+        "MeanSquaredError: 0.3121",
+        "Error: could not find the file",
         '  File "/venv/lib/python3.10/site-packages/x.py", line 3, in f\n    g()\n\nall good',
         "for x in ErrorType: list",
     ],
@@ -335,3 +339,28 @@ RuntimeError: no such thing
 """)
     assert (row.name, row.message, row.severity) == ("RuntimeError", "no such thing", "fatal")
     assert (row.user_frame, row.frame.rpartition("/")[2]) == ("Cell In[3]:5", "trainer.py:1539 in Trainer.train")
+
+
+def test_a_warning_that_names_an_exception_is_a_warning():
+    assert one("[2024-01-01 10:00:00,000] [WARNING] [x.py:3] ReadTimeoutError: retrying").severity == "warning"
+
+
+def test_the_traceback_in_torchruns_summary_says_where_it_stands():
+    row = one("""\
+  error_file: /tmp/x/error.json
+  traceback : Traceback (most recent call last):
+    File "/venv/lib/python3.10/site-packages/torch/distributed/elastic/multiprocessing/errors/__init__.py", line 355, in wrapper
+      return f(*args, **kwargs)
+    File "/home/u/train.py", line 3, in main
+      f()
+  RuntimeError: boom
+
+============================================================
+""")
+    assert (row.name, row.message, row.severity, row.user_frame) == (
+        "RuntimeError",
+        "boom",
+        "error",
+        "/home/u/train.py:3 in main",
+    )
+    assert json.loads(row.detail)["in_summary"] is True
