@@ -1,0 +1,62 @@
+"""What a job cost: held and wasted, each a cell, and nothing where accounting does not say."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_tools.citations import plain
+from agent_tools.cost import cost
+from agent_tools.evidence import Ledger
+from store import Reader, Writer
+from store.rows import LogEvent, Row, SlurmJob
+
+T = datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+def job(attempt: int, hours: float, start: datetime, gpus: int | None = 4) -> SlurmJob:
+    end = start + timedelta(hours=hours)
+    return SlurmJob(
+        job_id="7",
+        attempt=attempt,
+        state="FAILED",
+        ts=end,
+        start_ts=start,
+        end_ts=end,
+        elapsed_s=hours * 3600,
+        gpus=gpus,
+    )
+
+
+def saved(at: datetime | None, attempt: int = 2) -> LogEvent:
+    return LogEvent(
+        job_id="7", attempt=attempt, ts=at, kind="checkpoint", name="saved", file="a", line_no=1, ts_kind="embedded"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "family", "held", "wasted"),
+    [
+        ([job(1, 2, T), job(2, 3, T + timedelta(hours=5)), saved(T + timedelta(hours=7))], "B1", 20.0, 4.0),
+        ([job(1, 2, T), job(2, 3, T + timedelta(hours=5))], "B1", 20.0, 12.0),
+        ([job(1, 2, T), saved(None, 1)], "B1", 8.0, None),
+        ([job(1, 2, T)], "A1", 8.0, 8.0),
+        ([job(1, 2, T)], "G1", 8.0, 0.0),
+        ([job(1, 2, T)], "D1", 8.0, None),
+        ([job(1, 2, T, gpus=None)], "A1", None, None),
+        ([job(1, 2, T), job(2, 3, T, gpus=None)], "A1", None, None),
+        ([saved(T)], "A1", None, None),
+    ],
+    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "healthy", "slow", "no-gpus", "half", "no-job"],
+)  # fmt: skip
+def test_held_and_wasted(tmp_path: Path, rows: list[Row], family: str, held: float | None, wasted: float | None):
+    Writer(tmp_path / "lake").append(rows, batch="b")
+    ledger = Ledger()
+    with Reader(tmp_path / "lake") as reader:
+        spent = cost(reader, ledger, "7", None, family)
+    assert (spent.gpu_hours_held, spent.gpu_hours_wasted) == (held, wasted)
+    assert spent.basis
+    said = plain(spent.basis, ledger)
+    assert f"{held:g} h" in said if held is not None else "does not say" in said

@@ -1,0 +1,109 @@
+"""The examiner: the default, deterministic, through the same agent and gate; and what happens when its draft does not hold."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_tools import agent as agents
+from agent_tools.agent import Limits, diagnose, instructions
+from agent_tools.citations import plain
+from agent_tools.evidence import Ledger
+from agent_tools.seal import ledger_of, seal
+from agent_tools.verdict import FAMILIES
+from agent_tools.verify import verify
+from store import Reader
+from tests.agent_tools.casekit import QUICK, lake, verdict
+
+
+def test_the_examiner_gives_the_differentials_draft_through_the_tools(tmp_path: Path):
+    made = verdict(tmp_path)
+    assert (made.provenance.model, made.provenance.requests, made.provenance.tool_calls) == ("examiner", 2, 2)
+    assert plain(made.headline, ledger_of(made)) == "The job raised ValueError"
+    assert made.provenance.notes == ["noted"]
+    assert len(made.provenance.prompt_digest) == 64
+
+
+def test_the_examiner_needs_no_model_requests_and_says_the_same_each_time(tmp_path: Path):
+    first, second = verdict(tmp_path / "a"), verdict(tmp_path / "b")
+    drop = {"provenance", "evidence"}
+    assert first.model_dump(exclude=drop) == second.model_dump(exclude=drop)
+    assert [e["sha256"] for e in first.evidence] == [e["sha256"] for e in second.evidence]
+
+
+def test_sentences_that_do_not_hold_are_dropped_and_noted_but_the_verdict_stands(tmp_path: Path):
+    made = verdict(tmp_path, shows=[{"text": "Rank [[E2.rank]] failed."}, {"text": "It cost 99 hours."}])
+    assert [c.text for c in made.shows] == ["Rank [[E2.rank]] failed."]
+    assert any("'99' is a typed figure" in n for n in made.provenance.notes)
+
+
+def test_an_impossible_draft_becomes_undetermined(tmp_path: Path):
+    made = verdict(tmp_path, family="Z9", mode=None)
+    assert (made.family, made.attribution) == ("U0", "undetermined")
+    assert any("'Z9' does not exist" in n for n in made.provenance.notes)
+
+
+def test_a_job_is_diagnosed_from_its_lake(tmp_path: Path):
+    """The whole default path, and the verdict verifies against the lake."""
+    told: list[str] = []
+    with Reader(lake(tmp_path)) as reader:
+        made = diagnose(reader, "7", on_event=told.append, zone_note="UTC (told)")
+        assert made.family in FAMILIES
+        assert (made.job, made.provenance.zone, made.provenance.model) == ("7", "UTC (told)", "examiner")
+        assert made.cost.gpu_hours_held == 6.0
+        assert "slurm_job" in {c["table"] for c in made.coverage}
+        report = verify(json.loads(json.dumps(seal(made))), reader)
+    assert report.ok, report.problems
+    assert any("differential" in t for t in told)
+
+
+def test_a_family_that_breaks_costs_the_differential_and_not_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("password=hunter2222")
+
+    monkeypatch.setattr("agent_tools.differential.differential", broken)
+    with Reader(lake(tmp_path)) as reader:
+        made = diagnose(reader, "7", limits=QUICK)
+    assert (made.family, made.confidence) == ("U0", 0.3)
+    assert "ZeroDivisionError: password=[redacted: secret]" in made.provenance.notes[0]
+
+
+def test_a_running_event_loop_uses_the_other_door(tmp_path: Path):
+    async def inside(reader: Reader) -> str:
+        return (await agents.diagnose_async(reader, "7", limits=Limits())).provenance.model
+
+    with Reader(lake(tmp_path)) as reader:
+        assert asyncio.run(inside(reader)) == "examiner"
+
+
+def test_the_instructions_name_every_family_and_hold_no_time_or_mark():
+    text = instructions()
+    assert all(f"- {code}: " in text for code in FAMILIES)
+    assert instructions() is text
+    assert "<<untrusted ...>>" in text
+
+
+def test_the_package_loads_without_the_agents_framework():
+    """What `inquest --help` and `inquest jobs` import stays small; only a diagnosis loads pydantic-ai."""
+    code = (
+        "import sys, agent_tools, agent_tools.agent, agent_tools.citations, agent_tools.seal, agent_tools.verify, prompts;"
+        "print([m for m in ('pydantic_ai', 'openai', 'httpx', 'duckdb') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_was_asked_before_a_failure_stays_in_the_ledger(tmp_path: Path):
+    with Reader(lake(tmp_path)) as reader:
+        ledger = Ledger()
+        found = agents.examine(reader, ledger, "7", None)
+    assert ledger.all()
+    assert found.draft.family in FAMILIES
