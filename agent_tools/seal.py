@@ -20,6 +20,8 @@ from agent_tools.verdict import Verdict
 from store.result import Coverage, ResultColumn, digest
 
 FORMAT = "inquest-verdict/1"
+PICTURES = frozenset({"loss_curve"})
+"""Queries whose rows a page draws as a picture."""
 
 
 class SealError(ValueError):
@@ -56,9 +58,9 @@ def canonical(value: Any) -> str:
 
 
 def sealed_evidence(ledger: Ledger, verdict: Verdict) -> list[dict[str, Any]]:
-    """Every piece of evidence as a record: with its rows where the verdict cites it, else only what was asked."""
+    """Every piece of evidence as a record: with its rows where the verdict cites it or draws it, else only what was asked."""
     used = {parse(ref)[0] for ref in cited([*draft_texts(verdict), verdict.cost.basis])}
-    return [_record(e, e.id in used) for e in ledger.all()]
+    return [_record(e, e.id in used or e.query in PICTURES) for e in ledger.all()]
 
 
 def _record(e: Evidence, whole: bool) -> dict[str, Any]:
