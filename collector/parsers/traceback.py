@@ -46,6 +46,7 @@ _PARAGRAPHS = re.compile(
     r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
     r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
 )
+_TYPICAL = re.compile(_ENDING)
 _METRIC = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
 _MILD = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
 _SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
@@ -201,8 +202,11 @@ class Traceback:
             self._extra["in_summary"] = True
             return
         # A logger that puts its prefix before every line repeats it with other digits.
-        shape = re.sub(r"\d+", r"\\d+", re.escape(bare.rstrip()[:160]))
-        self._prefix = re.compile(shape + r" ?")
+        # The words that the header's line may have after that prefix are not repeated.
+        ends = max(bare.rfind("]") + 1, bare.rfind(" - ") + 2)
+        wholes = [bare.rstrip()[:160], bare[:ends].rstrip()[:160]] if ends > 1 else [bare.rstrip()[:160]]
+        shape = "|".join(re.sub(r"\d+", r"\\d+", re.escape(w)) for w in wholes)
+        self._prefix = re.compile(f"(?:{shape}) ?")
         if LOG_LINE.match(bare) and "%|" not in bare:
             self._severity = "error"
             self._extra["logged"] = True
@@ -240,7 +244,7 @@ class Traceback:
             return self._lost_headless(line) if not stripped and not self._headed else []
         if not LOG_LINE.match(text) or _LONE.match(text):
             raised = _RAISED.match(stripped)
-            if raised and _names_exception(raised["name"], raised["text"]):
+            if raised and _names_exception(raised["name"], raised["text"], self._headed):
                 self._raised = _Raised(raised["name"], [raised["text"] or ""], self._frames)
                 self._frames, self._last = None, line.line_no
                 return []
@@ -255,7 +259,8 @@ class Traceback:
         return []
 
     def _header_again(self, line: Line, text: str) -> list[ParsedRow]:
-        if self._frames:
+        # Two ranks that write into one stream print two headers in a row; a header long after is another traceback.
+        if self._frames or (self._lines > 3 and not self._chain and not self._wrappers):
             return [*self._cut(), *self._idle(line)]
         return []
 
@@ -298,6 +303,12 @@ class Traceback:
             return []
         indent = len(text) - len(text.lstrip())
         other = (LOG_LINE.match(text) if indent <= self._base else None) or _LONE.match(text) or frame_at(text)
+        inner = _LONE.match(text)
+        if inner and self._raised.message().endswith("raised:"):
+            # torch._dynamo prints what its backend raised as the second line of its own message.
+            self._wrappers.append(self._raised)
+            self._raised, self._last = _Raised(inner["name"], [inner["text"] or ""], self._raised.frames), line.line_no
+            return []
         if other or _ASIDE.search(text) or len(self._blank) > _MAX_TAIL or "KeyboardInterrupt" in self._raised.name:
             return [*self._finish(), *self._idle(line)]
         if self._seen_blank:
@@ -375,8 +386,13 @@ class Traceback:
         return [row]
 
 
-def _names_exception(name: str, text: str | None) -> bool:
-    """Tell a type from code whose indentation was lost: `self.run(args)`, `else: x`, `socket.timeout: timed out`."""
+def _names_exception(name: str, text: str | None, headed: bool) -> bool:
+    """Tell a type from code whose indentation was lost: `self.run(args)`, `else: x`, `socket.timeout: timed out`.
+
+    After frames without a header only a type that looks like one counts: they may be no traceback at all.
+    """
+    if not headed and "." not in name and not _TYPICAL.fullmatch(name):
+        return False
     last = name.partition("(")[0].rpartition(".")[2].lstrip("_")
     if last[:1].isupper():
         return "(" not in name or "Ray" in name or text is not None

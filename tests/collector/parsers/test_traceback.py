@@ -364,3 +364,37 @@ def test_the_traceback_in_torchruns_summary_says_where_it_stands():
         "/home/u/train.py:3 in main",
     )
     assert json.loads(row.detail)["in_summary"] is True
+
+
+def test_words_between_a_loggers_prefix_and_the_header_are_not_looked_for_again():
+    lines = PLAIN.splitlines()[2:11]
+    head = "ERROR 05-12 10:10:10 [core.py:387] EngineCore hit an exception: Traceback (most recent call last):"
+    row = one("\n".join([head, *(f"ERROR 05-12 10:10:11 [core.py:387] {line}" for line in lines), "INFO ok"]))
+    assert (row.name, row.user_frame, row.line_no) == ("ValueError", "/home/u/model.py:7 in main", 1)
+
+
+def test_what_a_compiler_backend_raised_is_the_cause():
+    row = one("""\
+Traceback (most recent call last):
+  File "/w/t.py", line 2, in <module>
+torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:
+RuntimeError: Triton Error [CUDA]: device kernel image is invalid
+""")
+    assert row.name == "torch._dynamo.exc.BackendCompilerFailed"
+    assert (row.cause_name, row.cause_message) == (
+        "RuntimeError",
+        "Triton Error [CUDA]: device kernel image is invalid",
+    )
+
+
+def test_the_frames_that_tensorflow_prints_for_a_node_are_no_traceback():
+    row = one("""\
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:
+
+Detected at node 'gradient_tape/x' defined at (most recent call last):
+    File "train.py", line 100, in <module>
+      main()
+Node: 'gradient_tape/x'
+OOM when allocating tensor with shape[64,512]
+""")
+    assert row.name == "tensorflow.python.framework.errors_impl.ResourceExhaustedError"
