@@ -28,10 +28,11 @@ def quoted(row: RowView, message: str, line: str) -> str:
     return f'"{row[message]}"{where}'
 
 
-def own_failure(facts: Facts) -> str:
+def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
     """What the program itself failed of, by its log, in words with a reference; empty where it printed nothing of the kind.
 
-    A cancel, a time limit or a shutdown that comes after one of these is its consequence.
+    A cancel, a time limit or a shutdown that comes after one of these is its consequence. `causes_only` leaves out what the
+    death of one process does to the others: broken collectives, signals, a launcher's summary.
     """
     end = facts.table("run_ending").first
     if end is None:
@@ -42,6 +43,8 @@ def own_failure(facts: Facts) -> str:
         return f"the host ran out of memory ({end['host_ooms']} messages)"
     if count(end, "errors") and not _outlived(facts, end):
         return f"{end['error_name']} was raised (line {end['error_line']})"
+    if causes_only:
+        return ""
     if count(end, "collective_errors"):
         return f"a collective timed out or failed ({end['collective_errors']} messages)"
     if count(end, "rendezvous_errors"):

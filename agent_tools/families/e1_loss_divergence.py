@@ -39,6 +39,8 @@ def reading_of(facts: Facts) -> Reading:
         for r in bins
     ]
     may_rise = MAY_RISE.search(f"{shape.text('objective')} {shape.text('loss_name')}") is not None
+    # An evaluation loss that rises is overfitting and no divergence.
+    may_rise = may_rise or shape.text("split") == "eval"
     trailing = int(count(shape, "trailing_bad"))
     reading = read(points, may_rise=may_rise, trailing_bad=trailing)
     if reading.shape != "non_finite" and trailing and count(shape, "bad_points"):
@@ -55,26 +57,30 @@ def assess(facts: Facts) -> Assessment:
         return _without_curve(facts, end)
     if reading.shape == "non_finite":
         return _not_finite(facts, shape, end, reading)
-    if count(end, "nan_errors") and end is not None and reading.shape not in ("transient", "falling"):
-        return _named(facts, end)
-    if count(end, "nan_errors") and end is not None and own_failure(facts) == "" and not _completed(facts, end):
+    if end is not None and _stopped_by_nan(facts, end, reading):
         return _named(facts, end)
     if reading.shape in ("spike", "plateau", "flat"):
         return _lasting(facts, shape, end, reading)
     return _not_it(shape, end, reading)
 
 
-def _completed(facts: Facts, end: RowView) -> bool:
-    return facts.ending.succeeded or count(end, "ends") > 0 or (end.number("done") or 0) >= 1
+def _stopped_by_nan(facts: Facts, end: RowView, reading: Reading) -> bool:
+    """Whether words about NaN ended a run whose reported losses are finite, or are too few to tell."""
+    if facts.ending.succeeded or count(end, "ends") or (end.number("done") or 0) >= 1:
+        return False
+    if count(end, "nan_stops"):
+        return True
+    return count(end, "nan_errors") >= 3 and reading.shape in ("none", "too_few")
 
 
 def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
-    other = own_failure(facts)
+    stopped = end is not None and count(end, "nan_stops") > 0
+    other = own_failure(facts, causes_only=stopped)
     share = count(shape, "trailing_bad") / max(count(shape, "points"), 1)
     named = end is not None and count(end, "nan_errors") > 0
     sure = reading.strong or named or reading.points == 0
     confidence = 0.93 if sure and (count(shape, "trailing_bad") >= 2 or named) else 0.62
-    if other and not named:
+    if other:
         confidence = 0.3
     when = f" from step {shape['end_bad_step']}" if shape.has("end_bad_step") else ""
     shows = [
@@ -112,14 +118,17 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
 
 
 def _named(facts: Facts, end: RowView) -> Assessment:
-    confidence = 0.85 if own_failure(facts) == "" else 0.35
+    confidence = 0.85 if count(end, "nan_stops") else 0.7
+    confidence = confidence if own_failure(facts, causes_only=True) == "" else 0.35
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
         "non_finite",
         confidence,
         "job",
-        f"The run stopped because a value was not finite: {end['nan_name']}.",
+        "The run stopped because a value was not finite."
+        if count(end, "nan_stops")
+        else "The log names values that are not finite again and again.",
         say(f"The log names it {end['nan_errors']} times, first as {quoted(end, 'nan_message', 'nan_line')}."),
         implies=say("The training diverged; the cluster was not the cause.", status="supported"),
         missing=[_cause(), lacks("When the loss began to go wrong.", "progress lines with loss and gradient norm")],
@@ -222,6 +231,8 @@ def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment
 
 def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
     if end is not None and count(end, "nan_errors"):
+        return _named(facts, end)
+    if end is not None and _stopped_by_nan(facts, end, Reading("none", 0)):
         return _named(facts, end)
     words = facts.table("end_words").first
     if words is not None and count(words, "nans") >= 3 and own_failure(facts) == "":

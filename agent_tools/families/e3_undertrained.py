@@ -17,6 +17,7 @@ CODE = "E3"
 EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2")
 
 HANDFUL = 5
+MAY_BE_MEANT = 8
 FEW = 12
 _UPDATES = re.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
 
@@ -102,7 +103,7 @@ def assess(facts: Facts) -> Assessment:
             counterfactual=f"The log shows step {steps.ref} and no end: it may be cut or still running.",
             missing=[lacks("Whether the run was complete.", "the end of the log, or sacct (slurm_job)")],
         )
-    if steps.number > HANDFUL:
+    if steps.number > MAY_BE_MEANT:
         return Assessment(
             CODE,
             "suspected",
@@ -114,6 +115,8 @@ def assess(facts: Facts) -> Assessment:
             warnings=say(f"The run made only {steps.ref} optimizer steps: too few to say much about what it learned."),
         )
     sure = facts.ending.succeeded or count(row, "ends") > 0 or steps.planned
+    if steps.number > HANDFUL:
+        return _undertrained(row, steps, 0.65)
     return _undertrained(row, steps, 0.9 if sure else 0.75)
 
 

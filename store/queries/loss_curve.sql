@@ -11,13 +11,17 @@
 -- COLUMN grad_norm: median of the finite gradient norms
 -- COLUMN learning_rate: highest learning rate
 -- COLUMN line_no: first line
--- CAVEAT: Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
-WITH t AS (
+-- CAVEAT: Evaluation losses are read only where no training loss was printed. Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
+WITH use_split AS (
+  SELECT count(*) FILTER (WHERE split IS DISTINCT FROM 'eval' AND (loss IS NOT NULL OR grad_norm IS NOT NULL)) AS train_points
+  FROM train_step WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+t AS (
   SELECT *, min(ts) OVER (PARTITION BY file) AS file_ts,
     coalesce(isnan(loss) OR isinf(loss), false)
       OR (coalesce(isnan(grad_norm) OR isinf(grad_norm), false) AND coalesce(loss, 0) = 0) AS bad
-  FROM train_step
-  WHERE split IS DISTINCT FROM 'eval' AND (loss IS NOT NULL OR grad_norm IS NOT NULL)
+  FROM train_step, use_split
+  WHERE (split IS DISTINCT FROM 'eval' OR train_points < 2) AND (loss IS NOT NULL OR grad_norm IS NOT NULL)
     AND NOT (coalesce(skipped, false) AND (loss IS NULL OR NOT isfinite(loss) OR loss = 0))
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),

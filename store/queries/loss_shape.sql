@@ -2,6 +2,7 @@
 -- TABLES: train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
+-- COLUMN split: train, or eval where only evaluation losses were printed
 -- COLUMN framework: framework whose lines these are
 -- COLUMN loss_name: name under which the loss was printed
 -- COLUMN objective: sft, pretrain, dpo, grpo, ... where it shows
@@ -40,13 +41,17 @@
 -- COLUMN file: file
 -- COLUMN first_line: line of the first report
 -- COLUMN last_line: line of the last report
--- CAVEAT: Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
-WITH t AS (
+-- CAVEAT: Evaluation losses are read only where no training loss was printed. Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
+WITH use_split AS (
+  SELECT count(*) FILTER (WHERE split IS DISTINCT FROM 'eval' AND (loss IS NOT NULL OR grad_norm IS NOT NULL)) AS train_points
+  FROM train_step WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+t AS (
   SELECT *, min(ts) OVER (PARTITION BY file) AS file_ts,
     coalesce(isnan(loss) OR isinf(loss), false)
       OR (coalesce(isnan(grad_norm) OR isinf(grad_norm), false) AND coalesce(loss, 0) = 0) AS bad
-  FROM train_step
-  WHERE split IS DISTINCT FROM 'eval' AND (loss IS NOT NULL OR grad_norm IS NOT NULL)
+  FROM train_step, use_split
+  WHERE (split IS DISTINCT FROM 'eval' OR train_points < 2) AND (loss IS NOT NULL OR grad_norm IS NOT NULL)
     AND NOT (coalesce(skipped, false) AND (loss IS NULL OR NOT isfinite(loss) OR loss = 0))
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -95,7 +100,7 @@ f AS (
 ),
 a AS (
   SELECT
-    mode(framework) AS framework, mode(loss_name) AS loss_name, mode(objective) AS objective, count(*) AS points,
+    coalesce(mode(split), 'train') AS split, mode(framework) AS framework, mode(loss_name) AS loss_name, mode(objective) AS objective, count(*) AS points,
     count(*) FILTER (WHERE bad) AS bad_points, count(*) FILTER (WHERE seq > tail.good_until) AS trailing_bad,
     arg_min(step, seq) FILTER (WHERE bad) AS first_bad_step, arg_min(line_no, seq) FILTER (WHERE bad) AS first_bad_line,
     arg_min(step, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_step, arg_min(step, seq) AS first_step,
@@ -107,7 +112,7 @@ a AS (
 ),
 s AS (SELECT count(DISTINCT stretch) AS stretches FROM part)
 SELECT
-  a.framework, a.loss_name, a.objective, a.points, f.finite_points, a.bad_points, a.trailing_bad, a.first_bad_step,
+  a.split, a.framework, a.loss_name, a.objective, a.points, f.finite_points, a.bad_points, a.trailing_bad, a.first_bad_step,
   a.first_bad_line, a.end_bad_step, f.last_good_step, f.last_loss AS last_good_loss, s.stretches, a.first_step,
   a.last_step, f.first_loss, f.last_loss, f.start_loss, f.end_loss, f.best_loss, f.best_step, f.highest_loss,
   f.highest_step, round(f.start_loss - f.end_loss, 4) AS fallen,

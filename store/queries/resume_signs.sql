@@ -91,7 +91,8 @@ es AS (
     AND attempt < coalesce($attempt, (SELECT max(attempt) FROM slurm_job WHERE job_id = $job_id))))
 ),
 c AS (
-  SELECT * FROM log_event
+  SELECT *, name = 'failed' AND NOT regexp_matches(coalesce(message, ''), '(?i)writ|\bsav(e|ing|ed)\b') AS failed_load
+  FROM log_event
   WHERE kind = 'checkpoint' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
     AND (attempt IS NULL OR attempt = (SELECT max(attempt) FROM log_event WHERE job_id = $job_id
@@ -108,9 +109,9 @@ cc AS (
     min(line_no) FILTER (WHERE name IN ('none_found', 'from_scratch')) AS fresh_line,
     count(*) FILTER (WHERE name = 'loading') AS load_starts,
     arg_max(left(message, 300), line_no) FILTER (WHERE name = 'loading') AS load_start_message,
-    count(*) FILTER (WHERE name = 'failed') AS load_failures,
-    arg_min(left(message, 300), line_no) FILTER (WHERE name = 'failed') AS load_failure_message,
-    min(line_no) FILTER (WHERE name = 'failed') AS load_failure_line
+    count(*) FILTER (WHERE failed_load) AS load_failures,
+    arg_min(left(message, 300), line_no) FILTER (WHERE failed_load) AS load_failure_message,
+    min(line_no) FILTER (WHERE failed_load) AS load_failure_line
   FROM c
 ),
 m AS (

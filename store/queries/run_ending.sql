@@ -18,8 +18,9 @@
 -- COLUMN error_message: its text
 -- COLUMN error_file: its file
 -- COLUMN error_line: its line
--- COLUMN nan_errors: exceptions and warnings that name a value which is not finite
--- COLUMN nan_name: type or short name of the first one
+-- COLUMN nan_errors: exceptions and errors that name a value which is not finite; overflows of the loss scale are none
+-- COLUMN nan_stops: those of them that end a run: exceptions, a stop because of it, a loss scale that cannot fall further
+-- COLUMN nan_name: type or short name of the most telling one
 -- COLUMN nan_message: its text
 -- COLUMN nan_line: its line
 -- COLUMN cuda_ooms: CUDA out-of-memory messages
@@ -59,7 +60,8 @@ WITH e AS (
       AS wrapper,
     regexp_matches(concat_ws(' ', name, message, cause_message),
       '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan')
-      AS nanny
+      AS nanny,
+    kind = 'train_end' AND NOT (name = 'exited' AND regexp_matches(coalesce(message, ''), '(?i)signal|SIGTERM')) AS ended
   FROM log_event
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -95,7 +97,8 @@ err AS (
     AND (progress_here IS NULL OR coalesce(line_end, line_no) >= progress_here)
 ),
 nan AS (
-  SELECT * FROM x WHERE (kind = 'exception' AND nanny AND severity IN ('fatal', 'error')) OR kind = 'non_finite'
+  SELECT *, kind = 'exception' OR name IN ('stopped', 'scale_exhausted', 'anomaly') AS stops FROM x
+  WHERE (kind = 'exception' AND nanny OR kind = 'non_finite') AND severity IN ('fatal', 'error')
 ),
 intr AS (
   SELECT * FROM e
@@ -105,9 +108,9 @@ intr AS (
 ),
 a AS (
   SELECT
-    count(*) FILTER (WHERE kind = 'train_end') AS ends,
-    arg_max(left(message, 300), line_no) FILTER (WHERE kind = 'train_end') AS end_message,
-    max(line_no) FILTER (WHERE kind = 'train_end') AS end_line, max(total_steps) FILTER (WHERE kind = 'train_plan') AS plan,
+    count(*) FILTER (WHERE ended) AS ends,
+    arg_max(left(message, 300), line_no) FILTER (WHERE ended) AS end_message,
+    max(line_no) FILTER (WHERE ended) AS end_line, max(total_steps) FILTER (WHERE kind = 'train_plan') AS plan,
     count(*) FILTER (WHERE kind = 'cuda_oom') AS cuda_ooms, count(*) FILTER (WHERE kind = 'host_oom') AS host_ooms,
     count(*) FILTER (WHERE (kind = 'nccl_watchdog' OR kind = 'nccl_error') AND severity IN ('fatal', 'error'))
       AS collective_errors,
@@ -143,8 +146,10 @@ r AS (
 ),
 n AS (
   SELECT
-    count(*) AS nan_errors, first(name ORDER BY file, line_no) AS nan_name,
-    first(left(message, 300) ORDER BY file, line_no) AS nan_message, first(line_no ORDER BY file, line_no) AS nan_line
+    count(*) AS nan_errors, count(*) FILTER (WHERE stops) AS nan_stops,
+    first(name ORDER BY stops DESC, file, line_no) AS nan_name,
+    first(left(message, 300) ORDER BY stops DESC, file, line_no) AS nan_message,
+    first(line_no ORDER BY stops DESC, file, line_no) AS nan_line
   FROM nan
 ),
 i AS (
@@ -165,7 +170,7 @@ SELECT
   p.reports, p.last_step, coalesce(p.planned, a.plan) AS total_steps,
   CASE WHEN coalesce(p.planned, a.plan) > 0 THEN round(p.last_step / coalesce(p.planned, a.plan)::DOUBLE, 3) END AS done,
   p.progress_line, p.progress_ts, round(gaps.step_gap_s, 1) AS step_gap_s, a.ends, a.end_message, a.end_line,
-  sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_name,
+  sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
   n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,
   a.fatal_signals, a.failed_children, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
   a.cancels, s.stop_name, s.stop_message, s.stop_host, s.stop_file, s.stop_line, s.stop_ts,

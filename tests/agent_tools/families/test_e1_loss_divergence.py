@@ -101,3 +101,26 @@ def test_only_the_last_stretch_of_a_log_counts(tmp_path: Path) -> None:
     """A run that went to NaN was rolled back and learned: the log ends well."""
     world = World(tmp_path).job().train(learning(30) + [NAN] * 5).train(learning(40, 6.0, 3.0))
     assert judge(world, assess).status == "ruled_out"
+
+
+def test_overflows_of_the_loss_scale_are_normal(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for _ in range(20):
+        world.say("non_finite", "overflow", "OVERFLOW! Rank 0 Skipping step.", severity="info")
+    assert judge(world.text("all done"), assess).status == "undecidable"
+
+
+def test_a_nan_that_one_rank_asserts_explains_what_the_launcher_and_the_peers_say(tmp_path: Path) -> None:
+    world = World(tmp_path).train(learning(20)).say("exception", "AssertionError", "loss is nan, stopping")
+    world.say("nccl_error", "remote", "remote process exited", severity="error")
+    world.say("launcher_summary", "child_failed", "exitcode: 1", exit_code=1)
+    a = judge(world, assess)
+    assert (a.status, a.mode, a.confidence >= 0.8) == ("confirmed", "non_finite", True)
+
+
+def test_an_evaluation_loss_that_rises_is_overfitting(tmp_path: Path) -> None:
+    a = judge(
+        World(tmp_path).job().train([3.0 - i / 20 for i in range(20)] + [2 + i / 4 for i in range(30)], split="eval"),
+        assess,
+    )
+    assert a.status != "confirmed"
