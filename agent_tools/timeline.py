@@ -73,5 +73,5 @@ def _entry(row: RowView, ts: str, line: str, text: str, weight: int) -> _Entry:
     at = row.number(line) if line in row.columns else None
     if row.has(ts):
         return (False, row.text(ts), at or 0.0), weight, Moment(ts=row[ts].ref, text=text[:600])
-    where = f"line {row[line]}" if at is not None else "time unknown"
-    return (True, "", at or 0.0), weight, Moment(ts=where, text=text[:600])
+    where = f"{text.rstrip('.')} (line {row[line]})." if at is not None else text
+    return (True, "", at or 0.0), weight, Moment(ts="time not known", text=where[:600])

@@ -25,7 +25,7 @@ _CLASS = {
 }
 _ACTIONS = {
     "data": "Mend or replace the data that the message names, and read them once on a login node before resubmitting.",
-    "config": "Correct the setting that the message names and resubmit; a dry run on one GPU shows it within a minute.",
+    "config": "Correct the setting that the message names and resubmit; a short dry run on a single GPU shows it at once.",
     "env": "Install or pin what the message asks for in the job's environment, and import it there before resubmitting.",
     "asset": "Check the path, the name and the access token of the model or checkpoint, load it once on a login node, then resubmit.",
     "code": "Correct the line that the traceback names; the same error comes back on any node.",

@@ -154,7 +154,7 @@ def _first_collective(facts: Facts, gave_up: list[RowView], result: Assessment) 
             "hypothesis",
         )
     )
-    result.missing.append(missing("Whether one rank was still preparing data.", "what that rank printed meanwhile"))
+    result.missing.append(missing("Whether some rank was still preparing data.", "what that rank printed meanwhile"))
 
 
 def _frozen(facts: Facts) -> list[Claim]:
@@ -210,7 +210,7 @@ def _absent(facts: Facts) -> Assessment:
         result.headline = f"Training stood still for the last {quiet['quiet_min']} min before the job was ended."
         result.speaks_for.append(
             claim(
-                f"The last training report came {quiet['quiet_min']} min before the end; the usual time between two is "
+                f"The last training report came {quiet['quiet_min']} min before the end; the usual pause between reports is "
                 f"{quiet['usual_gap_s']} s."
             )
         )

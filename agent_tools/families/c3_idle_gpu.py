@@ -23,7 +23,9 @@ def assess(facts: Facts) -> Assessment:
     gpus = facts.table("gpu_summary")
     count = o.number("gpus") if o is not None and o.has("gpus") else (float(len(gpus)) if gpus else None)
     if count is not None and count > 1:
-        return Assessment(CODE, "ruled_out", counterfactual="The job held more than one GPU; this family is about one.")
+        return Assessment(
+            CODE, "ruled_out", counterfactual="The job held several GPUs; this family is about a single one."
+        )
     if facts.causes or facts.of_role("cuda_oom") or facts.ending.succeeded:
         return Assessment(
             CODE, "ruled_out", counterfactual="The process ended by itself; it did not sit on an idle GPU."
@@ -41,7 +43,7 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     elapsed = o.number("elapsed_s") if o is not None else None
     if elapsed is not None and elapsed < _SUSTAINED_S:
-        text = "The job had not run for ten minutes: an idle GPU at the start means nothing."
+        text = "The job had only just started: an idle GPU then means nothing."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     result = Assessment(CODE, "confirmed", confidence=0.93, attribution="job")
     result.headline = "The job held its GPU and did nothing with it."

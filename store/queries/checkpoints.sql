@@ -12,7 +12,7 @@
 -- COLUMN line_no: line
 -- COLUMN message: text
 -- CAVEAT: A checkpoint that was written by a thread in the background may not be announced.
-SELECT name, step, peer AS path, ts AS checkpoint_ts, rank, framework, file, line_no, left(message, 300) AS message
+SELECT name, step, peer AS path, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END AS checkpoint_ts, rank, framework, file, line_no, left(message, 300) AS message
 FROM log_event
 WHERE kind = 'checkpoint' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ORDER BY ts NULLS LAST, file, line_no, rank

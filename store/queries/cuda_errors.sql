@@ -18,7 +18,7 @@ SELECT
   name, json_extract_string(detail, '$.code') AS code, count(*) AS events, count(DISTINCT rank) AS ranks,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank,
   first(coalesce(node, host) ORDER BY ts NULLS LAST, file, line_no) AS node,
-  first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu, min(ts) AS error_ts,
+  first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS error_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
   first(left(message, 300) ORDER BY ts NULLS LAST, file, line_no) AS message

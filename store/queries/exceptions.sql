@@ -40,7 +40,7 @@ g AS (
     count(*) AS events, count(DISTINCT rank) AS ranks,
     first(rank ORDER BY own_ts NULLS LAST, file, line_no) AS rank,
     first(coalesce(node, host) ORDER BY own_ts NULLS LAST, file, line_no) AS node,
-    min(ts) AS first_ts, min(own_ts) AS own_ts,
+    min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, min(own_ts) AS own_ts,
     first(file ORDER BY own_ts NULLS LAST, file, line_no) AS file,
     first(line_no ORDER BY own_ts NULLS LAST, file, line_no) AS line_no,
     first(line_end ORDER BY own_ts NULLS LAST, file, line_no) AS line_end,

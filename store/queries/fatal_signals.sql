@@ -24,7 +24,7 @@ WITH e AS (
   SELECT
     CASE WHEN kind IN ('launcher_summary', 'launcher_event') THEN 'launcher' WHEN kind = 'slurm' THEN 'slurm'
          WHEN name = 'shell' THEN 'shell' ELSE 'program' END AS source,
-    name, coalesce(signal, exit_code - 128) AS signal, rank, coalesce(host, node) AS host, pid, coalesce(happened_ts, ts) AS at_ts, NULL::VARCHAR AS sender, frame,
+    name, coalesce(signal, exit_code - 128) AS signal, rank, coalesce(host, node) AS host, pid, coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END) AS at_ts, NULL::VARCHAR AS sender, frame,
     user_frame, file, line_no, message, kind = 'launcher_summary' AS summary
   FROM log_event
   WHERE (signal IS NOT NULL OR exit_code IN (132, 134, 135, 136, 137, 139)) AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -14,7 +14,7 @@
 -- CAVEAT: A bare "Killed" is not among them: it says SIGKILL and nothing about who sent it.
 SELECT
   name, name NOT IN ('worker_died', 'alloc_failed') AS killed, count(*) AS events, first(coalesce(host, node) ORDER BY ts NULLS LAST, file, line_no) AS host,
-  first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, min(coalesce(happened_ts, ts)) AS oom_ts,
+  first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, min(coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END)) AS oom_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
   first(left(message, 300) ORDER BY ts NULLS LAST, file, line_no) AS message

@@ -20,7 +20,7 @@
 -- CAVEAT: The root cause of a launcher's summary is only the first child that was seen to die: in a hang it is a victim.
 SELECT
   kind, name, rank, local_rank, coalesce(host, node) AS host, pid, exit_code, signal, happened_ts AS failed_ts,
-  ts AS printed_ts, framework, file, line_no, left(message, 400) AS message, detail
+  CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END AS printed_ts, framework, file, line_no, left(message, 400) AS message, detail
 FROM log_event
 WHERE kind IN ('launcher_summary', 'launcher_event')
   AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -14,7 +14,7 @@
 -- CAVEAT: A parser that did not recognise a message says nothing about its absence.
 SELECT
   kind, name, count(*) AS events, count(DISTINCT rank) AS ranks, min(line_no) AS first_line, max(line_end) AS last_line,
-  min(ts) AS first_ts, max(ts) AS last_ts,
+  min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, max(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS last_ts,
   CASE WHEN bool_or(severity = 'fatal') THEN 'fatal' WHEN bool_or(severity = 'error') THEN 'error'
        WHEN bool_or(severity = 'warning') THEN 'warning' WHEN bool_or(severity = 'info') THEN 'info' END AS severity
 FROM log_event

@@ -30,7 +30,7 @@ SELECT
   first(collective ORDER BY (collective IS NULL), ts NULLS LAST, file, line_no) AS collective,
   first(seq ORDER BY (seq IS NULL), ts NULLS LAST, file, line_no) AS seq,
   max(last_enqueued_seq) AS last_enqueued_seq, max(last_completed_seq) AS last_completed_seq,
-  round(max(elapsed_ms) / 1000.0, 1) AS elapsed_s, round(max(timeout_ms) / 1000.0, 1) AS timeout_s, min(ts) AS first_ts,
+  round(max(elapsed_ms) / 1000.0, 1) AS elapsed_s, round(max(timeout_ms) / 1000.0, 1) AS timeout_s, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
   first(peer ORDER BY (peer IS NULL), ts NULLS LAST, file, line_no) AS peer,

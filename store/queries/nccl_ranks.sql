@@ -28,7 +28,7 @@ r AS (
     first(collective ORDER BY (collective IS NULL), ts NULLS LAST, line_no) AS collective,
     min(seq) FILTER (WHERE name = 'collective_timeout') AS seq, max(last_enqueued_seq) AS last_enqueued_seq,
     max(last_completed_seq) AS last_completed_seq, round(max(elapsed_ms) / 1000.0, 1) AS elapsed_s,
-    round(max(timeout_ms) / 1000.0, 1) AS timeout_s, min(ts) AS first_ts,
+    round(max(timeout_ms) / 1000.0, 1) AS timeout_s, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts,
     first(file ORDER BY ts NULLS LAST, file, line_no) AS file, min(line_no) AS line_no
   FROM e
   GROUP BY pg, rank

@@ -12,7 +12,7 @@
 -- COLUMN message: text of the first one
 -- CAVEAT: NCCL describes itself only with NCCL_DEBUG=INFO.
 SELECT
-  name, count(*) AS events, count(DISTINCT rank) AS ranks, max(world_size) AS world_size, min(ts) AS first_ts,
+  name, count(*) AS events, count(DISTINCT rank) AS ranks, max(world_size) AS world_size, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
   first(left(message, 300) ORDER BY ts NULLS LAST, file, line_no) AS message

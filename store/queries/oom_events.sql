@@ -49,7 +49,7 @@ g AS (
     first(coalesce(node, host) ORDER BY ts NULLS LAST, file, line_no) AS node,
     first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu,
     requested_bytes, max(total_bytes) AS total_bytes, min(free_bytes) AS free_bytes, max(allocated_bytes) AS allocated_bytes,
-    max(others) AS others, max(other_bytes) AS other_bytes, min(ts) AS oom_ts,
+    max(others) AS others, max(other_bytes) AS other_bytes, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS oom_ts,
     first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
     first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_end) AS last_line,
     first(name ORDER BY ts NULLS LAST, file, line_no) AS name, bool_or(severity = 'fatal') AS raised,

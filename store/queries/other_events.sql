@@ -25,7 +25,7 @@ WITH e AS (
 SELECT
   kind, name, count(*) AS events, count(DISTINCT rank) AS ranks,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank,
-  first(severity ORDER BY ts NULLS LAST, file, line_no) AS severity, min(ts) AS first_ts,
+  first(severity ORDER BY ts NULLS LAST, file, line_no) AS severity, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_no) AS last_line,
   first(xid ORDER BY ts NULLS LAST, file, line_no) AS xid,

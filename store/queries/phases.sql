@@ -17,7 +17,7 @@
 -- COLUMN message: text of the first one
 -- CAVEAT: Banners are announcements and not proof that a phase ended.
 SELECT
-  kind, name, count(*) AS events, min(ts) AS first_ts, max(ts) AS last_ts,
+  kind, name, count(*) AS events, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, max(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS last_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_no) AS last_line,
   first(framework ORDER BY ts NULLS LAST, file, line_no) AS framework, max(total_steps) AS total_steps,

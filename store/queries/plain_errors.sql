@@ -29,7 +29,7 @@ SELECT
   left(first(text ORDER BY ts NULLS LAST, file, line_no), 500) AS text, count(*) AS lines, count(DISTINCT rank) AS ranks,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, first(node ORDER BY ts NULLS LAST, file, line_no) AS node,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
-  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, min(ts) AS line_ts
+  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS line_ts
 FROM h
 GROUP BY shape
 ORDER BY line_ts NULLS LAST, file, line_no

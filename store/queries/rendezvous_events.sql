@@ -30,7 +30,7 @@ SELECT
   first(severity ORDER BY ts NULLS LAST, file, line_no) AS severity,
   first(peer ORDER BY (peer IS NULL), ts NULLS LAST, file, line_no) AS peer,
   round(max(timeout_ms) / 1000.0, 1) AS timeout_s, max(world_size) AS world_size, max(joined) AS joined,
-  min(ts) AS first_ts, max(ts) AS last_ts,
+  min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, max(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS last_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_no) AS last_line,
   first(left(message, 400) ORDER BY ts NULLS LAST, file, line_no) AS message

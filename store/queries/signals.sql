@@ -16,7 +16,7 @@
 -- COLUMN message: text
 -- CAVEAT: A signal that is named does not say who sent it.
 SELECT
-  kind, name, signal, rank, coalesce(host, node) AS host, pid, exit_code, coalesce(happened_ts, ts) AS signal_ts,
+  kind, name, signal, rank, coalesce(host, node) AS host, pid, exit_code, coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END) AS signal_ts,
   framework, file, line_no, left(message, 400) AS message
 FROM log_event
 WHERE kind IN ('signal', 'interrupt', 'host_oom')

@@ -14,7 +14,7 @@
 -- COLUMN message: text
 -- CAVEAT: A message may be cut by a line's end; a task's number is srun's and not a training rank.
 SELECT
-  name, coalesce(happened_ts, ts) AS message_ts, coalesce(host, node) AS host, step_id, exit_code, signal, severity, file,
+  name, coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END) AS message_ts, coalesce(host, node) AS host, step_id, exit_code, signal, severity, file,
   line_no, left(message, 400) AS message
 FROM log_event
 WHERE kind = 'slurm' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

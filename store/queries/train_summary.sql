@@ -50,7 +50,7 @@ a AS (
     min(loss) FILTER (WHERE isfinite(loss)) AS min_loss, max(loss) FILTER (WHERE isfinite(loss)) AS max_loss,
     count(*) FILTER (WHERE loss IS NOT NULL AND NOT isfinite(loss)) AS nan_losses,
     count(*) FILTER (WHERE grad_norm IS NOT NULL AND NOT isfinite(grad_norm)) AS nan_grads,
-    count(*) FILTER (WHERE skipped) AS skipped, min(ts) AS first_ts, max(ts) AS last_ts,
+    count(*) FILTER (WHERE skipped) AS skipped, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, max(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS last_ts,
     median(step_time_s) AS step_time_s, mode(objective) AS objective, arg_max(file, line_no) AS file,
     min(line_no) AS first_line, max(line_no) AS last_line
   FROM o

@@ -1,0 +1,201 @@
+"""B2, GPU hardware fault: an XID of the hardware's own, or a serious error counter, that came up in this run.
+
+FOR      a counter that rose, or a hardware XID from the kernel or the driver, on a GPU of the run, when the run ended
+AGAINST  counters that are flat (latent: a warning), XIDs that applications cause, a health flag alone, text in the job's log
+DECIDES  kernel logs and counters; the CUDA runtime's own ECC error in a traceback raises a suspicion and no more
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+CODE = "B2"
+EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "F1", "F4")
+
+_HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
+_APPLICATION = {13, 31, 43, 45, 94, 137}
+_NOTICE = {63, 92, 145, 149, 150, 154}
+_RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink")
+_NEAR_S = 1800.0
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge B2 from counters, events and what the CUDA runtime told the program."""
+    rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")))
+    risen = [r for r in rises if (r.number("rise") or 0) > 0]
+    events = facts.table("gpu_events").rows
+    hard = [r for r in events if _is_hard(r)]
+    warnings = [_latent(r) for r in rises if (r.number("rise") or 0) <= 0][:4]
+    if facts.ending.succeeded:
+        warnings += [_came_up(r) for r in risen[:2]] + [_event(r) for r in hard[:2]]
+        text = "The run completed, so no GPU fault ended it."
+        return Assessment(CODE, "ruled_out", counterfactual=text, warnings=[claim(w) for w in warnings])
+    near = [r for r in (*risen, *hard) if _near(r)]
+    runtime = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
+    if near:
+        result = _confirmed(facts, near[0], bool(risen) and bool(hard))
+    elif runtime or facts.of_role("ecc"):
+        result = _runtime(facts, runtime)
+    elif risen or hard:
+        result = _early((risen or hard)[0], bool(risen))
+    else:
+        return _absent(facts, events, warnings)
+    result.warnings += [claim(w) for w in warnings]
+    return result
+
+
+def _is_hard(row: RowView) -> bool:
+    xid = row.number("xid")
+    return row.text("event") == "fallen_off_bus" or (xid is not None and int(xid) in _HARD)
+
+
+def _near(row: RowView) -> bool:
+    before = row.number("before_end_s")
+    return before is None or -300.0 <= before <= _NEAR_S
+
+
+def _where(row: RowView) -> str:
+    if row.has("gpu"):
+        return f"GPU {row['gpu']} of {row['node']}"
+    if "pci_bus_id" in row.columns and row.has("pci_bus_id"):
+        return f"the GPU at {row['pci_bus_id']} of {row['node']}"
+    return f"a GPU of {row['node']}"
+
+
+def _came_up(row: RowView) -> str:
+    return f"The counter {row['counter']} of {_where(row)} rose by {row['rise']} to {row['last_value']} in this run."
+
+
+def _event(row: RowView) -> str:
+    what = f"XID {row['xid']}" if row.has("xid") else f"the event {row['event']}"
+    return f"The kernel reports {what} on {_where(row)}: {row['message']}."
+
+
+def _latent(row: RowView) -> str:
+    return (
+        f"Latent: the counter {row['counter']} of {_where(row)} stands at {row['last_value']} and did not rise in this run; "
+        "have the GPU looked at before it fails."
+    )
+
+
+def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
+    counter = "counter" in row.columns
+    result = Assessment(CODE, "confirmed", confidence=0.97 if both else 0.93, attribution="infrastructure")
+    what = (
+        f"the counter {row['counter']} rose"
+        if counter
+        else f"XID {row['xid']}"
+        if row.has("xid")
+        else "it fell off the bus"
+    )
+    result.headline = f"Hardware fault on {_where(row)}: {what}."
+    result.speaks_for.append(claim(_came_up(row) if counter else _event(row)))
+    if row.has("before_end_s") and (row.number("before_end_s") or 0) >= 0:
+        result.speaks_for.append(claim(f"That was {row['before_end_s']} before the job ended."))
+    _others(facts, row, result)
+    result.implies.append(claim("The hardware is the cause; no change of code or configuration mends it."))
+    result.actions.append(
+        claim(f"Drain {row['node']} or take the GPU out of service, and escalate with the serial number.")
+    )
+    result.actions.append(claim("Rerun on other nodes from the last checkpoint."))
+    result.missing.append(
+        missing("Whether the card, its slot or its power is at fault.", "the vendor's field diagnostics")
+    )
+    result.counterfactual = f"A fault of {_where(row)} is on record, as a consequence."
+    return result
+
+
+def _others(facts: Facts, row: RowView, result: Assessment) -> None:
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    if facts.overview is not None and facts.overview.has("state"):
+        result.speaks_for.append(claim(f"Slurm records {facts.overview['state']}."))
+    more = [r for r in facts.table("gpu_events") if _is_hard(r) and r.get("node") != row.get("node")]
+    result.warnings += [claim(_event(r)) for r in more[:2]]
+
+
+def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
+    result = Assessment(CODE, "suspected", confidence=0.7, attribution="infrastructure")
+    if rows:
+        row = rows[0]
+        rank = f" on rank {row['rank']}" if row.has("rank") else ""
+        result.headline = f"The CUDA runtime reported a hardware error{rank}: {row['message']}"
+        result.speaks_for.append(
+            claim(f"The runtime said{rank}: {row['message']} ({row['file']} line {row['line_no']}).")
+        )
+    else:
+        first = facts.of_role("ecc")[0]
+        result.headline = f"The CUDA runtime reported a hardware error: {first.message_ref}"
+        result.speaks_for.append(claim(f"{first.name_ref}: {first.message_ref} ({first.where_ref})."))
+    result.implies.append(
+        claim(
+            "An uncorrectable memory error is the driver's word, given through the runtime; code does not cause it.",
+            "supported",
+        )
+    )
+    result.missing.append(
+        missing(
+            "Which GPU failed, and how.",
+            "the node's kernel log (gpu_event), ECC counters before and after (gpu_sample)",
+        )
+    )
+    result.actions.append(
+        claim("Look for XID lines in the kernel log of that node and have the GPU tested; rerun elsewhere.")
+    )
+    return result
+
+
+def _early(row: RowView, counter: bool) -> Assessment:
+    said = _came_up(row) if counter else _event(row)
+    result = Assessment(CODE, "suspected", confidence=0.35, attribution="infrastructure", warnings=[claim(said)])
+    result.headline = f"A GPU of the run reported a fault long before the end: {_where(row)}."
+    result.speaks_for.append(claim(said))
+    result.counterfactual = said + " The run went on long after it."
+    return result
+
+
+def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessment:
+    soft = [r for r in events if r.has("xid")]
+    heard = facts.table("other_events").one_of("kind", "xid")
+    said = [claim(w) for w in warnings]
+    if heard:
+        said.append(
+            claim(
+                f"Line {heard[0]['line_no']} of the job's own output looks like an XID; that is hearsay.", "hypothesis"
+            )
+        )
+    if soft:
+        said.append(claim(_event(soft[0])))
+        known = int(soft[0].number("xid") or 0)
+        kind = "is one that applications cause" if known in _APPLICATION else "is a notice and no proof of a fault"
+        text = f"The only event is XID {soft[0]['xid']} on {_where(soft[0])}, which {kind}."
+        if known not in _APPLICATION | _NOTICE:
+            return Assessment(
+                CODE,
+                "suspected",
+                confidence=0.4,
+                attribution="infrastructure",
+                headline=f"The kernel reports XID {soft[0]['xid']} on {_where(soft[0])}.",
+                speaks_for=[claim(_event(soft[0]))],
+                missing=[missing("Whether this XID means a fault.", "counters of the GPU, the vendor's XID catalogue")],
+                counterfactual=text,
+                warnings=said,
+            )
+        return Assessment(CODE, "ruled_out", counterfactual=text, warnings=said)
+    looked = [t for t in ("gpu_event", "gpu_sample") if facts.has(t)]
+    if not looked:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Neither kernel logs nor counters are there, so a GPU fault can be neither seen nor excluded.",
+            missing=[
+                missing("Whether a GPU failed.", "kernel logs (gpu_event) and ECC counters (gpu_sample) of the nodes")
+            ],
+            warnings=said,
+        )
+    text = "No hardware XID was reported and no serious counter rose on the job's GPUs."
+    if looked == ["gpu_sample"]:
+        text = "No serious counter rose on the job's GPUs; the kernel logs are not there."
+    return Assessment(CODE, "ruled_out", counterfactual=text, warnings=said)

@@ -1,0 +1,78 @@
+"""D1, GPU under-utilisation: the GPU works in bursts and waits in between, mostly for its input.
+
+FOR      launches and a falling loss with a low duty cycle and recurring gaps
+AGAINST  a handful of steps; saves or a slow transport that explain it (D2); a single slow rank (D3); nothing launched (C3)
+DECIDES  GPU samples; only the severe case is confirmed, because a small model may rightly leave a large GPU half empty
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+CODE = "D1"
+EXPLAINS = ("G1",)
+
+_SEVERE, _MILD = 0.12, 0.35
+_FEW_STEPS = 20
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge D1 from the duty cycle of all GPUs."""
+    spread = facts.table("gpu_spread").first
+    gpus = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
+    if not gpus:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="No GPU activity was recorded, so how busy the GPUs were is not known.",
+            missing=[missing("How busy the GPUs were.", "engine and SM activity (gpu_sample) of the job's nodes")],
+        )
+    busiest = max(gpus, key=lambda r: r.number("engine_mean") or 0)
+    duty = busiest.number("engine_mean") or 0
+    steps = facts.progress.steps
+    if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < _FEW_STEPS:
+        text = f"Too few steps were reported to speak of a duty cycle (the busiest GPU had {busiest['engine_mean']})."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    if duty >= _MILD:
+        text = f"The busiest GPU had a mean engine activity of {busiest['engine_mean']}."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    severe = duty < _SEVERE and bool(facts.ending.succeeded or facts.progress.finished)
+    result = Assessment(
+        CODE, "confirmed" if severe else "suspected", attribution="job", confidence=0.8 if severe else 0.35
+    )
+    result.headline = f"The GPUs stood idle most of the time: the busiest worked {busiest['engine_mean']} of it."
+    result.speaks_for.append(
+        claim(
+            f"GPU {busiest['gpu']} of {busiest['node']} is the busiest, with a mean engine activity of {busiest['engine_mean']}."
+        )
+    )
+    if spread is not None and spread.has("all_sm_median"):
+        result.speaks_for.append(claim(f"The median SM activity over the job's GPUs is {spread['all_sm_median']}."))
+    launches = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
+    if launches and launches[0].has("max_gap_s"):
+        result.speaks_for.append(claim(f"The longest pause between kernel launches was {launches[0]['max_gap_s']}."))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"The run advanced: {facts.progress.phrase}."))
+    result.implies.append(
+        claim(
+            "The input pipeline or the host most likely cannot keep the GPUs fed.",
+            "supported" if severe else "hypothesis",
+        )
+    )
+    result.missing.append(
+        missing(
+            "Whether the model could use the GPU better at all.",
+            "a throughput target for this workload; time spent waiting for data",
+        )
+    )
+    result.actions.append(
+        claim(
+            "Measure the time the loop waits for data; then more workers, prefetch, tokenising beforehand, faster storage."
+        )
+    )
+    result.counterfactual = result.speaks_for[0].text
+    if not severe:
+        result.warnings.append(claim(f"Low duty cycle: {result.speaks_for[0].text}", "supported"))
+    return result

@@ -1,0 +1,147 @@
+"""D2, throughput bound: the run learns at a fraction of the hardware's worth, for a reason that can be named.
+
+FOR      save_storm: saves at nearly every step that cost time; interconnect: spinning engines while collectives advance, or
+         sockets between nodes; launch_blocking: launches are serialised
+AGAINST  collectives that stopped (C2), gaps without saves or collectives (D1), a single slow rank (D3), few steps (E3)
+DECIDES  step times with and without saves, SM against engine activity, NCCL's own words, the environment
+"""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+CODE = "D2"
+EXPLAINS = ("D1", "F3", "G1")
+
+_ACTIONS = {
+    "save_storm": "Save less often, asynchronously, or to faster storage.",
+    "interconnect": "Give NCCL its fast network: check the plugin, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and rerun with NCCL_DEBUG=INFO.",
+    "launch_blocking": "Unset CUDA_LAUNCH_BLOCKING in the job's script and environment.",
+}
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge the three reasons in turn; the surest is taken."""
+    found = [a for a in (_saves(facts), _interconnect(facts), _blocking(facts)) if a is not None]
+    if not found:
+        return _absent(facts)
+    best = max(found, key=lambda a: (a.status == "confirmed", a.confidence))
+    best.attribution = "infrastructure" if best.mode == "interconnect" and best.status == "confirmed" else "job"
+    best.actions.append(claim(_ACTIONS[best.mode or "save_storm"]))
+    best.counterfactual = best.headline
+    if best.status == "suspected":
+        best.warnings.append(claim(best.headline, "supported"))
+    return best
+
+
+def _saves(facts: Facts) -> Assessment | None:
+    pace = facts.table("save_pace").first
+    if pace is None or (pace.number("saves") or 0) < 8 or (pace.number("saves_per_step") or 0) < 0.4:
+        return None
+    costly = (pace.number("times_plain") or 0) >= 1.5 or (pace.number("times_early") or 0) >= 1.5
+    spread = facts.table("gpu_spread").first
+    idle = spread is not None and (spread.number("all_sm_median") or 1.0) < 0.2
+    result = Assessment(
+        CODE, "confirmed" if idle else "suspected", "save_storm", 0.88 if idle else 0.6 if costly else 0.4
+    )
+    result.headline = (
+        f"The run saved a checkpoint at nearly every step: {pace['saves']} saves in {pace['steps']} steps."
+    )
+    result.speaks_for.append(
+        claim(f"{pace['saves']} saves were announced in {pace['steps']} steps (from line {pace['first_line']} on).")
+    )
+    if pace.has("step_save_s") and pace.has("step_plain_s"):
+        result.speaks_for.append(
+            claim(f"A step with a save took {pace['step_save_s']}, another one {pace['step_plain_s']}.")
+        )
+    if idle and spread is not None:
+        result.speaks_for.append(claim(f"The median SM activity was {spread['all_sm_median']}."))
+    else:
+        result.missing.append(
+            missing("How much of the time the GPUs waited for the saves.", "SM activity (gpu_sample)")
+        )
+    result.implies.append(
+        claim("The run waits for storage more than it computes.", "established" if idle else "supported")
+    )
+    return result
+
+
+def _interconnect(facts: Facts) -> Assessment | None:
+    spread = facts.table("gpu_spread").first
+    many = facts.overview is not None and (facts.overview.number("node_count") or 0) > 1
+    spinning = (
+        spread is not None
+        and (spread.number("gpus") or 0) > 1
+        and (spread.number("all_engine_min") or 0) > 0.85
+        and (spread.number("all_sm_max") or 1.0) < 0.25
+    )
+    advancing = facts.progress.begun and facts.progress.parsed
+    socket = facts.table("nccl_setup").where(
+        lambda r: r.text("name") == "net_transport" and "socket" in r.text("message").lower()
+    )
+    if spinning and spread is not None and advancing:
+        result = Assessment(CODE, "confirmed", "interconnect", 0.9 if socket else 0.82)
+        result.headline = "The GPUs wait for a slow interconnect: they spin in collectives that advance slowly."
+        result.speaks_for.append(
+            claim(
+                f"Over {spread['gpus']} GPUs the lowest engine activity is {spread['all_engine_min']} while the highest SM "
+                f"activity is {spread['all_sm_max']}."
+            )
+        )
+    elif socket and (many or _ranks_apart(facts)):
+        result = Assessment(CODE, "suspected", "interconnect", 0.4)
+        result.headline = "NCCL uses sockets between the nodes instead of a fast network."
+        result.missing.append(
+            missing("Whether the network limits the throughput.", "step times; SM and engine activity (gpu_sample)")
+        )
+    else:
+        return None
+    if socket:
+        result.speaks_for.append(
+            claim(f"NCCL says: {socket[0]['message']} ({socket[0]['file']} line {socket[0]['line_no']}).")
+        )
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"It advances: {facts.progress.phrase}."))
+    result.implies.append(claim("High engine activity here is waiting and no work.", "supported"))
+    return result
+
+
+def _ranks_apart(facts: Facts) -> bool:
+    """More ranks than any single host has GPUs."""
+    return any((r.number("world_size") or 0) > 8 for r in facts.table("nccl_setup"))
+
+
+def _blocking(facts: Facts) -> Assessment | None:
+    row = facts.table("launch_blocking").first
+    if row is None:
+        return None
+    busy = facts.table("cuda_activity").where(lambda r: (r.number("sync_share") or 0) > 0.5)
+    result = Assessment(CODE, "confirmed" if busy else "suspected", "launch_blocking", 0.88 if busy else 0.55)
+    result.headline = "A debug setting serialises every kernel launch."
+    where = f" ({row['file']} line {row['line_no']})" if row.has("file") else ""
+    result.speaks_for.append(claim(f"The {row['source']} shows it: {row['text']}{where}."))
+    if busy:
+        result.speaks_for.append(
+            claim(f"The process spends {busy[0]['sync_share']} of its time in synchronising calls.")
+        )
+    result.implies.append(claim("Every launch waits for the one before, so the GPU idles in between."))
+    return result
+
+
+def _absent(facts: Facts) -> Assessment:
+    if not facts.has("gpu_sample") and not facts.progress.parsed:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Neither step times nor GPU activity are there, so the throughput is not known.",
+            missing=[missing("What bounds the throughput.", "step times (train_step), SM activity (gpu_sample)")],
+        )
+    pace = facts.table("save_pace").first
+    text = (
+        "Nothing that is there bounds the throughput: no storm of saves, no spinning engines, no serialised launches."
+    )
+    if pace is not None and pace.has("saves") and pace.has("steps"):
+        text = f"{pace['saves']} saves in {pace['steps']} steps are no storm, and nothing else is seen to bound the throughput."
+    return Assessment(CODE, "ruled_out", counterfactual=text)

@@ -1,0 +1,40 @@
+-- gpu_spread: The GPU of the job that works most against the others: SM activity, and what the others do meanwhile.
+-- TABLES: gpu_sample, gpu_minute
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: job_id, nodes, from_ts, to_ts
+-- COLUMN node: node of the GPU whose SM activity is highest
+-- COLUMN gpu: its index
+-- COLUMN sm_mean [ratio]: its mean SM activity
+-- COLUMN engine_mean [ratio]: its mean engine activity
+-- COLUMN gpus: GPUs with samples
+-- COLUMN peer_sm_median [ratio]: median of the others' mean SM activity
+-- COLUMN peer_sm_max [ratio]: highest of the others' mean SM activity
+-- COLUMN peer_engine_median [ratio]: median of the others' mean engine activity
+-- COLUMN times_peers: its SM activity over the others' median
+-- COLUMN all_engine_median [ratio]: median engine activity of all GPUs
+-- COLUMN all_sm_median [ratio]: median SM activity of all GPUs
+-- COLUMN all_engine_min [ratio]: lowest engine activity of all GPUs
+-- COLUMN all_sm_max [ratio]: highest SM activity of all GPUs
+-- CAVEAT: Engine activity counts a spin as work; only SM activity tells waiting from computing.
+WITH s AS (
+  SELECT * FROM gpu_window($from_ts, $to_ts)
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))
+),
+g AS (
+  SELECT node, gpu, gpu_uuid, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine,
+    sum(sm_sum) / nullif(sum(sm_n), 0) AS sm
+  FROM s
+  GROUP BY node, gpu, gpu_uuid
+  HAVING sum(sm_n) > 0
+),
+r AS (SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu) AS place FROM g)
+SELECT
+  arg_min(node, place) AS node, arg_min(gpu, place) AS gpu, round(max(sm), 3) AS sm_mean,
+  round(arg_min(engine, place), 3) AS engine_mean, count(*) AS gpus,
+  round(median(sm) FILTER (WHERE place > 1), 3) AS peer_sm_median, round(max(sm) FILTER (WHERE place > 1), 3) AS peer_sm_max,
+  round(median(engine) FILTER (WHERE place > 1), 3) AS peer_engine_median,
+  round(max(sm) / nullif(median(sm) FILTER (WHERE place > 1), 0), 1) AS times_peers,
+  round(median(engine), 3) AS all_engine_median, round(median(sm), 3) AS all_sm_median, round(min(engine), 3) AS all_engine_min,
+  round(max(sm), 3) AS all_sm_max
+FROM r
+HAVING count(*) > 0

@@ -1,0 +1,56 @@
+-- save_pace: How often the run saved checkpoints against how many steps it made, and what a step cost with and without one.
+-- TABLES: train_step, log_event
+-- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
+-- COLUMN saves: checkpoints that were announced
+-- COLUMN steps: steps from the first to the last report
+-- COLUMN reports: progress lines
+-- COLUMN saves_per_step: saves over steps
+-- COLUMN step_save_s [s]: median step time where a save was announced before the report
+-- COLUMN step_plain_s [s]: median step time elsewhere
+-- COLUMN times_plain: the one over the other
+-- COLUMN early_s [s]: median step time in the first third of the reports
+-- COLUMN late_s [s]: median step time in the last third
+-- COLUMN times_early: the last third's over the first third's
+-- COLUMN first_line: line of the first save
+-- COLUMN last_line: line of the last save
+-- COLUMN file: its file
+-- CAVEAT: Step times are those that the program prints, else the times between reports.
+WITH t AS (
+  SELECT *, lag(line_no) OVER w AS before_line,
+    coalesce(step_time_s, CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) / nullif(step - lag(step) OVER w, 0) END)
+      AS pace_s,
+    ntile(3) OVER w AS third
+  FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND coalesce(rank, 0) = 0 AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  WINDOW w AS (PARTITION BY file ORDER BY line_no)
+),
+c AS (
+  SELECT DISTINCT ON (file, coalesce(step, -line_no)) file, line_no FROM log_event
+  WHERE kind = 'checkpoint' AND name IN ('saved', 'saving') AND coalesce(rank, 0) = 0 AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  ORDER BY file, coalesce(step, -line_no), line_no
+),
+m AS (
+  SELECT t.*, EXISTS (
+    SELECT 1 FROM c WHERE c.file IS NOT DISTINCT FROM t.file AND c.line_no < t.line_no AND c.line_no > t.before_line
+  ) AS saved
+  FROM t
+),
+a AS (
+  SELECT
+    count(*) AS reports, max(step) - min(step) + 1 AS steps, median(pace_s) FILTER (WHERE saved) AS save_s,
+    median(pace_s) FILTER (WHERE NOT saved) AS plain_s, median(pace_s) FILTER (WHERE third = 1) AS early_s,
+    median(pace_s) FILTER (WHERE third = 3) AS late_s
+  FROM m
+)
+SELECT
+  (SELECT count(*) FROM c) AS saves, coalesce(a.steps, a.reports) AS steps, a.reports,
+  round((SELECT count(*) FROM c) / nullif(coalesce(a.steps, a.reports), 0)::DOUBLE, 2) AS saves_per_step,
+  round(a.save_s, 3) AS step_save_s, round(a.plain_s, 3) AS step_plain_s,
+  round(a.save_s / nullif(a.plain_s, 0), 1) AS times_plain, round(a.early_s, 3) AS early_s, round(a.late_s, 3) AS late_s,
+  round(a.late_s / nullif(a.early_s, 0), 1) AS times_early, (SELECT min(line_no) FROM c) AS first_line,
+  (SELECT max(line_no) FROM c) AS last_line, (SELECT min(file) FROM c) AS file
+FROM a
+WHERE a.reports > 0
