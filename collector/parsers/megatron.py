@@ -51,6 +51,9 @@ class Megatron(LineParser):
         "[after training ends]",
     )
 
+    def __init__(self) -> None:
+        self._heads: list[tuple[str, str]] = []
+
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text
@@ -73,40 +76,62 @@ class Megatron(LineParser):
         return ()
 
     def _iteration(self, line: Line, match: re.Match[str]) -> Iterable[ParsedRow]:
-        values: dict[str, float] = {}
-        parts = line.text.split("|")
-        for part in parts:
-            key, colon, raw = part.partition(": ")
-            if colon:
-                try:  # what nearly every field is
-                    values.setdefault(key.strip(), float(raw))
-                    continue
-                except ValueError:
-                    pass
-            field = _PAIRED.match(part) or _FIELD.match(part)
-            if field and (value := number(field["value"])) is not None:
-                values.setdefault(field["key"].strip(), value)
+        values = self._values(line.text)
         seconds_each = values.pop("elapsed time per iteration (s)", None)
         millis = values.pop("elapsed time per iteration (ms)", None)
         if millis is not None:
             seconds_each = millis / 1000
         loss_name = _loss_name(values)
         skipped = values.get("number of skipped iterations")
-        per_second = values.get("samples per second", values.get("samples/sec"))
-        taken = {loss_name, "grad norm", "learning rate", "iteration"}
-        yield line.step(
-            "megatron",
-            step=int(match.group(1)),
-            total_steps=int(match.group(2)),
-            loss=values.get(loss_name) if loss_name else None,
-            loss_name=loss_name,
-            grad_norm=values.get("grad norm", values.get("grad_norm")),
-            learning_rate=values.get("learning rate"),
-            step_time_s=seconds_each,
-            samples_per_s=per_second,
-            skipped=None if skipped is None else skipped > 0 and loss_name is None,
-            metrics=as_json({k: v for k, v in values.items() if k not in taken}),
-        )
+        return [
+            line.step(
+                "megatron",
+                step=int(match.group(1)),
+                total_steps=int(match.group(2)),
+                loss=values.pop(loss_name) if loss_name else None,
+                loss_name=loss_name,
+                grad_norm=values.pop("grad norm", values.get("grad_norm")),
+                learning_rate=values.pop("learning rate", None),
+                step_time_s=seconds_each,
+                samples_per_s=values.get("samples per second", values.get("samples/sec")),
+                skipped=None if skipped is None else skipped > 0 and loss_name is None,
+                metrics=as_json(values),
+            )
+        ]
+
+    def _values(self, text: str) -> dict[str, float]:
+        parts = text.split("|")
+        heads = self._heads
+        if len(heads) == len(parts):  # the lines of one run have the same fields in the same order
+            values: dict[str, float] = {}
+            try:
+                for (head, key), part in zip(heads, parts, strict=True):
+                    if not key:
+                        continue
+                    if not part.startswith(head):
+                        break
+                    values[key] = float(part[len(head) :])
+                else:
+                    return values
+            except ValueError:
+                pass
+        return self._learn(parts)
+
+    def _learn(self, parts: list[str]) -> dict[str, float]:
+        values: dict[str, float] = {}
+        self._heads = []
+        for part in parts:
+            field = _PAIRED.match(part) or _FIELD.match(part)
+            value = number(field["value"]) if field else None
+            if field is None or value is None:
+                self._heads.append(("", ""))
+                continue
+            key = field["key"].strip()
+            fresh = key not in values and key != "iteration"
+            self._heads.append((part[: field.start("value")].rstrip(), key) if fresh else ("", ""))
+            if fresh:
+                values[key] = value
+        return values
 
     def _validation(self, line: Line, match: re.Match[str]) -> Iterable[ParsedRow]:
         values: dict[str, float] = {}

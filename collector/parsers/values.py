@@ -54,7 +54,11 @@ def as_json(values: dict[str, Any]) -> str | None:
     """Further numbers as a JSON object; NaN and infinity become their names (JSON has none); None where there are none."""
     if not values:
         return None
-    return json.dumps({k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()})
+    for value in values.values():
+        if isinstance(value, float) and not math.isfinite(value):
+            values = {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+            break
+    return json.dumps(values)
 
 
 def seconds(text: str) -> float | None:
