@@ -34,7 +34,7 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
         ("completed", "ray", r"Training (?:completed|finished) after \d+ iterations"),
-        ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?[Tt]raining (?:is |has |was |run |successfully |job )*(?:complete[d]?|finished|done|ended)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
+        ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?[Tt]raining (?:is |has |run |successfully |job )*(?:complete[d]?|finished|done)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|^\W*Training time:? \d+:\d\d:\d\d"),
     )
 )  # fmt: skip
@@ -49,11 +49,9 @@ class Finish(LineParser):
         "raining finished",
         "raining is ",
         "raining has ",
-        "raining was ",
         "raining run ",
         "raining job ",
         "raining done",
-        "raining ended",
         "raining successfully",
         "train metrics",
         "Time limit reached",

@@ -48,6 +48,7 @@ def test_ends_by_name(text, name, want):
         "Finished processing dataset",
         "when training is finished the model is saved",
         "raining completely",
+        "14:06:40-973914 INFO     Training has ended.",
     ],
 )
 def test_what_resembles_an_end_gives_nothing(text):
