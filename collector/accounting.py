@@ -72,6 +72,7 @@ class Accounting:
 def reconcile(told: Sequence[Told], with_steps: frozenset[str] = frozenset({"sacct", "sacct_json"})) -> Accounting:
     """Put together what the files say; `with_steps` are the importers that give steps."""
     known = Accounting()
+    merged: list[str] = []
     by_job: dict[str, list[Told]] = {}
     for item in told:
         if item[0].job_id is not None:
@@ -87,8 +88,9 @@ def reconcile(told: Sequence[Told], with_steps: frozenset[str] = frozenset({"sac
                 known.stepped.add((job_id, number))
             for job, file, _ in group:
                 known.number[file, job_id, job.attempt or 1] = number
-    if len({file for _, file, _ in told}) > 1:
-        known.digest = hashlib.sha256(repr(sorted(map(str, known.jobs.values()))).encode()).hexdigest()
+            if len(group) > 1 or number != (best[0].attempt or 1):
+                merged.append(str(known.jobs[job_id, number]))
+    known.digest = hashlib.sha256("\n".join(sorted(merged)).encode("utf-8", "replace")).hexdigest() if merged else ""
     return known
 
 

@@ -216,7 +216,7 @@ class _Reading:
         if report.error and tally.total:
             self.ctx.problem(f"{report.error}; the {tally.total} rows before that are kept")
             report.error = None
-        yield from tally.health(report.error)
+        yield from tally.health(report.error if self.candidate.head else None)
         report.rows = tally.rows
         report.problems, report.problem_count = self.ctx.problems, self.ctx.problem_count
         report.seconds = time.monotonic() - begun

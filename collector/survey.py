@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from itertools import islice
 
 from collector import text
 from collector.accounting import Told
@@ -23,20 +24,43 @@ _SDIAG = re.compile(r"sdiag output at \w{3} (\w{3}\s+\d+ [\d:]{8} \d{4}) \((\d{9
 _OFFSET = re.compile(
     r"^(?:\w+ *:\w+ *: *)?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?([+-]\d\d):?(\d\d)(?= )", re.MULTILINE
 )
+_DATE = re.compile(
+    r"\b\w{3} (\w{3} +\d{1,2} \d\d:\d\d:\d\d(?: [AP]M)?) (UTC|GMT|CET|CEST|EST|EDT|MDT|PST|PDT|JST|AEST|AEDT) (\d{4})\b"
+)
+_HOURS = {
+    "UTC": 0, "GMT": 0, "CET": 1, "CEST": 2, "EST": -5, "EDT": -4, "MDT": -6, "PST": -8, "PDT": -7, "JST": 9, "AEST": 10,
+    "AEDT": 11,
+}  # fmt: skip
+_ELSEWHERE = timezone(timedelta(hours=11))
 _TIMES = ("submit_ts", "eligible_ts", "start_ts", "end_ts")
 
 
 @dataclass(slots=True)
-class Survey:
-    """What was learned. Jobs are kept with local times read as UTC where `exact` is false."""
+class _Book:
+    """One accounting file: its jobs, local times read as UTC unless `exact`."""
 
-    jobs: list[tuple[SlurmJob, bool, str, str]] = field(default_factory=list[tuple[SlurmJob, bool, str, str]])
+    found: Found
+    importer: Importer
+    exact: bool
+    jobs: list[SlurmJob]
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was learned."""
+
+    books: list[_Book] = field(default_factory=list[_Book])
     pairs: list[Pair] = field(default_factory=list[Pair])
     clusters: set[str] = field(default_factory=set[str])
 
     def told_in(self, zone: tzinfo) -> list[Told]:
         """The jobs with their file and importer, local times read in `zone`."""
-        return [(job if exact else _moved(job, zone), file, importer) for job, exact, file, importer in self.jobs]
+        told: list[Told] = []
+        for book in self.books:
+            known = book.exact or zone is UTC
+            jobs = book.jobs if known else _jobs(book.found, book.importer, zone)
+            told.extend((job, book.found.name, book.importer.name) for job in jobs)
+        return told
 
 
 def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Survey:
@@ -47,23 +71,37 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
     known = Survey()
     for found, importer, covers, head in files:
         if "slurm_job" in covers and found.size <= MAX_BYTES:
-            for job in _jobs(found, importer):
-                known.jobs.append((job, getattr(importer, "exact_times", False), found.name, importer.name))
-                if job.cluster:
-                    known.clusters.add(job.cluster)
+            jobs = list(_jobs(found, importer, UTC))
+            book = _Book(found, importer, _is_exact(found, importer, jobs), jobs)
+            known.books.append(book)
+            known.clusters.update(job.cluster for job in jobs if job.cluster)
         if {"slurm_controller_sample", "gpu_event"}.intersection(covers):
             known.pairs.extend(_stated(found, text.decode(head)))
+        if "log_line" in covers:
+            known.pairs.extend(_named(found, text.decode(head[:16_384])))
     known.pairs.extend(_matched(known))
     return known
 
 
-def _jobs(found: Found, importer: Importer) -> Iterator[SlurmJob]:
+def _jobs(found: Found, importer: Importer, zone: tzinfo) -> Iterator[SlurmJob]:
+    ctx = ImportContext(found.name, zone, modified=found.modified, size=found.size)
     try:
-        for row in importer.rows(found.path, ImportContext(found.name, UTC, modified=found.modified, size=found.size)):
+        for row in importer.rows(found.path, ctx):
             if isinstance(row, SlurmJob):
                 yield row
     except (ImportFailed, *text.READ_ERRORS):
         return
+
+
+def _is_exact(found: Found, importer: Importer, jobs: Sequence[SlurmJob]) -> bool:
+    """Are the file's times the same whatever the zone (epochs, or times with an offset)?"""
+    if getattr(importer, "exact_times", False):
+        return True
+    timed = next((i for i, job in enumerate(jobs) if job.submit_ts or job.start_ts or job.end_ts), None)
+    if timed is None:
+        return True
+    elsewhere = next(islice(_jobs(found, importer, _ELSEWHERE), timed, None), None)
+    return elsewhere is not None and all(getattr(elsewhere, c) == getattr(jobs[timed], c) for c in _TIMES)
 
 
 def _stated(found: Found, head: str) -> Iterator[Pair]:
@@ -84,26 +122,26 @@ def _stated(found: Found, head: str) -> Iterator[Pair]:
         yield Pair(local, exact, f"{found.name} prints its offset", 2)
 
 
+def _named(found: Found, head: str) -> Iterator[Pair]:
+    """What `date` printed in a log: the batch script's node runs on the cluster's time."""
+    for stamp, name, year in _DATE.findall(head)[:3]:
+        try:
+            form = "%b %d %I:%M:%S %p %Y" if stamp.endswith("M") else "%b %d %H:%M:%S %Y"
+            local = datetime.strptime(f"{stamp} {year}", form)
+        except ValueError:
+            continue
+        exact = (local - timedelta(hours=_HOURS[name])).replace(tzinfo=UTC)
+        yield Pair(local, exact, f"{found.name} prints its zone ({name})")
+
+
 def _matched(known: Survey) -> Iterator[Pair]:
     """Pairs of one job's time in two files, exact in one and local in the other."""
-    exact = {(j.job_id, j.attempt): (j, name) for j, sure, name, _ in known.jobs if sure}
-    for job, sure, name, _ in known.jobs:
-        other = None if sure else exact.get((job.job_id, job.attempt))
-        if other is None:
-            continue
-        for column in _TIMES:
-            local, utc = getattr(job, column), getattr(other[0], column)
-            if local is not None and utc is not None:
-                yield Pair(local.replace(tzinfo=None), utc, f"{name} against {other[1]}", 3)
-
-
-def _moved(job: SlurmJob, zone: tzinfo) -> SlurmJob:
-    """The job with its times, so far read as UTC, read in `zone` instead."""
-    if zone is UTC:
-        return job
-    moved = {
-        column: value.replace(tzinfo=zone).astimezone(UTC)
-        for column in ("ts", *_TIMES)
-        if (value := getattr(job, column)) is not None and 2 < value.year < 9998
-    }
-    return replace(job, **moved)
+    exact = {(j.job_id, j.attempt): (j, book.found.name) for book in known.books if book.exact for j in book.jobs}
+    for book in known.books:
+        for job in () if book.exact else book.jobs:
+            other = exact.get((job.job_id, job.attempt))
+            for column in _TIMES if other is not None else ():
+                local, utc = getattr(job, column), getattr(other[0], column) if other else None
+                if local is not None and utc is not None:
+                    basis = f"{book.found.name} against {other[1] if other else ''}"
+                    yield Pair(local.replace(tzinfo=None), utc, basis, 3)

@@ -80,7 +80,7 @@ class FlightRecorder:
         if rank is None:
             ctx.problem("neither the dump nor the file's name says which rank this is")
         groups = _Groups(dump, rank)
-        numbers = _numbers(entries)
+        numbers = _numbers(dump, entries)
         last = max((t for e in entries if (t := _newest(sj.obj(e)))), default=None)
         for name, status in sj.obj(dump.get("pg_status")).items():
             yield _status(sj.obj(status), groups.fields(*numbers.get(str(name), _unnamed(name))), ctx, rank, last)
@@ -115,14 +115,24 @@ def _load(path: Path, ctx: ImportContext) -> sj.Object:
     return sj.obj(value)
 
 
-def _numbers(entries: list[Any]) -> dict[str, tuple[str, str]]:
-    """Name and description of the groups by their number in this process: the status knows only numbers."""
-    found: dict[str, tuple[str, str]] = {}
+def _numbers(dump: sj.Object, entries: list[Any]) -> dict[str, tuple[str, str]]:
+    """Name and description of the groups by their number in this process: the status knows only numbers.
+
+    Entries tell of the groups that were used lately. Names count up over the job, numbers over the process, both in order of
+    creation: where there are as many of one as of the other and the entries agree, the order tells the rest.
+    """
+    told: dict[str, tuple[str, str]] = {}
     for entry in map(sj.obj, entries):
         group = sj.items(entry.get("process_group"))
         if group and entry.get("pg_id") is not None:
-            found.setdefault(str(entry["pg_id"]), (str(group[0]), str(group[1]) if len(group) > 1 else ""))
-    return found
+            told.setdefault(str(entry["pg_id"]), (str(group[0]), str(group[1]) if len(group) > 1 else ""))
+    names, numbers = sj.obj(dump.get("pg_config")), sj.obj(dump.get("pg_status"))
+    if len(names) != len(numbers) or not all(str(k).isdecimal() and len(str(k)) < 10 for k in (*names, *numbers)):
+        return told
+    pairs = zip(sorted(map(str, numbers), key=int), sorted(map(str, names), key=int), strict=True)
+    ordered = {number: (name, str(sj.obj(names[name]).get("desc") or "")) for number, name in pairs}
+    agrees = all(ordered.get(number, (name, ""))[0] == name for number, (name, _) in told.items())
+    return ordered if agrees else told
 
 
 def _unnamed(number: str) -> tuple[str, str]:

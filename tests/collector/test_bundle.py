@@ -143,6 +143,29 @@ def test_a_given_zone_wins_and_no_sign_means_utc(job_folder: Path, lake: Lake) -
         import_paths([job_folder], Path("lake"), timezone="Mars/Olympus")
 
 
+def test_times_that_are_exact_in_a_text_are_not_shifted(tmp_path: Path, lake: Lake) -> None:
+    """SLURM_TIME_FORMAT=%s prints epochs; `date` in the log gives the zone away for the rest."""
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "logs").mkdir()
+    (root / "slurm" / "sacct.txt").write_text("JobID|State|Start|End\n5|FAILED|1772359200|1772359300\n")
+    (root / "slurm" / "job.txt").write_text("JobID|State|Start|End\n6|FAILED|2026-03-01T11:00:00|2026-03-01T11:01:00\n")
+    (root / "logs" / "slurm-5.out").write_text("Sun Mar  1 11:00:02 AM CET 2026\nhello\n")
+    report = import_paths([root], Path("lake"))
+    assert (report.zone, report.zone_known) == ("UTC+01:00", "inferred")
+    assert {j.start_ts for j in lake.rows("slurm_job")} == {datetime(2026, 3, 1, 10, tzinfo=UTC)}
+
+
+def test_an_empty_log_was_looked_at(tmp_path: Path, lake: Lake) -> None:
+    """Nothing on standard error is an observation, not a failure of the source."""
+    (tmp_path / "b" / "logs").mkdir(parents=True)
+    (tmp_path / "b" / "logs" / "slurm-5.out").write_text("hello\n")
+    (tmp_path / "b" / "logs" / "slurm-5.err").write_text("")
+    report = import_paths([tmp_path / "b"], Path("lake"))
+    assert "empty" in (named(report, "logs/slurm-5.err").error or "")
+    assert {h.ok for h in lake.rows("source_health") if h.origin == "logs/slurm-5.err"} == {True}
+
+
 def test_every_file_that_was_read_leaves_its_health(job_folder: Path, lake: Lake) -> None:
     import_paths([job_folder], Path("lake"))
     health = {(h.source, h.covers): h for h in lake.rows("source_health")}

@@ -37,6 +37,27 @@ def test_status_and_entries_name_the_same_group() -> None:
     assert (done.collective, done.duration_ms, done.bytes, done.job_id) == ("all_gather", 1.5, 32, "4812")
 
 
+def test_a_rank_that_never_entered_a_group_still_has_its_status(tmp_path: Path) -> None:
+    """No entry names the group, but names and numbers were both given in order of creation."""
+    path = tmp_path / "rank10.json"
+    names = {"0": ("default_pg", "[0, 1]"), "6": ("DP", "[0]"), "73": ("EP", "[0, 1]")}
+    status = {"0": 5, "1": 7, "4": 9}
+    dump = {
+        "pg_config": {k: {"name": k, "desc": d, "ranks": r} for k, (d, r) in names.items()},
+        "pg_status": {k: {"last_enqueued_collective": n, "last_completed_collective": n} for k, n in status.items()},
+        "entries": [{"pg_id": 1, "process_group": ["6", "DP"], "collective_seq_id": 7, "state": "completed"}],
+    }
+    path.write_text(json.dumps(dump))
+    assert [(r.comm, r.last_enqueued_seq) for r in read(path)[0][:3]] == [
+        ("0:default_pg", 5),
+        ("6:DP", 7),
+        ("73:EP", 9),
+    ]
+    dump["entries"] = [{"pg_id": 4, "process_group": ["6", "DP"], "collective_seq_id": 7, "state": "completed"}]
+    path.write_text(json.dumps(dump))
+    assert [r.comm for r in read(path)[0][:3]] == ["0:default_pg", "pg_id 1", "6:DP"], "an entry that disagrees ends it"
+
+
 def test_a_pickle_of_plain_data_reads_as_the_json_does(tmp_path: Path) -> None:
     plain = json.loads((SAMPLES / "_dump_3.json").read_text())
     path = tmp_path / "_dump_3"
