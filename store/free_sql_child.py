@@ -29,6 +29,7 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
 
     from store import engine
     from store.cells import cell
+    from store.rollup import WINDOW
 
     try:
         statements = duckdb.extract_statements(task["sql"])
@@ -39,6 +40,7 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
     con = engine.asking(memory_mb=task["memory_mb"], threads=2, files=task["files"])
     for table, sql in task["views"].items():
         con.execute(f"CREATE TEMP VIEW {table} AS {sql}")
+    con.execute(WINDOW)
     timer = threading.Timer(task["seconds"], con.interrupt)
     timer.daemon = True
     timer.start()

@@ -85,10 +85,10 @@ def read(lake: Path, acks: Path, log: Path) -> None:
             found = reader.run(SEEN, {}, 1_000_000)
             wrong = judge(acked, found.rows)
             looks += 1
+            log.with_suffix(".new").write_text(json.dumps({"looks": looks, "wrong": wrong}))
+            log.with_suffix(".new").rename(log)  # a reader too is killed at any moment
             if wrong:
-                log.write_text(json.dumps({"looks": looks, "wrong": wrong}))
                 return
-            log.write_text(json.dumps({"looks": looks, "wrong": []}))
 
 
 def judge(acked: list[str], rows: Any) -> list[str]:
@@ -150,7 +150,12 @@ def main() -> None:
         failed += os.WIFEXITED(status)
         done[job[0].__name__] += 1
         running[forked(*job)] = (time.monotonic() + life(rng), job)
-    for pid in (*running, *readers):
+    for pid in readers:
+        gone, status = os.waitpid(pid, os.WNOHANG)
+        failed += gone == pid and os.WEXITSTATUS(status) != 0
+        if gone == 0:
+            running[pid] = (0.0, ())
+    for pid in running:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     acked = acks.read_text().splitlines()
@@ -170,7 +175,7 @@ def main() -> None:
         "kills": done,
         "failed": failed,
         "batches": len(acked),
-        "looks": [json.loads(p.read_text()) for p in lake.parent.glob("look*") if p.stat().st_size],
+        "looks": [json.loads(p.read_text()) for p in lake.parent.glob("look?")],
         "wrong": wrong,
         "findings": [f"{f.kind}: {f.where}: {f.what}" for f in examined.findings],
         "files": files,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from store import Reader, Writer
+from store import Reader, Writer, free_sql
 from store.catalog import QueryInfo
 from store.doctor import doctor
 from store.rollup import COUNTERS, KEYS, MEASURES
@@ -99,6 +99,11 @@ def test_a_job_s_own_samples_are_told_from_those_without_a_job(lake: Path) -> No
         assert {r["gpu"] for r in reader.ask("gpu_summary", job_id="7").dicts()} == {0, 1}
         assert {r["gpu"] for r in reader.ask("gpu_summary", job_id="8", nodes="n0").dicts()} == {2}
         assert reader.ask("gpu_summary", job_id="8", nodes="n1").row_count == 0
+
+
+def test_free_sql_can_ask_through_the_minutes(lake: Path) -> None:
+    found = free_sql.run(lake, "SELECT sum(samples) FROM gpu_window(NULL, NULL)")
+    assert found.rows == ((560 * 3,),)
 
 
 def test_a_counter_that_rose_is_timed_to_the_sample(lake: Path) -> None:
