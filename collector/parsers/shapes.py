@@ -1,11 +1,10 @@
-"""Small shapes that many messages share: sizes, signals, rank labels, log prefixes, JSON detail, zone-less times."""
+"""Small shapes that many messages share: sizes, signals, rank labels, log prefixes, JSON detail, whole numbers."""
 
 from __future__ import annotations
 
 import json
 import re
 import signal
-from datetime import UTC, datetime
 from typing import Any
 
 _UNITS = {
@@ -102,16 +101,6 @@ def signal_number(word: str) -> int | None:
     return _SPOKEN.get(text.lower())
 
 
-def signal_name(number: int | None) -> str | None:
-    """9 to `SIGKILL`; None for what is no signal."""
-    if number is None:
-        return None
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return None
-
-
 def signal_of_exit(code: int | None) -> int | None:
     """The signal that an exit status tells of: -9 and 137 are both SIGKILL; None for a plain status.
 
@@ -139,15 +128,3 @@ def whole(text: str | None) -> int | None:
     return (
         int(cleaned) if digits.isascii() and digits.isdigit() and len(digits) <= 18 and cleaned.count("-") < 2 else None
     )
-
-
-def utc_time(text: str) -> datetime | None:
-    """An ISO time that carries its own zone, as UTC; None where no zone is printed (the reader does not guess)."""
-    try:
-        value = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return None
-    try:
-        return value.astimezone(UTC) if value.tzinfo else None
-    except OverflowError:
-        return None
