@@ -135,7 +135,7 @@ def main() -> None:
         write(path, trainer(random.Random(1)), asked.big_mib << 20)
         with path.open("rb") as file:
             choose, _ = timed(lambda: plan(file, path.stat().st_size))
-        wall, busy = timed(lambda: read(path, 48 << 20))
+        wall, busy = timed(lambda: read(path, 32 << 20))
         for what, taken in (("choosing the parts", choose), ("reading the parts", wall)):
             figures.append(
                 {

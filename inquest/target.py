@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from store import Reader
 
 Progress = Callable[[str], None]
-QUICK = 48 << 20
+QUICK = 32 << 20
 """A log larger than this (bytes) is read in parts, so that `why` answers at once; `inquest import` reads all of it."""
 
 

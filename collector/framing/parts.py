@@ -12,8 +12,8 @@ from typing import IO
 
 from collector.framing.matcher import AnchorMatcher
 
-READ_WHOLE = 16 << 20
-BLOCK = 4 << 20
+READ_WHOLE = 8 << 20
+BLOCK = 1 << 20
 GRAIN = 256 << 10
 WINDOW = 64 << 10
 FIRST, LAST = 24, 40

@@ -9,6 +9,7 @@ from collector.parsers.hf_plan import HfPlan
 from collector.parsers.hf_trainer import HfTrainer
 from collector.parsers.keras import Keras
 from collector.parsers.lightning import Lightning
+from collector.parsers.llama_factory import LlamaFactory
 from collector.parsers.megatron import Megatron
 from collector.parsers.nanogpt import NanoGpt
 from collector.parsers.olmo import Olmo
@@ -123,3 +124,29 @@ def test_an_olmo_block_is_one_step() -> None:
     assert [(r.step, r.total_steps, r.loss, r.grad_norm) for r in rows if isinstance(r, TrainStep)] == [
         (1, 739328, 11.25, 9.5)
     ]
+
+
+def test_a_row_of_llama_factorys_log_without_a_loss_is_progress_all_the_same() -> None:
+    rows = parse_text(
+        LlamaFactory(), '{"current_steps": 5, "total_steps": 250, "percentage": 2.0, "elapsed_time": "0:00:19"}'
+    )
+    assert [(r.step, r.total_steps, r.loss) for r in rows if isinstance(r, TrainStep)] == [(5, 250, None)]
+
+
+def test_a_cut_row_of_llama_factorys_log_is_left_alone() -> None:
+    assert parse_text(LlamaFactory(), '{"current_steps": 5, "total_steps": 250, "loss": 1.') == []
+
+
+def test_fields_that_change_between_iterations_are_read_anew() -> None:
+    head = " iteration {:8d}/     900 | elapsed time per iteration (ms): 512.5 | learning rate: 1.5E-05 |"
+    text = "\n".join(
+        [
+            head.format(1) + " lm loss: 9.5E+00 | grad norm: 2.0 |",
+            head.format(2) + " lm loss: 8.5E+00 | grad norm: 3.0 |",
+            head.format(3) + " loss scale: 1.0 | grad norm: 4.0 |",
+            head.format(4) + " lm loss: nan | grad norm: 5.0 |",
+        ]
+    )
+    rows = [r for r in parse_text(Megatron(), text) if isinstance(r, TrainStep)]
+    assert [(r.step, r.grad_norm) for r in rows] == [(1, 2.0), (2, 3.0), (3, 4.0), (4, 5.0)]
+    assert [str(r.loss) for r in rows] == ["9.5", "8.5", "None", "nan"]
