@@ -71,12 +71,18 @@ _DRIVER = re.compile(
 _AMD_RESET = re.compile(r"amdgpu (?P<pci>[0-9a-f:.]+): .*GPU reset")
 _NVLINK = re.compile(r"NVRM: .*\b(?:NVLink|NVLINK|nvlink)\b.*(?:error|fail|fatal|degraded|down)", re.IGNORECASE)
 
-INTERESTING = re.compile(
-    r"NVRM|SXid|nvidia|amdgpu|oom|[Oo]ut of memory|Kill(?:ed)? process|segfault|traps:|blocked for more|lockup|LOCKUP|stall|Hardware Error"
-    r"|mce:|EDAC|Memory failure|nfs|NFS|Lustre|I/O error|nvme|I/O to|beegfs|mmfs|ceph|scsi|EXT\d-fs|read-only|XFS|BTRFS|No space|JBD2|panic|BUG|Oops"
-    r"|general protection|Linux version|emperature|clock throttled|[Ll]ink|Port module|health|Fatal error|setting system clock|power capped|hermal"
-)
-"""Every message that can be an event matches this; the others are not looked at any closer."""
+_WORDS = (
+    "NVRM", "SXid", "nvidia", "amdgpu", "oom", "emory", "ill process", "illed process", "segfault", "traps:",
+    "blocked for more", "lockup", "LOCKUP", "stall", "Hardware Error", "mce:", "EDAC", "nfs", "NFS", "Lustre", "I/O",
+    "nvme", "beegfs", "mmfs", "ceph", "scsi", "EXT", "read-only", "XFS", "BTRFS", "No space", "JBD2", "FS-Cache", "panic",
+    "BUG", "Oops", "general protection", "Linux version", "emperature", "throttled", "ink is", "Link ", "link ", "health",
+    "Port module", "Fatal error", "firmware fatal", "system clock", "power capped", "hermal", "rcu", "Remote storage",
+)  # fmt: skip
+
+
+def interesting(message: str) -> bool:
+    """Can this message be an event? True for every one that is; most messages hold none of the words."""
+    return any(word in message for word in _WORDS)  # measured: a third of the time of one regular expression
 
 
 @dataclass(slots=True)
@@ -109,7 +115,7 @@ class Recogniser:
 
     def read(self, message: str, line: Any = None) -> list[Event]:
         """The events that are complete with this message; `line` comes back with those that begin here."""
-        if not INTERESTING.search(message):
+        if not interesting(message):
             return []
         named = _UUID.search(message)
         if named:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from itertools import islice
 
 from collector import text
 from collector.accounting import Told
@@ -31,7 +30,7 @@ _HOURS = {
     "UTC": 0, "GMT": 0, "CET": 1, "CEST": 2, "EST": -5, "EDT": -4, "MDT": -6, "PST": -8, "PDT": -7, "JST": 9, "AEST": 10,
     "AEDT": 11,
 }  # fmt: skip
-_ELSEWHERE = timezone(timedelta(hours=11))
+_LOCAL = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?![\d.,]|[+-]\d\d|Z)")
 _TIMES = ("submit_ts", "eligible_ts", "start_ts", "end_ts")
 
 
@@ -72,7 +71,7 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
     for found, importer, covers, head in files:
         if "slurm_job" in covers and found.size <= MAX_BYTES:
             jobs = list(_jobs(found, importer, UTC))
-            book = _Book(found, importer, _is_exact(found, importer, jobs), jobs)
+            book = _Book(found, importer, _is_exact(importer, head), jobs)
             known.books.append(book)
             known.clusters.update(job.cluster for job in jobs if job.cluster)
         if {"slurm_controller_sample", "gpu_event"}.intersection(covers):
@@ -93,15 +92,11 @@ def _jobs(found: Found, importer: Importer, zone: tzinfo) -> Iterator[SlurmJob]:
         return
 
 
-def _is_exact(found: Found, importer: Importer, jobs: Sequence[SlurmJob]) -> bool:
+def _is_exact(importer: Importer, head: bytes) -> bool:
     """Are the file's times the same whatever the zone (epochs, or times with an offset)?"""
     if getattr(importer, "exact_times", False):
         return True
-    timed = next((i for i, job in enumerate(jobs) if job.submit_ts or job.start_ts or job.end_ts), None)
-    if timed is None:
-        return True
-    elsewhere = next(islice(_jobs(found, importer, _ELSEWHERE), timed, None), None)
-    return elsewhere is not None and all(getattr(elsewhere, c) == getattr(jobs[timed], c) for c in _TIMES)
+    return not head.startswith(b"PAR1") and _LOCAL.search(head) is None
 
 
 def _stated(found: Found, head: str) -> Iterator[Pair]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar, cast
 
 from collector.importers.base import ImportContext, ImportFailed
-from collector.kernel_events import INTERESTING, Event, Recogniser
+from collector.kernel_events import Event, Recogniser, interesting
 from collector.kernel_times import Clock, Spoken
 from collector.text import decode, lines
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
@@ -54,7 +54,7 @@ class KernelLog:
         read = number = 0
         undated: list[int] = []
         for number, line in lines(path, ctx):
-            wanted = INTERESTING.search(line) is not None
+            wanted = interesting(line)
             if not wanted and number % 64 != 1:
                 continue
             spoken = clock.split(line)

@@ -22,7 +22,7 @@ from collector.text import decode, opened, read_some
 from store.rows import Row
 
 LINE = re.compile(
-    r"^[ \t]*([a-zA-Z_:][\w:]*)[ \t]*(?:\{((?:[^\"}\n]|\"(?:[^\"\\\n]|\\.)*\")*)\})?[ \t]+"
+    r"^[ \t]*([a-zA-Z_:][\w:]*)[ \t]*(?:\{([^\"}\n]*(?:\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"[^\"}\n]*)*)\})?[ \t]+"
     r"([+-]?(?:\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+|NaN|Inf|nan|inf))(?:[ \t]+(-?\d[\d.eE+]*))?[ \t\r]*(?=$|#)",
     re.MULTILINE,
 )
