@@ -20,15 +20,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check; exit status 1 where anything does not hold."""
+    from agent_tools.seal import SealError
     from agent_tools.verify import verify
     from store import Reader
 
     document = _read(args.bundle)
-    if args.lake is not None:
-        with Reader(lake_of(args)) as reader:
-            report = verify(document, reader)
-    else:
-        report = verify(document)
+    try:
+        if args.lake is not None:
+            with Reader(lake_of(args)) as reader:
+                report = verify(document, reader)
+        else:
+            report = verify(document)
+    except SealError as error:
+        raise Failure(f"{args.bundle}: {error}") from error
     if args.json:
         print(json.dumps({"ok": report.ok, "checked": report.checked, "problems": report.problems}, ensure_ascii=False))
     else:
