@@ -197,7 +197,11 @@ async def conclude(
     if answer is None:
         deps.trusted = True
         ledger.show_all()
-        answer = await _ask_examiner(deps, question, limits, failures)
+        answer = await _ask_examiner(deps, question, limits)
+        if question:
+            failures.append(
+                "The question itself was not answered: the built-in examiner only says why; a model can do more."
+            )
     answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
     answer.provenance.zone = zone_note
     return _verdict(answer, reader, ledger, job_id, attempt)
@@ -230,7 +234,7 @@ async def _ask_model(
     return None
 
 
-async def _ask_examiner(deps: Deps, question: str | None, limits: Limits, failures: list[str]) -> _Answer:
+async def _ask_examiner(deps: Deps, question: str | None, limits: Limits) -> _Answer:
     """The examiner's answer; sentences of its draft that the gate refuses are dropped and noted."""
     from pydantic_ai.exceptions import AgentRunError
 

@@ -18,8 +18,11 @@ from agent_tools.evidence import Ledger
 from agent_tools.seal import ledger_of, seal
 from agent_tools.verdict import FAMILIES
 from agent_tools.verify import verify
+from collector.bundle import import_paths
 from store import Reader
 from tests.agent_tools.casekit import QUICK, lake, verdict
+
+EXAMPLES = Path(__file__).parents[2] / "inquest" / "examples"
 
 
 def test_the_examiner_gives_the_differentials_draft_through_the_tools(tmp_path: Path):
@@ -107,3 +110,21 @@ def test_what_was_asked_before_a_failure_stays_in_the_ledger(tmp_path: Path):
         found = agents.examine(reader, ledger, "7", None)
     assert ledger.all()
     assert found.draft.family in FAMILIES
+
+
+def test_a_question_that_the_examiner_cannot_answer_is_said_to_be_open(tmp_path: Path):
+    with Reader(lake(tmp_path)) as reader:
+        notes = diagnose(reader, "7", question="Which shard was it?").provenance.notes
+    assert any("The question itself was not answered" in n for n in notes)
+
+
+@pytest.mark.parametrize("name", ["killed-rank", "wrong-lora-targets", "preempted-and-resumed", "too-few-steps"])
+def test_nothing_of_a_recorded_jobs_verdict_is_dropped_and_all_of_it_verifies(name: str, tmp_path: Path):
+    """The families' own sentences pass the gate on real jobs, and the sealed verdict holds against the lake."""
+    import_paths([EXAMPLES / name], tmp_path / "lake", durable=False)
+    with Reader(tmp_path / "lake") as reader:
+        made = diagnose(reader, str(reader.ask("jobs_found").dicts()[0]["job_id"]))
+        report = verify(json.loads(json.dumps(seal(made))), reader)
+    assert not any(n.startswith("Dropped") for n in made.provenance.notes), made.provenance.notes
+    assert report.ok, report.problems
+    assert report.checked > 20
