@@ -103,14 +103,14 @@ def role_of(name: str, message: str, frames: str) -> Role:
         return "wrapper" if _LAUNCHER_FRAMES.search(frames) else "cut"
     if _INTERRUPTS.match(short):
         return "interrupt"
+    if _KILLED_WORKER.search(text):
+        return "worker_killed"
     if _OOM.search(text) and not text.startswith("RayTaskError"):
         return "cuda_oom"
     if is_wrapper(name, message):
         return "wrapper"
     if _ECC.search(text):
         return "ecc"
-    if _KILLED_WORKER.search(text):
-        return "worker_killed"
     if (
         _RENDEZVOUS.search(message)
         or _RENDEZVOUS_NAMES.match(short)

@@ -46,6 +46,8 @@ def assess(facts: Facts) -> Assessment:
     if cause.headless and cause.in_loop:
         result.confidence = 0.45
         result.missing.append(missing("Whether training steps came before it.", "the log from its beginning"))
+    if facts.host_oom:
+        result.confidence = 0.35
     if result.confidence < 0.6:
         result.status = "suspected"
     result.headline = f"The job crashed before training began: {cause.name_ref} ({cause.fault.why})."

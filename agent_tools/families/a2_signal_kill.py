@@ -13,7 +13,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
 CODE = "A2"
-EXPLAINS = ("A1", "A3", "C1", "C3", "D1", "D2", "E3", "F4", "G1")
+EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
 
 _FATAL = {4, 6, 7, 8, 9, 11}
 _CRASH = {4, 6, 7, 8, 11}

@@ -90,6 +90,8 @@ def assess(facts: Facts) -> Assessment:
     result.confidence = 0.92 if facts.progress.parsed else 0.86
     if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
         result.status, result.confidence = "suspected", 0.55
+    if facts.host_oom:
+        result.status, result.confidence = "suspected", 0.35
     result.headline = f"The program crashed while training: {cause.name_ref}: {cause.message_ref}"
     result.speaks_for.append(
         claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")

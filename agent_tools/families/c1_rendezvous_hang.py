@@ -12,7 +12,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
 CODE = "C1"
-EXPLAINS = ("A1", "A2", "A3", "C2", "C3", "D1", "E3", "F3", "F4")
+EXPLAINS = ("A2", "C2", "C3", "D1", "E3", "F3", "F4")
 
 _HARD = ("address_in_use", "unresolved", "timeout", "refused", "mesh_failed", "pmi_failed", "bind_failed", "closed")
 _SAYS = {
