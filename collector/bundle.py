@@ -34,6 +34,8 @@ FORMAT = "1"
 class FileReport:
     """What became of one file. `rows` is by table; `error` says why nothing of it could be used.
 
+    `problems` are damages (what could not be read), `notes` limits and assumptions.
+
     `merged_into` names the files that hold what this one told of jobs which they know better.
     """
 
@@ -42,6 +44,7 @@ class FileReport:
     rows: dict[str, int] = field(default_factory=dict[str, int])
     problems: list[str] = field(default_factory=list[str])
     problem_count: int = 0
+    notes: list[str] = field(default_factory=list[str])
     duplicate: bool = False
     bytes: int = 0
     error: str | None = None
@@ -104,7 +107,9 @@ def import_paths(
     budget_bytes: int | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> ImportReport:
-    """Import files and folders. `on_progress` is called with a file's name, its bytes read and its size.
+    """Import files and folders. `job_id` is the job of a log that is named itself, and of those in a folder that name none.
+
+    `on_progress` is called with a file's name, its bytes read and its size.
 
     Of a log larger than `budget_bytes` only parts are read; its report says which.
     With `together` (the default for a lake that is not durable) everything becomes one batch: much faster for many small
@@ -119,13 +124,13 @@ def import_paths(
     index = discover.JobIndex()
     for job in books.jobs.values():
         index.add(job)
-    placed = {} if job_id else _placed([c for c in candidates if c.is_log], index)
+    placed = _placed([c for c in candidates if c.is_log], index, job_id)
     if cluster is None and len(known.clusters) == 1:
         cluster = next(iter(known.clusters))
     work: list[_Reading] = []
     for candidate in candidates:
         found = candidate.found
-        job = (job_id or placed.get(found.name)) if candidate.is_log else None
+        job = placed.get(found.name) if candidate.is_log else None
         ctx = ImportContext(
             name=found.name,
             zone=zone.tz,
@@ -218,7 +223,7 @@ class _Reading:
             report.error = None
         yield from tally.health(report.error if self.candidate.head else None)
         report.rows = tally.rows
-        report.problems, report.problem_count = self.ctx.problems, self.ctx.problem_count
+        report.problems, report.problem_count, report.notes = self.ctx.problems, self.ctx.problem_count, self.ctx.notes
         report.seconds = time.monotonic() - begun
 
     def publish(self, writer: Writer) -> None:
@@ -250,14 +255,17 @@ def _candidate(found: Found) -> Candidate:
     return Candidate(found, head, registry.pick(found.path, head, alone=found.root == found.path))
 
 
-def _placed(logs: Sequence[Candidate], index: discover.JobIndex) -> dict[str, str]:
+def _placed(logs: Sequence[Candidate], index: discover.JobIndex, given: str | None) -> dict[str, str]:
     by_root: dict[Path, list[Candidate]] = {}
     for candidate in logs:
         by_root.setdefault(candidate.found.root, []).append(candidate)
     placed: dict[str, str] = {}
     for root, group in by_root.items():
         heads = [(c.found.name, text.decode(c.head[:16_384])) for c in group]
-        placed.update(discover.place(heads, index, root.resolve().name))
+        if given and len(group) == 1 and group[0].found.path == root:
+            placed[group[0].found.name] = given
+        else:
+            placed.update(discover.place(heads, index, root.resolve().name, given))
     return placed
 
 

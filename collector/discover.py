@@ -121,10 +121,10 @@ def fill_pattern(path: str, job: SlurmJob) -> str:
     return _PATTERN.sub(lambda m: values.get(m.group(2), m.group(0)).zfill(int(m.group(1) or 0) % 20), path)
 
 
-def place(logs: Sequence[tuple[str, str]], index: JobIndex, folder: str) -> dict[str, str]:
+def place(logs: Sequence[tuple[str, str]], index: JobIndex, folder: str, given: str | None = None) -> dict[str, str]:
     """The job of every log: `logs` are (name, first text), `folder` names the import where nothing else does.
 
-    Logs that carry no sign of a job belong to the import's only job; without any job at all a lone file is named by its
+    Logs that carry no sign of a job belong to the given one, or to the import's only job; without any job at all a lone file is named by its
     own stem, and the files of a folder share the folder's name.
     """
     placed: dict[str, str] = {}
@@ -136,7 +136,7 @@ def place(logs: Sequence[tuple[str, str]], index: JobIndex, folder: str) -> dict
     jobs = set(placed.values()) or set(index.attempts)
     only = next(iter(jobs)) if len(jobs) == 1 else None
     for name in rest:
-        placed[name] = only or (folder if len(logs) > 1 and not jobs else stem(name))
+        placed[name] = given or only or (folder if len(logs) > 1 and not jobs else stem(name))
     return placed
 
 

@@ -88,6 +88,6 @@ class Tally:
             )
 
     def _message(self) -> str | None:
-        if not self._ctx.problem_count:
-            return None
-        return f"{self._ctx.problem_count} problems: " + "; ".join(self._ctx.problems[:3])
+        ctx = self._ctx
+        told = [f"{ctx.problem_count} problems: " + "; ".join(ctx.problems[:3])] if ctx.problem_count else []
+        return "; ".join([*told, *ctx.notes[:3]]) or None

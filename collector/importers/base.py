@@ -40,6 +40,7 @@ class ImportContext:
     size: int = 0
     problems: list[str] = field(default_factory=list[str])
     problem_count: int = 0
+    notes: list[str] = field(default_factory=list[str])
     bytes_read: int = 0
     on_progress: Callable[[int], None] | None = None
     budget_bytes: int | None = None
@@ -53,6 +54,11 @@ class ImportContext:
                 self.seen_from = ts
             if self.seen_to is None or ts > self.seen_to:
                 self.seen_to = ts
+
+    def note(self, text: str) -> None:
+        """Note a limit or a choice that is no damage: what was left out on purpose, what was assumed."""
+        if len(self.notes) < 20:
+            self.notes.append(text[:300])
 
     def problem(self, text: str) -> None:
         """Note something that could not be read; the first twenty are kept, all are counted."""

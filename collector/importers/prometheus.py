@@ -63,12 +63,12 @@ class Prometheus:
         """Rows by entity and time; a large file in windows of time, one after the other."""
         for at, (low, high) in enumerate(_windows(path, ctx)):
             samples = Samples(ctx)
-            unknown = _collect(path, ctx if at == 0 else replace(ctx, problems=[]), samples, low, high)
+            unknown = _collect(path, ctx if at == 0 else replace(ctx, problems=[], notes=[]), samples, low, high)
             if at == 0:
                 if not samples and not unknown and low is None:
                     raise ImportFailed("no sample in it")
                 if unknown:
-                    ctx.problem(f"{len(unknown)} metrics fill no column: {', '.join(sorted(unknown)[:5])}")
+                    ctx.note(f"{len(unknown)} metrics fill no column: {', '.join(sorted(unknown)[:5])}")
                 yield from samples.devices()
             yield from samples.rows()
 
@@ -96,7 +96,7 @@ def _collect(path: Path, ctx: ImportContext, samples: Samples, low: int | None, 
                 ts = untimed
                 if not told:
                     told = True
-                    ctx.problem("samples without timestamps: the file's own time is taken")
+                    ctx.note("samples without timestamps: the file's own time is taken")
             samples.add(series, ts, float(value))
     return unknown
 

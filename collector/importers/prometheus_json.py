@@ -73,7 +73,7 @@ class PrometheusJson:
         if not count:
             raise ImportFailed("no series in it" + (f": {ctx.problems[0]}" if ctx.problems else ""))
         if unknown:
-            ctx.problem(f"{sum(unknown.values())} series fill no column: {', '.join(sorted(unknown)[:5])}")
+            ctx.note(f"{sum(unknown.values())} series fill no column: {', '.join(sorted(unknown)[:5])}")
         yield from samples.devices()
         yield from samples.rows()
 

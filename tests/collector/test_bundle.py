@@ -213,6 +213,19 @@ def test_lines_of_a_requeued_jobs_one_log_go_to_the_attempt_of_their_time(tmp_pa
     ]
 
 
+def test_a_given_job_names_the_log_that_is_asked_for_and_fills_in_for_those_that_say_nothing(
+    tmp_path: Path, lake: Lake
+) -> None:
+    root = tmp_path / "b"
+    (root / "logs").mkdir(parents=True)
+    (root / "logs" / "slurm-5.out").write_text("hello\n")
+    (root / "logs" / "train.out").write_text("hello again\n")
+    import_paths([root], Path("lake"), job_id="9")
+    assert {(r.file, r.job_id) for r in lake.rows("log_line")} == {("logs/slurm-5.out", "5"), ("logs/train.out", "9")}
+    (report,) = import_paths([root / "logs" / "slurm-5.out"], Path("lake"), job_id="9").files
+    assert report.job_id == "9"
+
+
 def test_together_is_one_batch_with_the_same_rows(job_folder: Path, lake: Lake) -> None:
     import_paths([job_folder], Path("lake"))
     apart = {t: len(lake.rows(t)) for t in ("slurm_job", "gpu_event", "nccl_sample", "source_health", "log_line")}

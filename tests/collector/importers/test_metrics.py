@@ -42,7 +42,8 @@ def test_metrics_of_one_gpu_at_one_moment_are_one_row() -> None:
     assert (whole[1].engine_active, whole[1].activity_source) == (0.12, "nvml"), (
         "the coarse figure where there is no better"
     )
-    assert "SOME_OTHER_METRIC" in ctx.problems[0]
+    assert "SOME_OTHER_METRIC" in ctx.notes[0]
+    assert ctx.problem_count == 0
     (device,) = of(rows, GpuDevice)
     assert (device.model, device.driver_version) == ("NVIDIA H100 80GB HBM3", "550.54.15")
 
@@ -75,7 +76,7 @@ def test_a_scrape_without_timestamps_gets_the_files_time_and_says_so(tmp_path: P
     assert (root.disk_total_bytes, root.disk_free_bytes) == (100, 0)
     (link,) = of(rows, LinkSample)
     assert (link.device, link.port, link.state, link.link_downed) == ("mlx5_0", "1", "ACTIVE", 2)
-    assert "without timestamps" in ctx.problems[0]
+    assert "without timestamps" in ctx.notes[0]
 
 
 def test_a_range_query_with_rates_of_counters() -> None:
@@ -88,7 +89,7 @@ def test_a_range_query_with_rates_of_counters() -> None:
     hosts = of(rows, HostSample)
     assert [h.load1 for h in hosts] == [12.5, None], "NaN is no value"
     assert [h.cpu_busy for h in hosts] == [None, 10 / 15]
-    assert "(no name)" in ctx.problems[0]
+    assert "(no name)" in ctx.notes[0]
 
 
 def test_inference_quantiles_come_from_the_histogram() -> None:
