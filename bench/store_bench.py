@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -125,21 +126,24 @@ def writing(folder: Path) -> list[Figure]:
     peer = rows / seconds(lambda: con.execute(copy), 3)
     con.close()
     lakes = iter(range(100))
-    constants = {"node": "n0"}
     ours = rows / seconds(
         lambda: Writer(folder / f"csv{next(lakes)}").append_csv("gpu_sample", spool, names, batch="b"), 3
     )
     parquet = rows / seconds(
-        lambda: Writer(folder / f"pq{next(lakes)}").append_parquet("gpu_sample", source, batch="b", constants={}), 3
+        lambda: Writer(folder / f"pq{next(lakes)}").append_parquet("gpu_sample", source, batch="b"), 3
     )
     start = datetime(2026, 3, 1, tzinfo=UTC)
+    values: list[dict[str, Any]] = [
+        {m: (i % 97) * 0.5 if m.endswith(("active", "_c", "_w", "mhz", "_s")) else i for m in METRICS}
+        for i in range(97)
+    ]
     python = [
         GpuSample(
-            **constants,
+            node="n0",
             job_id="4812",
             gpu=i % 8,
             ts=start + timedelta(seconds=i // 8),
-            **{m: (i % 97) * 0.5 if m.endswith(("active", "_c", "_w", "mhz", "_s")) else i for m in METRICS},
+            **values[i % 97],
         )
         for i in range(40_000)
     ]

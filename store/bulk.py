@@ -40,7 +40,7 @@ def seal_csv(
     source = (
         f"read_csv({literal(str(path))}, auto_detect=false, header=false, delim=',', quote='\"', escape='\"', nullstr='', "
         f"allow_quoted_nulls=false, new_line={literal(line_end.encode('unicode_escape').decode())}, "
-        f"max_line_size={MAX_LINE}, columns={struct({n: cols[n].sql_type for n in names})})"
+        f"max_line_size={MAX_LINE}, buffer_size={2 * MAX_LINE}, columns={struct({n: cols[n].sql_type for n in names})})"
     )
     return _seal(con, table, path, source, names, constants, folder)
 
@@ -82,7 +82,9 @@ def _seal(
     constants: Mapping[str, Any],
     folder: Path,
 ) -> Sealed:
-    cols = _columns(table, ())
+    # A column that has no value in the whole file is left out: it reads as NULL and costs nothing to write.
+    given = {*names, *(n for n, v in constants.items() if v is not None), "ts", "node", "job_id", "end_ts"}
+    cols = {n: c for n, c in _columns(table, ()).items() if n in given}
     fields = ", ".join(_field(c, names, constants) for c in cols.values())
     whole = folder / f"{nonce()}.parquet"
     try:

@@ -16,6 +16,7 @@ from store.lake import Partition, nonce
 from store.manifest import Segment
 from store.rows import GpuMinute, GpuSample, columns
 from store.segments import describe
+from store.views import select
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -126,7 +127,7 @@ def derive(
     for partition, path, segment in sealed:
         if partition.table == GpuSample.TABLE and segment.ts_min is not None:
             file = folder / f"{nonce()}.parquet"
-            samples = f"(SELECT * FROM read_parquet({literal(str(path))}) WHERE ts IS NOT NULL)"
+            samples = f"(SELECT * FROM ({select(GpuSample.TABLE, [(path, segment)])}) WHERE ts IS NOT NULL)"
             con.execute(
                 f"COPY ({minutes(samples)} ORDER BY job_id, gpu, gpu_uuid, ts) TO {literal(str(file))} ({PARQUET})"
             )

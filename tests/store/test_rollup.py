@@ -125,3 +125,14 @@ def test_absurd_counters_do_not_stop_an_import(tmp_path: Path) -> None:
         GpuSample(gpu=0, ts=T + timedelta(seconds=i), **(worst if i else {"ecc_sbe_total": -(2**63)})) for i in range(3)
     ]
     assert Writer(tmp_path / "lake").append(rows, batch="b").rows == {"gpu_sample": 3}
+
+
+def test_a_file_with_few_columns_has_minutes_too(tmp_path: Path) -> None:
+    spool = tmp_path / "gpu.csv"
+    spool.write_text("2026-03-01 10:00:00,0,0.5\n2026-03-01 10:00:30,0,0.25\n,0,1\n")
+    Writer(tmp_path / "lake").append_csv(
+        "gpu_sample", spool, ["ts", "gpu", "sm_active"], batch="b", constants={"job_id": "7"}
+    )
+    with Reader(tmp_path / "lake") as reader:
+        (row,) = reader.ask("gpu_summary", job_id="7").dicts()
+    assert (row["samples"], row["sm_mean"], row["engine_mean"], row["peak_gib"]) == (2, 0.375, None, None)

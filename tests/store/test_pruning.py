@@ -1,0 +1,76 @@
+"""Leaving segments out changes no answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store import Reader, Writer
+from store.catalog import QueryInfo, catalog
+from store.rows import CHECKPOINT_NAMES, EVENT_KINDS, GpuMinute, Row, columns, tables
+
+T = datetime(2026, 3, 1, 22, tzinfo=UTC)
+WORDS = ("a", "train", "eval", "n1", "FAILED", "TIMEOUT", "7", *EVENT_KINDS, *CHECKPOINT_NAMES)
+
+
+def row(row_type: type[Row], rng: random.Random, **fixed: Any) -> Row:
+    """A row with most of its fields filled with something of their type."""
+    values: dict[str, Any] = {}
+    for c in columns(row_type):
+        if c.name in fixed:
+            values[c.name] = fixed[c.name]
+        elif rng.random() < 0.8:
+            values[c.name] = {
+                str: lambda: rng.choice(WORDS),
+                int: lambda: rng.randint(0, 40),
+                float: lambda: rng.random() * 100,
+                bool: lambda: rng.random() < 0.5,
+                datetime: lambda: T + timedelta(seconds=rng.randint(-9000, 90000)),
+            }[c.python_type]()
+    return row_type(**values)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pruned") / "lake"
+    writer = Writer(folder)
+    rng = random.Random(3)
+    for job in ("7", "8", None):
+        for node in ("n1", "n2", None):
+            for hours in (0, 4, 30):
+                rows: list[Row] = []
+                for row_type in tables().values():
+                    if row_type is not GpuMinute:
+                        ts = T + timedelta(hours=hours, seconds=rng.randint(0, 900))
+                        rows += [row(row_type, rng, job_id=job, node=node, ts=ts) for _ in range(2)]
+                writer.append(rows, batch=f"{job} {node} {hours}")
+    return folder
+
+
+def questions(info: QueryInfo) -> Iterator[dict[str, Any]]:
+    """Ways to ask: with each optional parameter left out and given."""
+    values: dict[str, Any] = {"job_id": "7", "job": "7", "node": "n1", "nodes": "n1,n3", "attempt": 3}
+    values |= {"from_ts": "2026-03-02T01:00:00Z", "to_ts": "2026-03-02T03:00:00Z"}
+    others = {"VARCHAR": "a", "BIGINT": 5, "DOUBLE": 0.5, "BOOLEAN": True, "TIMESTAMP": "2026-03-02T00:00:00Z"}
+    full = {p.name: values.get(p.name, others[p.sql_type]) for p in info.params}
+    yield full
+    for p in info.params:
+        if p.optional:
+            yield {k: v for k, v in full.items() if k != p.name}
+    yield {p.name: full[p.name] for p in info.params if not p.optional}
+
+
+@pytest.mark.parametrize("name", sorted(n for n, i in catalog().items() if i.prunes))
+def test_a_query_answers_the_same_with_every_segment_open(name: str, lake: Path) -> None:
+    info = catalog()[name]
+    with Reader(lake) as pruned, Reader(lake, prune=False) as whole:
+        for params in questions(info):
+            found, expected = pruned.ask(name, **params), whole.ask(name, **params)
+            assert found.rows == expected.rows, params
+            assert dataclasses.replace(found, coverage=()) == dataclasses.replace(expected, coverage=())
