@@ -15,9 +15,9 @@ from typing import ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
 
-_INNER = re.compile(r"\| train_inner \| epoch (\d+): +(\d+) / (\d+) (.*)")
-_VALID = re.compile(r"\| (?:valid|dev)\w* \| epoch (\d+) \| valid on '[^']*' subset \| (.*)")
-_TRAIN = re.compile(r"\| train \| epoch (\d+) \| (.*)")
+_INNER = re.compile(r"\| train_inner \| epoch (\d{1,18}): +(\d{1,18}) / (\d{1,18}) (.*)")
+_VALID = re.compile(r"\| (?:valid|dev)\w* \| epoch (\d{1,18}) \| valid on '[^']*' subset \| (.*)")
+_TRAIN = re.compile(r"\| train \| epoch (\d{1,18}) \| (.*)")
 _EQUALS = re.compile(rf"([A-Za-z_]\w*)=({NUMBER})")
 
 

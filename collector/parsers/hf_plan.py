@@ -21,9 +21,9 @@ from collector.parsers.values import NUMBER, as_json, number, whole
 from store.rows import LogEvent
 
 _FIELD = re.compile(
-    rf"(?P<key>Num examples|Num batches each epoch|Num Epochs|Total steps|Total optimization steps|Total batch size|Instantaneous batch size per device|Batch size per device|Total train batch size[^=|]*|Gradient [Aa]ccumulation steps|Number of trainable parameters|Trainable parameters) ?(?:=|:) ?(?P<value>\d[\d,]*(?![\d.])|{NUMBER})"
+    rf"(?P<key>Num examples|Num batches each epoch|Num Epochs|Total steps|Total optimization steps|Total batch size|Instantaneous batch size per device|Batch size per device|Total train batch size[^=|]{0, 80}|Gradient [Aa]ccumulation steps|Number of trainable parameters|Trainable parameters) ?(?:=|:) ?(?P<value>\d[\d,]*(?![\d.])|{NUMBER})"
 )
-_OUTPUT = re.compile(rf"TrainOutput\(global_step=(\d+), training_loss=({NUMBER})")
+_OUTPUT = re.compile(rf"TrainOutput\(global_step=(\d{{1,18}}), training_loss=({NUMBER})")
 
 
 class HfPlan:

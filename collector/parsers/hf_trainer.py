@@ -25,7 +25,7 @@ _PAIR = re.compile(
     r"""(?P<q>['"])(?P<key>[^'"{}]{1,120})(?P=q): *(?P<value>'[^']*'|"[^"]*"|[\w.]+\([^()]*\)|[^,{}\[\]]+|\[[^\]]*\])"""
 )
 _OPEN = re.compile(r"""\{ *['"][^'"{}]{1,120}['"]: """)
-_STEP_PREFIX = re.compile(r"Step \((\d+)\) Logs: \Z")
+_STEP_PREFIX = re.compile(r"Step \((\d{1,18})\) Logs: \Z")
 _TRL = re.compile(
     r"rewards?[/_]|logps/|logits/|completions?/|objective/|sampling/|policy/|val/|kl\Z|reward\Z|num_tokens|mean_token_acc|entropy\Z|clip_ratio|nll_loss|log_odds"
 )

@@ -22,13 +22,13 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
-_EPOCH = re.compile(r"^\s*Epoch (\d+)/(\d+)\s*(?:$|\d+/)")
+_EPOCH = re.compile(r"^\s*Epoch (\d{1,18})/(\d{1,18})\s*(?:$|\d+/)")
 _BAR = re.compile(
-    r"(?<!\d)(?P<n>\d+)/(?P<total>\d+|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
+    r"(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
     r"(?P<rest>(?:ETA: )?[\d:]+m?u?s.*)"
 )
-_METRIC = re.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]*?): *(?P<value>{NUMBER})(?= |$|-)")
-_EACH = re.compile(r"(?<!\d)(?P<value>\d+(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
+_METRIC = re.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]{{0,60}}?): *(?P<value>{NUMBER})(?= |$|-)")
+_EACH = re.compile(r"(?<!\d)(?P<value>\d{1,18}(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
 _SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 

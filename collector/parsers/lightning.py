@@ -20,16 +20,16 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
-_EPOCH = r"(?:(?:Train(?:ing)?(?: step of)? )?[Ee]poch \[?(?P<epoch>\d+)(?:/(?P<epochs>-?\d+))?\]?:?\s*)?"
+_EPOCH = r"(?:(?:Train(?:ing)?(?: step of)? )?[Ee]poch \[?(?P<epoch>\d{1,18})(?:/(?P<epochs>-?\d{1,9}))?\]?:?\s*)?"
 _TQDM = re.compile(
-    _EPOCH + r"(?P<percent>\d{1,3})%\|?[^|\[\]]{0,300}?\|? *(?<!\d)(?P<n>\d+)/(?P<total>\d+) *"
+    _EPOCH + r"(?P<percent>\d{1,3})%\|?[^|\[\]]{0,300}?\|? *(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}) *"
     r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+),\s+(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)(?P<post>, [^\]]*)(?:\]|$)"
 )
 _RICH = re.compile(
     _EPOCH
-    + r"[━╸╺─]{3,} *(?P<n>\d+)/(?P<total>\d+) +(?P<elapsed>\d+:\d\d:\d\d) • (?P<left>[\d:-]+) +(?P<rate>[\d.]+)(?P<unit>it/s)(?P<post>.*)"
+    + r"[━╸╺─]{3,} *(?P<n>\d{1,18})/(?P<total>\d{1,18}) +(?P<elapsed>\d{1,18}:\d\d:\d\d) • (?P<left>[\d:-]+) +(?P<rate>[\d.]+)(?P<unit>it/s)(?P<post>.*)"
 )
-_PAIR = re.compile(rf"(?P<key>[A-Za-z_][\w/. -]*?) ?[=:] ?(?P<value>{NUMBER})(?=[,\s\]]|$)")
+_PAIR = re.compile(rf"(?P<key>[A-Za-z_][\w/. -]{{0,60}}?) ?[=:] ?(?P<value>{NUMBER})(?=[,\s\]]|$)")
 _STOPPED = re.compile(
     r"`?Trainer\.fit`? stopped: (?:No training batches|`?(?P<what>max_\w+|min_\w+)=(?P<value>[^` ]+)`? reached)"
 )

@@ -20,16 +20,17 @@ from typing import ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
-_ITERATION = re.compile(r"(?:^|[ \])|>:])iteration:? +(\d+) ?/ *(\d+) *(?:\||$)")
+_ITERATION = re.compile(r"(?:^|[ \])|>:])iteration:? +(\d{1,18}) ?/ *(\d{1,18}) *(?:\||$)")
 # Megatron pads both numbers to eight places; a wrapper that cut the line at its first bar leaves this.
-_BARE = re.compile(r"^ ?(?:\[[-\d :.]+\] )?iteration (?= )(?=[ \d]{8}/) *(\d+)/(?=[ \d]{8}\s*$) *(\d+)\s*$")
+_BARE = re.compile(r"^ ?(?:\[[-\d :.]+\] )?iteration (?= )(?=[ \d]{8}/) *(\d{1,18})/(?=[ \d]{8}\s*$) *(\d{1,18})\s*$")
 _FIELD = re.compile(rf" *(?P<key>[A-Za-z][^|:=]*?)(?: *[:=] *| +)(?P<value>{NUMBER})(?P<rest>[^|]*)\Z")
 _PAIRED = re.compile(rf" *(?P<key>elapsed time per iteration \((?:ms|s)\)): *(?P<value>{NUMBER})")
 _VALID = re.compile(
-    r"(?P<what>validation|test) loss at (?:iteration +(?P<step>\d+)|(?P<end>the end of training)[^|]*)[^|]*\|(?P<fields>.+)"
+    r"(?P<what>validation|test) loss at (?:iteration +(?P<step>\d{1,18})|(?P<end>the end of training))[^|]*\|(?P<fields>.+)"
 )
-_ITERS = re.compile(r"^ *(?:[\w.]*args\.)?train_iters \.{3,} ?(\d+)")
-_SAMPLES = re.compile(r"^ *train_samples \.{3,} ?(\d+)")
+_ITERS = re.compile(r"^ *(?:[\w.]*args\.)?train_iters \.{3,} ?(\d{1,18})")
+_SAMPLES = re.compile(r"^ *train_samples \.{3,} ?(\d{1,18})")
+MAX_FIELD = 300
 _LOSSES = ("lm loss", "lm-loss", "lm_loss", "loss", "language loss", "language_loss")
 _NOT_LOSS = ("loss scale", "loss_scale")
 
@@ -63,7 +64,7 @@ class Megatron(LineParser):
             return [line.step("megatron", step=int(match[1]), total_steps=int(match[2]))]
         if "loss at " in text and (match := _VALID.search(text)):
             return self._validation(line, match)
-        if match := _ITERS.match(text) or re.search(r"setting training iterations to (\d+)", text):
+        if match := _ITERS.match(text) or re.search(r"setting training iterations to (\d{1,18})", text):
             steps = int(match.group(1))
             return [line.event("train_plan", "train_iters", severity="info", framework="megatron", total_steps=steps)]
         if match := _SAMPLES.match(text):
@@ -121,7 +122,7 @@ class Megatron(LineParser):
         values: dict[str, float] = {}
         self._heads = []
         for part in parts:
-            field = _PAIRED.match(part) or _FIELD.match(part)
+            field = (_PAIRED.match(part) or _FIELD.match(part)) if len(part) < MAX_FIELD else None
             value = number(field["value"]) if field else None
             if field is None or value is None:
                 self._heads.append(("", ""))
@@ -136,7 +137,7 @@ class Megatron(LineParser):
     def _validation(self, line: Line, match: re.Match[str]) -> Iterable[ParsedRow]:
         values: dict[str, float] = {}
         for part in match["fields"].split("|"):
-            field = _FIELD.match(part)
+            field = _FIELD.match(part) if len(part) < MAX_FIELD else None
             if field and (value := number(field["value"])) is not None:
                 values[field["key"].strip()] = value
         losses = {k: v for k, v in values.items() if re.search(r"loss(?: value)?\Z", k, re.I)}

@@ -23,15 +23,17 @@ from collector.parsers.values import NUMBER, as_json, number, scaled
 
 # What may stand before a line of a plain loop: white space, or a logger's prefix that ends in ` - `, `: `, `] ` or `| `.
 _LEAD = r"(?:^|[\])|>:] |- )\s*"
-_ITER = re.compile(rf"{_LEAD}iter (\d+): loss ({NUMBER})(?: BPC)?, time ({NUMBER}) ?(ms|s)\b(?:, mfu ({NUMBER})%)?")
-_EVAL = re.compile(rf"{_LEAD}step (\d+): train loss ({NUMBER}), val loss ({NUMBER})")
+_ITER = re.compile(
+    rf"{_LEAD}iter (\d{{1,18}}): loss ({NUMBER})(?: BPC)?, time ({NUMBER}) ?(ms|s)\b(?:, mfu ({NUMBER})%)?"
+)
+_EVAL = re.compile(rf"{_LEAD}step (\d{{1,18}}): train loss ({NUMBER}), val loss ({NUMBER})")
 _MODDED = re.compile(
-    rf"{_LEAD}(?:step: ?)?(\d+)/(\d+) (?:(train|val)_loss: ?({NUMBER}) )?train_time: ?({NUMBER})(ms|s|m)\b(?: step_avg: ?({NUMBER})ms)?"
+    rf"{_LEAD}(?:step: ?)?(\d{{1,18}})/(\d{{1,18}}) (?:(train|val)_loss: ?({NUMBER}) )?train_time: ?({NUMBER})(ms|s|m)\b(?: step_avg: ?({NUMBER})ms)?"
     rf"(?: tok/s: ?([\d,.]+))?"
 )
-_SHORT = re.compile(rf"^s:(\d+) (trl|tel):({NUMBER})\s*$")
+_SHORT = re.compile(rf"^s:(\d{{1,18}}) (trl|tel):({NUMBER})\s*$")
 _PIPE = re.compile(
-    r"(?:^|[\])>:] |- )\s*(?:step|iter|iteration|Step|Iter|Iteration)[ :=]\s*(\d+)(?: ?/ ?(\d+))?(?: ?\([\d.]+%\))?,? *\| *(.*)"
+    r"(?:^|[\])>:] |- )\s*(?:step|iter|iteration|Step|Iter|Iteration)[ :=]\s*(\d{1,18})(?: ?/ ?(\d{1,18}))?(?: ?\([\d.]+%\))?,? *\| *(.*)"
 )
 _PIPE_FIELD = re.compile(
     rf"^(?P<key>[A-Za-z][\w/ ()-]*?)(?: ?[:=] ?| )(?P<value>{NUMBER})(?: \([+-][\w.]+\))?(?P<unit> ?%| ?ms| ?s)?$"

@@ -14,7 +14,7 @@ from typing import ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import as_json, scaled
 
-_HEAD = re.compile(r"\biteration: (\d+) / (\d+) \| (.*)")
+_HEAD = re.compile(r"\biteration: (\d{1,18}) / (\d{1,18}) \| (.*)")
 
 
 class Nanotron(LineParser):

@@ -17,7 +17,7 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
 
 _HEAD = re.compile(
-    r"(?P<what>Training|Validation) epoch (?P<epoch>\d+), iteration (?P<n>\d+)/(?P<total>\d+)(?P<rest>(?: \| .*)?)"
+    r"(?P<what>Training|Validation) epoch (?P<epoch>\d{1,18}), iteration (?P<n>\d{1,18})/(?P<total>\d{1,18})(?P<rest>(?: \| .*)?)"
 )
 _FIELD = re.compile(rf" *(?P<key>[^:|]+?): (?P<value>{NUMBER}) *\Z")
 _LOSSES = ("reduced_train_loss", "train_loss", "loss")

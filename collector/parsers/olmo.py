@@ -23,12 +23,15 @@ from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import as_json, number, scaled
 from store.rows import TrainStep
 
-_HEAD = re.compile(r"\[(?P<what>step|batch)=(?P<n>\d+)(?:/(?P<total>\d+))?(?:,epoch=(?P<epoch>\d+))?\]:?\s*$")
+_HEAD = re.compile(
+    r"\[(?P<what>step|batch)=(?P<n>\d{1,18})(?:/(?P<total>\d{1,18}))?(?:,epoch=(?P<epoch>\d{1,18}))?\]:?\s*$"
+)
 _METRIC = re.compile(r"^\s*(?:(?P<part>Train|Eval) )?(?P<key>[A-Za-z][\w/.() -]*?)(?:=|: )(?P<value>\S+)\s*$")
 _LOSSES = ("train/CrossEntropyLoss", "train/CE loss", "loss/train/total", "loss/train/loss", "train/loss")
 _GRADS = ("optim/total_grad_norm", "optim/total grad norm")
 _RATES = ("optim/learning_rate_group0", "optim/LR (group 0)", "optim/LR")
 MAX_BLOCK = 200
+MAX_METRIC = 200
 
 
 class Olmo:
@@ -55,14 +58,14 @@ class Olmo:
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line; a row when its block is over."""
-        if match := _HEAD.search(line.text):
+        if match := _HEAD.search(line.text[-MAX_METRIC:]):
             done = self.close()
             framework = "olmo" if match["what"] == "step" else "composer"
             total = int(match["total"]) if match["total"] else None
             epoch = float(match["epoch"]) if match["epoch"] else None
             self._row = line.step(framework, step=int(match["n"]), total_steps=total, epoch=epoch)
             return done
-        metric = _METRIC.match(line.text)
+        metric = _METRIC.match(line.text) if len(line.text) <= MAX_METRIC else None
         value = scaled(metric["value"]) if metric else None
         if metric is None or value is None:
             self._seen += 1

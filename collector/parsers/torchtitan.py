@@ -17,12 +17,12 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, scaled
 
 _TITAN = re.compile(
-    rf"\bstep: *(\d+)(?P<total>/\d+)? +loss: *({NUMBER})(?: +grad[_ ]norm: *({NUMBER}))?(?: +(?:max_|peak_)?memory: *([\d.]+)GiB)?(?P<rest>.*)"
+    rf"\bstep: *(\d{{1,18}})(?P<total>/\d+)? +loss: *({NUMBER})(?: +grad[_ ]norm: *({NUMBER}))?(?: +(?:max_|peak_)?memory: *([\d.]+)GiB)?(?P<rest>.*)"
 )
-_VALIDATE = re.compile(rf"\bvalidate step: *(\d+) +loss: *({NUMBER})")
+_VALIDATE = re.compile(rf"\bvalidate step: *(\d{{1,18}}) +loss: *({NUMBER})")
 _TPS = re.compile(r"\b(?:tps|wps): *([\d,.]+)")
 _MFU = re.compile(rf"\bmfu: *({NUMBER})%")
-_TUNE = re.compile(rf"(?:^|\^M|[\s.])(\d+)\|(\d+)\|Loss: ({NUMBER})")
+_TUNE = re.compile(rf"(?:^|\^M|[\s.])(\d{{1,18}})\|(\d{{1,18}})\|Loss: ({NUMBER})")
 
 
 class TorchTitan(LineParser):

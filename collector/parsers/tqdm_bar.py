@@ -18,7 +18,7 @@ from collector.parsers.base import Line, ParsedRow
 from collector.parsers.values import TQDM, as_json, number, seconds
 from store.rows import LogEvent, TrainStep
 
-_PLANNED = re.compile(r"Total (?:optimization )?steps = ([\d,]+)")
+_PLANNED = re.compile(r"Total (?:optimization )?steps = ([\d,]{1,18})")
 
 
 class TqdmBar:

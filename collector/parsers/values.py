@@ -14,7 +14,7 @@ _SUFFIX = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
 # ` 31%|███▏      | 50/160 [21:49<53:16, 29.06s/it`, with or without the bar's characters, with or without a description
 TQDM = re.compile(
-    r"(?P<percent>\d{1,3})%\|?[^|\[\]\n]{0,200}?\|? *(?<!\d)(?P<n>\d+)/(?P<total>\d+) *"
+    r"(?P<percent>\d{1,3})%\|?[^|\[\]\n]{0,200}?\|? *(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}) *"
     r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+), +(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)"
 )
 
@@ -47,7 +47,9 @@ def scaled(text: str) -> float | None:
 def whole(text: Any) -> int | None:
     """A printed count as an int; None where it is not a whole number."""
     value = number(text)
-    return int(value) if value is not None and math.isfinite(value) and value == int(value) else None
+    if value is None or not abs(value) < 2**63 or value != int(value):  # NaN is not less than anything
+        return None
+    return int(value)
 
 
 def as_json(values: dict[str, Any]) -> str | None:

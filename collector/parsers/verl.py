@@ -15,8 +15,8 @@ from typing import ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
 
-_VERL = re.compile(r"\bstep:(\d+) - (.*)")
-_OPENPI = re.compile(rf"\bStep (\d+): ((?:[A-Za-z_]\w*={NUMBER}(?:, |$))+)")
+_VERL = re.compile(r"\bstep:(\d{1,18}) - (.*)")
+_OPENPI = re.compile(rf"\bStep (\d{{1,18}}): ((?:[A-Za-z_]\w*={NUMBER}(?:, |$))+)")
 _LOSSES = ("actor/pg_loss", "train/loss", "critic/vf_loss")
 
 

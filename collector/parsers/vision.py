@@ -17,10 +17,12 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
 _TIMM = re.compile(
-    rf"\bTrain: (\d+) \[ *(\d+)/(\d+) +\( *\d+%\)\]  +Loss: +({NUMBER}) \( *{NUMBER}\)  +Time: ({NUMBER})s, +({NUMBER})/s .*?LR: ({NUMBER})"
+    rf"\bTrain: (\d{{1,18}}) \[ *(\d{{1,18}})/(\d{{1,18}}) +\( *\d+%\)\]  +Loss: +({NUMBER}) \( *{NUMBER}\)  +Time: ({NUMBER})s, +({NUMBER})/s .*?LR: ({NUMBER})"
 )
-_D2 = re.compile(r"\beta: [^ ]+(?: days?, [\d:]+)? +iter: (\d+) +(.*)")
-_MM = re.compile(r"- mmengine - INFO - (?:Epoch|Iter)\(train\) +\[ *(\d+)(?:/(\d+))?\](?:\[ *(\d+)/(\d+)\])? +(.*)")
+_D2 = re.compile(r"\beta: [^ ]+(?: days?, [\d:]+)? +iter: (\d{1,18}) +(.*)")
+_MM = re.compile(
+    r"- mmengine - INFO - (?:Epoch|Iter)\(train\) +\[ *(\d{1,18})(?:/(\d{1,18}))?\](?:\[ *(\d{1,18})/(\d{1,18})\])? +(.*)"
+)
 _PAIR = re.compile(rf"([A-Za-z_][\w.]*): +({NUMBER})(?=\s|$)")
 
 

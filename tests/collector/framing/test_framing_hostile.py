@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collector.framing import chunks
+from collector.framing import AnchorMatcher, chunks
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.job_log import JobLog
-from collector.parsers.base import parse_text
+from collector.parsers.base import Parser, parse_text
 from collector.parsers.registry import parser_types
 from store.rows import LogEvent, LogLine, Row, TrainStep
 
@@ -37,6 +38,24 @@ SAMPLES = [
     "2026-03-25 10:00:00,250 - INFO - plain",
     "plain text",
     "",
+]
+PROGRESS = [
+    "deepspeed",
+    "fairseq",
+    "hf_plan",
+    "hf_trainer",
+    "keras",
+    "lightning",
+    "llama_factory",
+    "megatron",
+    "nanogpt",
+    "nanotron",
+    "nemo",
+    "olmo",
+    "torchtitan",
+    "tqdm_bar",
+    "verl",
+    "vision",
 ]
 QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -137,3 +156,25 @@ def test_chunks_cover_every_byte_of_a_large_file_in_bounded_pieces() -> None:
     assert b"".join(p.data for p in pieces) == data
     assert max(len(p.data) for p in pieces) < 2100
     assert [p.first_line for p in pieces][:2] == [1, 1 + pieces[0].data.count(b"\n")]
+
+
+@pytest.mark.parametrize(
+    "kind", [k for k in parser_types() if k.__module__.rsplit(".", 1)[-1] in PROGRESS], ids=lambda k: k.name
+)
+def test_a_long_hostile_line_costs_a_progress_parser_next_to_nothing(kind: type[Parser]) -> None:
+    """Matching that is quadratic in the line's length would take minutes; this takes milliseconds."""
+    for anchor in kind.anchors:
+        for filler in ("a", " ", "1", "a=1, ", "| a b ", "'a': ", "1/2 ", "nan "):
+            line = anchor + filler * (12_000 // len(filler)) + anchor
+            begun = time.process_time()
+            parse_text(kind(), line)
+            assert time.process_time() - begun < 2
+    parse_text(kind(), " ".join(a + "9" * 5000 for a in kind.anchors))
+
+
+def test_hyperscan_and_python_find_the_same_segments() -> None:
+    anchors = [k.anchors for k in parser_types()]
+    data = ("\n".join(SAMPLES) + "\r" + "\r".join(SAMPLES)).encode()
+    found = [list(AnchorMatcher(anchors, fast).segments(data)) for fast in (True, False)]
+    assert found[0] == found[1]
+    assert len(found[0]) > 20
