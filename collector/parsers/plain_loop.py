@@ -1,0 +1,84 @@
+"""plain_loop: a hand-written loop whose lines say step, total and loss, and at least one more training quantity.
+
+ROWS      train_step
+CAVEAT    All four must stand on one line in this order of words: a step out of a total, a loss, and a rate, a gradient
+          norm, a learning rate or a time. With less, a line merely resembles progress.
+EXAMPLES
+    [2026-03-01 10:00:26] step 5/400 loss 1.6441 grad_norm 1.815 lr 5.00e-04 545.8 img/s
+    Step [100/2000], Loss: 0.4312, lr: 0.001, 120 ms/step
+    iter 40/400: loss=0.9357, grad_norm=1.546
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, number
+
+_STEP = re.compile(
+    r"(?:^|[\])>:,] |- )\s*(?:step|iter|iteration|batch)s?[ :=]{0,2}\[?(\d{1,9}) ?/ ?(\d{1,9})\]?(?=[\s:,;\])]|$)", re.I
+)
+_LOSS = re.compile(rf"(?<![\w/-])(?:train[_ ])?loss ?[:= ] ?({NUMBER})(?![\w%.])", re.I)
+_GRAD = re.compile(rf"(?<![\w/-])(?:grad(?:ient)?[_ ]?norm|gnorm) ?[:= ] ?({NUMBER})", re.I)
+_RATE = re.compile(rf"(?<![\w/-])(?:lr|learning[_ ]rate) ?[:= ] ?({NUMBER})", re.I)
+_EPOCH = re.compile(r"(?<![\w/-])epoch[ :=]{0,2}\[?(\d{1,6}(?:\.\d+)?)(?: ?/ ?(\d{1,6}))?", re.I)
+_SPEED = re.compile(rf"({NUMBER}) ?(tok(?:ens)?|img|images|imgs|samples?|seqs?|it)/s(?:ec)?\b", re.I)
+_TIME = re.compile(rf"({NUMBER}) ?(ms|s)/(?:step|it|iter)\b", re.I)
+# Framework lines that carry the same words have parsers of their own.
+_OTHERS = re.compile(r"[|{]|elapsed time per iteration|\bmfu\b|it/s, |ETA|eta:")
+
+
+class PlainLoop(LineParser):
+    """Progress lines of loops that belong to no framework."""
+
+    name: ClassVar[str] = "plain_loop"
+    anchors: ClassVar[tuple[str, ...]] = (
+        " loss ",
+        " loss: ",
+        " loss:",
+        " loss=",
+        " Loss: ",
+        " Loss ",
+        " Loss=",
+        " train_loss",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """One line, one completed step."""
+        text = line.text
+        if len(text) > 500 or _OTHERS.search(text):
+            return
+        step, loss = _STEP.search(text), _LOSS.search(text)
+        if step is None or loss is None or loss.start() < step.end() or int(step[1]) > int(step[2]):
+            return
+        speed = _speed(text)
+        grad, rate = _GRAD.search(text), _RATE.search(text)
+        if not (grad or rate or speed):
+            return
+        epoch = _EPOCH.search(text)
+        yield line.step(
+            "plain",
+            step=int(step[1]),
+            total_steps=int(step[2]),
+            loss=number(loss[1]),
+            loss_name="loss",
+            grad_norm=number(grad[1]) if grad else None,
+            learning_rate=number(rate[1]) if rate else None,
+            epoch=number(epoch[1]) if epoch else None,
+            total_epochs=number(epoch[2]) if epoch and epoch[2] else None,
+            **speed,
+        )
+
+
+def _speed(text: str) -> dict[str, Any]:
+    if (found := _TIME.search(text)) and (value := number(found[1])) is not None:
+        return {"step_time_s": value / 1000 if found[2].lower() == "ms" else value}
+    if (found := _SPEED.search(text)) is None or (value := number(found[1])) is None:
+        return {}
+    unit = found[2].lower()
+    if unit.startswith("tok"):
+        return {"tokens_per_s": value}
+    return {"step_time_s": 1 / value} if unit == "it" and value else {"samples_per_s": value}

@@ -1,0 +1,46 @@
+"""Hand-written loops: read where a line leaves no doubt, left alone where it merely resembles progress."""
+
+from __future__ import annotations
+
+import pytest
+
+from collector.parsers.base import parse_text
+from collector.parsers.plain_loop import PlainLoop
+from store.rows import TrainStep
+
+READ = [
+    ("[2026-03-01 10:00:26] step 5/400 loss 1.6441 grad_norm 1.815 lr 5.00e-04 545.8 img/s",
+     {"step": 5, "total_steps": 400, "loss": 1.6441, "grad_norm": 1.815, "learning_rate": 5e-4, "samples_per_s": 545.8}),
+    ("Step [100/2000], Loss: 0.4312, lr: 0.001, 120 ms/step",
+     {"step": 100, "total_steps": 2000, "loss": 0.4312, "learning_rate": 0.001, "step_time_s": 0.12}),
+    ("INFO - iter 40/400: loss=nan, grad_norm=inf", {"step": 40, "total_steps": 400}),
+    ("epoch 2/3 step 7/90 loss 0.5 lr 1e-4", None),
+]  # fmt: skip
+LEFT = [
+    "step 5/400",
+    "step 5/400 loss 1.6441",
+    "loss 1.6 at step 5/400 with lr 1e-4",
+    "step 500/400 loss 1.6 lr 1e-4",
+    "Starting step 1/3 of the set-up: loss of precision is expected, lr 1e-4",
+    "| step 5/400 | loss 1.6 | lr 1e-4 |",
+    "iter 40: loss 0.9, time 250.1ms, mfu 12%",
+    "val step 5/400 val_loss 1.2 lr 1e-4",
+    '{"step": "5/400", "loss": 1.2, "lr": 1}',
+]
+
+
+@pytest.mark.parametrize(("text", "want"), READ)
+def test_a_line_without_doubt_is_read_exactly(text: str, want: dict[str, float] | None) -> None:
+    rows = parse_text(PlainLoop(), text)
+    if want is None:
+        assert not rows, "a step that does not stand at the head of its part of the line is not read"
+        return
+    (row,) = rows
+    assert isinstance(row, TrainStep)
+    assert {k: getattr(row, k) for k in want} == want
+    assert row.loss is not None
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_a_line_that_resembles_progress_is_left_alone(text: str) -> None:
+    assert parse_text(PlainLoop(), text) == []
