@@ -207,11 +207,11 @@ def _absent(facts: Facts) -> Assessment:
     many = facts.overview is not None and (facts.overview.number("gpus") or 0) > 1
     if quiet is not None and late and many and _long(quiet):
         result = Assessment(CODE, "suspected", confidence=0.5, attribution="undetermined")
-        result.headline = f"Training stood still for the last {quiet['quiet_min']} min before the job was ended."
+        result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
         result.speaks_for.append(
             claim(
-                f"The last training report came {quiet['quiet_min']} min before the end; the usual pause between reports is "
-                f"{quiet['usual_gap_s']} s."
+                f"The last training report came {quiet['quiet_min']} before the end; the usual pause between reports is "
+                f"{quiet['usual_gap_s']}."
             )
         )
         result.implies.append(
@@ -230,5 +230,6 @@ def _absent(facts: Facts) -> Assessment:
 
 
 def _long(quiet: RowView) -> bool:
-    """More than fifteen minutes and more than twenty times the usual pause."""
-    return (quiet.number("quiet_s") or 0) > 900 and (quiet.number("times_usual") or 0) > 20
+    """Far longer than the usual pause, and for long: fifteen minutes, or the greater part of a short run."""
+    seconds, run = quiet.number("quiet_s") or 0, 60 * (quiet.number("run_min") or 0)
+    return (quiet.number("times_usual") or 0) > 20 and (seconds > 900 or (seconds > 60 and seconds > run / 2 > 0))
