@@ -9,7 +9,7 @@
 -- COLUMN progress_line: line of the last progress
 -- COLUMN progress_ts: time of the last progress
 -- COLUMN step_gap_s [s]: usual time between two progress lines
--- COLUMN ends: messages that say that training finished
+-- COLUMN ends: messages that say that training finished or that a launcher's children ended well
 -- COLUMN end_message: the last one
 -- COLUMN end_line: its line
 -- COLUMN saves_after: checkpoints saved at or after the last progress
@@ -61,7 +61,8 @@ WITH e AS (
     regexp_matches(concat_ws(' ', name, message, cause_message),
       '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan')
       AS nanny,
-    kind = 'train_end' AND NOT (name = 'exited' AND regexp_matches(coalesce(message, ''), '(?i)signal|SIGTERM')) AS ended
+    (kind = 'train_end' AND NOT (name = 'exited' AND regexp_matches(coalesce(message, ''), '(?i)signal|SIGTERM')))
+      OR (kind = 'launcher_event' AND name IN ('child_finished', 'group_finished')) AS ended
   FROM log_event
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
