@@ -21,7 +21,7 @@ Shape = Literal[
 FEW = 8
 """Fewer finite points than this decide nothing about a level."""
 
-RATE_ZERO = 1e-12
+RATE_ZERO = 1e-8
 GRADIENT_ZERO = 1e-6
 STILL = 0.005
 """Relative spread under which a stretch counts as flat."""
@@ -130,17 +130,26 @@ def _flat(good: list[Point], losses: list[float]) -> Reading | None:
 
 def _rate_is_zero(good: list[Point]) -> bool:
     rates = [p.learning_rate for p in good if p.learning_rate is not None]
-    return len(rates) >= FEW and max(abs(r) for r in rates) <= RATE_ZERO
+    if len(rates) < FEW or max(abs(r) for r in rates) > RATE_ZERO:
+        return False
+    # A rate that still climbs at the end is a warm-up that has hardly begun.
+    return not (rates[-1] == max(rates) > min(rates))
 
 
 def _exploded(losses: list[float]) -> Reading | None:
-    """The whole end stands orders of magnitude above the first point, though it may be falling again."""
+    """Every later point stands above the first one, by far or after a climb, though the loss may be falling again."""
     n = len(losses)
     edge = max(3, n // 10)
     first, tail = losses[0], median(losses[-edge:])
-    if n < 2 * FEW or first < 0.01 or tail < 20.0 * first or min(losses[1:]) < 5.0 * first:
+    if n < 2 * FEW or first < 0.01:
         return None
-    return Reading("spike", n, at=1, strong=tail > 100.0 * first)
+    lowest, peak = min(losses[1:]), max(range(n), key=lambda i: losses[i])
+    if tail >= 20.0 * first and lowest >= 5.0 * first:
+        return Reading("spike", n, at=1, strong=tail > 100.0 * first)
+    # A first report that is merely too low (a shorter window) leaps at once and falls from there; this one climbed.
+    if peak >= 2 and losses[peak] >= 3.0 * first and tail >= 1.5 * first and lowest >= 1.2 * first:
+        return Reading("spike", n, at=1, strong=True)
+    return None
 
 
 def _diverged(good: list[Point], losses: list[float]) -> Reading | None:

@@ -21,15 +21,15 @@ EXPLAINS = ("A1", "A2", "C3")
 PENDING = {"PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 
 LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
-    "submit_failed": ("Slurm refused the submission", 0.93, "user", "Correct the request as the message says and submit again."),
-    "allocation_failed": ("Slurm could not allocate what was asked for", 0.92, "user", "Correct the partition, GPUs, CPUs and memory that the job asks for: compare them with sinfo."),
+    "submit_failed": ("Slurm refused the submission", 0.93, "job", "Correct the request as the message says and submit again."),
+    "allocation_failed": ("Slurm could not allocate what was asked for", 0.92, "job", "Correct the partition, GPUs, CPUs and memory that the job asks for: compare them with sinfo."),
     "job_limit": ("a limit of the account or quality of service refused the job", 0.85, "user", "Ask for less, use another account or QOS, or ask the operators about the limit."),
-    "step_create_failed": ("Slurm could not create the job step", 0.85, "user", "Check that srun asks for no more than the job holds (tasks, GPUs, memory)."),
+    "step_create_failed": ("Slurm could not create the job step", 0.85, "job", "Check that srun asks for no more than the job holds (tasks, GPUs, memory)."),
     "launch_failed": ("Slurm could not launch the tasks", 0.85, "infrastructure", "Submit again; if it fails on the same node, tell the operators and exclude the node."),
-    "execve_failed": ("the program could not be executed", 0.93, "user", "Check the program's path on the compute node, its execute permission, and that the environment is activated in the job."),
-    "io_setup_failed": ("an output or input file could not be opened", 0.9, "user", "Check that the folder of --output and --error exists on the compute node and may be written to."),
+    "execve_failed": ("the program could not be executed", 0.93, "job", "Check the program's path on the compute node, its execute permission, and that the environment is activated in the job."),
+    "io_setup_failed": ("an output or input file could not be opened", 0.9, "job", "Check that the folder of --output and --error exists on the compute node and may be written to."),
     "prolog_failed": ("a prolog or plugin of the cluster failed", 0.85, "infrastructure", "Submit again on other nodes and tell the operators which node it was."),
-    "container_failed": ("the container could not be brought up", 0.85, "user", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
+    "container_failed": ("the container could not be brought up", 0.85, "job", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
 _NO_PROGRAM = re.compile(
@@ -181,7 +181,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         "confirmed",
         "launch",
         confidence,
-        "user",
+        "job",
         "The program never started: the shell could not find or execute it.",
         say(*shows),
         implies=say(
@@ -225,7 +225,7 @@ def _no_output(overview: RowView) -> Assessment:
         "confirmed",
         "launch",
         0.8,
-        "user",
+        "job",
         "The job ended at once because Slurm could not set up its output or working folder.",
         say(
             f"The exit signal was {overview['exit_signal']}, which Slurm gives when it cannot open the job's files, after {overview['elapsed_s']}."

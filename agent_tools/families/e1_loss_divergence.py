@@ -87,6 +87,8 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
         f"{shape['trailing_bad']} of {shape['points']} loss reports at the end of the log are not finite (NaN or infinite, also where the "
         f"gradient norm says so){when}."
     ]
+    if shape.has("end_bad_text"):
+        shows.append(f'The first of them reads "{shape["end_bad_text"]}".')
     if shape.has("last_good_loss"):
         at = f" at step {shape['last_good_step']}" if shape.has("last_good_step") else ""
         shows.append(f"The last finite loss was {shape['last_good_loss']}{at}.")

@@ -17,8 +17,9 @@ EXPLAINS = ("A2", "F4")
 
 STALLED_PACES = 12.0
 STALLED_MIN = 20.0
+LONG_PACES = 60.0
+LONG_MIN = 1.0
 MOVING_PACES = 5.0
-MOVING_MIN = 5.0
 
 
 def assess(facts: Facts) -> Assessment:
@@ -99,15 +100,21 @@ def _shows(facts: Facts, end: RowView | None, wall: RowView | None) -> list[str]
 def _moving(end: RowView | None, wall: RowView | None) -> str:
     """moving, stalled or unknown."""
     if wall is not None and wall.has("quiet_min") and not _clockless(wall):
-        quiet, paces = count(wall, "quiet_min"), wall.number("quiet_paces")
-        if quiet <= MOVING_MIN or (paces is not None and paces <= MOVING_PACES):
+        if count(wall, "quiet_paces") <= MOVING_PACES:
             return "moving"
-        if quiet >= STALLED_MIN and (paces is None or paces >= STALLED_PACES):
+        if stalled(wall):
             return "stalled"
-        return "unknown"
+        return "moving" if count(wall, "quiet_min") <= 2.0 * count(wall, "longest_min") else "unknown"
     if end is not None and count(end, "reports") >= 2:
         return "moving"
     return "unknown"
+
+
+def stalled(wall: RowView) -> bool:
+    """No progress for far longer than the usual pace, and than the longest pause before (an evaluation, a save)."""
+    quiet, paces = count(wall, "quiet_min"), count(wall, "quiet_paces")
+    long = (quiet >= STALLED_MIN and paces >= STALLED_PACES) or (quiet >= LONG_MIN and paces >= LONG_PACES)
+    return wall.has("pace_s") and long and quiet > 2.0 * count(wall, "longest_min")
 
 
 def _clockless(wall: RowView) -> bool:
@@ -135,7 +142,7 @@ def _slow(facts: Facts, wall: RowView | None, end: RowView | None, shows: list[s
         "confirmed",
         None,
         confidence,
-        "user",
+        "job",
         "The run was still making progress when it hit its time limit: it needed more time, or a higher speed.",
         say(*shows),
         implies=say(
@@ -162,7 +169,7 @@ def _unknown(facts: Facts, shows: list[str]) -> Assessment:
         "confirmed",
         None,
         confidence,
-        "user" if begun else "undetermined",
+        "job" if begun else "undetermined",
         "The run was ended at its time limit.",
         say(*shows),
         implies=say("A time limit says how the run ended; whether it was slow or stuck is open.", status="supported"),

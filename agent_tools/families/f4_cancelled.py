@@ -76,13 +76,10 @@ def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessme
     else:
         mode, attribution, sure = "user", "user", 0.8
         head = "The job was cancelled."
-    shows = [f"Slurm recorded the end as {overview['state']}."]
-    if who:
-        shows.append(
-            f"It was cancelled by {overview['cancelled_by']}; the job belongs to {overview['user']}."
-            if user
-            else f"It was cancelled by {overview['cancelled_by']}."
-        )
+    by = f" by {overview['cancelled_by']}" if who else ""
+    shows = [f"Slurm recorded the end as {overview['state']}{by}."]
+    if who and user:
+        shows.append(f"The job belongs to {overview['user']}.")
     if overview.has("elapsed_min"):
         shows.append(f"It had run {overview['elapsed_min']}." if overview.has("start_ts") else "It had never started.")
     return _assessment(facts, end, mode, attribution, head, shows, own, doing, sure, who_known=bool(who))
@@ -226,9 +223,10 @@ def _dependency(overview: RowView, state: str) -> Assessment:
         shows.append(f"The dependency was {overview['dependency']}.")
     return Assessment(
         CODE,
-        "confirmed",
+        # While it is still pending the answer to "why does it not run" is A4's; a cancel for that reason is this family.
+        "confirmed" if state == "CANCELLED" else "suspected",
         "dependency",
-        0.96 if state == "CANCELLED" else 0.85,
+        0.96 if state == "CANCELLED" else 0.5,
         "scheduler",
         "The job can never run, because a job that it depends on did not end as the dependency demands.",
         say(*shows),

@@ -1,5 +1,5 @@
 -- loss_shape: The figures of the training loss: where it began, its best, its end, and what was not finite.
--- TABLES: train_step
+-- TABLES: train_step, log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
 -- COLUMN split: train, or eval where only evaluation losses were printed
@@ -13,6 +13,7 @@
 -- COLUMN first_bad_step: step of the first one
 -- COLUMN first_bad_line: its line
 -- COLUMN end_bad_step: step at which the unbroken run of them to the end begins
+-- COLUMN end_bad_text: the line that was printed there
 -- COLUMN last_good_step: last step whose report was finite
 -- COLUMN last_good_loss: its loss
 -- COLUMN stretches: how often the steps begin anew
@@ -103,17 +104,23 @@ a AS (
     coalesce(mode(split), 'train') AS split, mode(framework) AS framework, mode(loss_name) AS loss_name, mode(objective) AS objective, count(*) AS points,
     count(*) FILTER (WHERE bad) AS bad_points, count(*) FILTER (WHERE seq > tail.good_until) AS trailing_bad,
     arg_min(step, seq) FILTER (WHERE bad) AS first_bad_step, arg_min(line_no, seq) FILTER (WHERE bad) AS first_bad_line,
-    arg_min(step, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_step, arg_min(step, seq) AS first_step,
+    arg_min(step, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_step,
+    arg_min(line_no, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_line, arg_min(step, seq) AS first_step,
     arg_max(step, seq) AS last_step, max(learning_rate) AS highest_rate, arg_max(learning_rate, seq) AS last_rate,
     round(date_diff('second', arg_min(ts, seq) FILTER (WHERE bad), max(ts)) / 60.0, 1) AS bad_min,
     round(date_diff('second', min(ts), max(ts)) / 60.0, 1) AS span_min, arg_max(file, seq) AS file,
     min(line_no) AS first_line, max(line_no) AS last_line
   FROM ordered, tail
 ),
-s AS (SELECT count(DISTINCT stretch) AS stretches FROM part)
+s AS (SELECT count(DISTINCT stretch) AS stretches FROM part),
+x AS (
+  SELECT min(left(l.text, 300)) AS end_bad_text FROM a LEFT JOIN log_line l
+    ON l.file = a.file AND l.line_no = a.end_bad_line AND l.job_id = $job_id
+    AND ($attempt IS NULL OR l.attempt IS NULL OR l.attempt = $attempt)
+)
 SELECT
   a.split, a.framework, a.loss_name, a.objective, a.points, f.finite_points, a.bad_points, a.trailing_bad, a.first_bad_step,
-  a.first_bad_line, a.end_bad_step, f.last_good_step, f.last_loss AS last_good_loss, s.stretches, a.first_step,
+  a.first_bad_line, a.end_bad_step, x.end_bad_text, f.last_good_step, f.last_loss AS last_good_loss, s.stretches, a.first_step,
   a.last_step, f.first_loss, f.last_loss, f.start_loss, f.end_loss, f.best_loss, f.best_step, f.highest_loss,
   f.highest_step, round(f.start_loss - f.end_loss, 4) AS fallen,
   CASE WHEN f.start_loss > 0 THEN round((f.start_loss - f.end_loss) / f.start_loss, 3) END AS fallen_share,
@@ -121,5 +128,5 @@ SELECT
   CASE WHEN f.start_loss > 0 THEN round(f.end_loss / f.start_loss, 3) END AS end_over_start, f.values_seen,
   f.start_grad_norm, f.end_grad_norm, f.highest_grad_norm, a.highest_rate, a.last_rate, a.bad_min, a.span_min, a.file,
   a.first_line, a.last_line
-FROM a, f, s
+FROM a, f, s, x
 WHERE a.points > 0

@@ -10,6 +10,7 @@
 -- COLUMN last_progress_ts: last progress line
 -- COLUMN quiet_min [min]: from the last progress to the end
 -- COLUMN pace_s [s]: usual time between two progress lines
+-- COLUMN longest_min [min]: longest pause between progress lines before that
 -- COLUMN quiet_paces [ratio]: quiet_min in units of pace_s
 -- COLUMN last_step: last step
 -- COLUMN total_steps: planned steps
@@ -42,12 +43,12 @@ p AS (
   FROM t
 ),
 g AS (
-  SELECT median(gap) AS pace FROM (
+  SELECT median(gap) AS pace, max(gap) AS longest FROM (
     SELECT date_diff('millisecond', lag(ts) OVER (PARTITION BY rank ORDER BY ts), ts) / 1000.0 AS gap FROM t
   ) WHERE gap > 0
 ),
 v AS (
-  SELECT jj.state, jj.time_limit_s, jj.elapsed_s, jj.gpus, coalesce(jj.end_ts, stop.stop_ts) AS end_ts, p.*, g.pace,
+  SELECT jj.state, jj.time_limit_s, jj.elapsed_s, jj.gpus, coalesce(jj.end_ts, stop.stop_ts) AS end_ts, p.*, g.pace, g.longest,
     coalesce(p.total, plan.total) AS total_steps
   FROM jj, stop, p, g, plan
 )
@@ -55,6 +56,7 @@ SELECT
   state, round(time_limit_s / 3600, 2) AS limit_h, round(elapsed_s / 3600, 2) AS elapsed_h,
   CASE WHEN time_limit_s > 0 THEN round(elapsed_s / time_limit_s, 3) END AS used, end_ts, last_progress_ts,
   round(date_diff('second', last_progress_ts, end_ts) / 60.0, 1) AS quiet_min, round(pace, 1) AS pace_s,
+  round(longest / 60.0, 1) AS longest_min,
   CASE WHEN pace > 0 THEN round(date_diff('second', last_progress_ts, end_ts) / pace, 1) END AS quiet_paces,
   last_step, total_steps, CASE WHEN total_steps > 0 THEN round(last_step / total_steps::DOUBLE, 3) END AS done,
   CASE WHEN last_step > 0 AND total_steps > 0 THEN round(elapsed_s / 3600 * total_steps / last_step, 1) END AS needed_h,

@@ -162,3 +162,16 @@ def test_helpers_forget_one_stray_point() -> None:
     values = [1.0] * 19 + [50.0]
     assert spread(values) == 0.0
     assert rolling_median(values, 3)[-2] == 1.0
+
+
+def test_a_rate_of_practically_nothing_is_flat_and_a_warm_up_from_it_is_not() -> None:
+    rng = random.Random(8)
+    still = [Point(float(i), 6.26 + rng.gauss(0, 0.004), 1.5, 2e-9 * (1 - i / 40)) for i in range(40)]
+    assert (read(still).shape, read(still).why) == ("flat", "rate")
+    warm = [Point(float(i), 10.87 + rng.gauss(0, 0.004), 1.5, 1e-10 * (i + 1)) for i in range(40)]
+    assert read(warm).shape == "level"
+
+
+def test_a_loss_that_climbs_at_once_and_never_comes_back_to_its_start_is_a_spike() -> None:
+    losses = [12.5, 52.0, 96.0, 99.0, 111.0, *(27 + 80 * math.exp(-i / 15) for i in range(40))]
+    assert (read(curve(losses)).shape, read(curve(losses)).strong) == ("spike", True)

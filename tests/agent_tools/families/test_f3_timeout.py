@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import dataclasses
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from agent_tools.families.f3_timeout import assess
 from store.rows import SlurmJob, TrainStep
-from tests.agent_tools.families.world import World, judge
+from tests.agent_tools.families.world import T, World, judge
 
 LIMIT = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T12:00:00 DUE TO TIME LIMIT ***"
 
@@ -18,7 +20,7 @@ def falling(n: int) -> list[float]:
 def test_progress_up_to_the_wall_is_healthy_but_slow(tmp_path: Path) -> None:
     world = World(tmp_path).job("TIMEOUT", 120).train(falling(119), every_s=60, total_steps=5000)
     a = judge(world.say("slurm", "time_limit", LIMIT), assess)
-    assert (a.status, a.attribution, a.confidence >= 0.9) == ("confirmed", "user", True)
+    assert (a.status, a.attribution, a.confidence >= 0.9) == ("confirmed", "job", True)
     assert "needed_h" in a.implies[0].text
 
 
@@ -62,3 +64,15 @@ def test_with_neither_accounting_nor_words_it_is_ruled_out_with_what_would_tell(
     world = World(tmp_path).job("TIMEOUT", 120).train(falling(30), every_s=60).without(SlurmJob)
     a = judge(world, assess)
     assert (a.status, "slurm_job" in a.missing[0].signal) == ("ruled_out", True)
+
+
+def test_a_run_of_fast_steps_that_stopped_two_minutes_before_the_wall_was_hung(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job("TIMEOUT", 4).train(falling(100), every_s=1), assess)
+    assert (a.status, a.attribution) == ("suspected", "undetermined")
+
+
+def test_a_pause_no_longer_than_those_before_is_an_evaluation(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 8).train(falling(100), every_s=1)
+    world.add(*(dataclasses.replace(r, step=2000 + i, line_no=500 + i, ts=T + timedelta(seconds=320 + i))
+                for i, r in enumerate([r for r in world.rows if isinstance(r, TrainStep)][:30])))  # fmt: skip
+    assert judge(world, assess).status == "confirmed"
