@@ -60,6 +60,19 @@ class Grounds:
         return [c for c in self.ledger.shown() if c.value is not None]
 
     @cached_property
+    def measures(self) -> dict[str, str]:
+        """Names of the shown columns that hold numbers, by their words without the plural: `exit code` is `exit_code`."""
+        numeric = (c for c in self.cells if isinstance(c.value, (int, float)) and not isinstance(c.value, bool))
+        return {" ".join(_stem(w) for w in c.column.lower().split("_")): c.column for c in numeric}
+
+    def mislabelled(self, cell: CellValue, phrases: list[list[str]]) -> str:
+        """The other measure that a phrase beside a number names; "" where none does, or one names the number's own."""
+        own = {_stem(w) for w in re.findall(r"[a-z]+", f"{cell.column} {cell.unit} {cell.doc}".lower())}
+        said = [[_stem(w.lower()) for w in phrase] for phrase in phrases if phrase]
+        named = [words for words in said if " ".join(words) in self.measures]
+        return self.measures[" ".join(named[0])] if named and not any(own & set(words) for words in named) else ""
+
+    @cached_property
     def _by_text(self) -> dict[str, list[CellValue]]:
         index: dict[str, list[CellValue]] = {}
         for cell in self.cells:

@@ -40,6 +40,9 @@ _SAME_UNIT = {
 }
 _POINT = re.compile(r"\s*(?:[,.:;+*^x×±~-]|point|and a)\s*", re.IGNORECASE)
 _SIGN = re.compile(r"(?:minus|negative|times ten to the)\s+$", re.IGNORECASE)
+_LABEL_AHEAD = re.compile(r"((?:[A-Za-z]+ ){0,3}[A-Za-z]+)(?: ?[=:])? ?$")
+_COPULA = frozenset({"of", "is", "was", "were", "number", "the", "a"})
+_LABEL_BEHIND = re.compile(r" ((?:[A-Za-z]+ ){0,2}[A-Za-z]+)")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 
 
@@ -149,6 +152,8 @@ def _references(done: Checked, grounds: Grounds) -> None:
             done.problems.append(f"[[{mark.ref}]] is empty (NULL): absent is not a value; say that it is not known")
         else:
             _surroundings(done, mark, cell, previous)
+            if not isinstance(cell.value, (str, bool)) and not grounds.verbatim(done.text):
+                _label(done, mark, cell, grounds)
         previous = (mark, cell)
 
 
@@ -170,6 +175,22 @@ def _surroundings(done: Checked, mark: Mark, cell: CellValue, previous: tuple[Ma
     hyphen = re.match(r"-(?!fold\b)[A-Za-z]", behind) or (isinstance(cell.value, str) and re.match(r"[@=]\[\[", behind))
     if (glued and not hyphen) or re.match(r"[.,:]\w", behind):
         done.problems.append(f"[[{mark.ref}]]: nothing may be glued to the end of a reference (found {behind!r})")
+
+
+def _label(done: Checked, mark: Mark, cell: CellValue, grounds: Grounds) -> None:
+    """A number under another number's name is a false claim, however true the number: `exit code [[E1.restarts]]`."""
+    ahead = _LABEL_AHEAD.search(done.text[: mark.start])
+    behind = _LABEL_BEHIND.match(done.text, mark.end)
+    before = ahead[1].split() if ahead else []
+    while before and before[-1].lower() in _COPULA:
+        before.pop()
+    after = behind[1].split() if behind else []
+    phrases = [before[-n:] for n in (3, 2, 1) if len(before) >= n] + [after[:n] for n in (3, 2, 1) if len(after) >= n]
+    if other := grounds.mislabelled(cell, phrases):
+        done.problems.append(
+            f"[[{mark.ref}]] is {cell.column}{f' ({cell.doc})' if cell.doc else ''}, but the words beside it name "
+            f"{other}: cite the cell of that name, or name this one"
+        )
 
 
 def _unit(done: Checked, mark: Mark, grounds: Grounds) -> None:

@@ -119,6 +119,10 @@ def test_a_bare_figure_that_equals_exactly_one_shown_cell_is_linked(text: str, l
         ("It ended on Monday on [[E1.node]]", "typed figure"),
         ("step time doubled on [[E1.node]]", "typed figure"),
         ("Everything is lost", "cites nothing"),
+        ("It was restarted: restarts [[E1.gpus]] on [[E1.node]]", "name restarts"),
+        ("It held [[E1.restarts]] GPUs on [[E1.node]]", "name gpus"),
+        ("Rank [[E4.step]] failed on [[E1.node]]", "name rank"),
+        ("The step was [[E2.rank]] on [[E1.node]]", "name step"),
     ],
 )
 def test_what_no_cell_backs_is_refused(text: str, why: str):
@@ -139,6 +143,8 @@ def test_what_no_cell_backs_is_refused(text: str, why: str):
         "ranks [[E2.rank]], [[E2:1.rank]] and others",
         "It is the [[E1.gpus]]-GPU job (“[[E1.state]]”)",
         "torch.OutOfMemoryError was raised on [[E1.node]]",
+        "Restarts: [[E1.restarts]], GPUs: [[E1.gpus]], rank [[E2:1.rank]], at step [[E4.step]] it stopped",
+        "It held [[E1.gpus]] GPUs and had [[E1.restarts]] restarts after [[E1.elapsed_s]]",
     ],
 )
 def test_words_that_only_look_like_figures_pass(text: str):
