@@ -107,6 +107,8 @@ def _runs(items: Sequence[Told]) -> list[list[Told]]:
 
 
 def _same(a: SlurmJob, b: SlurmJob) -> bool:
+    if a.sluid and b.sluid:
+        return a.sluid == b.sluid  # every run has its own
     for column in ("start_ts", "submit_ts"):
         one, other = getattr(a, column), getattr(b, column)
         if one is not None and other is not None:

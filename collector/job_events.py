@@ -32,6 +32,11 @@ def job_events(job: SlurmJob, requeued_at: datetime | None = None, again: bool =
         yield _event(job, "requeued", requeued_at or ended, "PENDING", reason=job.state_reason)
 
 
+def resize_event(job: SlurmJob) -> SlurmJobEvent:
+    """A resize closes one record and opens the next; the run goes on."""
+    return _event(job, "updated", job.end_ts, "RUNNING", reason="resized")
+
+
 def restart_event(job: SlurmJob) -> SlurmJobEvent | None:
     """The last requeue before this attempt, where only the number of restarts tells of it."""
     if not job.restarts or (job.attempt or 1) < 2:

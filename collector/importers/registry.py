@@ -92,6 +92,6 @@ def covers_of(importer: Importer, path: Path) -> tuple[str, ...]:
 
 
 def _log_place(path: Path) -> bool:
-    if "logs" in path.parts[:-1]:
+    if "logs" in path.parts[:-1] or path.suffix.lower() in {".out", ".err"}:
         return True
     return path.parent.name not in NO_LOGS and path.suffix.lower() not in NO_LOG_SUFFIXES

@@ -21,7 +21,7 @@ from collector import slurm_values as sv
 from collector.delimited import Layout, header, records
 from collector.hostlist import expanded
 from collector.importers.base import ImportContext, ImportFailed
-from collector.job_events import job_events, restart_event
+from collector.job_events import job_events, resize_event, restart_event
 from collector.text import decode, lines
 from store.rows import Row, SlurmJob, SlurmStep
 
@@ -43,23 +43,31 @@ class _Known:
     """When the attempts of each job began, from a first pass over the file: submit and start as printed, in order."""
 
     moments: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    resized: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     restarts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def runs(self, job: str) -> list[str]:
+        """The moments at which a run began; a record that a resize closed belongs to the run that goes on after it."""
+        moments, resized = self.moments.get(job, []), self.resized.get(job, set())
+        return [m for m in moments if m not in resized] or moments[-1:]
 
     def attempt(self, job: str, moment: str) -> int:
         """1 for the first attempt. A file that shows only a job's last attempt may say how often it was restarted."""
-        moments = self.moments[job]
-        return self.restarts.get(job, 0) + 1 if len(moments) == 1 else moments.index(moment) + 1
+        runs = self.runs(job)
+        if len(runs) == 1:
+            return self.restarts.get(job, 0) + 1
+        return next((n for n, run in enumerate(runs, 1) if run >= moment), len(runs))
 
     def later(self, job: str, moment: str) -> str | None:
         """When the attempt after this one was submitted, as printed."""
-        moments = self.moments[job]
-        index = moments.index(moment) + 1
-        return moments[index].partition(" ")[0] if index < len(moments) else None
+        runs = self.runs(job)
+        index = runs.index(moment) + 1 if moment in runs else len(runs)
+        return runs[index].partition(" ")[0] if index < len(runs) else None
 
     def only(self, job: str) -> int | None:
         """The number of the job's only attempt here; None if there are several or none."""
-        moments = self.moments.get(job, [])
-        return self.attempt(job, moments[0]) if len(moments) == 1 else None
+        runs = self.runs(job)
+        return self.attempt(job, runs[0]) if len(runs) == 1 else None
 
 
 class Sacct:
@@ -84,6 +92,9 @@ class Sacct:
             record = _Record(dict(zip(layout.names, values, strict=True)), ctx, f"{ctx.name}:{number}")
             if record.step is None:
                 current = record.job(known)
+                if current.state == "RESIZING":
+                    yield resize_event(current)
+                    continue
                 yield current
                 later = known.later(record.job_id, record.moment)
                 yield from job_events(current, sv.time(later, ctx.zone), later is not None)
@@ -136,6 +147,8 @@ def _survey(path: Path, ctx: ImportContext, layout: Layout, skip: int) -> _Known
             moments = known.moments.setdefault(record.job_id, [])
             if record.moment not in moments:
                 moments.append(record.moment)
+            if record.cells.get("state", "").strip().upper() == "RESIZING":
+                known.resized.setdefault(record.job_id, set()).add(record.moment)
             restarts = record.restarts()
             if restarts:
                 known.restarts[record.job_id] = max(restarts, known.restarts.get(record.job_id, 0))

@@ -94,7 +94,7 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         array_job_id=str(array) if array else None,
         array_task_id=str(task) if array and task is not None else None,
         het_job_id=str(sj.positive(item.get("het_job_id")) or "") or None,
-        sluid=sj.text(item.get("sluid")),
+        sluid=sj.text(item.get("sluid")) or sj.text(sj.obj(item.get("step_id")).get("sluid")),
         name=sj.text(item.get("name")),
         user=sj.text(item.get("user_name")),
         account=sj.text(item.get("account")),

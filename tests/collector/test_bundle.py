@@ -156,6 +156,14 @@ def test_times_that_are_exact_in_a_text_are_not_shifted(tmp_path: Path, lake: La
     assert {j.start_ts for j in lake.rows("slurm_job")} == {datetime(2026, 3, 1, 10, tzinfo=UTC)}
 
 
+def test_a_log_that_lies_among_slurms_own_outputs_is_still_a_log(tmp_path: Path, lake: Lake) -> None:
+    (tmp_path / "b" / "slurm").mkdir(parents=True)
+    (tmp_path / "b" / "slurm" / "slurm-5.out").write_text("hello\n")
+    (tmp_path / "b" / "slurm" / "partitions.txt").write_text("PartitionName=gpu State=UP\n")
+    report = import_paths([tmp_path / "b"], Path("lake"))
+    assert {f.name: f.importer for f in report.files} == {"slurm/slurm-5.out": "job_log", "slurm/partitions.txt": None}
+
+
 def test_an_empty_log_was_looked_at(tmp_path: Path, lake: Lake) -> None:
     """Nothing on standard error is an observation, not a failure of the source."""
     (tmp_path / "b" / "logs").mkdir(parents=True)
@@ -190,6 +198,22 @@ def test_a_kernel_logs_oom_kill_is_tied_to_the_job_and_attempt_of_its_cgroup(tmp
     import_paths([root], Path("lake"), timezone="UTC")
     (kill,) = (e for e in lake.rows("host_event") if e.event == "oom_kill")
     assert (kill.job_id, kill.attempt) == ("77_3", 2)
+
+
+def test_a_cgroup_that_is_named_by_sluid_leads_to_its_job(tmp_path: Path, lake: Lake) -> None:
+    """Slurm 26.05 names a job's cgroup by its SLUID, which only accounting can turn into a job id."""
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "kernel").mkdir()
+    (root / "slurm" / "sacct.txt").write_text(
+        "JobID|SLUID|State|Start|End\n80|sEKNKTV3WPV500|OUT_OF_MEMORY|2026-03-01T09:45:00|2026-03-01T10:30:00\n"
+    )
+    text = (SAMPLES / "journal-iso.log").read_text()
+    text = text.replace("/slurm/uid_1001/job_4812", "/system.slice/slurmstepd.scope/sEKNKTV3WPV500")
+    (root / "kernel" / "gpu07.log").write_text(text)
+    import_paths([root], Path("lake"), timezone="UTC")
+    (kill,) = (e for e in lake.rows("host_event") if e.event == "oom_kill")
+    assert (kill.job_id, kill.attempt) == ("80", 1)
 
 
 def test_lines_of_a_requeued_jobs_one_log_go_to_the_attempt_of_their_time(tmp_path: Path, lake: Lake) -> None:

@@ -94,6 +94,21 @@ def test_restarts_number_the_only_attempt_that_shows(tmp_path: Path) -> None:
     assert events(rows, "7", 2) == ["requeued"]
 
 
+def test_a_resize_is_no_new_attempt(tmp_path: Path) -> None:
+    """A resized job leaves a record per size; each run of a requeued one has its own SLUID."""
+    rows, _ = text_rows(
+        tmp_path,
+        "JobID|SLUID|State|Submit|Start|End\n"
+        "9|sEKNKTV3WPV500|RESIZING|2026-03-01T10:00:00|2026-03-01T10:00:00|2026-03-01T11:00:00\n"
+        "9.0|sEKNKTV3WPV500|COMPLETED||2026-03-01T10:00:00|2026-03-01T11:00:00\n"
+        "9|sEKNKTV3WPV501|NODE_FAIL|2026-03-01T11:00:00|2026-03-01T11:00:00|2026-03-01T12:00:00\n"
+        "9|sEKNKTV3WPV502|COMPLETED|2026-03-01T12:00:01|2026-03-01T12:10:00|2026-03-01T13:00:00\n",
+    )
+    assert {k: j.sluid for k, j in jobs(rows).items()} == {("9", 1): "sEKNKTV3WPV501", ("9", 2): "sEKNKTV3WPV502"}
+    assert [s.attempt for s in steps(rows)] == [1]
+    assert events(rows, "9", 1) == ["updated", "submitted", "started", "node_fail", "ended", "requeued"]
+
+
 @pytest.mark.parametrize(
     ("printed", "state", "by"),
     [
