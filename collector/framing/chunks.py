@@ -8,12 +8,16 @@ at the last carriage return, and where there is not even one, the chunk ends any
 from __future__ import annotations
 
 import codecs
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from collector.text import READ_ERRORS
+
 CHUNK = 4 << 20
+PIECE = 16 << 10
 
 # CSI, OSC (ended by BEL or ST), and the two-character escapes; a cut-off OSC is not followed past its line.
 _ESCAPES = re.compile(
@@ -68,7 +72,10 @@ def sniff_encoding(head: bytes) -> str | None:
 
 
 def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_line: int = 1) -> Iterator[Chunk]:
-    """Chunks of whole lines from `start` to `end` (bytes of the file); the last one may lack its line end."""
+    """Chunks of whole lines from `start` to `end` (bytes of the file); the last one may lack its line end.
+
+    Raises one of READ_ERRORS after the last chunk where a compressed file breaks off.
+    """
     file.seek(0)
     encoding = sniff_encoding(file.read(4096))
     file.seek(start)
@@ -76,8 +83,8 @@ def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_l
     rest, offset, line = b"", start, first_line
     while True:
         want = CHUNK if end is None else min(CHUNK, end - file.tell())
-        block = file.read(want) if want > 0 else b""
-        done = not block
+        block, broken = _read(file, want)
+        done = not block or broken is not None
         size = len(block)
         if decoder is not None:
             block = decoder.decode(block, done).lstrip("\ufeff").encode("utf-8", "replace")
@@ -90,8 +97,25 @@ def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_l
                 yield chunk
             line += chunk.lines()
         offset += size
+        if broken is not None:
+            raise broken
         if done:
             return
+
+
+def _read(file: IO[bytes], want: int) -> tuple[bytes, Exception | None]:
+    # A compressed file that breaks off fails a whole read: smaller ones lose less of what could still be unpacked.
+    if isinstance(file, io.BufferedReader) or want <= 0:
+        return (file.read(want) if want > 0 else b""), None
+    pieces: list[bytes] = []
+    left = want
+    try:
+        while left > 0 and (piece := file.read(min(left, PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+    except READ_ERRORS as broken:
+        return b"".join(pieces), broken
+    return b"".join(pieces), None
 
 
 def _whole_lines(data: bytes, done: bool) -> tuple[bytes, bytes, bool]:

@@ -8,11 +8,8 @@ CAVEAT    above `LINES_WHOLE` only the lines around events, the head, the tail a
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -89,8 +86,8 @@ class JobLog:
                         ctx.bytes_read += chunk.size
                         if ctx.on_progress is not None:
                             ctx.on_progress(ctx.bytes_read)
-                except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as broken:
-                    ctx.problem(f"the compressed file breaks off after {ctx.bytes_read} bytes: {broken}")
+                except text.READ_ERRORS as broken:
+                    ctx.problem(f"reading breaks off after {ctx.bytes_read} bytes: {broken}")
                 for row, parser in demux.cut():
                     yield stamp(row, parser)
             for row, parser in demux.close():

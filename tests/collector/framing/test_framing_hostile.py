@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 import time
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from collector import text
 from collector.framing import AnchorMatcher, chunks
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.job_log import JobLog
@@ -71,7 +73,7 @@ def read(path: Path, data: bytes) -> list[Row]:
 def test_random_bytes_never_raise_anything_but_a_clear_refusal(tmp_path: Path, data: bytes) -> None:
     try:
         rows = read(tmp_path / "a.out", data)
-    except ImportFailed:
+    except (ImportFailed, *text.READ_ERRORS):
         return
     assert all(r.line_no and 1 <= r.line_no <= data.count(b"\n") + 1 for r in rows if isinstance(r, LogLine))
 
@@ -87,11 +89,11 @@ def test_every_line_is_stored_once_under_its_own_number(tmp_path: Path, lines: l
 @given(seed=st.integers(0, 10**6), size=st.integers(150, 900))
 def test_where_a_chunk_ends_makes_no_difference(tmp_path: Path, seed: int, size: int) -> None:
     picks = random.Random(seed)
-    text = "".join(picks.choice(SAMPLES) + picks.choice(["\n", "\n", "\r\n", "\r"]) for _ in range(60)) + "\n"
-    whole = read(tmp_path / "a.out", text.encode())
+    log = "".join(picks.choice(SAMPLES) + picks.choice(["\n", "\n", "\r\n", "\r"]) for _ in range(60)) + "\n"
+    whole = read(tmp_path / "a.out", log.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "CHUNK", size)
-        pieces = read(tmp_path / "a.out", text.encode())
+        pieces = read(tmp_path / "a.out", log.encode())
     assert _rows(pieces) == _rows(whole)
 
 
@@ -108,14 +110,14 @@ def _rows(rows: list[Row]) -> list[tuple[object, ...]]:
 @given(seed=st.integers(0, 10**6))
 def test_mutated_messages_never_raise_in_any_parser(seed: int) -> None:
     picks = random.Random(seed)
-    text = list("\n".join(picks.choices(SAMPLES, k=12)))
+    mutated = list("\n".join(picks.choices(SAMPLES, k=12)))
     for _ in range(picks.randrange(1, 40)):
-        at = picks.randrange(len(text))
-        text[at : at + picks.randrange(3)] = picks.choice(
+        at = picks.randrange(len(mutated))
+        mutated[at : at + picks.randrange(3)] = picks.choice(
             ["", "\n", "|", "{", "}", "'", ":", "e9999", "-", "\x00", "٣", "nan", "[", "9" * 30]
         )
     for kind in parser_types():
-        parse_text(kind(), "".join(text))
+        parse_text(kind(), "".join(mutated))
 
 
 def test_a_whole_run_in_one_line_of_carriage_returns_is_read_in_pieces_and_stored_as_its_last_state(
@@ -178,3 +180,17 @@ def test_hyperscan_and_python_find_the_same_segments() -> None:
     found = [list(AnchorMatcher(anchors, fast).segments(data)) for fast in (True, False)]
     assert found[0] == found[1]
     assert len(found[0]) > 20
+
+
+def test_of_a_compressed_log_that_breaks_off_what_there_is_is_kept(tmp_path: Path) -> None:
+    packed = gzip.compress(
+        "\n".join(SAMPLES[:3] * 2000 + [str(random.Random(i).random()) for i in range(20000)]).encode()
+    )
+    path = tmp_path / "a.out.gz"
+    path.write_bytes(packed[: len(packed) * 3 // 4])
+    ctx = ImportContext(name="a.out.gz", zone=UTC)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK", 10_000)
+        rows = list(JobLog().rows(path, ctx))
+    assert sum(isinstance(r, TrainStep) for r in rows) > 1900
+    assert "breaks off" in ctx.problems[0]
