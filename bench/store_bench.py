@@ -178,7 +178,7 @@ def reading(folder: Path, nodes: int, hours: float) -> list[Figure]:
 
         return work
 
-    cold = seconds(ask(ONE_NODE, node="n0001"), 3)
+    cold = seconds(ask(ONE_NODE, node="n0000"), 3)
     figures.append(Figure(f"8 GPUs x {hours:g} h of {rows / 1e6:.1f} M rows", cold, "s", "limit", 2.0, cold / 2.0))
     with Reader(lake, timeout_s=120) as reader:
         window = {"job_id": "4812", "from_ts": "2026-03-01T00:00:00Z", "to_ts": "2026-03-02T00:00:00Z"}
