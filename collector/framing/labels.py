@@ -3,6 +3,7 @@
 EXAMPLES
     ` 3: text`                       srun -l                      task = rank (only where the file has them throughout)
     `[default0]:text`                torchrun --tee               local rank
+    `[trainer0|8]:text`              its prefix template          local rank and rank
     `[rank3]:text`                   torch's exception hook, C++  rank
     `[node1:0]:text`                 other tee wrappers           node and local rank
     `[1,3]<stderr>:text`             mpirun --tag-output          rank and stream
@@ -18,7 +19,7 @@ from functools import lru_cache
 
 _SRUN = re.compile(r" {0,8}(\d{1,6}): ?")
 _BRACKET = re.compile(
-    r"\[(?:(?P<role>default|trainer|worker|local_rank)[_:]?(?P<local>\d{1,4})|(?:rank|Rank|RANK) ?(?P<rank>\d{1,6})"
+    r"\[(?:(?P<role>default|trainer|worker|local_rank)[_:]?(?P<local>\d{1,4})(?:\|(?P<both>\d{1,6}))?|(?:rank|Rank|RANK) ?(?P<rank>\d{1,6})"
     r"|(?P<node>[A-Za-z][\w.-]{0,62}):(?P<nlocal>\d{1,2})|1,(?P<mpi>\d{1,6}))\](?P<end><std(?:out|err)>:|:) ?"
 )
 _RAY = re.compile(
@@ -83,7 +84,8 @@ def _merge(label: Label, groups: tuple[tuple[str, str | None], ...]) -> Label:
         stream = {"<stdout>:": "out", "<stderr>:": "err"}.get(end)
         return replace(label, rank=int(rank), stream=stream or label.stream)
     if found["local"] is not None:
-        return replace(label, local_rank=int(found["local"]))
+        both = found["both"]
+        return replace(label, local_rank=int(found["local"]), rank=int(both) if both else label.rank)
     return replace(label, node=found["node"], local_rank=int(found["nlocal"] or 0))
 
 

@@ -3,6 +3,7 @@
 ROWS      train_step (split train or eval)
 EXAMPLES
     2023-06-13 19:19:41 | INFO | train_inner | epoch 186:    168 / 282 loss=3.105, ppl=8.6, wps=132341, num_updates=52300, lr=0.000138277, gnorm=0.512
+    | epoch 028 | loss 3.976 | ppl 4.61 | num_updates 9165 | lr 0.000330319 | gnorm 0.635 | wall 4043        (before 0.9)
     2023-06-13 19:25:45 | INFO | valid | epoch 188 | valid on 'valid' subset | loss 12.392 | ppl 5373.12 | num_updates 52977
 """
 
@@ -18,6 +19,7 @@ from collector.parsers.values import NUMBER, as_json, number, whole
 _INNER = re.compile(r"\| train_inner \| epoch (\d{1,18}): +(\d{1,18}) / (\d{1,18}) (.*)")
 _VALID = re.compile(r"\| (?:valid|dev)\w* \| epoch (\d{1,18}) \| valid on '[^']*' subset \| (.*)")
 _TRAIN = re.compile(r"\| train \| epoch (\d{1,18}) \| (.*)")
+_OLD = re.compile(r"^\| epoch (\d{1,18}) \| (valid on '[^']*' subset \| )?((?:valid_)?loss .*\bnum_updates \d.*)")
 _EQUALS = re.compile(rf"([A-Za-z_]\w*)=({NUMBER})")
 
 
@@ -25,7 +27,7 @@ class Fairseq(LineParser):
     """Fairseq's progress lines (format simple and log)."""
 
     name: ClassVar[str] = "fairseq"
-    anchors: ClassVar[tuple[str, ...]] = ("| train_inner |", "| valid", "| dev", "| train | epoch")
+    anchors: ClassVar[tuple[str, ...]] = ("| train_inner |", "| valid", "| dev", "| train | epoch", "| epoch ")
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -37,6 +39,9 @@ class Fairseq(LineParser):
             return self._row(line, "eval", match[1], _spaced(match[2]))
         if match := _TRAIN.search(text):
             return self._row(line, "train", match[1], _spaced(match[2]))
+        if match := _OLD.match(text):
+            values = {k.removeprefix("valid_"): v for k, v in _spaced(match[3]).items()}
+            return self._row(line, "eval" if match[2] else "train", match[1], values)
         return ()
 
     def _row(self, line: Line, split: str, epoch: str, values: dict[str, float]) -> Iterable[ParsedRow]:

@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, scaled
 
-# What may stand before a line of a plain loop: white space, or a logger's prefix that ends in ` - `, `: `, `] ` or `| `.
-_LEAD = r"(?:^|[\])|>:] |- )\s*"
+# What may stand before a line of a plain loop: white space, a time, or a logger's prefix that ends in ` - `, `: `, `] ` or `| `.
+_LEAD = r"(?:^|[\])|>:] |- |\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z? )\s*"
 _ITER = re.compile(
     rf"{_LEAD}iter (\d{{1,18}}): loss ({NUMBER})(?: BPC)?, time ({NUMBER}) ?(ms|s)\b(?:, mfu ({NUMBER})%)?"
 )

@@ -1,9 +1,10 @@
-"""vision: the progress lines of timm, detectron2 and MMEngine.
+"""vision: the progress lines of timm, detectron2, MMEngine and the mmcv before it.
 
 ROWS      train_step
 EXAMPLES
     Train: 0 [   0/33 (  0%)]  Loss: 8.863 (8.86)  Time: 1.663s,    9.62/s  (1.663s,    9.62/s)  LR: 5.000e-04  Data: 0.460 (0.460)
     [03/25 10:00:00 d2.utils.events]:  eta: 1:00:00  iter: 19  total_loss: 1.023  loss_cls: 0.51  time: 0.41  lr: 0.0004  max_mem: 3500M
+    2022-11-23 14:15:21,465 - mmdet - INFO - Epoch [6][150/228]	lr: 2.500e-03, eta: 0:10:25, time: 0.437, loss: 1.1732, grad_norm: 6.0425
     03/25 10:00:00 - mmengine - INFO - Epoch(train)  [1][ 50/313]  lr: 1.0e-02  eta: 0:10:00  time: 0.21  memory: 1000  grad_norm: 3.1  loss: 2.31
 """
 
@@ -23,14 +24,17 @@ _D2 = re.compile(r"\beta: [^ ]+(?: days?, [\d:]+)? +iter: (\d{1,18}) +(.*)")
 _MM = re.compile(
     r"- mmengine - INFO - (?:Epoch|Iter)\(train\) +\[ *(\d{1,18})(?:/(\d{1,18}))?\](?:\[ *(\d{1,18})/(\d{1,18})\])? +(.*)"
 )
-_PAIR = re.compile(rf"([A-Za-z_][\w.]*): +({NUMBER})(?=\s|$)")
+_MMCV = re.compile(
+    r" - mm\w+ - INFO - (Epoch|Iter) \[(\d{1,18})(?:/(\d{1,18}))?\](?:\[(\d{1,18})/(\d{1,18})\])?\s+(lr: .*)"
+)
+_PAIR = re.compile(rf"([A-Za-z_][\w.]*): +({NUMBER})(?=[\s,]|$)")
 
 
 class Vision(LineParser):
     """Progress lines of vision libraries."""
 
     name: ClassVar[str] = "vision"
-    anchors: ClassVar[tuple[str, ...]] = ("  Loss: ", "total_loss: ", "(train)")
+    anchors: ClassVar[tuple[str, ...]] = ("  Loss: ", "total_loss: ", "(train)", "\tlr: ")
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -57,6 +61,12 @@ class Vision(LineParser):
             else:
                 at: dict[str, Any] = {"step": int(match[1]), "total_steps": int(match[2]) if match[2] else None}
             return self._pairs(line, "mmengine", at, match[5], "loss")
+        if match := _MMCV.search(text):
+            if match[1] == "Epoch" and match[4]:
+                at = {"epoch": float(match[2]), "step": int(match[4])}
+            else:
+                at = {"step": int(match[2]), "total_steps": int(match[3]) if match[3] else None}
+            return self._pairs(line, "mmcv", at, match[6], "loss")
         return ()
 
     def _pairs(self, line: Line, framework: str, at: dict[str, Any], text: str, loss: str) -> Iterable[ParsedRow]:

@@ -1,0 +1,98 @@
+"""toolkits: progress lines of OpenNMT-py, MLX, MaxText and Ultralytics.
+
+SOURCE    onmt/utils/statistics.py; mlx_lm/tuner/trainer.py; MaxText's metric_logger.py; ultralytics/engine/trainer.py
+ROWS      train_step (split train or eval), train_end (Ultralytics' last word)
+CAVEAT    OpenNMT prints cross entropy as xent; Ultralytics' figure is its box loss, one of three; an epoch stands there
+          when its bar is full
+EXAMPLES
+    [2023-03-02 10:10:25,001 INFO] Step 5000/100000; acc:  41.22; ppl:  24.11; xent: 3.18; lr: 0.00099; 18112/19231 tok/s;  1691 sec
+    Iter 10: Train loss 2.929, Learning Rate 4.000e-06, It/sec 0.576, Tokens/sec 98.498, Trained Tokens 1863, Peak mem 5.419 GB
+    completed step: 410, seconds: 3.211, TFLOP/s/device: 181.402, Tokens/s/device: 5102.114, total_weights: 524288, loss: 4.812
+         99/100      2.51G     0.8812     0.4411      0.912         24        640: 100%|██████████| 125/125 [00:14<00:00,  8.61it/s]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number
+
+_NMT = re.compile(
+    rf"\bStep +(\d{{1,18}})/ *(\d{{1,18}}); +acc: +({NUMBER}); +ppl: +({NUMBER}); +xent: +({NUMBER}); +lr: +({NUMBER}); +({NUMBER})/ *{NUMBER} tok/s"
+)
+_MLX = re.compile(
+    rf"^Iter (\d{{1,18}}): (Train|Val) loss ({NUMBER})(?:, Learning Rate ({NUMBER}), It/sec ({NUMBER}), Tokens/sec ({NUMBER}))?"
+)
+_MAX = re.compile(
+    rf"\bcompleted step: (\d{{1,18}}), (?:seconds|step_time_seconds): ({NUMBER}),.*?(?:Tokens/s/device: ({NUMBER}),.*?)?\bloss: ({NUMBER})"
+)
+_YOLO = re.compile(
+    rf"^\s*(\d{{1,18}})/(\d{{1,18}}) +({NUMBER})G +({NUMBER}) +({NUMBER}) +({NUMBER})(?: +{NUMBER})? +\d+ +\d+: +100%"
+)
+_YOLO_END = re.compile(r"^(\d{1,18}) epochs completed in ([\d.]+) hours")
+
+
+class Toolkits(LineParser):
+    """One line, one report."""
+
+    name: ClassVar[str] = "toolkits"
+    anchors: ClassVar[tuple[str, ...]] = (
+        " xent: ",
+        "Train loss ",
+        "Val loss ",
+        "completed step: ",
+        ": 100%|",
+        "epochs completed in ",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text
+        if " xent: " in text and (match := _NMT.search(text)):
+            return [
+                line.step(
+                    "opennmt",
+                    step=int(match[1]),
+                    total_steps=int(match[2]),
+                    loss=number(match[5]),
+                    loss_name="xent",
+                    learning_rate=number(match[6]),
+                    tokens_per_s=number(match[7]),
+                    metrics=as_json({"acc": number(match[3]), "ppl": number(match[4])}),
+                )
+            ]
+        if match := _MLX.match(text):
+            each = number(match[5]) if match[5] else None
+            return [
+                line.step(
+                    "mlx",
+                    split="train" if match[2] == "Train" else "eval",
+                    step=int(match[1]),
+                    loss=number(match[3]),
+                    loss_name=f"{match[2]} loss",
+                    learning_rate=number(match[4]) if match[4] else None,
+                    step_time_s=1 / each if each else None,
+                    tokens_per_s=number(match[6]) if match[6] else None,
+                )
+            ]
+        if match := _MAX.search(text):
+            return [
+                line.step(
+                    "maxtext",
+                    step=int(match[1]),
+                    loss=number(match[4]),
+                    loss_name="loss",
+                    step_time_s=number(match[2]),
+                    metrics=as_json({"tokens_per_s_per_device": number(match[3])} if match[3] else {}),
+                )
+            ]
+        if ": 100%|" in text and (match := _YOLO.match(text)):
+            parts = {"cls_loss": number(match[5]), "dfl_loss": number(match[6])}
+            at = {"epoch": float(match[1]), "total_epochs": float(match[2])}
+            return [line.step("ultralytics", **at, loss=number(match[4]), loss_name="box_loss", metrics=as_json(parts))]
+        if match := _YOLO_END.match(text):
+            return [line.event("train_end", "completed", severity="info", parser=self.name, framework="ultralytics")]
+        return ()

@@ -1,0 +1,97 @@
+"""Progress lines of plain loops and toolkits (meters, epoch_lines, toolkits) give the printed numbers, from one parser each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from collector.framing.labels import split_label
+from collector.parsers.base import parse_text
+from collector.parsers.registry import parser_types
+from store.rows import TrainStep
+
+LINES: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "torchvision",
+        "Epoch: [3]  [  20/400]  eta: 0:02:11  lr: 0.000250  loss: 4.5000 (4.7500)  grad_norm: 0.5 (nan)  time: 0.30  data: 0.01  max mem: 811",
+        {"epoch": 3.0, "step": 20, "loss": 4.5, "learning_rate": 0.00025, "grad_norm": 0.5, "step_time_s": 0.3},
+    ),
+    (
+        "imagenet-example",
+        "Epoch: [1][  30/900]\tTime  0.250 ( 0.500)\tData  0.001 ( 0.200)\tLoss 6.5000e+00 (6.7500e+00)\tAcc@1   1.00 (  0.50)",
+        {"epoch": 1.0, "step": 30, "loss": 6.5, "split": "train"},
+    ),
+    ("imagenet-example", "Test: [ 10/50]\tTime  0.25 ( 0.50)\tLoss 2.5000e+00 (2.0000e+00)", {"split": "eval", "loss": 2.5}),
+    ("plain-loop", "Epoch [2/5], Step [100/600], Loss: 0.3500", {"epoch": 2.0, "total_epochs": 5.0, "step": 100, "loss": 0.35}),
+    ("plain-loop", "Train Epoch: 4 [ 2560/60000 (4%)]\tLoss: 0.125000", {"epoch": 4.0, "step": 2560, "loss": 0.125}),
+    ("plain-loop", "Epoch 7 | train loss: 1.25 | lr: 1e-4 | grad norm: 2.5", {"epoch": 7.0, "loss": 1.25, "learning_rate": 1e-4, "grad_norm": 2.5}),
+    (
+        "opennmt",
+        "[2026-01-02 10:00:00,001 INFO] Step 300/9000; acc:  20.50; ppl:  90.25; xent: 4.50; lr: 0.00050; 8000/8100 tok/s;  120 sec",
+        {"step": 300, "total_steps": 9000, "loss": 4.5, "learning_rate": 0.0005, "tokens_per_s": 8000.0},
+    ),
+    ("mlx", "Iter 20: Train loss 2.500, Learning Rate 1.000e-05, It/sec 0.500, Tokens/sec 90.5, Trained Tokens 700, Peak mem 5.1 GB", {"step": 20, "loss": 2.5, "step_time_s": 2.0}),
+    ("mlx", "Iter 1: Val loss 3.250, Val took 11.5s", {"split": "eval", "loss": 3.25}),
+    (
+        "maxtext",
+        "completed step: 12, seconds: 2.500, TFLOP/s/device: 150.5, Tokens/s/device: 5000.25, total_weights: 4096, loss: 7.125",
+        {"step": 12, "loss": 7.125, "step_time_s": 2.5},
+    ),
+    (
+        "ultralytics",
+        "      3/50      2.25G      1.500      2.250      1.125         24        640: 100%|██████████| 125/125 [00:14<00:00,  8.6it/s]",
+        {"epoch": 3.0, "total_epochs": 50.0, "loss": 1.5},
+    ),
+    ("nanogpt", "2026-03-22 09:31:34 iter 2970: loss 3.5000, time 1097.65ms, mfu 15.34%", {"step": 2970, "loss": 3.5}),
+    (
+        "mmcv",
+        "2026-01-02 14:15:21,465 - mmdet - INFO - Epoch [6][150/228]\tlr: 2.500e-03, eta: 1 day, 0:10:25, time: 0.5, loss_cls: 0.25, loss: 1.125, grad_norm: 6.5",
+        {"epoch": 6.0, "step": 150, "loss": 1.125, "grad_norm": 6.5, "learning_rate": 0.0025},
+    ),
+    (
+        "fairseq",
+        "| epoch 004 | loss 5.125 | nll_loss 3.5 | ppl 11.3 | num_updates 900 | lr 0.00025 | gnorm 1.5 | clip 0.000 | wall 400",
+        {"epoch": 4.0, "step": 900, "loss": 5.125, "grad_norm": 1.5},
+    ),
+    ("fairseq", "| epoch 004 | valid on 'valid' subset | valid_loss 6.5 | ppl 90 | num_updates 900 | best 6.5", {"split": "eval", "loss": 6.5}),
+]  # fmt: skip
+
+LOOK_ALIKES = [
+    "Epoch 3 finished, the loss of the generator is not printed",
+    "Epoch: 1, Val accuracy: 0.75",
+    "Saving checkpoint for epoch 5 to out/loss-0.35.pt",
+    "                   all        500       1412      0.873      0.801      0.867      0.612",
+    "Test: [ 10/50]\tTime  0.25 ( 0.50)\tAcc@1 70.1 (69.0)",
+]
+
+
+def steps(text: str) -> list[TrainStep]:
+    return [r for p in parser_types() for r in parse_text(p(), text) if isinstance(r, TrainStep)]
+
+
+@pytest.mark.parametrize(("framework", "text", "want"), LINES)
+def test_the_line_gives_its_numbers_once(framework: str, text: str, want: dict[str, Any]) -> None:
+    rows = [r for r in steps(text) if r.loss is not None]
+    assert [r.framework for r in rows] == [framework]
+    assert {k: getattr(rows[0], k) for k in want} == want
+
+
+@pytest.mark.parametrize("text", LOOK_ALIKES)
+def test_what_resembles_progress_gives_no_loss(text: str) -> None:
+    assert [r for r in steps(text) if r.loss is not None] == []
+
+
+def test_an_epoch_line_with_both_losses_gives_a_training_and_an_evaluation_row() -> None:
+    rows = steps("Epoch: 2, Train Loss: 1.5, Val Loss: 1.75")
+    assert [(r.split, r.epoch, r.loss) for r in rows] == [("train", 2.0, 1.5), ("eval", 2.0, 1.75)]
+
+
+def test_ultralytics_last_word_ends_the_training() -> None:
+    rows = [r for p in parser_types() for r in parse_text(p(), "50 epochs completed in 0.25 hours.")]
+    assert [(r.kind, r.name) for r in rows if not isinstance(r, TrainStep)] == [("train_end", "completed")]
+
+
+def test_a_label_of_torchruns_template_names_both_ranks() -> None:
+    label, text = split_label("[trainer3|11]:loss")
+    assert (label.local_rank, label.rank, text) == (3, 11, "loss")
