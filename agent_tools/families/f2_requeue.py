@@ -51,6 +51,11 @@ def assess(facts: Facts) -> Assessment:
     ]
     if resumed is not None and count(resumed, "loads") and resumed.has("load_message"):
         implies.append(f'The rerun went on from a checkpoint: "{resumed["load_message"]}".')
+    stretches = facts.table("loss_stretches").rows
+    if len(stretches) > 1:
+        implies.append(
+            f"Before it the log reaches step {stretches[-2]['last_step']}; after it the steps go on from {stretches[-1]['first_step']}."
+        )
     missing: list[Missing] = []
     if not last:
         missing.append(

@@ -76,8 +76,9 @@ def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessme
     else:
         mode, attribution, sure = "user", "user", 0.8
         head = "The job was cancelled."
-    by = f" by {overview['cancelled_by']}" if who else ""
-    shows = [f"Slurm recorded the end as {overview['state']}{by}."]
+    wall = facts.table("wall").first
+    record = wall["record"] if wall is not None and wall.has("record") else overview["state"]
+    shows = [f"Slurm recorded the end as {record}."]
     if who and user:
         shows.append(f"The job belongs to {overview['user']}.")
     if overview.has("elapsed_min"):

@@ -105,7 +105,7 @@ intr AS (
   SELECT * FROM e
   WHERE kind = 'interrupt' OR (kind = 'exception' AND interrupt)
     OR (kind = 'launcher_event' AND name IN ('death_signal', 'signal_exception', 'closing_signal'))
-    OR (kind = 'slurm' AND name = 'interrupted')
+    OR (kind = 'slurm' AND name = 'interrupted' AND NOT regexp_matches(message, 'SIGCONT|forcing job'))
 ),
 a AS (
   SELECT
@@ -155,7 +155,8 @@ n AS (
 ),
 i AS (
   SELECT
-    count(*) FILTER (WHERE name LIKE '%KeyboardInterrupt%' OR name IN ('keyboard', 'interrupted') OR signal = 2) AS keyboard,
+    count(*) FILTER (WHERE name LIKE '%KeyboardInterrupt%' OR name = 'keyboard' OR signal = 2
+      OR (name = 'interrupted' AND regexp_matches(message, 'interrupt \(one more|Ctrl-C|Cancelled pending'))) AS keyboard,
     count(*) FILTER (WHERE signal = 1) AS hangups, count(*) FILTER (WHERE signal = 15 AND name <> 'closing_signal') AS terms,
     count(*) FILTER (WHERE signal IN (10, 12)) AS warned,
     first(left(coalesce(nullif(message, ''), name), 300) ORDER BY file, line_no) AS interrupt_message,

@@ -3,6 +3,7 @@
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
 -- COLUMN state: how Slurm recorded the end
+-- COLUMN record: the state and who cancelled, as Slurm writes it
 -- COLUMN limit_h [h]: wall-clock limit
 -- COLUMN elapsed_h [h]: time running
 -- COLUMN used [ratio]: time running over the limit
@@ -48,12 +49,12 @@ g AS (
   ) WHERE gap > 0
 ),
 v AS (
-  SELECT jj.state, jj.time_limit_s, jj.elapsed_s, jj.gpus, coalesce(jj.end_ts, stop.stop_ts) AS end_ts, p.*, g.pace, g.longest,
+  SELECT jj.state, jj.cancelled_by, jj.time_limit_s, jj.elapsed_s, jj.gpus, coalesce(jj.end_ts, stop.stop_ts) AS end_ts, p.*, g.pace, g.longest,
     coalesce(p.total, plan.total) AS total_steps
   FROM jj, stop, p, g, plan
 )
 SELECT
-  state, round(time_limit_s / 3600, 2) AS limit_h, round(elapsed_s / 3600, 2) AS elapsed_h,
+  state, CASE WHEN cancelled_by IS NOT NULL THEN state || ' by ' || cancelled_by END AS record, round(time_limit_s / 3600, 2) AS limit_h, round(elapsed_s / 3600, 2) AS elapsed_h,
   CASE WHEN time_limit_s > 0 THEN round(elapsed_s / time_limit_s, 3) END AS used, end_ts, last_progress_ts,
   round(date_diff('second', last_progress_ts, end_ts) / 60.0, 1) AS quiet_min, round(pace, 1) AS pace_s,
   round(longest / 60.0, 1) AS longest_min,
