@@ -42,7 +42,8 @@ def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
     if count(end, "host_ooms"):
         return f"the host ran out of memory ({end['host_ooms']} messages)"
     if count(end, "errors") and not _outlived(facts, end):
-        return f"{end['error_name']} was raised (line {end['error_line']})"
+        where = f" (line {end['error_line']})" if end.has("error_line") else ""
+        return f"{end['error_name']} was raised{where}"
     if causes_only:
         return ""
     if count(end, "collective_errors"):

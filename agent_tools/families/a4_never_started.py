@@ -12,7 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.pending import reason
-from agent_tools.say import count, lacks, own_failure, say
+from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
 CODE = "A4"
@@ -140,7 +140,7 @@ def _message(facts: Facts) -> RowView | None:
 def _launch(facts: Facts, row: RowView) -> Assessment:
     why, confidence, whose, advice = LAUNCH[row.text("name")]
     shows = [
-        f'Slurm says: "{row["message"]}" (line {row["line_no"]}).',
+        f"Slurm says: {quoted(row, 'message', 'line_no')}.",
         "No line of the log comes from the program itself, and no progress was printed.",
     ]
     return Assessment(
@@ -174,7 +174,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     if cell is not None:
         shows.append(f"The exit status was {cell}: the shell found no such program, or may not execute it.")
     if line is not None:
-        shows.append(f'The log says: "{line["text"]}" (line {line["line_no"]}).')
+        shows.append(f"The log says: {quoted(line, 'text', 'line_no')}.")
     confidence = 0.93 if cell is not None and line is not None else (0.85 if cell is not None else 0.72)
     return Assessment(
         CODE,

@@ -149,7 +149,7 @@ def _in_words(words: RowView) -> Assessment:
         "job",
         "The log names NaN again and again: the training diverged.",
         say(
-            f'{words["nans"]} of the last {words["lines"]} lines name NaN, the first is "{words["nan_text"]}" (line {words["nan_line"]}).'
+            f"{words['nans']} of the last {words['lines']} lines name NaN, the first is {quoted(words, 'nan_text', 'nan_line')}."
         ),
         implies=say("The model's values are not finite, so it learns nothing.", status="supported"),
         missing=[_cause(), lacks("What the loss was, and since when.", "progress lines with a loss (train_step)")],

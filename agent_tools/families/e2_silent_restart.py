@@ -11,7 +11,7 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.say import count, lacks, say
+from agent_tools.say import count, lacks, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "E2"
@@ -48,7 +48,7 @@ def assess(facts: Facts) -> Assessment:
     if crash is not None:
         return crash
     if count(signs, "loads"):
-        text = f'The run did load its checkpoint: "{signs["load_message"]}" (line {signs["load_line"]}).'
+        text = f"The run did load its checkpoint: {quoted(signs, 'load_message', 'load_line')}."
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
     again = _again_in_log(facts)
     if again is not None:
@@ -86,7 +86,7 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
     shows = [*asked, "No line of the log says that a checkpoint was loaded or that training goes on from a step."]
     fresh = count(signs, "fresh") > 0
     if fresh:
-        shows.append(f'The log says: "{signs["fresh_message"]}" (line {signs["fresh_line"]}).')
+        shows.append(f"The log says: {quoted(signs, 'fresh_message', 'fresh_line')}.")
     back: bool | None = None
     if before is not None and start is not None:
         prefix, first, last = before
@@ -267,7 +267,7 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
             signs.text("load_failure_message"),
             "",
             f'"{signs["load_failure_message"]}"',
-            f" (line {signs['load_failure_line']})",
+            f" (line {signs['load_failure_line']})" if signs.has("load_failure_line") else "",
         )
     return None
 

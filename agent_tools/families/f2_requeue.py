@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.say import count, lacks, own_failure, say
+from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "F2"
@@ -98,7 +98,7 @@ def _shows(h: RowView, mode: str) -> list[str]:
             at = f", the first at {h['event_ts']}" if h.has("event_ts") else ""
             shows.append(f"The scheduler's record holds {h[column]} {kind} events{at}.")
     if h.has("log_message"):
-        shows.append(f'The log says: "{h["log_message"]}" (line {h["log_line"]}).')
+        shows.append(f"The log says: {quoted(h, 'log_message', 'log_line')}.")
     if count(h, "warned"):
         shows.append(f"A handler in the job reported {h['warned']} warning signals.")
     if h.has("waited_min"):

@@ -134,7 +134,7 @@ def _end_words(end: RowView | None, words: RowView) -> list[str]:
     after = count(end, "progress_line")
     said: list[str] = []
     if count(words, "dones") and count(words, "done_line") >= after:
-        said.append(f'The log says "{words["done_text"]}" (line {words["done_line"]}).')
+        said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")
     if count(words, "bars") and (said or count(words, "save_line") >= count(words, "bar_line") >= after - 1):
         said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
         if count(words, "saves"):
