@@ -72,7 +72,7 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
             result.speaks_for.append(claim(f"{row['joined']} of {row['world_size']} had joined."))
         if row.has("timeout_s"):
             result.speaks_for.append(claim(f"The limit was {row['timeout_s']} s."))
-        if name == "address_in_use" or "localhost" in row.text("peer") or "127.0.0.1" in row.text("peer"):
+        if "localhost" in row.text("peer") or "127.0.0.1" in row.text("peer"):
             result.attribution = "job"
         if name == "closed" and not raised:
             result.status, result.confidence = "suspected", 0.5

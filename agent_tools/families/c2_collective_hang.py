@@ -206,7 +206,8 @@ def _absent(facts: Facts) -> Assessment:
     late = facts.state in ("TIMEOUT", "CANCELLED", "DEADLINE") or facts.ending.says("time_limit")
     many = facts.overview is not None and (facts.overview.number("gpus") or 0) > 1
     if quiet is not None and late and many and _long(quiet):
-        result = Assessment(CODE, "suspected", confidence=0.5, attribution="undetermined")
+        sure = (quiet.number("times_usual") or 0) > 50 and (quiet.number("quiet_share") or 0) > 0.3
+        result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
         result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
         result.speaks_for.append(
             claim(
@@ -214,6 +215,8 @@ def _absent(facts: Facts) -> Assessment:
                 f"{quiet['usual_gap_s']}."
             )
         )
+        if quiet.has("progress_text"):
+            result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
         result.implies.append(
             claim("A job of several GPUs that stops like this mostly hangs in a collective.", "hypothesis")
         )
@@ -230,6 +233,6 @@ def _absent(facts: Facts) -> Assessment:
 
 
 def _long(quiet: RowView) -> bool:
-    """Far longer than the usual pause, and for long: fifteen minutes, or the greater part of a short run."""
-    seconds, run = quiet.number("quiet_s") or 0, 60 * (quiet.number("run_min") or 0)
-    return (quiet.number("times_usual") or 0) > 20 and (seconds > 900 or (seconds > 60 and seconds > run / 2 > 0))
+    """Many times the usual pause, and long: in minutes, or against the whole run."""
+    quiet_s, times = quiet.number("quiet_s") or 0, quiet.number("times_usual") or 0
+    return times > 20 and (quiet_s > 900 or (quiet_s > 60 and (quiet.number("quiet_share") or 0) > 0.3))

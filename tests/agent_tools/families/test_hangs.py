@@ -1,0 +1,138 @@
+"""c1_rendezvous_hang, c2_collective_hang and c3_idle_gpu: who waits, for whom, and since when."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from world import JOB, T, World, judge
+
+from agent_tools import differential
+from agent_tools.families import c1_rendezvous_hang as c1
+from agent_tools.families import c2_collective_hang as c2
+from agent_tools.families import c3_idle_gpu as c3
+from store.rows import CudaSample, GpuSample, LogEvent, LogLine, NcclSample, Process
+
+LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
+
+
+def refused(folder: Path) -> World:
+    return (
+        World(folder)
+        .job("FAILED", 20)
+        .say(
+            "rendezvous", "timeout", "The client socket has timed out after 600s", peer="n1:29500", timeout_ms=600000.0
+        )
+    )
+
+
+def hung(folder: Path) -> World:
+    world = World(folder).job("FAILED").train(LOSSES)
+    for rank in (0, 2):
+        world.say("nccl_watchdog", "collective_timeout", rank=rank, collective="ALLREDUCE", seq=78, elapsed_ms=600012.0)
+        world.say("nccl_watchdog", "timeout_state", rank=rank, last_enqueued_seq=80, last_completed_seq=77)
+    return world.say("nccl_watchdog", "dump_signal", rank=1, last_enqueued_seq=77, last_completed_seq=77)
+
+
+def test_a_rendezvous_that_times_out_before_any_step(tmp_path: Path) -> None:
+    found = judge(refused(tmp_path), c1.assess)
+    assert (found.status, found.attribution) == ("confirmed", "undetermined") and found.missing
+
+
+def test_the_port_that_is_taken_is_the_cause_and_not_the_time_out_of_the_others(tmp_path: Path) -> None:
+    world = refused(tmp_path).say("rendezvous", "address_in_use", "EADDRINUSE", peer=":29500")
+    assert "port" in judge(world, c1.assess).headline
+
+
+def test_a_rank_that_crashed_at_the_start_explains_why_the_others_waited(tmp_path: Path) -> None:
+    world = refused(tmp_path).say("exception", "ValueError", "Unknown optimizer 'adamww'", rank=0)
+    assert differential.draft(world.facts()).family == "A1"
+
+
+def test_a_retry_that_succeeds_is_no_hang(tmp_path: Path) -> None:
+    world = World(tmp_path).job("COMPLETED").say("rendezvous", "retry", severity="warning").train(LOSSES)
+    assert judge(world, c1.assess).status == "ruled_out"
+
+
+def test_silence_on_every_rank_is_suspected_from_cold_gpus(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 60).say("banner", "dist_init", "init_process_group(nccl)", severity="info")
+    cold = [
+        GpuSample(node=n, gpu=0, ts=T + timedelta(minutes=m), engine_active=0.0, sm_active=0.0)
+        for n in ("n1", "n2")
+        for m in range(0, 60, 5)
+    ]
+    assert judge(world.add(*cold), c1.assess).status == "suspected"
+    assert judge(world.without(GpuSample, LogEvent, LogLine), c1.assess).status == "undecidable"
+
+
+def test_the_rank_that_never_entered_is_named_with_its_proof(tmp_path: Path) -> None:
+    world = hung(tmp_path)
+    found = judge(world, c2.assess)
+    assert found.status == "confirmed" and found.confidence > 0.95
+    assert any("never entered" in c.text for c in found.speaks_for)
+    assert differential.draft(world.facts()).family == "C2"
+
+
+def test_a_lost_rank_is_the_trigger_and_the_frozen_collective_the_family(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES).say("signal", "shell", "Killed", signal=9, rank=1)
+    world.say("nccl_watchdog", "collective_timeout", rank=0, collective="ALLREDUCE", seq=78, elapsed_ms=1800012.0)
+    assert differential.draft(world.facts()).family == "C2"
+    assert any("trigger" in c.text for c in judge(world, c2.assess).speaks_for)
+
+
+def test_an_exception_on_one_rank_makes_the_time_out_an_echo(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES).say("exception", "IndexError", "index 9", rank=1)
+    world.say("nccl_watchdog", "collective_timeout", rank=0, collective="ALLREDUCE", seq=78, elapsed_ms=600000.0)
+    assert differential.draft(world.facts()).family == "A3"
+
+
+def test_the_flight_recorder_alone_shows_who_is_stuck(tmp_path: Path) -> None:
+    world = World(tmp_path).job("CANCELLED")
+    for rank in range(4):
+        last = 77 if rank == 2 else 78
+        state = "completed" if rank == 2 else "started"
+        world.add(
+            NcclSample(
+                job_id=JOB, node="n1", rank=rank, ts=T, comm="0", comm_size=4, collective="all_reduce", seq=last,
+                state=state, last_enqueued_seq=last, last_completed_seq=77,
+            )
+        )  # fmt: skip
+    found = judge(world, c2.assess)
+    assert found.status == "confirmed" and any("never entered" in c.text for c in found.speaks_for)
+
+
+def test_a_long_quiet_end_of_many_ranks_is_a_hang_and_the_wall_its_consequence(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).train(LOSSES * 10, every_s=10.0)
+    assert differential.draft(world.facts()).family == "C2"
+    steady = World(tmp_path).job("TIMEOUT", 10).train(LOSSES * 12, every_s=10.0)
+    assert differential.draft(steady.facts()).family == "F3"
+
+
+def idle(folder: Path, active: float, minutes: int = 60) -> World:
+    world = World(folder).job("CANCELLED", minutes, gpus=1, node_count=1, node_list="n1")
+    times = [T + timedelta(minutes=m) for m in range(minutes)]
+    world.add(
+        *(
+            GpuSample(node="n1", gpu=0, ts=t, engine_active=active, sm_active=active, fb_used_bytes=1 << 30)
+            for t in times
+        )
+    )
+    return world.add(
+        *(CudaSample(job_id=JOB, node="n1", pid=7, ts=t, interval_s=60.0, launches=int(active * 100)) for t in times)
+    )
+
+
+def test_a_gpu_that_is_held_and_not_used(tmp_path: Path) -> None:
+    assert judge(idle(tmp_path, 0.0), c3.assess).status == "confirmed"
+    assert judge(idle(tmp_path, 0.8), c3.assess).status == "ruled_out"
+    assert judge(idle(tmp_path, 0.0, minutes=5), c3.assess).status == "ruled_out"
+
+
+def test_a_stack_of_the_stuck_process_is_told(tmp_path: Path) -> None:
+    stuck = Process(job_id=JOB, node="n1", pid=7, ts=T, host_stack="futex_wait at lock.c:3")
+    assert any("stands in" in c.text for c in judge(idle(tmp_path, 0.0).add(stuck), c3.assess).speaks_for)
+
+
+def test_without_samples_an_idle_gpu_cannot_be_seen(tmp_path: Path) -> None:
+    world = idle(tmp_path, 0.0).without(GpuSample, CudaSample)
+    assert judge(world, c3.assess).status == "undecidable"

@@ -1,0 +1,134 @@
+"""b2_gpu_fault, b3_clock_throttle, d1_under_utilization, d2_throughput_bound, d3_straggler, and u0_undetermined."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from world import JOB, T, World, judge
+
+from agent_tools import differential
+from agent_tools.families import b2_gpu_fault as b2
+from agent_tools.families import b3_clock_throttle as b3
+from agent_tools.families import d1_under_utilization as d1
+from agent_tools.families import d2_throughput_bound as d2
+from agent_tools.families import d3_straggler as d3
+from agent_tools.families import u0_undetermined as u0
+from store.rows import GpuEvent, GpuSample, LogEvent, LogLine, NcclSample
+
+LOSSES = [2.0 - 0.01 * i for i in range(40)]
+
+
+def ran(folder: Path, state: str = "COMPLETED") -> World:
+    return World(folder).job(state).train(LOSSES, every_s=60.0)
+
+
+def gpus(world: World, count: int = 4, minutes: int = 60, **fields: object) -> World:
+    for gpu in range(count):
+        for m in range(minutes):
+            values = {k: v(gpu, m) if callable(v) else v for k, v in fields.items()}
+            world.add(GpuSample(node="n1", gpu=gpu, ts=T + timedelta(minutes=m), **values))  # pyright: ignore
+    return world
+
+
+def test_a_counter_that_rose_at_the_failure_is_a_hardware_fault(tmp_path: Path) -> None:
+    world = gpus(ran(tmp_path, "FAILED"), ecc_dbe_total=lambda g, m: 3 if g == 2 and m > 50 else 0)
+    found = judge(world, b2.assess)
+    assert (found.status, found.attribution) == ("confirmed", "infrastructure")
+    assert differential.draft(world.facts()).family == "B2"
+
+
+def test_a_flat_counter_is_a_warning_and_changes_nothing(tmp_path: Path) -> None:
+    world = gpus(ran(tmp_path), remapped_uncorrectable=lambda g, m: 3 if g == 2 else 0)
+    found = judge(world, b2.assess)
+    assert found.status == "ruled_out" and any("Latent" in w.text for w in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("xid", "status"), [(79, "confirmed"), (48, "confirmed"), (13, "ruled_out"), (31, "ruled_out")]
+)
+def test_only_the_hardwares_own_xids_are_a_fault(xid: int, status: str, tmp_path: Path) -> None:
+    event = GpuEvent(node="n1", gpu=1, ts=T + timedelta(minutes=59), event="xid", xid=xid, message="NVRM: Xid")
+    assert judge(ran(tmp_path, "FAILED").add(event), b2.assess).status == status
+
+
+def test_text_in_the_jobs_own_output_never_leads_to_hardware(tmp_path: Path) -> None:
+    world = ran(tmp_path, "FAILED").say(
+        "xid", "nvrm_line", "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off", xid=79
+    )
+    found = judge(world, b2.assess)
+    assert found.status == "undecidable" and any("hearsay" in w.text for w in found.warnings)
+    assert differential.draft(world.facts()).attribution != "infrastructure"
+
+
+def test_the_runtimes_ecc_error_is_suspected_and_no_more(tmp_path: Path) -> None:
+    world = ran(tmp_path, "FAILED").say("exception", "RuntimeError", "CUDA error: uncorrectable ECC error encountered")
+    found = judge(world, b2.assess)
+    assert found.status == "suspected" and found.confidence < 0.8
+
+
+def test_an_illegal_memory_access_is_code(tmp_path: Path) -> None:
+    world = ran(tmp_path, "FAILED").say(
+        "exception", "RuntimeError", "CUDA error: an illegal memory access was encountered"
+    )
+    draft = differential.draft(world.facts())
+    assert (draft.family, draft.mode, draft.attribution) == ("A3", "code", "job")
+
+
+def test_severe_bits_with_clocks_down_are_throttling_and_benign_ones_are_not(tmp_path: Path) -> None:
+    hot = gpus(
+        ran(tmp_path),
+        throttle_reasons=lambda g, m: 0x40 if g == 1 and m > 20 else 0,
+        sm_clock_mhz=lambda g, m: 900.0 if g == 1 and m > 20 else 1900.0,
+        engine_active=0.9,
+        temp_c=90.0,
+    )
+    assert judge(hot, b3.assess).status == "confirmed"
+    capped = gpus(ran(tmp_path), throttle_reasons=0x4, sm_clock_mhz=1700.0, engine_active=0.9, temp_c=60.0)
+    assert judge(capped, b3.assess).status == "ruled_out"
+    assert judge(ran(tmp_path), b3.assess).status == "undecidable"
+
+
+def test_only_a_severe_duty_cycle_is_confirmed(tmp_path: Path) -> None:
+    assert judge(gpus(ran(tmp_path), engine_active=0.05, sm_active=0.03), d1.assess).status == "confirmed"
+    mild = judge(gpus(ran(tmp_path), engine_active=0.3, sm_active=0.1), d1.assess)
+    assert mild.status == "suspected" and mild.warnings
+    assert judge(gpus(ran(tmp_path), engine_active=0.9, sm_active=0.7), d1.assess).status == "ruled_out"
+
+
+def test_spinning_engines_while_steps_advance_are_a_slow_interconnect(tmp_path: Path) -> None:
+    world = gpus(ran(tmp_path), engine_active=0.99, sm_active=0.1)
+    found = judge(world, d2.assess)
+    assert (found.status, found.mode) == ("confirmed", "interconnect")
+    assert judge(gpus(ran(tmp_path), engine_active=0.99, sm_active=0.7), d2.assess).status == "ruled_out"
+
+
+def test_a_save_at_every_step_is_a_storm(tmp_path: Path) -> None:
+    world = World(tmp_path).job("COMPLETED")
+    for i in range(20):
+        world.train([2.0 - i * 0.01], first_step=i + 1, stride=1, step_time_s=10.0)
+        world.say("checkpoint", "saved", f"saved step {i}", severity="info", step=i + 1)
+    found = judge(gpus(world, engine_active=0.2, sm_active=0.05), d2.assess)
+    assert (found.status, found.mode) == ("confirmed", "save_storm")
+
+
+def test_the_advice_to_set_launch_blocking_is_no_evidence(tmp_path: Path) -> None:
+    advice = ran(tmp_path).text("For debugging consider passing CUDA_LAUNCH_BLOCKING=1.")
+    assert judge(advice, d2.assess).status == "ruled_out"
+    assert judge(ran(tmp_path).text("export CUDA_LAUNCH_BLOCKING=1"), d2.assess).mode == "launch_blocking"
+
+
+def test_the_lagging_gpu_is_named(tmp_path: Path) -> None:
+    world = gpus(ran(tmp_path), engine_active=0.98, sm_active=lambda g, m: 0.55 if g == 3 else 0.16)
+    found = judge(world, d3.assess)
+    assert found.status == "confirmed"
+    even = gpus(ran(tmp_path), engine_active=0.98, sm_active=0.5)
+    assert judge(even, d3.assess).status == "ruled_out"
+    assert judge(ran(tmp_path), d3.assess).status == "undecidable"
+
+
+def test_what_is_missing_is_named_where_nothing_decides(tmp_path: Path) -> None:
+    world = ran(tmp_path, "FAILED").without(LogEvent, LogLine, NcclSample)
+    found = judge(world, u0.assess)
+    assert {m.signal.split(" ")[0] for m in found.missing} and JOB

@@ -1,0 +1,98 @@
+"""a2_signal_kill and b1_cuda_oom: host memory is not GPU memory, a kill is not a teardown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from world import JOB, T, World, judge
+
+from agent_tools import differential
+from agent_tools.families import a2_signal_kill as a2
+from agent_tools.families import b1_cuda_oom as b1
+from store.rows import CgroupSample, GpuSample, HostEvent, LogEvent, LogLine, Process
+
+GIB = 1 << 30
+LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
+
+
+def killed(folder: Path) -> World:
+    world = World(folder).job("FAILED").train(LOSSES)
+    world.say(
+        "launcher_summary", "child_failed", "Signal 9 (SIGKILL) received by PID 77", signal=9, rank=3, pid=77, host="n1"
+    )
+    return world.say("exception", "ChildFailedError", "train.py FAILED")
+
+
+def oom(folder: Path, **fields: object) -> World:
+    world = World(folder).job("FAILED").train(LOSSES)
+    sizes = {"requested_bytes": 92 * GIB, "total_bytes": 79 * GIB, "free_bytes": 5 * GIB, "allocated_bytes": 60 * GIB}
+    return world.say("cuda_oom", "torch_oom", "CUDA out of memory.", severity="fatal", **{**sizes, **fields})
+
+
+def test_a_kill_without_a_stack_is_named_and_its_sender_left_open(tmp_path: Path) -> None:
+    found = judge(killed(tmp_path), a2.assess)
+    assert (found.status, found.attribution) == ("confirmed", "undetermined")
+    assert any("OOM killer" in m.text for m in found.missing)
+
+
+def test_the_kernel_or_the_cgroup_decides_who_killed(tmp_path: Path) -> None:
+    by_kernel = HostEvent(
+        node="n1",
+        ts=T,
+        event="oom_kill",
+        pid=77,
+        process_name="python",
+        constraint="CONSTRAINT_MEMCG",
+        rss_bytes=60 * GIB,
+    )
+    world = killed(tmp_path).add(by_kernel, Process(job_id=JOB, node="n1", pid=77, rank=3, ts=T, oom_killed=True))
+    found = judge(world, a2.assess)
+    assert found.attribution == "job" and found.confidence > 0.95
+    counted = killed(tmp_path).add(
+        *(CgroupSample(job_id=JOB, node="n1", ts=T, cgroup="/job", oom_kills=n, memory_max_bytes=GIB) for n in (0, 1))
+    )
+    assert judge(counted, a2.assess).attribution == "job"
+
+
+def test_an_oom_kill_of_another_job_on_the_node_decides_nothing(tmp_path: Path) -> None:
+    other = HostEvent(node="n1", ts=T, event="oom_kill", pid=5, process_name="rsync", constraint="CONSTRAINT_NONE")
+    assert judge(killed(tmp_path).add(other), a2.assess).attribution == "undetermined"
+
+
+def test_signals_of_a_teardown_are_no_kill(tmp_path: Path) -> None:
+    world = killed(tmp_path).say("slurm", "time_limit", "CANCELLED AT 2026-03-01T11:00:00 DUE TO TIME LIMIT")
+    assert judge(world, a2.assess).status == "ruled_out"
+
+
+def test_signals_after_an_exception_belong_to_it(tmp_path: Path) -> None:
+    world = killed(tmp_path).say("exception", "IndexError", "index 9 is out of range")
+    assert judge(world, a2.assess).status == "ruled_out"
+    assert differential.draft(world.facts()).family == "A3"
+
+
+def test_an_oversized_request_is_a_memory_plan_and_no_hardware_fault(tmp_path: Path) -> None:
+    found = judge(oom(tmp_path), b1.assess)
+    assert (found.status, found.attribution) == ("confirmed", "job") and found.confidence >= 0.95
+
+
+def test_a_sampled_peak_below_the_cap_does_not_refute_it(tmp_path: Path) -> None:
+    sample = GpuSample(node="n1", gpu=0, ts=T, fb_used_bytes=40 * GIB, fb_total_bytes=79 * GIB, engine_active=0.9)
+    found = judge(oom(tmp_path).add(sample), b1.assess)
+    assert found.status == "confirmed" and any("refutes nothing" in c.text for c in found.speaks_for)
+
+
+def test_another_process_on_the_card_is_said(tmp_path: Path) -> None:
+    detail = '{"in_use_bytes": 64424509440, "other_processes": [{"pid": 9, "bytes": 10737418240}]}'
+    found = judge(oom(tmp_path, detail=detail), b1.assess)
+    assert any("Another process" in c.text for c in found.speaks_for)
+
+
+def test_a_refused_request_that_was_survived_is_no_verdict(tmp_path: Path) -> None:
+    world = World(tmp_path).job("COMPLETED")
+    world.say("cuda_oom", "torch_oom", "CUDA out of memory.", requested_bytes=GIB).train(LOSSES)
+    assert judge(world, b1.assess).status == "ruled_out"
+
+
+def test_without_the_log_a_full_card_alone_confirms_nothing(tmp_path: Path) -> None:
+    world = oom(tmp_path).without(LogEvent, LogLine)
+    assert judge(world, b1.assess).status in ("undecidable", "ruled_out")

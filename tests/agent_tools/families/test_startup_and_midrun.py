@@ -1,0 +1,102 @@
+"""a1_startup_crash and a3_midrun_crash: the same exception before and after training began, and its look-alikes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from world import World, judge
+
+from agent_tools import differential
+from agent_tools.facts.exceptions import role_of
+from agent_tools.facts.faults import classify
+from agent_tools.families import a1_startup_crash as a1
+from agent_tools.families import a3_midrun_crash as a3
+from store.rows import LogEvent, LogLine, TrainStep
+
+LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
+
+
+def test_an_exception_before_any_step_is_a_startup_crash(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 1).say("exception", "ModuleNotFoundError", "No module named 'apex'")
+    found = judge(world, a1.assess)
+    assert (found.status, found.mode, found.attribution) == ("confirmed", "env", "job")
+    assert judge(world, a3.assess).status == "ruled_out"
+
+
+def test_the_same_exception_after_steps_is_a_crash_in_training(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES).say("exception", "IndexError", "index 9 is out of range")
+    found = judge(world, a3.assess)
+    assert (found.status, found.mode) == ("confirmed", "code")
+    assert judge(world, a1.assess).status == "ruled_out"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "mode", "blamed"),
+    [
+        ("OSError", "[Errno 28] No space left on device", "storage", "job"),
+        ("OSError", "[Errno 5] Input/output error", "storage", "infrastructure"),
+        ("requests.exceptions.ConnectionError", "HTTPSConnectionPool: Max retries exceeded", "network", "job"),
+        ("json.decoder.JSONDecodeError", "Expecting value: line 1 column 1", "data", "job"),
+    ],
+)
+def test_the_mode_of_a_crash_in_training_follows_from_its_text(
+    name: str, message: str, mode: str, blamed: str, tmp_path: Path
+) -> None:
+    found = judge(World(tmp_path).job("FAILED").train(LOSSES).say("exception", name, message), a3.assess)
+    assert (found.mode, found.attribution) == (mode, blamed)
+
+
+def test_wrappers_and_echoes_are_no_cause(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES)
+    world.say("exception", "torch.distributed.elastic.multiprocessing.errors.ChildFailedError", "train.py FAILED")
+    world.say("exception", "torch.distributed.DistBackendError", "NCCL error: remote process exited")
+    assert judge(world, a3.assess).status == "ruled_out"
+    assert judge(world, a1.assess).status == "ruled_out"
+
+
+def test_a_logged_exception_of_a_completed_job_is_no_crash(tmp_path: Path) -> None:
+    world = World(tmp_path).job("COMPLETED").say("exception", "ValueError", "bad record skipped", severity="error")
+    assert judge(world.train(LOSSES), a3.assess).status == "ruled_out"
+    assert judge(world, a1.assess).status == "ruled_out"
+
+
+def test_without_the_log_neither_can_be_decided(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").say("exception", "ValueError", "x").without(LogEvent, LogLine, TrainStep)
+    assert judge(world, a1.assess).status == "undecidable"
+    assert judge(world, a3.assess).status == "undecidable"
+    assert differential.draft(world.facts()).family == "U0"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "mode"),
+    [
+        ("ValueError", "Target modules {'query_key_value'} not found in the base model.", "config"),
+        ("huggingface_hub.errors.GatedRepoError", "401 Client Error.", "asset"),
+        ("ImportError", "libcudart.so.11.0: cannot open shared object file", "env"),
+        ("datasets.exceptions.DatasetGenerationError", "An error occurred while generating the dataset", "data"),
+        ("AttributeError", "module 'numpy' has no attribute 'bool'", "env"),
+        ("AttributeError", "'Net' object has no attribute 'lm_heed'", "code"),
+        ("RuntimeError", "Error(s) in loading state_dict for Net: size mismatch for fc.weight", "asset"),
+        ("RuntimeError", "mat1 and mat2 shapes cannot be multiplied (8x10 and 12x4)", "code"),
+    ],
+)
+def test_the_fault_class_follows_from_type_and_text(name: str, message: str, mode: str) -> None:
+    assert classify(name, message, "").mode == mode
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "role"),
+    [
+        ("ray.exceptions.RayTaskError(ValueError)", "ray::f()", "wrapper"),
+        ("ConnectionResetError", "[Errno 104] Connection reset by peer", "peer"),
+        ("KeyboardInterrupt", "", "interrupt"),
+        ("ray.exceptions.OutOfMemoryError", "Task was killed due to the node running low on memory.", "worker_killed"),
+        ("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB", "cuda_oom"),
+        ("RuntimeError", "CUDA error: uncorrectable ECC error encountered", "ecc"),
+        ("OSError", "[Errno 98] Address already in use", "application"),
+        ("Traceback", "", "cut"),
+    ],
+)
+def test_what_an_exception_is(name: str, message: str, role: str) -> None:
+    assert role_of(name, message, "/home/ada/serve.py:3 in <module>") == role
