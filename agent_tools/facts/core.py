@@ -16,7 +16,15 @@ from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
 
-_BY_NODE = {"coverage_nodes", "gpu_counter_rises", "gpu_events", "gpu_summary", "host_events", "node_states"}
+_BY_NODE = {
+    "coverage_nodes",
+    "gpu_counter_rises",
+    "gpu_events",
+    "gpu_spread",
+    "gpu_summary",
+    "host_events",
+    "node_states",
+}
 _NO_JOB = {"node_states"}
 _WHOLE_JOB = {"coverage", "job_attempts"}
 

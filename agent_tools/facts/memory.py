@@ -43,7 +43,11 @@ def read_host_oom(facts: Facts) -> HostOom:
         claims.append(Claim(text=f"The kernel's OOM killer chose process {row['pid']}{rank} on {row['node']}."))
         sources.append("process")
     for row in facts.table("cgroup_peaks").where(lambda r: (r.number("oom_kills") or 0) > 0)[:1]:
-        most = f"; its peak was {row['peak_gib']} of {row['limit_gib']} GiB" if row.has("limit_gib") else ""
+        most = (
+            f"; its peak was {row['peak_gib']} of {row['limit_gib']} GiB"
+            if row.has("limit_gib") and row.has("peak_gib")
+            else ""
+        )
         claims.append(Claim(text=f"The job's cgroup on {row['node']} counts {row['oom_kills']} OOM kills{most}."))
         sources.append("cgroup_sample")
         limit = True

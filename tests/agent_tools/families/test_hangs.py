@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from world import JOB, T, World, judge
-
 from agent_tools import differential
 from agent_tools.families import c1_rendezvous_hang as c1
 from agent_tools.families import c2_collective_hang as c2
 from agent_tools.families import c3_idle_gpu as c3
 from store.rows import CudaSample, GpuSample, LogEvent, LogLine, NcclSample, Process
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
 

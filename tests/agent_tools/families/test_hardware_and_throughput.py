@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from world import JOB, T, World, judge
 
 from agent_tools import differential
 from agent_tools.families import b2_gpu_fault as b2
@@ -16,6 +15,7 @@ from agent_tools.families import d2_throughput_bound as d2
 from agent_tools.families import d3_straggler as d3
 from agent_tools.families import u0_undetermined as u0
 from store.rows import GpuEvent, GpuSample, LogEvent, LogLine, NcclSample
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0 - 0.01 * i for i in range(40)]
 

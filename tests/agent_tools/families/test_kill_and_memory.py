@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from world import JOB, T, World, judge
-
 from agent_tools import differential
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b1_cuda_oom as b1
 from store.rows import CgroupSample, GpuSample, HostEvent, LogEvent, LogLine, Process
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 GIB = 1 << 30
 LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]

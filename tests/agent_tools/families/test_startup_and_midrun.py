@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from world import World, judge
 
 from agent_tools import differential
 from agent_tools.facts.exceptions import role_of
@@ -13,6 +12,7 @@ from agent_tools.facts.faults import classify
 from agent_tools.families import a1_startup_crash as a1
 from agent_tools.families import a3_midrun_crash as a3
 from store.rows import LogEvent, LogLine, TrainStep
+from tests.agent_tools.families.world import World, judge
 
 LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
 
