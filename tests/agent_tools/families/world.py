@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,7 @@ from store import Reader, Writer
 from store.rows import LogEvent, LogLine, Row, SlurmJob, SlurmNodeState, TrainStep
 
 JOB = "4812"
+_LAKES = itertools.count()
 T = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
@@ -27,7 +29,6 @@ class World:
         self.folder = folder
         self.rows: list[Row] = []
         self._line = 0
-        self._written = 0
 
     def line(self) -> int:
         self._line += 1
@@ -127,8 +128,7 @@ class World:
         return other
 
     def facts(self, attempt: int | None = None) -> Facts:
-        self._written += 1
-        lake = self.folder / f"lake{id(self)}-{self._written}"
+        lake = self.folder / f"lake{next(_LAKES)}"
         Writer(lake).append([_dated(r) for r in self.rows], batch="b")
         return Facts(Reader(lake), Ledger(), JOB, attempt)
 
