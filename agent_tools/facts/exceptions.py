@@ -59,6 +59,14 @@ _RENDEZVOUS_NAMES = re.compile(r"^(Rendezvous\w*Error|DistNetworkError|DistStore
 _RENDEZVOUS_FRAMES = re.compile(
     r"rendezvous|tcp_?store|init_process_group|_create_c10d_store|init_distributed|jax/_src/distributed", re.I
 )
+# The first collective of a process group: DDP compares the parameters of all ranks while it is being built.
+_FIRST_COLLECTIVE = re.compile(
+    r"_verify_param|_sync_(?:module_states|params_and_buffers)|nn/parallel/distributed\.py:\d+ in __init__"
+)
+_NCCL = re.compile(r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalError")
+_SAVE = re.compile(
+    r"torch/serialization\.py:\d+ in _?(?:save|write)\w*|\bin _?save_(?:checkpoint|zero_checkpoint|model|state)\b|\bin write_record\b"
+)
 _SOCKET = re.compile(
     r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
     r"No route to host|unreachable|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
@@ -115,6 +123,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         _RENDEZVOUS.search(message)
         or _RENDEZVOUS_NAMES.match(short)
         or (_RENDEZVOUS_FRAMES.search(frames) and _SOCKET.search(text))
+        or (_FIRST_COLLECTIVE.search(frames) and _NCCL.search(message))
     ):
         return "rendezvous"
     if _COLLECTIVE.search(message):
@@ -142,6 +151,11 @@ class Raised:
         """A frame stands in a training step: a forward or backward pass, an optimizer's step, a fit."""
         frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.row.text('entry_frame')}"
         return _LOOP.search(frames) is not None
+
+    @property
+    def saving(self) -> bool:
+        """It was raised while a checkpoint was being written: something had been trained."""
+        return _SAVE.search(f"{self.row.text('frame')}\n{self.row.text('user_frame')}") is not None
 
     @property
     def headless(self) -> bool:

@@ -41,6 +41,9 @@ def assess(facts: Facts) -> Assessment:
     if begun:
         text = f"The application's exception {cause.name_ref} came when {facts.progress.phrase or 'training was under way'}."
         return Assessment(CODE, "ruled_out", counterfactual=text)
+    if cause.saving:
+        text = f"{cause.name_ref} came while a checkpoint was being written, and what is saved has been trained."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
     result.confidence = _confidence(facts, cause)
     if cause.headless and cause.in_loop:

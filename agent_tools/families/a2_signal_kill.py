@@ -150,8 +150,12 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
         return f"The signals follow {cause.name_ref}, an exception with a traceback of its own."
     if facts.of_role("cuda_oom"):
         return "The signals follow a refused request for GPU memory."
-    if rows and all(r.get("signal") == 6 for r in rows) and facts.table("nccl_events").one_of("kind", "nccl_watchdog"):
-        return "The processes were aborted by the process group's own watchdog."
+    if rows and all(r.get("signal") == 6 for r in rows):
+        if facts.table("nccl_events").one_of("kind", "nccl_watchdog"):
+            return "The processes were aborted by the process group's own watchdog."
+        errors = facts.table("cuda_errors").rows
+        if errors:
+            return f"The process aborted itself over an error of CUDA's: {errors[0]['message']}."
     return ""
 
 

@@ -82,12 +82,12 @@ def assess(facts: Facts) -> Assessment:
             text = f"The log's exceptions are wrappers and echoes ({facts.raised[0].name_ref}) that explain nothing."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     cause = facts.causes[0]
-    if not facts.progress.begun:
+    if not facts.progress.begun and not cause.saving:
         text = f"No training step was reported before {cause.name_ref}: the crash belongs to the start."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     mode = mode_of(cause)
     result = Assessment(CODE, "confirmed", mode=mode, attribution=_attribution(mode, cause))
-    result.confidence = 0.92 if facts.progress.parsed else 0.86
+    result.confidence = 0.92 if facts.progress.parsed else 0.86 if facts.progress.begun else 0.7
     if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
         result.status, result.confidence = "suspected", 0.55
     if facts.host_oom:
@@ -98,6 +98,9 @@ def assess(facts: Facts) -> Assessment:
     )
     if cause.row.has("user_frame"):
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {cause.row['user_frame']}."))
+    if not facts.progress.begun:
+        result.speaks_for.append(claim("It was raised while a checkpoint was being written.", "supported"))
+        result.missing.append(missing("How far training had come.", "progress lines before the failure"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     echoes = facts.of_role("peer", "collective")

@@ -1,4 +1,4 @@
-"""`squeue` in its default columns (or `--long`): what waits and why, what runs and where.
+"""`squeue` in any columns that its header names, the state and the reason among them: what waits and why, what runs.
 
 SOURCE  squeue of any version, without --noheader.
 ROWS    slurm_job: a snapshot with the few columns there are; names may be cut by squeue.
@@ -22,13 +22,25 @@ from collector.text import decode, lines
 from store.rows import Row, SlurmJob
 
 _HEAD = re.compile(
-    r"^\s*JOBID\s+PARTITION\s+NAME\s+USER\s+(?:ST|STATE)\s+TIME\s+(?P<long>TIME_LIMI\S*\s+)?NODES\s+NODELIST\(REASON\)",
+    r"^[ \t]*(?P<head>JOBID(?:[ \t]+[A-Z][A-Z_:/%]*(?:\(REASON\))?){2,24})[ \t]*$",
     re.MULTILINE,
 )
-_LINE = re.compile(
-    r"\s*(?P<job>\d[\d_+]*(?:_?\[[^\]]*\]?)?)\s+(?P<partition>\S+)\s+(?P<name>.*?)\s+(?P<user>\S+)\s+(?P<state>[A-Z_]{1,13})\s+"
-    r"(?P<time>[\d:-]+|INVALID)\s+(?:(?P<limit>[\d:-]+|UNLIMITED|NOT_SET)\s+)?(?P<nodes>\d+)\s+(?P<where>\S.*?)\s*$"
-)
+# What each column may hold; a column that is not named here holds one word.
+_COLUMNS = {
+    "JOBID": r"(?P<job>\d[\d_+]*(?:_?\[[^\]]*\]?)?)",
+    "PARTITION": r"(?P<partition>\S+)",
+    "NAME": r"(?P<name>.*?)",
+    "USER": r"(?P<user>\S+)",
+    "ST": r"(?P<state>[A-Z_]{1,13})",
+    "STATE": r"(?P<state>[A-Z_]{1,13})",
+    "TIME": r"(?P<time>[\d:-]+|INVALID)",
+    "TIME_LIMIT": r"(?P<limit>[\d:-]+|UNLIMITED|NOT_SET|Partition_Limit)",
+    "TIME_LIMI": r"(?P<limit>[\d:-]+|UNLIMITED|NOT_SET)",
+    "NODES": r"(?P<nodes>\d+)",
+    "NODELIST(REASON)": r"(?P<where>\S.*?)?",
+    "REASON": r"(?P<reason>\S+)",
+    "NODELIST": r"(?P<list>\S*)",
+}
 _SHORT = {
     "PD": "PENDING", "R": "RUNNING", "S": "SUSPENDED", "CD": "COMPLETED", "CA": "CANCELLED", "F": "FAILED",
     "TO": "TIMEOUT", "NF": "NODE_FAIL", "PR": "PREEMPTED", "BF": "BOOT_FAIL", "DL": "DEADLINE", "OOM": "OUT_OF_MEMORY",
@@ -37,47 +49,67 @@ _SHORT = {
 }  # fmt: skip
 
 
+def _columns(head: str) -> re.Pattern[str] | None:
+    """The pattern of a line under this header; None where it is not squeue's, or a column stands twice."""
+    names = head.split()
+    if not {"ST", "STATE"} & set(names) or not {"NODELIST(REASON)", "REASON"} & set(names):
+        return None
+    if len(set(names)) < len(names) or {"ST", "STATE"} <= set(names):
+        return None
+    return re.compile(r"\s*" + r"\s+".join(_COLUMNS.get(n, r"\S+") for n in names) + r"\s*$")
+
+
+def _header(text: str) -> re.Pattern[str] | None:
+    return next((c for m in _HEAD.finditer(text) if (c := _columns(m["head"]))), None)
+
+
 class Squeue:
-    """Reads squeue's default table."""
+    """Reads a table of squeue's, in the columns that its header names."""
 
     name: ClassVar[str] = "squeue"
     covers: ClassVar[tuple[str, ...]] = ("slurm_job",)
 
     def claims(self, path: Path, head: bytes) -> int:
-        """The default header in the first lines."""
-        return 90 if _HEAD.search(decode(head[:2048])) else 0
+        """A header of squeue's in the first lines."""
+        return 90 if _header(decode(head[:2048])) else 0
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A job per line."""
+        pattern: re.Pattern[str] | None = None
         for number, line in lines(path, ctx):
-            if not line.strip() or _HEAD.match(line):
+            head = _header(line)
+            if head is not None or not line.strip():
+                pattern = head or pattern
                 continue
-            found = _LINE.match(line)
-            if found is None:
+            match = pattern.match(line) if pattern else None
+            found = {k: v.strip() if v else None for k, v in match.groupdict().items()} if match else {}
+            job = found.get("job")
+            if job is None:
                 ctx.problem(f"line {number}: not a job: {line.strip()[:80]!r}")
                 continue
-            where = found["where"]
-            waits = where.startswith("(")
-            state = _SHORT.get(found["state"], found["state"])
-            elapsed = sv.duration(found["time"])
-            base, _, task = found["job"].partition("_")
+            where = found.get("where") or ""
+            reason = where if where.startswith("(") else found.get("reason") or ""
+            nodes = found.get("list") or ("" if where.startswith("(") else where)
+            state = _SHORT.get(found["state"] or "", found["state"])
+            elapsed = sv.duration(found.get("time"))
+            base, _, task = job.partition("_")
             running = state == "RUNNING" and elapsed is not None and ctx.modified is not None
             yield SlurmJob(
                 cluster=ctx.cluster,
                 ts=ctx.modified,
                 origin=f"{ctx.name}:{number}",
-                job_id=found["job"],
+                job_id=job,
                 attempt=1,
                 array_job_id=base if task else None,
                 array_task_id=task or None,
-                name=found["name"],
-                user=found["user"],
-                partition=found["partition"],
+                name=found.get("name"),
+                user=found.get("user"),
+                partition=found.get("partition"),
                 state=state,
-                state_reason=sv.word(where.strip("()")) if waits else None,
+                state_reason=sv.word(reason.strip("()")) if reason.strip("()") else None,
                 start_ts=ctx.modified - timedelta(seconds=elapsed) if running and ctx.modified and elapsed else None,
                 elapsed_s=elapsed if state != "PENDING" else None,
-                time_limit_s=sv.duration(found["limit"]),
-                node_list=None if waits else expanded(where),
-                node_count=sv.integer(found["nodes"]),
+                time_limit_s=sv.duration(found.get("limit")),
+                node_list=expanded(nodes) if nodes else None,
+                node_count=sv.integer(found.get("nodes")),
             )

@@ -20,7 +20,7 @@ from collector.parsers.shapes import detail, signal_number, whole
 NAMES: dict[str, str] = {
     "cancelled": "CANCELLED AT with no reason or one not listed here (detail.due_to): scancel, a failed step, an operator",
     "time_limit": "CANCELLED ... DUE TO TIME LIMIT",
-    "preempted": "CANCELLED ... DUE TO PREEMPTION",
+    "preempted": "CANCELLED ... DUE TO PREEMPTION; submitit's handler that says so (detail.who)",
     "node_failure": "CANCELLED ... DUE TO NODE FAILURE; Node failure on NODE",
     "requeued": "CANCELLED ... DUE TO JOB REQUEUE",
     "deadline": "CANCELLED ... DUE TO DEADLINE",
@@ -97,6 +97,10 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"interrupt \(one more|forcing (?:job )?termination|sending Ctrl-C|got SIG|Cancelled pending job step|Received signal", "interrupted", "error"),
     )
 )  # fmt: skip
+# submitit's handler knows the scheduler's signal and compares the clock with the limit that it asked for.
+_SUBMITIT = re.compile(
+    r"Caught signal SIG(?P<signal>\w+) on (?P<node>[\w.-]+): this job is (?P<case>preempted|timed-out)"
+)
 # Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).
 _UNLABELLED = {
     "step_aborted",
@@ -124,6 +128,7 @@ class Slurm:
         "salloc: ",
         "slurmd[",
         "pyxis: ",
+        ": this job is ",
     )
 
     def __init__(self) -> None:
@@ -168,6 +173,19 @@ class Slurm:
             if "CANCELLED AT" in tail or "DUE TO" in tail:
                 self._held, self._more = line, 3
                 return []
+        if found := _SUBMITIT.search(line.text):
+            return [
+                line.event(
+                    "slurm",
+                    "preempted" if found["case"] == "preempted" else "time_limit",
+                    severity="error",
+                    parser=self.name,
+                    framework="submitit",
+                    host=found["node"],
+                    signal=signal_number("SIG" + found["signal"]),
+                    detail=detail(who="submitit", due_to=found["case"]),
+                )
+            ]
         found = _SPEAKER.search(line.text)
         return self._speaks(line, found) if found else []
 

@@ -11,7 +11,8 @@
 -- COLUMN bar_line: its line
 -- COLUMN bar_step: steps done, as the bar shows
 -- COLUMN bar_total: steps planned, as the bar shows
--- CAVEAT: Text that merely looks like progress: it says that a loop ran, nothing about its figures.
+-- CAVEAT: Text that merely looks like progress: it says that a loop ran, nothing about its figures. A counter in brackets
+-- before three or more named decimals (a GAN's losses) counts as one.
 WITH l AS (
   SELECT file, line_no, text FROM (
     SELECT *, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back FROM log_line
@@ -20,8 +21,9 @@ WITH l AS (
 ),
 h AS (
   SELECT * FROM l
-  WHERE regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
-    AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*-?([0-9]|nan|inf)')
+  WHERE (regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
+    OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
+    AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*-?([0-9]|nan|inf)'))
     AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )')
 ),
 b AS (

@@ -101,6 +101,24 @@ def test_squeue_reasons_with_spaces_and_running_jobs() -> None:
     assert (runs.elapsed_s, runs.node_list) == (93784.0, "gpu08,gpu09")
 
 
+def test_squeue_is_read_in_the_columns_that_its_header_names(tmp_path: Path) -> None:
+    path = tmp_path / "queue.txt"
+    path.write_text(
+        "  JOBID PARTITION QOS   STATE  TIME TIME_LIMIT NODES NODELIST REASON\n"
+        "   4812       gpu low RUNNING  1:40    2:00:00     2 gpu[08-09] None\n"
+    )
+    assert Squeue().claims(path, path.read_bytes()) == 90
+    (row,), ctx = read(Squeue(), path)
+    assert ctx.problem_count == 0
+    assert (row.job_id, row.state, row.state_reason, row.node_list) == ("4812", "RUNNING", None, "gpu08,gpu09")
+    assert (row.elapsed_s, row.time_limit_s, row.name, row.user) == (100.0, 7200.0, None, None)
+
+
+@pytest.mark.parametrize("head", ["JOBID NAME USER\n", "JOBID STATE STATE REASON\n", "JobID State Reason\n"])
+def test_a_header_without_state_and_reason_is_not_squeues(head: str) -> None:
+    assert Squeue().claims(Path("x"), head.encode()) == 0
+
+
 def test_sinfo_counts_a_node_of_two_partitions_once() -> None:
     rows, _ = read(Sinfo(), SAMPLES / "sinfo.txt")
     assert [(r.node, r.state, r.state_flags) for r in rows] == [
