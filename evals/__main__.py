@@ -14,7 +14,7 @@ def main() -> int:
     for case in cases():
         begun = time.monotonic()
         try:
-            verdict = verdict_on(case.path)
+            verdict = verdict_on(case.path, case.job)
         except LookupError as error:
             print(f"wrong {case.name}: {error}", flush=True)
             wrong, done = wrong + 1, done + 1

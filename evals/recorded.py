@@ -42,7 +42,7 @@ def cases() -> Iterator[Case]:
         yield Case(
             name,
             EXAMPLES / name,
-            want.get("job"),
+            str(want["job"]),
             Expected((want["family"],), want.get("mode"), want.get("attribution"), tuple(want.get("facts", ()))),
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +39,7 @@ class Found:
 @contextmanager
 def found(
     target: str, *, lake: Path | None, job: str | None, timezone: str | None = None, progress: Progress | None = None
-) -> Iterator[Found]:
+) -> Generator[Found]:
     """The job that is meant. Raises Failure with what was looked for and where."""
     path = Path(target)
     if path.exists():
@@ -53,7 +53,7 @@ def found(
         yield from _in_lake(target, lake)
 
 
-def _in_lake(job_id: str, lake: Path) -> Iterator[Found]:
+def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
     from store import Reader
 
     if not lake.is_dir():
@@ -70,7 +70,7 @@ def _in_lake(job_id: str, lake: Path) -> Iterator[Found]:
 
 def _imported(
     path: Path, folder: Path, job: str | None, timezone: str | None, progress: Progress | None
-) -> Iterator[Found]:
+) -> Generator[Found]:
     from collector.bundle import import_paths
     from store import Reader
 
@@ -81,7 +81,7 @@ def _imported(
         job_id=job if path.is_file() else None,
         durable=False,
         budget_bytes=QUICK,
-        on_progress=progress,
+        on_progress=_bytes(progress) if progress else None,
     )
     notes = _left_out(report)
     if not any(sum(n for t, n in f.rows.items() if t != "source_health") for f in report.files):
@@ -89,6 +89,15 @@ def _imported(
     with Reader(folder) as reader:
         chosen = _chosen(reader, path, job)
         yield Found(reader, chosen, f"{report.zone} ({report.zone_known})", notes)
+
+
+def _bytes(progress: Progress) -> Callable[[str, int, int], None]:
+    """What an import tells, in words."""
+
+    def show(name: str, done: int, total: int) -> None:
+        progress(f"reading {name}: {done >> 20:,} of {total >> 20:,} MiB" if total >> 20 else f"reading {name}")
+
+    return show
 
 
 def _chosen(reader: Reader, path: Path, job: str | None) -> str:
@@ -136,7 +145,7 @@ def _nothing(path: Path, report: ImportReport) -> str:
 
 
 @contextmanager
-def _throw_away() -> Iterator[Path]:
+def _throw_away() -> Generator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="inquest-"))
     try:
         yield folder

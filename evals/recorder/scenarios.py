@@ -109,7 +109,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             export=("MASTER_ADDR=10.20.0.41",),
         ),
         VIT_LOGS,
-        Expected("C1", None, "undetermined", (r"10\.20\.0\.41", r"timed out after \d+ms")),
+        Expected("C1", None, "job", (r"10\.20\.0\.41", r"timed out after \d+ms")),
     ),
     Scenario(
         "time-limit",
@@ -149,7 +149,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         "cancelled-by-user",
         _gpt("--max-iters 20000 --pace 0.1 --lr 1e-4 --out /mnt/data/runs/wen/gpt-cancelled"),
         GPT_LOGS,
-        Expected("F4", "user", "user", (r"CANCELLED by \d+",)),
+        Expected("F4", "user", "user", (r"CANCELLED", r"(wen)")),
         drives.cancelled("gpt-nano-{job}.log", "iter 150:"),
     ),
     Scenario(
@@ -246,7 +246,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         "requeued-by-operator",
         _gpt("--max-iters 600 --pace 0.02 --init-from resume --out /mnt/data/runs/wen/gpt-requeued"),
         GPT_LOGS,
-        Expected("F2", "requeue", "scheduler", (r"REQUEUED", r"continuing from iteration (\d+)")),
+        Expected("F2", "requeue", "scheduler", (r"REQUEUED",)),
         drives.requeued("gpt-nano-{job}.log", "iter 150:"),
     ),
     Scenario(
@@ -284,7 +284,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         "collective-hang",
         _vit("--pace 0.1 --stuck-at 42", options=("--time=00:02:00", "--mem=6G")),
         VIT_LOGS,
-        Expected("C2", None, "undetermined", (r"step 40/400", r"DUE TO TIME LIMIT")),
+        Expected("C2", None, "undetermined", (r"step (40)/400", r"DUE TO TIME LIMIT")),
     ),
 )
 """Every example, slow ones first so that the others run beside them."""

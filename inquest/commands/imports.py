@@ -59,5 +59,5 @@ def _line(f: object) -> str:
     return "\n".join(lines)
 
 
-def _progress(*what: object) -> None:
-    print("\r\x1b[K" + safe.line(" ".join(map(str, what)))[:100], end="", file=sys.stderr, flush=True)
+def _progress(name: str, done: int, total: int) -> None:
+    print(f"\r\x1b[K{safe.line(name)[:80]}: {done >> 20:,} of {total >> 20:,} MiB", end="", file=sys.stderr, flush=True)
