@@ -48,7 +48,7 @@ def _text(spans: Spans) -> str:
 
 def _evidence(record: dict[str, Any]) -> list[str]:
     names = [c["name"] for c in record["columns"]]
-    rows: list[list[Any]] = list(record["rows"] or ())[:MAX_ROWS]
+    rows: list[list[Any]] = record["rows"][:MAX_ROWS]
     more = "" if record["row_count"] <= len(rows) else f", the first {len(rows)} shown"
     lines = [
         f'### <a id="{record["id"].lower()}"></a>{record["id"]}: {safe.markdown(question(record))}',
