@@ -167,6 +167,20 @@ class Facts:
         return [r for r in self.fatal if r.role in roles]
 
     @cached_property
+    def device_error(self) -> RowView | None:
+        """A CUDA error of the program's own making that was reported without a Python traceback; None otherwise."""
+        if self.ending.succeeded or self.causes or self.of_role("cuda_oom", "ecc"):
+            return None
+        rows = self.table("cuda_errors").where(
+            lambda r: (
+                r.text("name") == "cuda_error"
+                and r.text("code")
+                in ("illegal_address", "device_assert", "misaligned", "illegal_instruction", "launch_failure")
+            )
+        )
+        return rows[0] if rows else None
+
+    @cached_property
     def host_oom(self) -> HostOom:
         """What says that host memory, or the job's memory limit, had a process killed."""
         return read_host_oom(self)

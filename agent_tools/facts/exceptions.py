@@ -120,7 +120,8 @@ def role_of(name: str, message: str, frames: str) -> Role:
     if _ECC.search(text):
         return "ecc"
     if (
-        _RENDEZVOUS.search(message)
+        (short == "RuntimeError" and message.strip() == "Address already in use")
+        or _RENDEZVOUS.search(message)
         or _RENDEZVOUS_NAMES.match(short)
         or (_RENDEZVOUS_FRAMES.search(frames) and _SOCKET.search(text))
         or (_FIRST_COLLECTIVE.search(frames) and _NCCL.search(message))

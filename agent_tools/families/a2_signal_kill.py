@@ -148,6 +148,8 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
     cause = next(iter(facts.causes), None)
     if cause is not None and cause.row.text("severity") == "fatal":
         return f"The signals follow {cause.name_ref}, an exception with a traceback of its own."
+    if facts.device_error is not None:
+        return f"The process was aborted after a CUDA error of its own: {facts.device_error['message']}."
     if facts.of_role("cuda_oom"):
         return "The signals follow a refused request for GPU memory."
     if rows and all(r.get("signal") == 6 for r in rows):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from agent_tools.facts import Facts
+from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing, spread
@@ -76,6 +76,8 @@ def assess(facts: Facts) -> Assessment:
             counterfactual="Without the job's output an exception of the program can be neither seen nor ruled out.",
             missing=[missing("Whether the program raised an exception.", "the job's standard output and error")],
         )
+    if facts.device_error is not None and facts.progress.begun:
+        return _device(facts, facts.device_error)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
         if facts.wrapped_only:
@@ -122,4 +124,27 @@ def assess(facts: Facts) -> Assessment:
                 "Whether the driver reported a GPU fault at that moment.", "kernel logs of the job's nodes (gpu_event)"
             )
         )
+    return result
+
+
+def _device(facts: Facts, row: RowView) -> Assessment:
+    """A kernel went wrong and the process was aborted before Python could print a stack."""
+    result = Assessment(CODE, "confirmed", mode="code", confidence=0.8, attribution="job")
+    rank = f" on rank {row['rank']}" if row.has("rank") else ""
+    result.headline = f"A CUDA kernel of the program failed{rank}: {row['message']}"
+    result.speaks_for.append(claim(f"The log says{rank}: {row['message']} ({row['file']} line {row['line_no']})."))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    result.implies.append(
+        claim(
+            "Such an access is almost always an error of the program; only the driver's word would make it hardware.",
+            "supported",
+        )
+    )
+    result.actions.append(
+        claim("Rerun a short part with CUDA_LAUNCH_BLOCKING set, so that the traceback names the call.")
+    )
+    result.missing.append(
+        missing("Whether the driver reported a GPU fault at that moment.", "kernel logs of the job's nodes (gpu_event)")
+    )
     return result
