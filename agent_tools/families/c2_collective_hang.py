@@ -7,7 +7,7 @@ DECIDES  the watchdog or the flight recorder; the rank whose last enqueued equal
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts, RowView
+from agent_tools.facts import Facts, RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 from agent_tools.verdict import Claim
@@ -102,23 +102,9 @@ def _only_weak(row: RowView, result: Assessment) -> None:
 
 def _culprit(facts: Facts, result: Assessment) -> bool:
     """Name the rank that never entered, or died, or stayed silent, with its proof."""
-    for view, who in ((facts.table("nccl_ranks"), "log"), (facts.table("nccl_progress"), "flight recorder")):
-        behind = [r for r in view if r.get("never_entered") and r.has("rank")]
-        if not behind or len(behind) > max(1, len(view) // 2):
-            continue
-        first = behind[0]
-        result.speaks_for.append(
-            claim(
-                f"Rank {first['rank']} never entered the collective: it had enqueued {first['last_enqueued_seq']} and "
-                f"completed {first['last_completed_seq']}, all of it, while others waited further on."
-            )
-        )
-        result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} never entered it."
-        result.confidence = 0.96
-        result.warnings += [
-            claim(f"Rank {r['rank']} never entered it either (by the {who}).", "supported") for r in behind[1:4]
-        ]
-        return True
+    for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):
+        if _behind(facts.table(name), who, result):
+            return True
     killed = [r for r in facts.table("fatal_signals") if r.get("signal") in (9, 11, 7, 4, 8) and r.has("rank")]
     if killed:
         first = killed[0]
@@ -140,6 +126,44 @@ def _culprit(facts: Facts, result: Assessment) -> bool:
         result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
         return True
     return False
+
+
+def _behind(view: View, who: str, result: Assessment) -> bool:
+    """Name the ranks that never entered, else the few that stand further back than all others."""
+    everyone = {r.get("rank") for r in view if r.has("rank")}
+    absent = _each([r for r in view if r.get("never_entered") and r.has("rank")])
+    late = _each([r for r in view if "behind" in r.columns and (r.number("behind") or 0) > 0 and r.has("rank")])
+    for rows, absence in ((absent, True), (late, False)):
+        if not rows or len(rows) > max(1, len(everyone) // 2):
+            continue
+        first = rows[0]
+        if absence:
+            text = (
+                f"Rank {first['rank']} never entered the collective: it had enqueued {first['last_enqueued_seq']} and "
+                f"completed {first['last_completed_seq']}, all of it, while others waited further on."
+            )
+            result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} never entered it."
+        else:
+            text = (
+                f"Rank {first['rank']} stands behind all others: it is {first['behind']} collectives back in "
+                f"{first['comm']}, at sequence {first['last_enqueued_seq']}."
+            )
+            result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} stands furthest back."
+        result.speaks_for.append(claim(text))
+        result.confidence = 0.96
+        result.speaks_for += [
+            claim(f"The same holds for rank {r['rank']} (by the {who}).", "supported") for r in rows[1:4]
+        ]
+        return True
+    return False
+
+
+def _each(rows: list[RowView]) -> list[RowView]:
+    """One row for each rank, the first."""
+    found: dict[object, RowView] = {}
+    for row in rows:
+        found.setdefault(row.get("rank"), row)
+    return list(found.values())
 
 
 def _first_collective(facts: Facts, gave_up: list[RowView], result: Assessment) -> None:

@@ -10,7 +10,7 @@
 -- COLUMN last_completed_seq: last completed
 -- COLUMN stuck_collective: collective that it entered and did not finish
 -- COLUMN stuck_seq: its sequence number
--- COLUMN behind: how many collectives this rank is behind the furthest rank of the group
+-- COLUMN behind: how many collectives this rank is behind the furthest rank; nothing where ranks talk in pairs
 -- COLUMN never_entered: everything that it enqueued is completed while others wait in a later collective
 -- COLUMN completed: collectives completed, all intervals
 -- COLUMN completed_late: collectives completed in the last ten minutes of samples
@@ -30,17 +30,19 @@ r AS (
       AS last_completed_seq,
     arg_min(collective, seq) FILTER (WHERE state IN ('scheduled', 'started')) AS stuck_collective,
     min(seq) FILTER (WHERE state IN ('scheduled', 'started')) AS stuck_seq,
-    sum(completed) AS completed,
+    bool_or(regexp_matches(coalesce(collective, ''), '(?i)send|recv|coalesced|batched')) AS pairwise, sum(completed) AS completed,
     sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 10 MINUTE) AS completed_late, max(s.ts) AS last_ts,
     left(arg_min(frames, seq) FILTER (WHERE state IN ('scheduled', 'started')), 600) AS frames
   FROM s, e
   GROUP BY comm, seat
 ),
-g AS (SELECT comm, max(last_enqueued_seq) AS furthest, count(stuck_seq) AS stuck FROM r GROUP BY comm)
+g AS (
+  SELECT comm, max(last_enqueued_seq) AS furthest, count(stuck_seq) AS stuck, bool_or(pairwise) AS pairwise FROM r GROUP BY comm
+)
 SELECT
   r.comm, r.rank, r.node, r.comm_size, r.last_enqueued_seq, r.last_completed_seq, r.stuck_collective, r.stuck_seq,
-  g.furthest - r.last_enqueued_seq AS behind,
-  r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq AS never_entered,
+  CASE WHEN NOT g.pairwise THEN g.furthest - r.last_enqueued_seq END AS behind,
+  NOT g.pairwise AND r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq AS never_entered,
   r.completed, r.completed_late, r.last_ts, r.frames
 FROM r JOIN g ON g.comm IS NOT DISTINCT FROM r.comm
-ORDER BY g.stuck DESC, never_entered DESC NULLS LAST, behind DESC NULLS LAST, r.comm, r.rank
+ORDER BY never_entered DESC NULLS LAST, behind DESC NULLS LAST, g.stuck DESC, r.comm, r.rank
