@@ -19,6 +19,8 @@ from store.rows import tables
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
 Self = TypeVar("Self", bound="Reader")
+SMALL = 20_000
+"""Up to so many rows a table is copied into memory once: planning a scan of its files costs more than the copy."""
 
 
 class Reader:
@@ -40,6 +42,7 @@ class Reader:
         self._prune = prune
         self.snapshots = Snapshots(self.lake)
         self._views: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
         self._busy = threading.Lock()
         self._con = engine.asking(memory_mb=memory_mb, threads=threads, folders=[self.lake.tables])
 
@@ -114,6 +117,15 @@ class Reader:
             time.perf_counter() - started,
         )
 
+    def _show(self, table: str, sql: str, rows: int) -> None:
+        """Put a table before the questions: a small one as a copy in memory, which many questions then share, else a view."""
+        if table in self._kinds:
+            self._con.execute(f"DROP {self._kinds.pop(table)} {table}")
+            del self._views[table]
+        kind = "TABLE" if rows <= SMALL else "VIEW"
+        self._con.execute(f"CREATE TEMP {kind} {table} AS {sql}")
+        self._kinds[table], self._views[table] = kind, sql
+
     def coverage(self) -> list[Coverage]:
         """What the lake holds, by table, tables without a row included."""
         with self._busy:
@@ -135,8 +147,7 @@ class Reader:
             for table, segments in opened.items():
                 sql = views.view(table, segments)
                 if self._views.get(table) != sql:
-                    self._con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS {sql}")
-                    self._views[table] = sql
+                    self._show(table, sql, sum(s.rows for _, s in segments))
             if "gpu_window" in info.sql:
                 self._con.execute(WINDOW)
             cursor = self._con.execute(info.sql, params or None)
