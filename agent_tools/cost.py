@@ -41,6 +41,8 @@ def _wasted(evidence: Evidence, family: str) -> tuple[str | None, str]:
         return "gpu_hours_held", "Wasted: all of it, no step was done"
     if family in _NOTHING_LOST:
         return None, "Nothing has to be run again."
+    if family == "E2" and evidence.value("gpu_hours_last") is not None:
+        return "gpu_hours_last", "Wasted: the whole last attempt, it did not go on from the checkpoint"
     if family in _LOST_SINCE_CHECKPOINT:
         if _hours(evidence, "gpu_hours_after_checkpoint") is not None:
             return "gpu_hours_after_checkpoint", "Wasted: the time after the last checkpoint of the last attempt"

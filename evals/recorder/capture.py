@@ -1,6 +1,6 @@
 """Writes what a cluster knows of a job, and what the job wrote, as a bundle folder.
 
-    slurm/sacct.txt sacct.json scontrol_job.txt scontrol_node.txt events.txt sdiag.txt config.txt date.txt
+    slurm/sacct.txt sacct.json scontrol_job.txt scontrol_node.txt events.txt sdiag.txt
     logs/           the job's own output files, by their names in its folder
 
 Every file is the output of a program as it came; `squeue`-like states are of the moment of the capture.
@@ -74,8 +74,6 @@ def capture(cluster: Cluster, jobs: Sequence[int], logs: Iterable[Path], root: P
         "scontrol_node.txt": cluster.scontrol("show", "node"),
         "events.txt": cluster.sacctmgr("show", "event", "--parsable2", "start=now-1hour"),
         "sdiag.txt": cluster.run("sdiag"),
-        "config.txt": cluster.scontrol("show", "config"),
-        "date.txt": cluster.run("date", "+%Y-%m-%dT%H:%M:%S%:z %Z"),
     }
     for name, text in outputs.items():
         (slurm / name).write_text(text, encoding="utf-8")

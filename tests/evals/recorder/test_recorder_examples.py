@@ -18,8 +18,6 @@ SLURM = [
     "scontrol_node.txt",
     "events.txt",
     "sdiag.txt",
-    "config.txt",
-    "date.txt",
 ]
 FOREIGN = re.compile(r"/(?:work|workspace|builds|runner|root)/|\.pyenv|/var/tmp|/home/(?!mira|dario|wen)\w")
 
