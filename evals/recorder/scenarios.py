@@ -109,7 +109,7 @@ SCENARIOS: tuple[Scenario, ...] = (
             export=("MASTER_ADDR=10.20.0.41",),
         ),
         VIT_LOGS,
-        Expected("C1", None, "job", (r"10\.20\.0\.41", r"timed out after \d+ms")),
+        Expected("C1", None, "undetermined", (r"10\.20\.0\.41", r"timed out after \d+ms")),
     ),
     Scenario(
         "time-limit",
