@@ -107,7 +107,7 @@ def size(text: object, unit: str = "") -> int | None:
         return None
     number, suffix = found.group(1), (found.group(2) or unit).upper()
     try:
-        return int(Decimal(number) * 1024 ** _UNITS[suffix])
+        return _stored(int(Decimal(number) * 1024 ** _UNITS[suffix]))
     except (InvalidOperation, KeyError):
         return None
 
@@ -124,21 +124,26 @@ def integer(text: object) -> int | None:
     if isinstance(text, bool):
         return None
     if isinstance(text, int):
-        return text if abs(text) < 2**63 else None
+        return _stored(text)
     if isinstance(text, float):
         return int(text) if text == text and abs(text) < 2**63 else None
     value = word(text)
     if value is None or len(value) > 20:
         return None
     try:
-        return int(value)
+        return _stored(int(value))
     except ValueError:
         pass
     scale = {"K": 10**3, "M": 10**6, "G": 10**9}.get(value[-1:].upper())
     try:
-        return int(Decimal(value[:-1]) * scale) if scale else None
+        return _stored(int(Decimal(value[:-1]) * scale)) if scale else None
     except (InvalidOperation, OverflowError, ValueError):
         return None
+
+
+def _stored(number: int) -> int | None:
+    """The number if a column of 64 bits can hold it; nothing that Slurm counts is larger."""
+    return number if abs(number) < 2**63 else None
 
 
 def tres(text: str | None) -> dict[str, str]:

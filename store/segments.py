@@ -17,10 +17,32 @@ if TYPE_CHECKING:
 
 
 def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], folder: Path) -> list[Segment]:
-    """Write a closed spool's rows as segments into `folder`, one for each tally, in their order."""
+    """Write a closed spool's rows as segments into `folder`, one for each tally, in their order.
+
+    A value that its column's type cannot hold (an integer of more than 64 bits) is stored as NULL.
+    """
+    from duckdb import ConversionException
+
     types = {"_p": "INTEGER", **{c.name: c.sql_type for c in columns(spool.row_type)}}
     limit = f", max_line_size={4 * spool.longest + 64}" if 4 * spool.longest > LINE_LIMIT else ""
     source = f"read_csv({literal(str(spool.path))}, {CSV_OPTIONS}{limit}, columns={struct(types)})"
+    try:
+        return _sealed(con, source, tallies, folder)
+    except ConversionException:
+        # A number that no column can hold must not cost the rows around it: the value goes, the row stays. The words are
+        # put down first, since a cast over the CSV reader becomes a part of it and raises again.
+        words = struct(dict.fromkeys(types, "VARCHAR"))
+        con.execute(
+            "CREATE OR REPLACE TEMP TABLE words AS "
+            f"SELECT * FROM read_csv({literal(str(spool.path))}, {CSV_OPTIONS}{limit}, columns={words})"
+        )
+        kept = ", ".join(f'TRY_CAST("{name}" AS {kind}) AS "{name}"' for name, kind in types.items())
+        segments = _sealed(con, f"(SELECT {kept} FROM words)", tallies, folder)
+        con.execute("DROP TABLE words")
+        return segments
+
+
+def _sealed(con: DuckDBPyConnection, source: str, tallies: Sequence[Tally], folder: Path) -> list[Segment]:
     if len(tallies) > 1:
         con.execute(f"CREATE OR REPLACE TEMP TABLE spool AS SELECT * FROM {source}")
         source = "spool"

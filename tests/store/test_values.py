@@ -84,6 +84,16 @@ def test_a_line_of_many_megabytes_is_kept(tmp_path: Path) -> None:
     assert found.rows == ((3_000_000,), (0,))
 
 
+def test_a_number_of_more_than_64_bits_becomes_null_and_its_neighbours_stay(tmp_path: Path) -> None:
+    rows = [
+        LogEvent(job_id="1", kind="warning", name="", message="a", line_no=2**63, node=node) for node in ("n1", "n2")
+    ]
+    Writer(tmp_path / "lake", durable=False).append([*rows, LogLine(job_id="1", text="b", line_no=7)], batch="b")
+    found = free_sql.run(tmp_path / "lake", "SELECT line_no, name, message, node FROM log_event ORDER BY node")
+    assert found.rows == ((None, "", "a", "n1"), (None, "", "a", "n2"))
+    assert free_sql.run(tmp_path / "lake", "SELECT line_no FROM log_line").rows == ((7,),)
+
+
 def test_a_csv_file_goes_in_whole_with_constants_and_days(tmp_path: Path) -> None:
     spool = tmp_path / "spool.csv"
     spool.write_text('1,"say ""x""\nnext",2026-03-01 23:59:59.5\n2,,2026-03-02 00:00:00\n3,"",\n')
