@@ -60,10 +60,18 @@ def _under(root: Path, prefix: str) -> Iterator[Found]:
                 continue
             path = Path(folder, name)
             label = prefix + path.relative_to(root).as_posix()
-            if path.is_symlink() and not path.resolve().is_relative_to(top):
-                yield Found(path, label, root, why_not="a link that leads out of the folder: not followed")
+            if path.is_symlink() and (why_not := _astray(path, top)):
+                yield Found(path, label, root, why_not=why_not)
                 continue
             yield _look(path, label, root)
+
+
+def _astray(link: Path, top: Path) -> str:
+    try:
+        within = link.resolve().is_relative_to(top)
+    except (OSError, RuntimeError):  # until 3.12 a loop of links is a RuntimeError
+        return "a link that leads to itself: not followed"
+    return "" if within else "a link that leads out of the folder: not followed"
 
 
 def _look(path: Path, name: str, root: Path) -> Found:

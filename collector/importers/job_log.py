@@ -67,6 +67,10 @@ class JobLog:
         """Events and steps in the file's order, lines with them. Raises ImportFailed for a file that is not text."""
         with text.opened(path) as file:
             head = text.read_some(file, text.HEAD)
+            if not head and path.stat().st_size:
+                raise ImportFailed(
+                    f"{ctx.name}: a compressed file that holds nothing or breaks off at once; copy it again"
+                )
             if not head:
                 raise ImportFailed(f"{ctx.name}: the file is empty, so the job printed nothing or nothing was flushed")
             if _binary(head):
@@ -173,12 +177,15 @@ def base_label(path: PurePath) -> Label:
 _OTHERS = frozenset({"slurm", "metrics", "kernel", "nccl", "tables"})
 """Folders of a bundle that hold other things than logs: a text there that nobody else knows is not a job's output."""
 
+_PICKLES = (b"\x02", b"\x03", b"\x04", b"\x05")
+"""A pickle's protocol, after its first byte; a small one has too few other controls to be told by."""
+
 _ODD = bytes({*range(1, 7), *range(14, 27), *range(28, 32), 127})
 """Controls that no terminal program prints: all but NUL, bell, blanks and escape."""
 
 
 def _binary(head: bytes) -> bool:
-    if head[:4] in (b"PK\x03\x04", b"\x7fELF", b"PAR1"):
+    if head[:4] in (b"PK\x03\x04", b"\x7fELF", b"PAR1") or (head[:1] == b"\x80" and head[1:2] in _PICKLES):
         return True
     if sniff_encoding(head) is not None:
         return False
