@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from typing import NoReturn
 
-from inquest import __version__
+from inquest import __version__, safe
 from inquest.commands import COMMANDS, Failure, load
 
 EPILOG = (
@@ -38,10 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     chosen = next((w for w in words if not w.startswith("-")), None)
     args = parser(chosen if chosen in COMMANDS else "none").parse_args(words)
+    _prepare()
     try:
-        return load(args.command).run(args)
+        status = load(args.command).run(args)
+        sys.stdout.flush()
+        return status
     except Failure as failure:
-        print(f"inquest: {failure}", file=sys.stderr)
+        print(f"inquest: {safe.line(str(failure))}", file=sys.stderr)
         return failure.status
     except BrokenPipeError:
         # The reader of our output went away (`inquest jobs | head`): that is its right, and no traceback is due.
@@ -50,6 +56,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("inquest: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if os.environ.get("INQUEST_TRACEBACK"):
+            raise
+        print(f"inquest: {safe.line(_told(error))}", file=sys.stderr)
+        return 1
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, for someone who may not know the code."""
+    from store.result import StoreError
+
+    if isinstance(error, StoreError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    what = f"{type(error).__name__}: {str(error)[:300]}"
+    return f"this should not have happened ({what}). With INQUEST_TRACEBACK=1 it says where; please report it"
+
+
+def _prepare() -> None:
+    """Whatever a name holds can be printed, and being told to stop leaves no temporary files behind."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _stop)
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":

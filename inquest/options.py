@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import os
+import sys
 from pathlib import Path
+from typing import Any, cast
 
 from inquest.commands import USAGE, Failure
 
@@ -19,6 +23,42 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output and nothing else")
 
 
+def add_timezone(parser: argparse.ArgumentParser) -> None:
+    """`--timezone ZONE`; an unknown zone is an error of usage."""
+    parser.add_argument(
+        "--timezone", type=_zone, metavar="ZONE", help="zone of times that carry none (Europe/Berlin, +02:00)"
+    )
+
+
+def _zone(text: str) -> str:
+    from collector import zones
+
+    try:
+        zones.named(text)
+    except zones.UnknownZone as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def print_json(value: object) -> None:
+    """One JSON document on one line of standard output, in plain ASCII where that is not UTF-8.
+
+    A figure that is not finite is written as text, since JSON has no word for it.
+    """
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(_plain(value), default=str, ensure_ascii=not utf8, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in cast("list[Any]", value)]
+    return value
+
+
 def lake_of(args: argparse.Namespace, *, must_exist: bool = True) -> Path:
     """The lake that was asked for. Raises Failure where there is none."""
     given: Path | None = args.lake
@@ -26,6 +66,6 @@ def lake_of(args: argparse.Namespace, *, must_exist: bool = True) -> Path:
         given = Path(os.environ["INQUEST_LAKE"])
     if given is None:
         raise Failure("which lake? Give --lake DIR or set INQUEST_LAKE", USAGE)
-    if must_exist and not given.is_dir():
+    if must_exist and not (given / "lake.json").is_file():
         raise Failure(f"there is no lake at {given}; `inquest import PATH --lake {given}` makes one")
     return given

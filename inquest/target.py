@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collector.bundle import ImportReport
     from store import Reader
 
-Progress = Callable[[str], None]
+Progress = Callable[..., None]
 QUICK = 32 << 20
 """A log larger than this (bytes) is read in parts, so that `why` answers at once; `inquest import` reads all of it."""
 
@@ -42,21 +42,29 @@ def found(
 ) -> Generator[Found]:
     """The job that is meant. Raises Failure with what was looked for and where."""
     path = Path(target)
-    if path.exists():
+    if there(target):
         with _throw_away() as folder:
             yield from _imported(path, folder, job, timezone, progress)
     elif "/" in target or lake is None:
         where = "" if lake is None else f", and no job of that id was looked for in {lake}"
         hint = "" if "/" in target else "; to look for a job id give --lake DIR or set INQUEST_LAKE"
-        raise Failure(f"there is no file or folder {safe.line(target)}{where}{hint}", NOTHING)
+        raise Failure(f"there is no file or folder {_name(target)}{where}{hint}", NOTHING)
     else:
         yield from _in_lake(target, lake)
+
+
+def there(target: str) -> bool:
+    """Is there a file or folder of this name? An empty name, or one that no file system takes, is nowhere."""
+    try:
+        return bool(target.strip()) and Path(target).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
     from store import Reader
 
-    if not lake.is_dir():
+    if not (lake / "lake.json").is_file():
         raise Failure(f"there is no lake at {lake}; `inquest import PATH --lake {lake}` makes one")
     with Reader(lake) as reader:
         known = reader.ask("job_known", job_id=job_id)
@@ -112,6 +120,11 @@ def _chosen(reader: Reader, path: Path, job: str | None) -> str:
     if chosen is None:
         raise Failure(f"{path} holds several jobs; choose one with --job N: {_listed(all_found)}", USAGE)
     return chosen.job_id
+
+
+def _name(target: str) -> str:
+    shown = safe.line(target[:200]) + ("…" if len(target) > 200 else "")
+    return shown if shown else "of an empty name"
 
 
 def _listed(found: list[Candidate]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import time
 from pathlib import Path
 
-from inquest.commands import Failure
+from inquest.commands import USAGE, Failure
 from inquest.commands.why import wants_colour
-from inquest.options import add_json
+from inquest.options import add_json, print_json
 from inquest.target import found
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -34,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     there = names()
     unknown = [n for n in args.names if n not in there]
     if unknown:
-        raise Failure(f"no such example: {', '.join(unknown)}; there are {', '.join(there)}")
+        raise Failure(f"no such example: {', '.join(unknown)}; there are {', '.join(there)}", USAGE)
     from agent_tools.agent import diagnose
     from inquest.render.show import html_text, json_value, terminal_text
 
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"=== {name}: `inquest why {_short(EXAMPLES / name)}` ({time.monotonic() - begun:.1f} s)\n")
         print(terminal_text(verdict, width=width, colour=colour, full=args.full), end="\n\n")
     if args.json:
-        print(json.dumps(documents, ensure_ascii=False))
+        print_json(documents)
     return 0
 
 

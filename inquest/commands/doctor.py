@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 
 from inquest import safe
-from inquest.commands import Failure
-from inquest.options import add_json, add_lake, lake_of
+from inquest.options import add_json, add_lake, lake_of, print_json
 from inquest.render.table import table
 
 
@@ -23,17 +21,13 @@ def run(args: argparse.Namespace) -> int:
     """Examine; exit status 1 where answers from this lake would be wrong or incomplete."""
     from store import Reader
     from store.doctor import doctor
-    from store.result import StoreError
 
     lake = lake_of(args)
-    try:
-        found = doctor(lake, deep=args.deep)
-        with Reader(lake) as reader:
-            held = [c for c in reader.coverage() if c.rows]
-    except StoreError as error:
-        raise Failure(safe.line(str(error)), 1) from error
+    found = doctor(lake, deep=args.deep)
+    with Reader(lake) as reader:
+        held = [c for c in reader.coverage() if c.rows]
     if args.json:
-        print(json.dumps({"healthy": found.healthy, **asdict(found), "tables": [asdict(c) for c in held]}))
+        print_json({"healthy": found.healthy, **asdict(found), "tables": [asdict(c) for c in held]})
         return 0 if found.healthy else 1
     print(
         table(

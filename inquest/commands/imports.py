@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from inquest import safe
 from inquest.commands import NOTHING, Failure
-from inquest.options import add_json, add_lake, lake_of
+from inquest.options import add_json, add_lake, add_timezone, lake_of, print_json
+from inquest.target import there
+
+if TYPE_CHECKING:
+    from collector.bundle import FileReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file, or a folder with a job's files")
     add_lake(parser)
-    parser.add_argument("--timezone", metavar="ZONE", help="zone of times that carry none (Europe/Berlin, +02:00)")
+    add_timezone(parser)
     parser.add_argument("--cluster", metavar="NAME", help="the cluster's name, where the files do not say it")
     parser.add_argument("--job", metavar="N", help="the job that the files belong to, where they do not say it")
     add_json(parser)
@@ -25,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import, and say per file what it became."""
-    lost = [p for p in args.paths if not p.exists()]
+    lost = [p for p in args.paths if not there(str(p))]
     if lost:
-        raise Failure(f"no such file or folder: {', '.join(map(str, lost))}")
+        raise Failure(f"no such file or folder: {', '.join(str(p)[:200] for p in lost)}")
     from collector.bundle import import_paths
 
     lake = lake_of(args, must_exist=False)
@@ -36,26 +40,27 @@ def run(args: argparse.Namespace) -> int:
         args.paths, lake, timezone=args.timezone, cluster=args.cluster, job_id=args.job, on_progress=progress
     )
     if args.json:
-        print(json.dumps(asdict(report), default=str, ensure_ascii=False))
+        print_json({**asdict(report), "rows": report.rows})
     else:
         for f in report.files:
-            print(_line(f))
+            print(_told(f))
         print(f"times without a zone were read as {report.zone} ({report.zone_known})")
     return 0 if any(f.importer for f in report.files) else NOTHING
 
 
-def _line(f: object) -> str:
-    name, importer = safe.line(getattr(f, "name", "")), getattr(f, "importer", None)
-    error, problems = getattr(f, "error", None), getattr(f, "problem_count", 0)
-    rows: dict[str, int] = getattr(f, "rows", {})
-    if importer is None or error:
-        return f"{name}: {safe.line(error or 'not recognised')}"
-    what = ", ".join(f"{n:,} {t}" for t, n in sorted(rows.items()) if t != "source_health") or "nothing"
-    same = "unchanged since its last import; " if getattr(f, "duplicate", False) else ""
-    lines = [f"{name}: {importer}: {same}{what}"]
-    lines += [f"    could not read: {safe.line(p)}" for p in getattr(f, "problems", [])[:5]]
-    if problems > 5:
-        lines.append(f"    ... and {problems - 5:,} more that could not be read")
+def _told(f: FileReport) -> str:
+    name = safe.line(f.name)
+    if f.importer is None or f.error:
+        return f"{name}: {safe.line(f.error or 'not recognised')}"
+    what = ", ".join(f"{n:,} {t}" for t, n in sorted(f.rows.items()) if t != "source_health") or "nothing"
+    if not f.rows and f.merged_into:
+        what = f"nothing that is not in {safe.line(', '.join(f.merged_into[:5]))}"
+    same = "unchanged since its last import; " if f.duplicate else ""
+    lines = [f"{name}: {f.importer}: {same}{what}"]
+    lines += [f"    could not read: {safe.line(p)}" for p in f.problems[:5]]
+    if f.problem_count > 5:
+        lines.append(f"    ... and {f.problem_count - 5:,} more that could not be read")
+    lines += [f"    {safe.line(n)}" for n in f.notes[:5]]
     return "\n".join(lines)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from inquest.options import add_json, add_lake, lake_of
+from inquest.options import add_json, add_lake, lake_of, print_json
 from inquest.render.table import table
 
 
@@ -23,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     with Reader(lake_of(args)) as reader:
         found = reader.ask("jobs_found", max_rows=max(1, args.limit))
     if args.json:
-        print(json.dumps({"jobs": found.dicts(), "row_count": found.row_count}, ensure_ascii=False))
+        print_json({"jobs": found.dicts(), "row_count": found.row_count})
         return 0
     print(table([c.name for c in found.columns], found.rows))
     if found.truncated:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 
-from inquest import safe
 from inquest.commands import USAGE, Failure
-from inquest.options import add_json, add_lake, lake_of
+from inquest.options import add_json, add_lake, lake_of, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +19,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Age out whole days; safe beside writers and readers."""
-    from store.result import StoreError
     from store.retain import retain
 
     by_table = dict(_pair(t) for t in args.table)
@@ -29,11 +26,11 @@ def run(args: argparse.Namespace) -> int:
         raise Failure("how long should rows be kept? Give --days N or --table TABLE=N", USAGE)
     if any(d < 0 for d in [*by_table.values(), args.days or 0.0]):
         raise Failure("a number of days cannot be negative", USAGE)
-    try:
-        done = asdict(retain(lake_of(args), args.days, by_table=by_table))
-    except StoreError as error:
-        raise Failure(safe.line(str(error)), 1) from error
-    print(json.dumps(done) if args.json else ", ".join(f"{k}: {v}" for k, v in done.items()))
+    done = asdict(retain(lake_of(args), args.days, by_table=by_table))
+    if args.json:
+        print_json(done)
+    else:
+        print(", ".join(f"{k}: {v}" for k, v in done.items()))
     return 0
 
 

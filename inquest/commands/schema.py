@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
 
-from inquest.commands import Failure
-from inquest.options import add_json
+from inquest.commands import USAGE, Failure
+from inquest.options import add_json, print_json
 from inquest.render.table import table
 from store.rows import columns, tables
 
@@ -23,22 +22,17 @@ def run(args: argparse.Namespace) -> int:
     known = tables()
     unknown = [t for t in args.tables if t not in known]
     if unknown:
-        raise Failure(f"no such table: {', '.join(unknown)}; there are {', '.join(known)}")
+        raise Failure(f"no such table: {', '.join(unknown)}; there are {', '.join(known)}", USAGE)
     chosen = {n: t for n, t in known.items() if not args.tables or n in args.tables}
     if args.json:
-        print(
-            json.dumps(
-                {
-                    n: {
-                        "doc": inspect.getdoc(t),
-                        "columns": [
-                            {"name": c.name, "type": c.sql_type, "unit": c.unit, "doc": c.doc} for c in columns(t)
-                        ],
-                    }
-                    for n, t in chosen.items()
-                },
-                ensure_ascii=False,
-            )
+        print_json(
+            {
+                n: {
+                    "doc": inspect.getdoc(t),
+                    "columns": [{"name": c.name, "type": c.sql_type, "unit": c.unit, "doc": c.doc} for c in columns(t)],
+                }
+                for n, t in chosen.items()
+            }
         )
         return 0
     for name, row_type in chosen.items():

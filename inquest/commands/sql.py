@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from inquest.commands import Failure
-from inquest.options import add_json, add_lake, lake_of
+from inquest.options import add_json, add_lake, lake_of, print_json
 from inquest.render.table import table
 
 
@@ -22,24 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     from store import free_sql
-    from store.result import StoreError
 
-    try:
-        found = free_sql.run(lake_of(args), args.query, timeout_s=args.timeout, max_rows=max(1, args.limit))
-    except StoreError as error:
-        raise Failure(str(error), 1) from error
+    found = free_sql.run(lake_of(args), args.query, timeout_s=args.timeout, max_rows=max(1, args.limit))
     if args.json:
-        print(
-            json.dumps(
-                {
-                    "columns": [c.name for c in found.columns],
-                    "rows": found.rows,
-                    "row_count": found.row_count,
-                    "truncated": found.truncated,
-                    "sha256": found.sha256,
-                },
-                ensure_ascii=False,
-            )
+        print_json(
+            {
+                "columns": [c.name for c in found.columns],
+                "rows": found.rows,
+                "row_count": found.row_count,
+                "truncated": found.truncated,
+                "sha256": found.sha256,
+            }
         )
         return 0
     print(table([c.name for c in found.columns], found.rows))

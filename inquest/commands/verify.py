@@ -8,7 +8,7 @@ from pathlib import Path
 
 from inquest import safe
 from inquest.commands import Failure
-from inquest.options import add_json, add_lake, lake_of
+from inquest.options import add_json, add_lake, lake_of, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     except SealError as error:
         raise Failure(f"{args.bundle}: {error}") from error
     if args.json:
-        print(json.dumps({"ok": report.ok, "checked": report.checked, "problems": report.problems}, ensure_ascii=False))
+        print_json({"ok": report.ok, "checked": report.checked, "problems": report.problems})
     else:
         print("holds" if report.ok else "does NOT hold", f"({report.checked} checks)", sep=" ")
         for problem in report.problems:
@@ -47,7 +47,7 @@ def _read(path: Path) -> dict[str, object]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Failure(f"{path} is not a sealed verdict: {error}") from error
     if not isinstance(document, dict):
         raise Failure(f"{path} is not a sealed verdict: it holds no JSON object")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from inquest import safe
 from inquest.commands import USAGE, Failure
-from inquest.options import add_json, add_lake
+from inquest.options import add_json, add_lake, add_timezone
 from inquest.target import Progress, found
 
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a model behind an OpenAI-compatible endpoint (OPENAI_BASE_URL, OPENAI_API_KEY); "
         "without it the built-in examiner answers, with no key and no network",
     )
-    parser.add_argument("--timezone", metavar="ZONE", help="zone of times that carry none")
+    add_timezone(parser)
     shape = parser.add_mutually_exclusive_group()
     add_json(shape)  # type: ignore[arg-type]
     shape.add_argument("--markdown", action="store_true", help="Markdown on standard output")
