@@ -25,7 +25,7 @@ _WRAPPERS = re.compile(
     r"MultiprocessingException|AsyncEngineDeadError|Exit|click\.exceptions\.Exit)(\(.*\))?$"
 )
 _WRAPPER_TEXT = re.compile(
-    r"Engine core initialization failed|See root cause above|WorkerProc initialization failed|returned non-zero exit status|"
+    r"\b(?:sbatch|salloc): (?:error|fatal): |Batch job submission failed|Engine core initialization failed|See root cause above|WorkerProc initialization failed|returned non-zero exit status|"
     r"^process \d+ terminated with (exit code|signal)|A worker died or was killed|Engine process failed to start|"
     r"EngineCore encountered an issue|worker process .{0,40}died unexpectedly|Training failed\. See|"
     r"Background loop (is|has) (stopped|errored)|Failed to start all workers|executing method '?\w+'?\. This might cause deadlock",

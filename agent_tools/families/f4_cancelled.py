@@ -22,6 +22,8 @@ _DEPENDENCY = re.compile(
     r"DependencyNeverSatisfied|dependency (never|not) (be )?satisfied|kill_invalid_depend", re.IGNORECASE
 )
 
+_CUT = re.compile(r"DUE\s+TO\W*$")
+
 
 def assess(facts: Facts) -> Assessment:
     """Judge who ended the run."""
@@ -111,6 +113,10 @@ def _by_message(facts: Facts, end: RowView) -> Assessment:
         own = ""
     failed_task = count(end, "failed_tasks") > 0 and not own
     sure = 0.82 if doing else 0.65
+    if _CUT.search(end.text("stop_message")):
+        # A reason followed, and it is lost: a time limit, a preemption, anything.
+        sure = 0.25
+        shows = [f"The log says: {quoted(end, 'stop_message', 'stop_line')}, and the reason after it is cut off."]
     if failed_task:
         shows.append(f"{end['failed_tasks']} tasks were reported with an exit status of their own.")
         sure -= 0.2

@@ -78,3 +78,24 @@ def test_the_cause_is_told_from_its_consequences(tmp_path: Path, text: str, fami
     path.write_text(text, encoding="utf-8")
     verdict = verdict_on(path)
     assert (verdict.family, verdict.mode) == (family, mode)
+
+
+def test_a_cancel_whose_reason_is_cut_off_is_nobodys_doing(tmp_path: Path) -> None:
+    path = tmp_path / "slurm-4812.out"
+    path.write_text(
+        "Sleeping 71 seconds...\nslurmstepd: error: *** JOB 4812 ON n093 CANCELLED AT 2026-02-13T12:03:27 DUE TO\n"
+    )
+    verdict = verdict_on(path)
+    assert verdict.family != "F4"
+
+
+def test_an_exception_that_hands_on_a_refused_submission_is_no_crash_of_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "launch.log"
+    path.write_text(
+        '  File "/venv/lib/python3.11/site-packages/submitit/core/utils.py", line 191, in __call__\n'
+        "    raise FailedJobError(stderr) from error\n"
+        "submitit.core.utils.FailedJobError: sbatch: error: You must always specify a type when requesting gpu GRES\n"
+        "sbatch: error: Batch job submission failed: Unspecified error\n"
+    )
+    verdict = verdict_on(path)
+    assert (verdict.family, verdict.mode) == ("A4", "launch")
