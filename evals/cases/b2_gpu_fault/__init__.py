@@ -1,0 +1,1 @@
+"""GPU hardware faults."""

@@ -1,0 +1,113 @@
+"""B3: severe throttle bits with clocks down and steps slower, against benign bits, hot cards and slow ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.faults import activity, blind, but, named, only, sound
+from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scorers.base import Expected
+
+HW_SLOWDOWN, HW_THERMAL, SW_THERMAL, POWER_BRAKE = 0x8, 0x40, 0x20, 0x80
+SW_POWER_CAP, IDLE, APP_CLOCKS = 0x4, 0x1, 0x2
+
+
+def _bits(plan: Plan, gpu: Gpu, bits: int, clock: float, temp: float, start: float, share: float = 1.0) -> None:
+    rng = plan.rng
+
+    def change(values: Values, at: Gpu, minute: float) -> None:
+        if at.rank == gpu.rank and start <= minute < plan.minutes - 0.3 and rng.random() < share:
+            values["throttle_reasons"] = bits
+            values["sm_clock_mhz"] = clock + rng.gauss(0, 20)
+            values["temp_c"] = round(temp + rng.gauss(0, 1))
+
+    plan.gpu_changes.append(change)
+
+
+def _throttled(bits: int, clock: float, temp: float, from_share: float = 0.4) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed)
+        gpu = plan.some_gpu()
+        start = from_share * plan.minutes
+        _bits(plan, gpu, bits, clock, temp, start, 0.9)
+        plan.pace = lambda minute: 1.9 if minute > start else 1.0
+        return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu))
+
+    return make
+
+
+def _as_straggler(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+    gpu = plan.some_gpu()
+    _bits(plan, gpu, HW_THERMAL | HW_SLOWDOWN, 800, 91, plan.setup_min, 0.95)
+    plan.gpu_changes.append(activity(plan, 0.97, 0.6, only(gpu)))
+    plan.gpu_changes.append(activity(plan, 0.98, 0.2, but(gpu)))
+    return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu))
+
+
+def _to_the_wall(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    gpu = plan.some_gpu()
+    _bits(plan, gpu, HW_THERMAL, 700, 93, 0.3 * plan.minutes, 0.9)
+    start = 0.3 * plan.minutes
+    plan.pace = lambda minute: 2.2 if minute > start else 1.0
+    plan.stop("TIMEOUT")
+    plan.limit_min = plan.minutes
+    plan.say(
+        plan.minutes,
+        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} DUE TO TIME LIMIT ***",
+    )
+    return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu))
+
+
+def _benign(bits: int, clock: float, temp: float) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed)
+        for gpu in plan.gpus:
+            _bits(plan, gpu, bits, clock, temp, plan.setup_min, 0.8)
+        return plan, sound()
+
+    return make
+
+
+def _brief(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    _bits(plan, plan.some_gpu(), HW_SLOWDOWN, 1200, 80, plan.setup_min, 0.02)
+    return plan, sound()
+
+
+def _hot(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    _bits(plan, plan.some_gpu(), 0, 1960, 84, plan.setup_min)
+    return plan, sound()
+
+
+def _slow_rank(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+    gpu = plan.some_gpu()
+    plan.gpu_changes.append(activity(plan, 0.97, 0.58, only(gpu)))
+    plan.gpu_changes.append(activity(plan, 0.98, 0.17, but(gpu)))
+    return plan, Expected(("D3",), None, None, extra=named(gpu))
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _throttled(HW_THERMAL, 900, 90)(seed)
+    return plan.losing("gpu_sample"), blind("gpu_sample")
+
+
+VARIANTS = (
+    Variant("thermal", "fault", _throttled(HW_THERMAL | HW_SLOWDOWN, 900, 91), 3),
+    Variant("power-brake", "fault", _throttled(POWER_BRAKE | HW_SLOWDOWN, 1000, 70), 2),
+    Variant("slowdown", "fault", _throttled(HW_SLOWDOWN, 600, 75, 0.6), 2),
+    Variant("software-thermal", "fault", _throttled(SW_THERMAL, 1100, 88, 0.3), 2),
+    Variant("straggler", "fault", _as_straggler, 2),
+    Variant("wall", "fault", _to_the_wall, 2),
+    Variant("power-cap", "twin", _benign(SW_POWER_CAP, 1750, 64), 2),
+    Variant("idle-bits", "twin", _benign(IDLE, 1970, 50), 1),
+    Variant("application-clocks", "twin", _benign(APP_CLOCKS, 1410, 55), 1),
+    Variant("brief", "twin", _brief, 2),
+    Variant("slow-rank", "twin", _slow_rank, 2),
+    Variant("hot", "healthy", _hot, 2),
+    Variant("gone", "blind", _gone, 2),
+)

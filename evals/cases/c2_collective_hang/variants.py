@@ -1,0 +1,154 @@
+"""C2: ranks that worked together freeze, told from GPUs, launches and collectives; against slow, paused and idle jobs."""
+
+from __future__ import annotations
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
+from evals.scenarios.plan import Gpu, Plan, healthy
+from evals.scorers.base import Expected
+
+
+def _limit(plan: Plan) -> None:
+    plan.limit_min = plan.minutes
+    plan.say(
+        plan.minutes,
+        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} DUE TO TIME LIMIT ***",
+    )
+
+
+def _freeze(seed: int, gpus: int | None = None) -> tuple[Plan, Gpu, float]:
+    plan = healthy(seed, gpus=gpus or (4, 8, 16, 32)[seed % 4], minutes=70 + seed % 40)
+    gpu = plan.some_gpu()
+    at = plan.rng.uniform(0.35, 0.6) * plan.minutes
+    plan.stop("TIMEOUT")
+    plan.progress_until = at
+    plan.gpu_changes.append(activity(plan, 0.995, 0.04, but(gpu), at))
+    plan.gpu_changes.append(activity(plan, 0.0, 0.0, only(gpu), at))
+    plan.cuda_changes.append(no_launches(lambda _: True, at))
+    plan.nccl_changes.append(frozen(gpu, at))
+    return plan, gpu, at
+
+
+def _lost_peer(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, at = _freeze(seed)
+    _limit(plan)
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(at),
+        "exit_code": None,
+        "exit_signal": 9,
+        "signal_sender": "kernel-oom",
+        "oom_killed": True,
+    }
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _never_entered(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, _ = _freeze(seed)
+    _limit(plan)
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _all_spin(seed: int) -> tuple[Plan, Expected]:
+    plan, _, at = _freeze(seed)
+    _limit(plan)
+    plan.gpu_changes[:] = [activity(plan, 0.995, 0.05, start=at)]
+    plan.nccl_changes[:] = [frozen(None, at)]
+    return plan, Expected(("C2",))
+
+
+def _cancelled(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, _ = _freeze(seed)
+    plan.stop("CANCELLED")
+    plan.slurm["cancelled_by"] = plan.user
+    plan.say(
+        plan.minutes,
+        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} ***",
+    )
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _still_held(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, _ = _freeze(seed)
+    plan.stop("RUNNING")
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _no_nccl(seed: int) -> tuple[Plan, Expected]:
+    plan, _, _ = _freeze(seed)
+    _limit(plan)
+    return plan.without("nccl_sample"), Expected(("C2",))
+
+
+def _watchdog(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, at = _freeze(seed)
+    plan.stop("FAILED", minute=at + 10.4, exit_code=1)
+    for peer in plan.gpus:
+        if peer.rank != gpu.rank:
+            stamp = f"{plan.at(at + 10):%Y-%m-%d %H:%M:%S}"
+            plan.say(
+                at + 10,
+                f"[rank{peer.rank}]:[E ProcessGroupNCCL.cpp:632] [Rank {peer.rank}] Watchdog caught collective operation timeout: "
+                f"WorkNCCL(SeqNum=4431, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.",
+                f"[{stamp}] last enqueued NCCL work: 4431, last completed NCCL work: 4430.",
+            )
+    return plan.without("nccl_sample", "cuda_sample", "gpu_sample"), Expected(
+        ("C2",), extra={"culprit": {"rank": gpu.rank}}
+    )
+
+
+def _slow(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    plan.gpu_changes.append(activity(plan, 0.99, 0.1))
+    return plan, Expected(("D2",), "interconnect")
+
+
+def _pause(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8, minutes=90)
+    start = 50.0
+    plan.gpu_changes.append(activity(plan, 0.3, 0.15, start=start, end=start + 6))
+    plan.nccl_changes.append(lambda v, g, m: v.update(enqueued=0, completed=0) if start < m < start + 6 else None)
+    return plan, sound()
+
+
+def _compiling(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8, minutes=80)
+    plan.setup_min = 18.0
+    plan.say(1.0, f"{plan.at(1.0):%Y-%m-%d %H:%M:%S},101 INFO setup: compiling the model with torch.compile")
+    return plan, sound()
+
+
+def _at_the_wall(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+    plan.stop("TIMEOUT")
+    _limit(plan)
+    return plan, Expected(("F3",))
+
+
+def _noisy(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    plan.nccl_changes.append(lambda v, g, m: v.update(completed=int(v["completed"] * 0.6)) if int(m) % 7 == 0 else None)
+    return plan, sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _, _ = _freeze(seed)
+    _limit(plan)
+    plan.silent = True
+    return plan.without("nccl_sample", "cuda_sample", "gpu_sample", "process"), blind("gpu_sample")
+
+
+VARIANTS = (
+    Variant("lost-peer", "fault", _lost_peer, 3),
+    Variant("never-entered", "fault", _never_entered, 3),
+    Variant("all-spin", "fault", _all_spin, 2),
+    Variant("cancelled", "fault", _cancelled, 2),
+    Variant("held", "fault", _still_held, 2),
+    Variant("no-collectives", "fault", _no_nccl, 2),
+    Variant("watchdog", "fault", _watchdog, 2),
+    Variant("slow", "twin", _slow, 2),
+    Variant("pause", "twin", _pause, 2),
+    Variant("compiling", "twin", _compiling, 2),
+    Variant("wall", "twin", _at_the_wall, 2),
+    Variant("noisy", "healthy", _noisy, 2),
+    Variant("gone", "blind", _gone, 2),
+)

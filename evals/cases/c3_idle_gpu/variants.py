@@ -1,0 +1,114 @@
+"""C3: one GPU held and not used, against starts, finished work, jobs of many GPUs and slow input."""
+
+from __future__ import annotations
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.faults import activity, blind, everyone, no_launches, sound
+from evals.scenarios.plan import Plan, healthy
+from evals.scorers.base import Expected
+
+
+def _idle(seed: int, *, at: float, silent: bool) -> Plan:
+    plan = healthy(seed, gpus=1, minutes=60 + seed % 50)
+    plan.silent = silent
+    plan.progress_until = at
+    plan.gpu_changes.append(activity(plan, 0.0, 0.0, everyone, min(at, plan.setup_min) if silent else at))
+    plan.cuda_changes.append(no_launches(everyone, at))
+    plan.stop("RUNNING")
+    return plan
+
+
+def _never(seed: int) -> tuple[Plan, Expected]:
+    return _idle(seed, at=0.0, silent=True), Expected(("C3",))
+
+
+def _after_work(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=25.0, silent=False)
+    return plan, Expected(("C3",))
+
+
+def _cancelled(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=20.0, silent=False)
+    plan.stop("CANCELLED")
+    plan.slurm["cancelled_by"] = plan.user
+    return plan, Expected(("C3",))
+
+
+def _wall(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=0.0, silent=True)
+    plan.stop("TIMEOUT")
+    plan.limit_min = plan.minutes
+    return plan, Expected(("C3",))
+
+
+def _unattached(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=0.0, silent=True)
+    plan.cuda_changes.append(lambda v, g, m: v.update(attached=False, api_time_s=0.0))
+    plan.gpu_changes.append(lambda v, g, m: v.update(fb_used_bytes=0, processes=0))
+    return plan, Expected(("C3",))
+
+
+def _stack(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=30.0, silent=False)
+    plan.process[0] = {
+        "end_ts": None, "exit_signal": None, "signal_sender": None,
+        "host_stack": "futex_wait\npthread_cond_timedwait\nqueue.get (queue.py:180)\n_next_data (dataloader.py:1320)",
+    }  # fmt: skip
+    return plan, Expected(("C3",), facts=("queue.get",))
+
+
+def _metrics_only(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=0.0, silent=True)
+    return plan.without("cuda_sample", "process", "cgroup_sample"), Expected(("C3",))
+
+
+def _started(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=1, minutes=4.0)
+    plan.setup_min = 3.9
+    plan.silent = True
+    plan.stop("RUNNING")
+    return plan, Expected(("U0",), decided=False)
+
+
+def _working(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=1, minutes=50)
+    plan.gpu_changes.append(activity(plan, 0.0, 0.0, everyone, 20.0, 24.0))
+    return plan, sound()
+
+
+def _starved(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=1)
+    plan.gpu_changes.append(activity(plan, 0.07, 0.03))
+    return plan, Expected(("D1",), None, "job")
+
+
+def _many(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    plan.silent = True
+    plan.gpu_changes.append(activity(plan, 0.0, 0.0, everyone, 0.0))
+    plan.cuda_changes.append(no_launches(everyone, 0.0))
+    plan.nccl_changes.append(lambda v, g, m: v.update(gone=True))
+    plan.stop("TIMEOUT")
+    plan.limit_min = plan.minutes
+    return plan, Expected(("C1",))
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=0.0, silent=True)
+    return plan.without("gpu_sample", "cuda_sample"), blind("gpu_sample")
+
+
+VARIANTS = (
+    Variant("never", "fault", _never, 3),
+    Variant("after-work", "fault", _after_work, 2),
+    Variant("cancelled", "fault", _cancelled, 2),
+    Variant("wall", "fault", _wall, 2),
+    Variant("unattached", "fault", _unattached, 2),
+    Variant("stack", "fault", _stack, 2),
+    Variant("metrics", "fault", _metrics_only, 2),
+    Variant("started", "twin", _started, 2),
+    Variant("starved", "twin", _starved, 2),
+    Variant("many", "twin", _many, 2),
+    Variant("working", "healthy", _working, 2),
+    Variant("gone", "blind", _gone, 2),
+)

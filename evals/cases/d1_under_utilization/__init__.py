@@ -1,0 +1,1 @@
+"""GPU under-utilisation."""

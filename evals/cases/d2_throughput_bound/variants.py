@@ -1,0 +1,122 @@
+"""D2: save storms, slow interconnects and serialised launches, against hangs, stragglers, starved and well-fed jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.faults import activity, blind, but, only, sound
+from evals.scenarios.plan import Plan, healthy
+from evals.scorers.base import Expected
+
+_SOCKET = "{host}:{pid}:{pid} [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.{n}<0>"
+_USING = "{host}:{pid}:{pid} [0] NCCL INFO Using network Socket"
+
+
+def _storm(every: int, style: str | None = None) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed, style=style)
+        plan.stride = 1
+        plan.steps = 60 + seed % 50
+        plan.saves_every = every
+        plan.gpu_changes.append(activity(plan, 0.2, 0.08))
+        return plan, Expected(("D2",), "save_storm", "job")
+
+    return make
+
+
+def _interconnect(sm: float, *, words: bool) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed, gpus=(8, 16, 32, 64)[seed % 4])
+        plan.gpu_changes.append(activity(plan, 0.985, sm))
+        plan.cuda_changes.append(lambda v, g, m: v.update(api_time_s=52.0) if v["launches"] else None)
+        plan.nccl_changes.append(lambda v, g, m: v.update(duration_ms=900.0))
+        if words:
+            host, pid = plan.nodes[0], plan.gpus[0].pid
+            plan.say(0.4, _SOCKET.format(host=host, pid=pid, n=seed % 250), _USING.format(host=host, pid=pid))
+        return plan, Expected(("D2",), "interconnect", "infrastructure")
+
+    return make
+
+
+def _blocking(where: str) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed)
+        plan.gpu_changes.append(activity(plan, 0.55, 0.3))
+        plan.cuda_changes.append(lambda v, g, m: v.update(sync_time_s=47.0, api_time_s=55.0) if v["launches"] else None)
+        if where == "submit":
+            plan.slurm["submit_line"] = "sbatch --export=ALL,CUDA_LAUNCH_BLOCKING=1 train.sbatch"
+        elif where == "log":
+            plan.say(0.02, "+ export CUDA_LAUNCH_BLOCKING=1", "+ CUDA_LAUNCH_BLOCKING=1")
+        else:
+            for gpu in plan.gpus:
+                plan.process[gpu.rank] = {"command": "env CUDA_LAUNCH_BLOCKING=1 python train.py"}
+        return plan, Expected(("D2",), "launch_blocking", "job")
+
+    return make
+
+
+def _advice(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    minute = plan.minutes * 0.6
+    plan.stop("FAILED", minute=minute + 0.3, exit_code=1)
+    plan.say(
+        minute,
+        "Traceback (most recent call last):",
+        f'  File "/home/{plan.user}/{plan.name}/train.py", line 98, in step',
+        "    out = model(batch)",
+        "RuntimeError: CUDA error: device-side assert triggered",
+        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.",
+        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1",
+    )
+    return plan, Expected(("A3",), "code", "job")
+
+
+def _socket_but_fast(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    host, pid = plan.nodes[0], plan.gpus[0].pid
+    plan.say(0.4, _SOCKET.format(host=host, pid=pid, n=3), _USING.format(host=host, pid=pid))
+    return plan, sound()
+
+
+def _straggler(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+    gpu = plan.some_gpu()
+    plan.gpu_changes.append(activity(plan, 0.97, 0.55, only(gpu)))
+    plan.gpu_changes.append(activity(plan, 0.985, 0.15, but(gpu)))
+    return plan, Expected(("D3",))
+
+
+def _usual_saves(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    plan.saves_every = plan.stride * 4
+    return plan, sound("healthy")
+
+
+def _cheap_saves(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    plan.stride, plan.steps, plan.saves_every = 1, 60, 1
+    return plan, sound("healthy")
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _interconnect(0.1, words=False)(seed)
+    return plan.losing("gpu_sample"), blind("gpu_sample")
+
+
+VARIANTS = (
+    Variant("storm", "fault", _storm(1), 3),
+    Variant("storm-two", "fault", _storm(2), 2),
+    Variant("storm-trainer", "fault", _storm(1, "trainer"), 1),
+    Variant("slow-net", "fault", _interconnect(0.1, words=False), 3),
+    Variant("sockets", "fault", _interconnect(0.12, words=True), 2),
+    Variant("blocking-submit", "fault", _blocking("submit"), 2),
+    Variant("blocking-log", "fault", _blocking("log"), 2),
+    Variant("blocking-process", "fault", _blocking("process"), 2),
+    Variant("advice", "twin", _advice, 2),
+    Variant("sockets-fast", "twin", _socket_but_fast, 2),
+    Variant("straggler", "twin", _straggler, 1),
+    Variant("usual-saves", "twin", _usual_saves, 1),
+    Variant("cheap-saves", "healthy", _cheap_saves, 2),
+    Variant("gone", "blind", _gone, 2),
+)

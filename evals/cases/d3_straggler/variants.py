@@ -1,0 +1,88 @@
+"""D3: one rank computes while its peers spin, against even slowness, imbalance that is normal, and other explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.faults import activity, blind, but, named, only, sound
+from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scorers.base import Expected
+
+
+def _lag(plan: Plan, gpu: Gpu, own: float, peers: float) -> None:
+    plan.gpu_changes.append(activity(plan, 0.96, own, only(gpu)))
+    plan.gpu_changes.append(activity(plan, 0.985, peers, but(gpu)))
+
+
+def _slow(own: float, peers: float, gpus: int | None = None) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed, gpus=gpus or (8, 16, 32, 4)[seed % 4])
+        gpu = plan.some_gpu()
+        _lag(plan, gpu, own, peers)
+        return plan, Expected(("D3",), None, None, extra=named(gpu))
+
+    return make
+
+
+def _wall(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    gpu = plan.some_gpu()
+    _lag(plan, gpu, 0.6, 0.15)
+    plan.stop("TIMEOUT")
+    plan.limit_min = plan.minutes
+    plan.say(
+        plan.minutes,
+        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} DUE TO TIME LIMIT ***",
+    )
+    return plan, Expected(("D3",), None, None, extra=named(gpu))
+
+
+def _uniform(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    plan.gpu_changes.append(activity(plan, 0.985, 0.11))
+    return plan, Expected(("D2",), "interconnect")
+
+
+def _rank_zero(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+    plan.gpu_changes.append(activity(plan, 0.96, 0.68, only(plan.gpus[0])))
+    plan.gpu_changes.append(activity(plan, 0.96, 0.52, but(plan.gpus[0])))
+    return plan, sound()
+
+
+def _short(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+    gpu = plan.some_gpu()
+    plan.gpu_changes.append(activity(plan, 0.98, 0.2, but(gpu), plan.setup_min, plan.setup_min + 4))
+    return plan, sound()
+
+
+def _pipeline(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+
+    def change(values: Values, gpu: Gpu, minute: float) -> None:
+        if values["sm_active"]:
+            values["sm_active"] = min(0.95, 0.45 + 0.03 * gpu.index + plan.rng.gauss(0, 0.02))
+
+    plan.gpu_changes.append(change)
+    return plan, sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _slow(0.6, 0.16)(seed)
+    return plan.losing("gpu_sample"), blind("gpu_sample")
+
+
+VARIANTS = (
+    Variant("strong", "fault", _slow(0.58, 0.16), 4),
+    Variant("milder", "fault", _slow(0.5, 0.2), 2),
+    Variant("two", "fault", _slow(0.62, 0.2, 2), 1),
+    Variant("many", "fault", _slow(0.55, 0.15, 64), 1),
+    Variant("wall", "fault", _wall, 2),
+    Variant("uniform", "twin", _uniform, 2),
+    Variant("rank-zero", "twin", _rank_zero, 2),
+    Variant("warm-up", "twin", _short, 2),
+    Variant("pipeline", "healthy", _pipeline, 2),
+    Variant("gone", "blind", _gone, 2),
+)

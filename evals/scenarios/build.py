@@ -1,0 +1,59 @@
+"""From a plan to a lake: every table's rows, then what telemetry suffers (skewed clocks, doubles, another order)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+from evals.scenarios import gpus, hosts, logs, runtime, scheduler
+from evals.scenarios.plan import Plan
+from store import Writer
+from store.rows import Row
+
+SKEW_S = 2.0
+"""Standard deviation of a node's clock."""
+_SKEWED = ("gpu_sample", "cuda_sample", "nccl_sample", "cgroup_sample", "host_sample", "gpu_event", "host_event")
+
+
+def lake(plan: Plan, folder: Path) -> Path:
+    """Write the job into a new throw-away lake below `folder`."""
+    target = folder / "lake"
+    Writer(target, durable=False).append(rows(plan, folder), batch="all")
+    return target
+
+
+def rows(plan: Plan, folder: Path) -> list[Row]:
+    """Every row that is collected, in the order in which it arrives."""
+    rng = Random(plan.rng.getrandbits(64))
+    skew = {node: timedelta(seconds=rng.gauss(0, SKEW_S)) for node in plan.nodes}
+    found = [_skewed(row, skew) for row in _all(plan, folder) if row.TABLE not in plan.absent | plan.failing]
+    doubled = [r for r in found if r.TABLE in _SKEWED and rng.random() < 0.002]
+    # A log's lines keep their order; everything else arrives when it does.
+    kept = [r for r in found if r.TABLE not in _SKEWED]
+    moving = [r for r in found if r.TABLE in _SKEWED and r.TABLE != "nccl_sample"] + [
+        r for r in doubled if r.TABLE == "gpu_sample"
+    ]
+    moving += [r for r in found if r.TABLE == "nccl_sample"]
+    rng.shuffle(moving)
+    return kept + moving + list(hosts.health(plan))
+
+
+def _all(plan: Plan, folder: Path) -> Iterator[Row]:
+    yield from scheduler.rows(plan)
+    if "gpu_sample" not in plan.absent | plan.failing:
+        yield from gpus.rows(plan)
+    if not {"cuda_sample", "nccl_sample"} <= plan.absent | plan.failing:
+        yield from runtime.rows(plan)
+    yield from hosts.rows(plan)
+    if "log_line" not in plan.absent | plan.failing:
+        yield from logs.rows(plan, folder)
+    yield from plan.extra
+
+
+def _skewed(row: Row, skew: dict[str, timedelta]) -> Row:
+    if row.TABLE in _SKEWED and row.ts is not None and row.node in skew:
+        return dataclasses.replace(row, ts=row.ts + skew[row.node])
+    return row

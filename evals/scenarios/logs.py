@@ -1,0 +1,128 @@
+"""The log of a made-up job as text, in three styles of program, read by the same importer as real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from random import Random
+
+from collector.importers.base import ImportContext
+from collector.importers.job_log import JobLog
+from evals.scenarios.plan import Plan
+from store.rows import Row
+
+
+def text(plan: Plan) -> str:
+    """Banner, progress until it stops, what else was said, and the words of the end where the run finished."""
+    rng = Random(plan.rng.getrandbits(64))
+    timed = [(s.minute, s.text) for s in plan.said]
+    if not plan.silent:
+        timed += _banner(plan) + list(_progress(plan, rng))
+    timed.sort(key=lambda pair: pair[0])
+    return "".join(f"{line}\n" for _, line in timed)
+
+
+def rows(plan: Plan, folder: Path) -> Iterator[Row]:
+    """The rows that the importer makes of the log; `folder` is scratch space."""
+    body = text(plan)
+    if not body:
+        return
+    path = folder / f"slurm-{plan.job_id}.out"
+    path.write_text(body, encoding="utf-8")
+    context = ImportContext(
+        name=f"logs/slurm-{plan.job_id}.out", zone=UTC, zone_known=True, cluster=plan.cluster, job_id=plan.job_id,
+        attempt=1 + len(plan.attempts), modified=plan.end, size=len(body),
+    )  # fmt: skip
+    yield from JobLog().rows(path, context)
+
+
+def _banner(plan: Plan) -> list[tuple[float, str]]:
+    world = len(plan.gpus)
+    return [
+        (0.05, f"{_clock(plan, 0.05)} INFO launch: job {plan.job_id} on {','.join(plan.nodes)}"),
+        (0.3, f"{_clock(plan, 0.3)} INFO setup: world size {world}, building model and data"),
+    ]
+
+
+def _progress(plan: Plan, rng: Random) -> Iterator[tuple[float, str]]:
+    whole = max(plan.minutes - plan.setup_min - 0.8, 0.5)
+    if plan.state == "TIMEOUT" or not plan.finishes:
+        whole = max(plan.minutes - plan.setup_min - 0.05, 0.5)
+    reports = plan.steps // plan.stride
+    # A run that finishes spreads its steps over its time; another one had as much more to do as its seed says.
+    planned = reports if plan.finishes else int(reports * rng.uniform(1.2, 2.5))
+    factors = [plan.pace(plan.setup_min + whole * i / reports) * rng.uniform(0.97, 1.03) for i in range(reports)]
+    unit = whole / sum(factors)
+    minute = plan.setup_min
+    stop = plan.progress_until if plan.progress_until is not None else plan.minutes
+    total = planned * plan.stride
+    for number, factor in enumerate(factors, 1):
+        minute += unit * factor
+        if minute > stop:
+            return
+        step = number * plan.stride
+        share = step / total
+        loss = plan.loss(share) * (1 + rng.gauss(0, 0.012))
+        yield (
+            minute,
+            _line(
+                plan, minute, step, total, loss, plan.grad(share), plan.rate(share), unit * factor * 60 / plan.stride
+            ),
+        )
+        if plan.saves_every and step % plan.saves_every == 0:
+            yield minute + 1e-4, _saved(plan, minute, step)
+    if plan.finishes:
+        for line in _end(plan, total):
+            yield plan.minutes - 0.1, line
+
+
+def _line(
+    plan: Plan, minute: float, step: int, total: int, loss: float, grad: float, rate: float, pace_s: float
+) -> str:
+    if plan.style == "megatron":
+        return (
+            f" [{plan.at(minute):%Y-%m-%d %H:%M:%S}] iteration {step:8d}/{total:8d} | consumed samples: {step * 512:12d} | "
+            f"elapsed time per iteration (ms): {pace_s * 1000:.1f} | learning rate: {rate:.6E} | global batch size:   512 | "
+            f"lm loss: {loss:.6E} | loss scale: 1.0 | grad norm: {grad:.3f} | number of skipped iterations:   0 | "
+            "number of nan iterations:   0 |"
+        )
+    if plan.style == "trainer":
+        epoch = round(3 * step / total, 3)
+        return (
+            f"{step * 100 // total:3d}%|█████     | {step}/{total} [{_hours(minute)}<{_hours(60)}, {pace_s:5.2f}s/it]"
+            f"{{'loss': {loss:.4f}, 'grad_norm': {grad:.4f}, 'learning_rate': {rate:.3e}, 'epoch': {epoch}}}"
+        )
+    return (
+        f"{_clock(plan, minute)} INFO train: step {step}/{total} loss {loss:.4f} grad_norm {grad:.3f} lr {rate:.3e} "
+        f"{pace_s:.3f} s/it"
+    )
+
+
+def _saved(plan: Plan, minute: float, step: int) -> str:
+    path = f"/scratch/{plan.user}/{plan.name}"
+    if plan.style == "megatron":
+        return f"  successfully saved checkpoint from iteration {step:7d} to {path} [ t 1/1, p 1/1 ]"
+    if plan.style == "trainer":
+        return f"Saving model checkpoint to {path}/checkpoint-{step}"
+    return f"{_clock(plan, minute)} INFO train: saved checkpoint to {path}/step_{step}.pt"
+
+
+def _end(plan: Plan, total: int) -> list[str]:
+    if plan.style == "megatron":
+        return [f"[after training is done] datetime: {plan.at(plan.minutes - 0.1):%Y-%m-%d %H:%M:%S} "]
+    if plan.style == "trainer":
+        seconds = plan.minutes * 60
+        return [
+            f"{{'train_runtime': {seconds:.1f}, 'train_samples_per_second': {total * 32 / seconds:.3f}, "
+            f"'train_steps_per_second': {total / seconds:.3f}, 'train_loss': {plan.loss(0.5):.4f}, 'epoch': 3.0}}"
+        ]
+    return [f"{_clock(plan, plan.minutes - 0.1)} INFO train: training finished after {total} steps"]
+
+
+def _clock(plan: Plan, minute: float) -> str:
+    return f"{plan.at(minute):%Y-%m-%d %H:%M:%S},{int(minute * 997) % 1000:03d}"
+
+
+def _hours(minute: float) -> str:
+    return f"{int(minute // 60)}:{int(minute % 60):02d}:{int(minute * 60 % 60):02d}"

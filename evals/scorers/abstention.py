@@ -1,0 +1,26 @@
+"""Did it hold back where the decisive source is gone, and name what is missing? And did it decide where it could?
+
+Three outcomes: right, wrong (a confident answer without grounds), declined (no answer although there were grounds).
+"""
+
+from __future__ import annotations
+
+from agent_tools.verdict import Verdict
+from evals.scorers.base import Expected, Score
+from evals.scorers.confidence import LOW
+
+
+def score(verdict: Verdict, expected: Expected) -> Score:
+    """Of a decided case: wrong where it declined. Else: right with U0 or a low confidence, and the missing table named."""
+    held = verdict.family == "U0" or verdict.confidence < LOW
+    if expected.decided:
+        declined = held and "U0" not in expected.families
+        return Score(
+            "abstention", not declined, f"declined: {verdict.family} at {verdict.confidence:.2f}" if declined else ""
+        )
+    if not held:
+        return Score("abstention", False, f"confident: {verdict.family} at {verdict.confidence:.2f}")
+    wanted = expected.extra.get("missing")
+    named = " ".join(f"{m.text} {m.signal}" for m in verdict.cannot_decide)
+    lost = wanted is not None and wanted not in named
+    return Score("abstention", not lost, f"{wanted} is not named as missing" if lost else "")

@@ -1,0 +1,85 @@
+"""Made-up jobs: the same from the same seed, believable, neutral; and a slice of the standing cases is judged right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from evals import report
+from evals.scenarios import healthy
+from evals.scenarios.build import rows
+from evals.scenarios.cases import drawn, made, standing, stems, variants
+from evals.scorers.calibration import brier, reliability
+from evals.suite import Outcome, run_one
+from store.rows import GpuSample
+
+SLICE = (
+    "b2_gpu_fault/ecc", "b2_gpu_fault/latent", "b3_clock_throttle/thermal", "c2_collective_hang/lost-peer",
+    "c3_idle_gpu/never", "d1_under_utilization/severe", "d2_throughput_bound/slow-net", "d3_straggler/strong",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SLICE)
+def test_a_slice_of_the_standing_cases_is_judged_right(name: str) -> None:
+    case = next(c for c in standing() if str(c).startswith(f"{name}/"))
+    outcome = run_one(case)
+    assert outcome.right, (outcome.error, outcome.family, outcome.confidence, outcome.failures)
+
+
+def test_a_seed_makes_the_same_job_again(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert rows(healthy(5, gpus=2, minutes=20), tmp_path / "a") == rows(healthy(5, gpus=2, minutes=20), tmp_path / "b")
+
+
+def test_fresh_draws_are_other_jobs_than_the_standing_ones_and_differ_by_seed() -> None:
+    assert not set(map(str, standing())) & set(map(str, drawn(2, 1)))
+    assert not set(map(str, drawn(2, 1))) & set(map(str, drawn(2, 2)))
+
+
+@pytest.mark.parametrize("stem", stems())
+def test_nothing_that_is_seen_names_the_variant_or_the_family(stem: str, tmp_path: Path) -> None:
+    """No name, path or text of a job tells what was planted in it."""
+    case = next(c for c in standing() if c.stem == stem)
+    _, plan, _ = made(case)
+    text = " ".join(map(str, (plan.name, plan.user, plan.cluster, plan.partition, *plan.nodes)))
+    words = {*stem.split("_")[1:], *(w for v in variants(stem) for w in v.name.split("-"))} - {"gpu", "node", "run"}
+    assert not [w for w in words if len(w) > 3 and re.search(rf"\b{w}\b", text, re.I)]
+
+
+def test_telemetry_has_gaps_and_arrives_out_of_order(tmp_path: Path) -> None:
+    found = [r.ts for r in rows(healthy(3, gpus=8, minutes=60), tmp_path) if isinstance(r, GpuSample) and r.ts]
+    assert found != sorted(found)
+
+
+def test_a_job_of_1024_gpus_is_sampled_coarsely_enough_to_be_built(tmp_path: Path) -> None:
+    plan = healthy(1, gpus=1024, minutes=45).without("cuda_sample", "nccl_sample")
+    found = [r for r in rows(plan, tmp_path) if isinstance(r, GpuSample)]
+    assert len({(r.node, r.gpu) for r in found}) == 1024
+    assert len(found) < 1024 * 60
+
+
+def test_every_folder_of_cases_has_faults_twins_a_healthy_one_and_a_blind_one() -> None:
+    for stem in stems():
+        assert {v.kind for v in variants(stem)} == {"fault", "twin", "healthy", "blind"}, stem
+        assert sum(v.draws for v in variants(stem) if v.kind == "fault") >= 8, stem
+
+
+def test_calibration_of_a_perfect_and_of_a_boastful_reasoner() -> None:
+    assert brier([(1.0, True), (0.0, False)]) == 0
+    assert brier([(1.0, False)]) == 1
+    (only,) = reliability([(0.96, True), (0.98, False)])
+    assert (only.count, only.right) == (2, 0.5)
+
+
+def test_a_report_counts_hardware_that_was_blamed_for_a_fault_of_the_job() -> None:
+    wrong = Outcome(
+        "a/b/1", "a", "twin", ("A3",), "B2", None, "infrastructure", "job", 0.9, 0.1, failures=(("family", "B2"),)
+    )
+    blind = Outcome("a/c/1", "a", "blind", ("U0",), "U0", None, "undetermined", None, 0.7, 0.1, decided=False)
+    said = report.summary([wrong, blind])
+    assert (said["hardware_blamed_wrongly"], said["family_accuracy"], said["abstention"]) == (1, 0, 1)
+    assert said["confusion"] == [{"expected": "A3", "got": "B2", "cases": 1}]
+    assert 'failures="1"' in report.as_junit([wrong, blind])
