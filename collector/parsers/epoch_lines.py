@@ -30,7 +30,7 @@ _EVAL = re.compile(rf"(?i:(?<![\w/])(?:val(?:id)?(?:ation)?|test|dev|eval)[ _]lo
 _RATE = re.compile(rf"(?i:\b(?:lr|learning[ _]rate)) ?[:=] ?({NUMBER})")
 _NORM = re.compile(rf"(?i:\b(?:grad(?:ient)?[ _]?norm|gnorm)) ?[:=] ?({NUMBER})")
 _OTHERS = re.compile(
-    r"%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b"
+    r"(?i:best) (?:model |at )?epoch|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b"
 )
 
 

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:nan|inf(?:inity)?)(?![A-Za-z]))"
+NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:nan|inf(?:inity)?)(?:\.0{0,4})?(?![A-Za-z]))"
 _NUMBER = re.compile(NUMBER + r"\Z")
 _WRAPPED = re.compile(r"(?:np|numpy|torch)?\.?(?:float|int|tensor|array|bfloat)\d*\(\s*([^,()]+?)\s*(?:,[^()]*)?\)\Z")
 _SUFFIX = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
@@ -33,7 +33,10 @@ def number(text: Any) -> float | None:
     text = text.strip().strip("'\"")
     if wrapped := _WRAPPED.match(text):
         text = wrapped.group(1)
-    return float(text) if _NUMBER.match(text) else None
+    if not _NUMBER.match(text):
+        return None
+    # Lightning's bar pads what is no number as it pads numbers: nan.0
+    return float(text.partition(".")[0] if text.lower().lstrip("+-").startswith(("nan", "inf")) else text)
 
 
 def scaled(text: str) -> float | None:

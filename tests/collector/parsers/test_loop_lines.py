@@ -9,6 +9,7 @@ import pytest
 from collector.framing.labels import split_label
 from collector.parsers.base import parse_text
 from collector.parsers.registry import parser_types
+from collector.parsers.values import number
 from store.rows import TrainStep
 
 LINES: list[tuple[str, str, dict[str, Any]]] = [
@@ -44,6 +45,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"epoch": 3.0, "total_epochs": 50.0, "loss": 1.5},
     ),
     ("nanogpt", "2026-03-22 09:31:34 iter 2970: loss 3.5000, time 1097.65ms, mfu 15.34%", {"step": 2970, "loss": 3.5}),
+    ("lightning", "Epoch 7: 100%|██████████| 412/412 [02:11<00:00,  3.14it/s, v_num=11, train_loss=nan.0]", {"step": 412}),
     (
         "mmcv",
         "2026-01-02 14:15:21,465 - mmdet - INFO - Epoch [6][150/228]\tlr: 2.500e-03, eta: 1 day, 0:10:25, time: 0.5, loss_cls: 0.25, loss: 1.125, grad_norm: 6.5",
@@ -60,6 +62,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
 LOOK_ALIKES = [
     "Epoch 3 finished, the loss of the generator is not printed",
     "Epoch: 1, Val accuracy: 0.75",
+    "Best epoch: 5, best val loss: 0.33",
     "Saving checkpoint for epoch 5 to out/loss-0.35.pt",
     "                   all        500       1412      0.873      0.801      0.867      0.612",
     "Test: [ 10/50]\tTime  0.25 ( 0.50)\tAcc@1 70.1 (69.0)",
@@ -95,3 +98,8 @@ def test_ultralytics_last_word_ends_the_training() -> None:
 def test_a_label_of_torchruns_template_names_both_ranks() -> None:
     label, text = split_label("[trainer3|11]:loss")
     assert (label.local_rank, label.rank, text) == (3, 11, "loss")
+
+
+@pytest.mark.parametrize(("text", "want"), [("nan.0", "nan"), ("inf.00", "inf"), ("-inf.", "-inf"), ("1.50", "1.5")])
+def test_a_padded_value_that_is_not_finite_is_read(text: str, want: str) -> None:
+    assert str(number(text)) == want
