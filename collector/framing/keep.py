@@ -21,13 +21,17 @@ MOST_AROUND = 16 << 20
 
 
 class Keeper:
-    """Gives the `LogLine` rows of each chunk. `left_out` of `seen` lines were not kept."""
+    """Gives the `LogLine` rows of each chunk. `left_out` of `seen` lines were not kept.
 
-    def __init__(self, demux: Demux, clock: Clock, size: int, whole: int) -> None:
+    Every line of a file of up to `whole` bytes is kept; where the `size` is not known (compressed), of its first `whole`.
+    """
+
+    def __init__(self, demux: Demux, clock: Clock, size: int | None, whole: int) -> None:
         self.demux = demux
         self.clock = clock
         self.size = size
-        self.whole = size <= whole
+        self._whole = whole
+        self._sampled = False
         self.seen = 0
         self.kept = 0
         self._around = 0
@@ -35,7 +39,7 @@ class Keeper:
     @property
     def left_out(self) -> int:
         """Lines that were seen and not kept."""
-        return 0 if self.whole else max(0, self.seen - self.kept)
+        return max(0, self.seen - self.kept) if self._sampled else 0
 
     def lines(self, chunk: Chunk, spots: list[tuple[int, int]]) -> Iterator[LogLine]:
         """The lines of a chunk that are kept. `spots` are the places of events, in order."""
@@ -43,7 +47,9 @@ class Keeper:
         total = chunk.lines() + (chunk.last and not data.endswith(b"\n"))
         self.seen += total
         counted, first = 0, chunk.first_line
-        for start, stop in [(0, len(data))] if self.whole else self._parts(chunk, spots):
+        every = (chunk.offset if self.size is None else self.size) <= self._whole
+        self._sampled |= not every
+        for start, stop in [(0, len(data))] if every else self._parts(chunk, spots):
             first += chunk.lines(counted, start)
             counted, number = start, first
             raws = data[start:stop].split(b"\n")
@@ -81,7 +87,7 @@ class Keeper:
         wanted: list[tuple[int, int]] = []
         if chunk.offset < HEAD:
             wanted.append((0, min(size, HEAD)))
-        if chunk.offset + chunk.size > self.size - TAIL or chunk.last:
+        if chunk.last or (self.size is not None and chunk.offset + chunk.size > self.size - TAIL):
             wanted.append((max(0, size - TAIL), size))
         for start, end in spots:
             if self._around < MOST_AROUND:

@@ -19,6 +19,7 @@ from typing import IO, ClassVar
 from collector import text
 from collector.framing import AnchorMatcher, Clock, Demux, Label
 from collector.framing.chunks import Chunk, read_chunks, scrub, sniff_encoding
+from collector.framing.ends import ends
 from collector.framing.keep import Keeper
 from collector.framing.labels import hosts_in
 from collector.framing.parts import READ_WHOLE, Part, plan
@@ -75,14 +76,18 @@ class JobLog:
                 raise ImportFailed(f"{ctx.name}: the file is empty, so the job printed nothing or nothing was flushed")
             if _binary(head):
                 raise ImportFailed(f"{ctx.name}: not text (compressed or binary); unpack it first")
-            size = path.stat().st_size
+            size, packed = path.stat().st_size, type(file) is not io.BufferedReader
+            found: list[Part] | None = None
+            if packed and ctx.budget_bytes is not None and sniff_encoding(head) is None:
+                file, found = self._ends(file, ctx.budget_bytes, ctx)
+                size, packed = found[-1].end, False
             types, matcher = _machinery()
             hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
             demux = Demux(types, matcher, Clock(ctx.zone, ctx.modified), ctx.name, base_label(path), hosts)
             whole = self.lines_whole if ctx.budget_bytes is None else min(self.lines_whole, LINES_QUICK)
-            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified), size, whole)
+            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified), None if packed else size, whole)
             stamp = _Stamp(ctx)
-            for part in self._parts(file, head, size, ctx):
+            for part in found or self._parts(file, head, size, ctx):
                 end = part.end if part.end < size else None
                 try:
                     for chunk in read_chunks(file, part.start, end, part.first_line):
@@ -103,6 +108,16 @@ class JobLog:
                     f"{keeper.left_out} of {keeper.seen} lines that were searched are not kept as log_line (the file has "
                     f"{size} bytes): kept are those around events, the head, the tail and a sample"
                 )
+
+    def _ends(self, file: IO[bytes], budget: int, ctx: ImportContext) -> tuple[IO[bytes], list[Part]]:
+        file.seek(0)
+        got = ends(file, max(budget, 2 * READ_WHOLE), READ_WHOLE // 2, READ_WHOLE, ctx.problem)
+        if not got.all_there:
+            how = "its end was not reached" if got.stopped else "its head and its tail"
+            ctx.problem(
+                f"read {len(got.data)} of {got.size} unpacked bytes for a quick answer: {how}; `inquest import` reads all"
+            )
+        return io.BytesIO(got.data), got.parts
 
     def _parts(self, file: IO[bytes], head: bytes, size: int, ctx: ImportContext) -> list[Part]:
         budget = ctx.budget_bytes
