@@ -22,7 +22,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 demo: $(VENV)/.ready ## verdicts on the example jobs that ship
 	$(BIN)/inquest demo
 
-test: $(VENV)/.ready system ## lint-free of terminals: every test, in parallel
+test: $(VENV)/.ready system ## every test, in parallel
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
