@@ -49,6 +49,11 @@ def meant(found: list[Candidate]) -> Candidate | None:
     return _last_of_chain(pool)
 
 
+def nameless(reader: Asks, name: str) -> str | None:
+    """What to call the job where there is nothing but the telemetry of nodes: the files' own name; None without any."""
+    return name if reader.ask("lone_nodes", job_id=name).rows else None
+
+
 def _last_of_chain(pool: list[Candidate]) -> Candidate | None:
     by_id = {c.job_id: c for c in pool}
     parents = {c.job_id: [n for n in re.findall(r"\d+(?:_\d+|\+\d+)?", c.dependency) if n in by_id] for c in pool}

@@ -43,8 +43,8 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     yield from _of(facts.table("signals"), "signal_ts", lambda r: f"Signal: {r['message']}.", 1)
     yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {r['message']}.", 1)
     yield from _of(facts.table("nccl_events"), "first_ts", lambda r: f"Process group: {r['message']}.", 1)
-    yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU on {r['node']}: {r['message']}.", 0)
-    yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Host {r['node']}: {r['message']}.", 1)
+    yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {r['message']}.", 0)
+    yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Kernel{_on(r)}: {r['message']}.", 1)
     yield from _of(facts.table("node_states"), "begin_ts", _trouble, 1)
 
 
@@ -60,6 +60,10 @@ def _slurm(row: RowView) -> str:
 
 def _who(row: RowView) -> str:
     return f" on rank {row['rank']}" if row.has("rank") else ""
+
+
+def _on(row: RowView) -> str:
+    return f" on {row['node']}" if row.has("node") else ""
 
 
 def _of(view: View, ts: str, text: Callable[[RowView], str], weight: int) -> Iterator[_Entry]:

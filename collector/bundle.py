@@ -24,6 +24,7 @@ from store.rows import HostEvent, JobRow, Row
 
 LOG_TABLES = frozenset({"log_line", "log_event", "train_step", "nccl_sample"})
 NODE_TABLES = frozenset({"gpu_event", "host_event", "gpu_sample", "host_sample", "link_sample"})
+_NODE_FOLDERS = frozenset({"kernel", "metrics"})
 _FULL_DIGEST = 64 << 20
 _SAMPLE = 1 << 18
 FORMAT = "1"
@@ -273,7 +274,10 @@ def _node(candidate: Candidate, index: discover.JobIndex) -> str | None:
     """The node that a kernel log or a scrape is named after; other files do not belong to one node."""
     if not NODE_TABLES.intersection(candidate.covers) or candidate.is_log:
         return None
-    return discover.node_of(candidate.found.name, index.nodes)
+    found = candidate.found
+    if found.root == found.path and found.path.parent.name not in _NODE_FOLDERS and not index.nodes:
+        return None  # a lone file may be called anything
+    return discover.node_of(found.name, index.nodes)
 
 
 def _progress(report: Callable[[str, int, int], None] | None, found: Found) -> Callable[[int], None] | None:

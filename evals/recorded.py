@@ -50,7 +50,7 @@ def cases() -> Iterator[Case]:
 def verdict_on(path: Path, job: str | None = None) -> Verdict:
     """Import a bundle or a log into a throw-away lake and ask the examiner. Raises LookupError where no job is meant."""
     from agent_tools.agent import diagnose
-    from agent_tools.choose import candidates, meant
+    from agent_tools.choose import candidates, meant, nameless
     from collector.bundle import import_paths
     from store import Reader
 
@@ -59,6 +59,8 @@ def verdict_on(path: Path, job: str | None = None) -> Verdict:
         with Reader(Path(folder)) as reader:
             found = candidates(reader)
             chosen = job or getattr(meant(found), "job_id", None)
+            if chosen is None and not found:
+                chosen = nameless(reader, path.name)
             if chosen is None:
                 raise LookupError(f"{path}: which of {', '.join(c.job_id for c in found) or 'no jobs'}?")
             return diagnose(reader, chosen)

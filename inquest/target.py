@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tools.choose import Candidate, candidates, meant
+from agent_tools.choose import Candidate, candidates, meant, nameless
+from collector.discover import stem
 from inquest import safe
 from inquest.commands import NOTHING, USAGE, Failure
 
@@ -111,6 +112,9 @@ def _bytes(progress: Progress) -> Callable[[str, int, int], None]:
 def _chosen(reader: Reader, path: Path, job: str | None) -> str:
     all_found = candidates(reader)
     if not all_found:
+        named = nameless(reader, job or stem(path.resolve().name))
+        if named is not None:
+            return named
         raise Failure(f"nothing in {path} names a job, and there is no log either")
     if job is not None:
         if any(c.job_id == job for c in all_found):

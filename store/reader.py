@@ -199,7 +199,7 @@ def _window(info: QueryInfo, params: dict[str, Cell]) -> Window:
     return Window(
         None if job is None else str(job),
         None if node is None else str(node),
-        None if nodes is None else frozenset(node_folder(n) for n in str(nodes).split(",")),
+        None if nodes is None else frozenset(node_folder(n or None) for n in str(nodes).split(",")),
         start,
         end,
     )

@@ -26,7 +26,7 @@ _BY_NODE = {
     "node_states",
 }
 _NO_JOB = {"node_states"}
-_WHOLE_JOB = {"coverage", "job_attempts"}
+_WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
 class Facts:
@@ -55,7 +55,7 @@ class Facts:
     @cached_property
     def _scope(self) -> dict[str, str | None]:
         """The job's nodes and time, for questions about rows that carry no job id."""
-        nodes = [r.text("node") for r in self.table("job_nodes")]
+        nodes = [r.text("node") for r in self.table("job_nodes")] or [r.text("node") for r in self.lone_nodes]
         begin, end = None, None
         if self.overview is not None and self.overview.has("start_ts"):
             begin, end = self.overview.text("start_ts"), self.overview.text("end_ts") or None
@@ -63,7 +63,17 @@ class Facts:
             extent = self.table("log_extent")
             begin = min((r.text("first_ts") for r in extent if r.has("first_ts")), default=None)
             end = max((r.text("last_ts") for r in extent if r.has("last_ts")), default=None)
-        return {"nodes": ",".join(nodes) or None, "from_ts": begin, "to_ts": end}
+        return {"nodes": ",".join(nodes) if nodes else None, "from_ts": begin, "to_ts": end}
+
+    @cached_property
+    def lone_nodes(self) -> View | tuple[()]:
+        """Nodes that are taken to be the job's because their telemetry lies beside it, and nothing says where it ran."""
+        return () if self.table("job_nodes") else self.table("lone_nodes")
+
+    @property
+    def times_known(self) -> bool:
+        """Whether anything says when the job ran: only then can a node's events be placed before, in or after it."""
+        return bool(self._scope["from_ts"])
 
     # -- what was looked at -------------------------------------------------------------------------------------------
 

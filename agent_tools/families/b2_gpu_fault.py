@@ -32,12 +32,14 @@ def assess(facts: Facts) -> Assessment:
         warnings += [_came_up(r) for r in risen[:2]] + [_event(r) for r in hard[:2]]
         text = "The run completed, so no GPU fault ended it."
         return Assessment(CODE, "ruled_out", counterfactual=text, warnings=[claim(w) for w in warnings])
-    near = [r for r in (*risen, *hard) if _near(r)]
+    near = [r for r in (*risen, *hard) if _near(r)] if facts.times_known else []
     runtime = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
     if near:
         result = _confirmed(facts, near[0], bool(risen) and bool(hard))
     elif runtime or facts.of_role("ecc"):
         result = _runtime(facts, runtime)
+    elif (risen or hard) and not facts.times_known:
+        result = _undated((risen or hard)[0])
     elif risen or hard:
         result = _early((risen or hard)[0], bool(risen))
     else:
@@ -57,11 +59,12 @@ def _near(row: RowView) -> bool:
 
 
 def _where(row: RowView) -> str:
+    node = f"{row['node']}" if row.has("node") else "a node that is not named"
     if row.has("gpu"):
-        return f"GPU {row['gpu']} of {row['node']}"
+        return f"GPU {row['gpu']} of {node}"
     if "pci_bus_id" in row.columns and row.has("pci_bus_id"):
-        return f"the GPU at {row['pci_bus_id']} of {row['node']}"
-    return f"a GPU of {row['node']}"
+        return f"the GPU at {row['pci_bus_id']} of {node}"
+    return f"a GPU of {node}"
 
 
 def _came_up(row: RowView) -> str:
@@ -70,7 +73,10 @@ def _came_up(row: RowView) -> str:
 
 def _event(row: RowView) -> str:
     what = f"XID {row['xid']}" if row.has("xid") else f"the event {row['event']}"
-    return f"The kernel reports {what} on {_where(row)}: {row['message']}."
+    often = ""
+    if (row.number("events") or 0) > 1:
+        often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
+    return f"The kernel reports {what} on {_where(row)}{often}: {row['message']}"
 
 
 def _latent(row: RowView) -> str:
@@ -94,11 +100,13 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
     result.speaks_for.append(claim(_came_up(row) if counter else _event(row)))
     if row.has("before_end_s") and (row.number("before_end_s") or 0) >= 0:
         result.speaks_for.append(claim(f"That was {row['before_end_s']} before the job ended."))
+    if facts.lone_nodes:
+        result.confidence = 0.85
+        result.missing.append(missing("That the job ran on this node is taken from the files lying together.", "sacct"))
     _others(facts, row, result)
     result.implies.append(claim("The hardware is the cause; no change of code or configuration mends it."))
-    result.actions.append(
-        claim(f"Drain {row['node']} or take the GPU out of service, and escalate with the serial number.")
-    )
+    drain = f"Drain {row['node']} or take" if row.has("node") else "Take"
+    result.actions.append(claim(f"{drain} the GPU out of service, and escalate with the serial number."))
     result.actions.append(claim("Rerun on other nodes from the last checkpoint."))
     result.missing.append(
         missing("Whether the card, its slot or its power is at fault.", "the vendor's field diagnostics")
@@ -144,6 +152,30 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
     result.actions.append(
         claim("Look for XID lines in the kernel log of that node and have the GPU tested; rerun elsewhere.")
     )
+    return result
+
+
+def _undated(row: RowView) -> Assessment:
+    """The fault is certain and its part in the job is not: nothing says when the job ran."""
+    said = _came_up(row) if "counter" in row.columns else _event(row)
+    result = Assessment(CODE, "suspected", confidence=0.6, attribution="infrastructure", speaks_for=[claim(said)])
+    result.headline = f"A GPU failed: {_where(row)}; whether it ended this job is not known."
+    result.missing.append(
+        missing("Whether the job ran there at that time.", "sacct (slurm_job), or the job's log with times in it")
+    )
+    if row.number("xid") in (119.0, 120.0):
+        result.implies.append(
+            claim(
+                "The GPU's system processor (GSP) did not answer; a reset often mends it, so try that first.",
+                "supported",
+            )
+        )
+        result.actions.append(
+            claim("Drain the node, reset the GPU or reboot, and blame the board only if it comes back.")
+        )
+    else:
+        result.actions.append(claim("Take the GPU out of service and have it tested; rerun elsewhere."))
+    result.counterfactual = said
     return result
 
 

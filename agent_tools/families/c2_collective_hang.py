@@ -32,13 +32,17 @@ def assess(facts: Facts) -> Assessment:
     )
     weak = events.one_of("name", *_WEAK)
     raised = facts.of_role("collective")
-    frozen = _frozen(facts)
-    if not gave_up and not weak and not raised and not frozen:
+    waits = facts.table("nccl_waits")
+    frozen = [] if waits else _frozen(facts)
+    if not gave_up and not weak and not raised and not frozen and not waits:
         return _absent(facts)
     result = Assessment(CODE, "confirmed", confidence=0.91, attribution="undetermined")
     result.counterfactual = "Collectives timed out, as a consequence."
     if gave_up:
         _watchdog(gave_up[0], result)
+    elif waits:
+        what = waits.rows[0]["collective"] if waits.rows[0].has("collective") else "a collective"
+        result.headline = f"The ranks froze in {what} of the process group {waits.rows[0]['comm']}."
     elif frozen:
         result.headline = "The ranks froze in a collective while they held their GPUs."
     elif raised:
@@ -70,12 +74,13 @@ def assess(facts: Facts) -> Assessment:
             "Look at the rank that is named (or the silent one) first: its log, its node, its data; do not blame the reporters."
         )
     )
-    result.actions.append(
-        claim(
-            "Rerun with the flight recorder on, and let the watchdog end the job, so that a lost rank fails fast.",
-            "supported",
+    if not waits:
+        result.actions.append(
+            claim(
+                "Rerun with the flight recorder on, and let the watchdog end the job, so that a lost rank fails fast.",
+                "supported",
+            )
         )
-    )
     return result
 
 
@@ -102,6 +107,8 @@ def _only_weak(row: RowView, result: Assessment) -> None:
 
 def _culprit(facts: Facts, result: Assessment) -> bool:
     """Name the rank that never entered, or died, or stayed silent, with its proof."""
+    if _waited_for(facts, result):
+        return True
     for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):
         if _behind(facts.table(name), who, result):
             return True
@@ -126,6 +133,52 @@ def _culprit(facts: Facts, result: Assessment) -> bool:
         result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
         return True
     return False
+
+
+def _waited_for(facts: Facts, result: Assessment) -> bool:
+    """Dumps of several ranks: those that the others wait for, and that wait for nobody themselves."""
+    rows = facts.table("nccl_waits").rows
+    if not rows:
+        return False
+    first, several = rows[0], len(rows) > 1
+    who = f"ranks {first['all_culprits']}" if several else f"rank {first['rank']}"
+    result.headline = result.headline.rstrip(".") + f"; {who} never entered it."
+    result.confidence = 0.96
+    for row in rows[:6]:
+        on = f" on {row['node']}" if row.has("node") else ""
+        what = f"{row['collective']} of {row['comm']}" if row.has("collective") else f"a collective of {row['comm']}"
+        done = f" and completed {row['last_completed_seq']}" if row.has("last_completed_seq") else ""
+        text = (
+            f"Rank {row['rank']}{on} never entered {what}, sequence {row['seq']}, in which {row['waiting']} of "
+            f"{row['comm_size']} ranks wait: it had enqueued {row['last_enqueued_seq']}{done}."
+        )
+        result.speaks_for.append(claim(text))
+    own = [r for r in rows if (r.number("unfinished") or 0) > 0]
+    if own:
+        result.implies.append(
+            claim(
+                f"Rank {own[0]['rank']} left {own[0]['unfinished']} collectives unfinished that no other rank held up: its GPU "
+                "or its process stopped while they ran. A GPU fault looks like this, and so does a killed process.",
+                "hypothesis",
+            )
+        )
+        result.missing.append(
+            missing(
+                f"Why rank {own[0]['rank']} stopped.", "the kernel log of its node, its own output, its GPU's counters"
+            )
+        )
+    else:
+        result.implies.append(
+            claim(
+                f"Everything that rank {first['rank']} enqueued is completed, so its GPU was idle and its host code did not come "
+                "to the call: blocked, late, on another path, or dead.",
+                "supported",
+            )
+        )
+        result.missing.append(
+            missing(f"What rank {first['rank']} did instead.", "a host stack of it (py-spy dump), its own output")
+        )
+    return True
 
 
 def _behind(view: View, who: str, result: Assessment) -> bool:

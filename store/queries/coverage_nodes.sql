@@ -9,29 +9,29 @@
 -- COLUMN message: what a failed source says
 -- CAVEAT: A table without rows and without a watching source proves nothing when it is empty.
 WITH c AS (
-  SELECT 'gpu_device' AS "table", EXISTS (SELECT 1 FROM gpu_device WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node)))) AS present
+  SELECT 'gpu_device' AS "table", EXISTS (SELECT 1 FROM gpu_device WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))) AS present
   UNION ALL
-  SELECT 'gpu_sample', EXISTS (SELECT 1 FROM gpu_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'gpu_sample', EXISTS (SELECT 1 FROM gpu_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
-  SELECT 'gpu_event', EXISTS (SELECT 1 FROM gpu_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'gpu_event', EXISTS (SELECT 1 FROM gpu_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
-  SELECT 'link_sample', EXISTS (SELECT 1 FROM link_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'link_sample', EXISTS (SELECT 1 FROM link_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
-  SELECT 'link_event', EXISTS (SELECT 1 FROM link_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'link_event', EXISTS (SELECT 1 FROM link_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
-  SELECT 'host_sample', EXISTS (SELECT 1 FROM host_sample WHERE list_contains(string_split($nodes, ','), node) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'host_sample', EXISTS (SELECT 1 FROM host_sample WHERE list_contains(string_split($nodes, ','), coalesce(node, '')) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
-  SELECT 'host_event', EXISTS (SELECT 1 FROM host_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'host_event', EXISTS (SELECT 1 FROM host_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
-  SELECT 'slurm_node_state', EXISTS (SELECT 1 FROM slurm_node_state WHERE list_contains(string_split($nodes, ','), node))
+  SELECT 'slurm_node_state', EXISTS (SELECT 1 FROM slurm_node_state WHERE list_contains(string_split($nodes, ','), coalesce(node, '')))
   UNION ALL
-  SELECT 'slurm_node_sample', EXISTS (SELECT 1 FROM slurm_node_sample WHERE list_contains(string_split($nodes, ','), node) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'slurm_node_sample', EXISTS (SELECT 1 FROM slurm_node_sample WHERE list_contains(string_split($nodes, ','), coalesce(node, '')) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
 ),
 h AS (
   SELECT covers AS "table", bool_or(ok) AS watched, bool_or(NOT ok) AS failed,
     left(min(message) FILTER (WHERE NOT ok), 200) AS message
   FROM source_health
-  WHERE (job_id = $job_id OR list_contains(string_split($nodes, ','), node))
+  WHERE (job_id = $job_id OR list_contains(string_split($nodes, ','), coalesce(node, '')))
     AND ($from_ts IS NULL OR coalesce(end_ts, ts) >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP)
   GROUP BY covers
 )

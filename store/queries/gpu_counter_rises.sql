@@ -15,7 +15,7 @@
 -- CAVEAT: A counter that was not sampled before the fault can show no rise.
 WITH s AS NOT MATERIALIZED (
   SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))
 ),
 g AS MATERIALIZED (
   SELECT node, gpu, gpu_uuid,

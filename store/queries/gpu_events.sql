@@ -17,7 +17,7 @@
 -- CAVEAT: Only nodes whose kernel log was read are here.
 WITH e AS (
   SELECT * FROM gpu_event
-  WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node)))
+  WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))
     AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP)
     AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 5 MINUTE)
 )

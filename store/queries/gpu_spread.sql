@@ -18,7 +18,7 @@
 -- CAVEAT: Engine activity counts a spin as work; only SM activity tells waiting from computing.
 WITH s AS (
   SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), node))
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))
 ),
 g AS (
   SELECT node, gpu, gpu_uuid, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine,

@@ -24,7 +24,7 @@ SELECT
   h.cgroup, h."constraint" AS limit_kind, round(h.rss_bytes / 1073741824.0, 2) AS rss_gib,
   left(h.message, 300) AS message
 FROM host_event h LEFT JOIN p ON p.node = h.node AND p.pid = h.pid
-WHERE (h.job_id = $job_id OR (h.job_id IS NULL AND list_contains(string_split($nodes, ','), h.node)))
+WHERE (h.job_id = $job_id OR (h.job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(h.node, ''))))
   AND ($from_ts IS NULL OR h.ts >= $from_ts::TIMESTAMP)
   AND ($to_ts IS NULL OR h.ts <= $to_ts::TIMESTAMP + INTERVAL 5 MINUTE)
 ORDER BY of_job DESC, h.ts, h.node, h.pid, h.event

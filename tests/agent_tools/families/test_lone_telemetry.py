@@ -1,0 +1,79 @@
+"""What lies beside a job, or alone, without a word of where and when the job ran."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families import b2_gpu_fault as b2
+from evals.recorded import verdict_on
+from store.rows import GpuEvent, SourceHealth
+from tests.agent_tools.families.world import JOB, T, World, judge
+
+XID = "NVRM: Xid (PCI:0000:3b:00): {code}, pid=4321, name=python, {text}"
+
+
+def _fallen(node: str | None, code: int = 79) -> GpuEvent:
+    text = "GPU has fallen off the bus." if code == 79 else "Ch 00000008"
+    return GpuEvent(ts=T + timedelta(minutes=59), node=node, pci_bus_id="00000000:3B:00.0", event="xid", xid=code,
+                    message=XID.format(code=code, text=text))  # fmt: skip
+
+
+def _watched(node: str | None) -> SourceHealth:
+    return SourceHealth(
+        ts=T, end_ts=T + timedelta(hours=1), node=node, source="kernel_log", covers="gpu_event", ok=True
+    )
+
+
+def test_a_fault_on_a_node_of_the_failed_job_names_node_and_gpu(tmp_path: Path) -> None:
+    answer = judge(World(tmp_path).job("FAILED").add(_fallen("n2"), _watched("n2")), b2.assess)
+    assert answer.status == "confirmed"
+    assert answer.attribution == "infrastructure"
+
+
+@pytest.mark.parametrize("node", ["n7", None])
+def test_a_fault_on_another_node_is_not_the_jobs(tmp_path: Path, node: str | None) -> None:
+    answer = judge(World(tmp_path).job("FAILED").add(_fallen(node), _watched(node)), b2.assess)
+    assert answer.status in ("ruled_out", "undecidable")
+
+
+@pytest.mark.parametrize("code", [13, 31, 43, 45, 94])
+def test_an_xid_of_the_application_is_no_hardware_fault(tmp_path: Path, code: int) -> None:
+    answer = judge(World(tmp_path).job("FAILED").add(_fallen("n2", code), _watched("n2")), b2.assess)
+    assert answer.status == "ruled_out"
+
+
+@pytest.mark.parametrize("node", ["gpu-a7", None])
+def test_a_fault_without_any_word_of_when_the_job_ran_stays_a_suspicion(tmp_path: Path, node: str | None) -> None:
+    answer = judge(World(tmp_path).add(_fallen(node), _watched(node)), b2.assess)
+    assert (answer.status, answer.confidence) == ("suspected", 0.6)
+
+
+def test_a_node_is_not_taken_for_the_jobs_where_another_job_is_known(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", node_list=None).job("FAILED", job_id="4813", node_list=None)
+    facts = world.add(_fallen("n2"), _watched("n2")).facts()
+    assert not facts.lone_nodes
+    assert facts.job_id == JOB
+
+
+def test_a_kernel_log_alone_is_answered(tmp_path: Path) -> None:
+    log = tmp_path / "messages.log"
+    log.write_text(
+        "".join(
+            f"[Sun Mar  1 10:0{n}:18 2026] {XID.format(code=119, text='Timeout after 6s of waiting for RPC response')}\n"
+            for n in range(5)
+        )
+    )
+    verdict = verdict_on(log)
+    assert (verdict.family, verdict.confidence) == ("B2", 0.6)
+
+
+def test_a_trainers_state_alone_is_answered(tmp_path: Path) -> None:
+    state = tmp_path / "trainer_state.json"
+    history = ",".join(f'{{"step": {n}, "loss": {3 - n / 60}}}' for n in range(10, 101, 5))
+    state.write_text(
+        f'{{"global_step": 100, "max_steps": 100, "is_world_process_zero": true, "log_history": [{history}]}}'
+    )
+    assert verdict_on(state).family == "G1"
