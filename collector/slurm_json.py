@@ -93,6 +93,12 @@ def exit_code(value: Any) -> tuple[int | None, int | None]:
     return status, number_of if number_of is not None else (0 if status is not None else None)
 
 
+def ended_with(value: Any, state: str | None) -> tuple[int | None, int | None]:
+    """`exit_code` of something that ended in `state`. Slurm 22.05 prints SUCCESS for what failed: that is no knowledge."""
+    code = exit_code(value)
+    return (None, None) if state == "FAILED" and code == (0, 0) else code
+
+
 def tres(value: Any) -> str | None:
     """A list of TRES as Slurm's text: `cpu=8,mem=65536M,node=1,gres/gpu=4`."""
     parts: list[str] = []

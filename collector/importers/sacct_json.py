@@ -92,8 +92,8 @@ def _job_id(item: sj.Object) -> str:
 def _job(item: sj.Object, ctx: ImportContext, attempt: int, origin: str) -> SlurmJob:
     state, time, comment = sj.obj(item.get("state")), sj.obj(item.get("time")), sj.obj(item.get("comment"))
     base, flags = sv.states(sj.words(state.get("current")))
-    status, signal = sj.exit_code(item.get("exit_code"))
-    derived, derived_signal = sj.exit_code(item.get("derived_exit_code"))
+    status, signal = sj.ended_with(item.get("exit_code"), base)
+    derived, derived_signal = sj.ended_with(item.get("derived_exit_code"), base)
     given = sj.obj(item.get("tres"))
     allocated, requested = sj.tres(given.get("allocated")), sj.tres(given.get("requested"))
     parts, wanted = sv.tres(allocated), sv.tres(requested)
@@ -168,7 +168,7 @@ def _memory(item: sj.Object, nodes: int | None, cpus: int | None) -> int | None:
 def _step(item: sj.Object, job: SlurmJob) -> SlurmStep:
     time, nodes, own = sj.obj(item.get("time")), sj.obj(item.get("nodes")), sj.obj(item.get("step"))
     base, _ = sv.states(sj.words(item.get("state")))
-    status, signal = sj.exit_code(item.get("exit_code"))
+    status, signal = sj.ended_with(item.get("exit_code"), base)
     start, end = sj.moment(time.get("start")), sj.moment(time.get("end"))
     names = sj.items(nodes.get("list"))
     usage = sj.items(sj.obj(sj.obj(item.get("tres")).get("requested")).get("max"))

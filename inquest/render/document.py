@@ -60,7 +60,9 @@ def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
         Section("What it cannot decide", [Item(spans(m.text), note=spans(m.signal)) for m in verdict.cannot_decide]),
         Section("What to do", [Item(spans(c.text)) for c in verdict.actions], numbered=True),
         Section("Also noticed", [Item(spans(c.text)) for c in verdict.warnings]),
-        Section("Timeline", [Item(spans(m.text), _plain(spans(m.ts))) for m in verdict.timeline], detail=True),
+        Section(
+            "Timeline", [Item([*spans(m.ts), Span("text", " "), *spans(m.text)]) for m in verdict.timeline], detail=True
+        ),
         Section(
             "Why not another cause",
             [
@@ -93,10 +95,6 @@ def _words(status: str) -> Spans:
     words = {"ruled_out": "", "undecidable": "not decidable from what is here", "secondary": "present, but explained"}
     text = words.get(status, status)
     return [Span("text", text)] if text else []
-
-
-def _plain(spans: Spans) -> str:
-    return "".join(s.text for s in spans)
 
 
 def _footer(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Spans]:

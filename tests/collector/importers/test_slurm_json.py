@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from collector import slurm_json
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.nodes_json import NodesJson
 from collector.importers.registry import pick
@@ -123,3 +124,19 @@ def test_each_format_is_known_by_its_contents_alone(file: str, name: str, tmp_pa
     importer = pick(tmp_path / "file", (SAMPLES / file).read_bytes())
     assert importer is not None
     assert importer.name == name
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "want"),
+    [
+        ("FAILED", {"status": "SUCCESS", "return_code": 0}, (None, None)),
+        ("FAILED", {"status": "ERROR", "return_code": 1}, (1, 0)),
+        ("COMPLETED", {"status": "SUCCESS", "return_code": 0}, (0, 0)),
+        ("TIMEOUT", {"status": "SUCCESS", "return_code": 0}, (0, 0)),
+    ],
+)
+def test_a_job_that_failed_with_success_is_no_knowledge(
+    state: str, code: dict[str, object], want: tuple[int | None, int | None]
+) -> None:
+    """Slurm 22.05's `sacct --json` prints exit status 0 for jobs whose text output says 1:0."""
+    assert slurm_json.ended_with(code, state) == want
