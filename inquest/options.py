@@ -30,6 +30,33 @@ def add_timezone(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def count(text: str) -> int:
+    """A whole number from 1; for argparse."""
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 1")
+    return int(text)
+
+
+def days(text: str) -> float:
+    """A number of days, 0 to a hundred years; for argparse."""
+    return _within(text, 0, 36_525, "days")
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, up to a day; for argparse."""
+    return _within(text, 0.001, 86_400, "seconds")
+
+
+def _within(text: str, low: float, high: float, what: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not low <= number <= high:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number of {what} from {low:g} to {high:g}")
+    return number
+
+
 def _zone(text: str) -> str:
     from collector import zones
 

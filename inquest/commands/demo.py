@@ -37,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from agent_tools.agent import diagnose
     from inquest.render.show import html_text, json_value, terminal_text
 
+    if args.html:
+        args.html.mkdir(parents=True, exist_ok=True)
     documents: dict[str, object] = {}
     width, colour = shutil.get_terminal_size((100, 24)).columns, wants_colour()
     for name in args.names or there:
@@ -44,7 +46,6 @@ def run(args: argparse.Namespace) -> int:
         with found(str(EXAMPLES / name), lake=None, job=None) as job:
             verdict = diagnose(job.reader, job.job_id, zone_note=job.zone, notes=job.notes)
         if args.html:
-            args.html.mkdir(parents=True, exist_ok=True)
             (args.html / f"{name}.html").write_text(html_text(verdict), encoding="utf-8")
         if args.json:
             documents[name] = json_value(verdict)

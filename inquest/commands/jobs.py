@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from inquest.options import add_json, add_lake, lake_of, print_json
+from inquest.options import add_json, add_lake, count, lake_of, print_json
 from inquest.render.table import table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     add_lake(parser)
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="at most N jobs (default 100)")
+    parser.add_argument("--limit", type=count, default=100, metavar="N", help="at most N jobs (default 100)")
     add_json(parser)
 
 
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     from store import Reader
 
     with Reader(lake_of(args)) as reader:
-        found = reader.ask("jobs_found", max_rows=max(1, args.limit))
+        found = reader.ask("jobs_found", max_rows=args.limit)
     if args.json:
         print_json({"jobs": found.dicts(), "row_count": found.row_count})
         return 0

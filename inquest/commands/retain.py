@@ -6,14 +6,17 @@ import argparse
 from dataclasses import asdict
 
 from inquest.commands import USAGE, Failure
-from inquest.options import add_json, add_lake, lake_of, print_json
+from inquest.options import add_json, add_lake, days, lake_of, print_json
+from store.rows import tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     add_lake(parser)
-    parser.add_argument("--days", type=float, metavar="N", help="keep the last N days of every table")
-    parser.add_argument("--table", action="append", default=[], metavar="TABLE=N", help="keep N days of this table")
+    parser.add_argument("--days", type=days, metavar="N", help="keep the last N days of every table")
+    parser.add_argument(
+        "--table", action="append", default=[], type=_pair, metavar="TABLE=N", help="keep N days of this table"
+    )
     add_json(parser)
 
 
@@ -21,11 +24,9 @@ def run(args: argparse.Namespace) -> int:
     """Age out whole days; safe beside writers and readers."""
     from store.retain import retain
 
-    by_table = dict(_pair(t) for t in args.table)
+    by_table: dict[str, float] = dict(args.table)
     if args.days is None and not by_table:
         raise Failure("how long should rows be kept? Give --days N or --table TABLE=N", USAGE)
-    if any(d < 0 for d in [*by_table.values(), args.days or 0.0]):
-        raise Failure("a number of days cannot be negative", USAGE)
     done = asdict(retain(lake_of(args), args.days, by_table=by_table))
     if args.json:
         print_json(done)
@@ -35,8 +36,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pair(text: str) -> tuple[str, float]:
-    table, _, days = text.partition("=")
-    try:
-        return table, float(days)
-    except ValueError:
-        raise Failure(f"--table takes TABLE=DAYS, not {text!r}", USAGE) from None
+    table, _, number = text.partition("=")
+    if table not in tables():
+        raise argparse.ArgumentTypeError(
+            f"no table {table[:40]!r}; `inquest schema` shows them, and it takes TABLE=DAYS"
+        )
+    return table, days(number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from inquest.options import add_json, add_lake, lake_of, print_json
+from inquest.options import add_json, add_lake, count, lake_of, print_json, seconds
 from inquest.render.table import table
 
 
@@ -12,8 +12,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("query", metavar="QUERY", help="one SELECT; `inquest schema` shows the tables")
     add_lake(parser)
-    parser.add_argument("--limit", type=int, default=200, metavar="N", help="at most N rows (default 200)")
-    parser.add_argument("--timeout", type=float, default=20.0, metavar="S", help="seconds (default 20)")
+    parser.add_argument("--limit", type=count, default=200, metavar="N", help="at most N rows (default 200)")
+    parser.add_argument("--timeout", type=seconds, default=20.0, metavar="S", help="seconds (default 20)")
     add_json(parser)
 
 
@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     from store import free_sql
 
-    found = free_sql.run(lake_of(args), args.query, timeout_s=args.timeout, max_rows=max(1, args.limit))
+    found = free_sql.run(lake_of(args), args.query, timeout_s=args.timeout, max_rows=args.limit)
     if args.json:
         print_json(
             {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from inquest import safe
 from inquest.commands import USAGE, Failure
-from inquest.options import add_json, add_lake, add_timezone
-from inquest.target import Progress, found
+from inquest.options import add_json, add_lake, add_timezone, count
+from inquest.target import Found, Progress, found
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser)
     parser.add_argument("--job", metavar="N", help="which job, where the files hold several")
     parser.add_argument(
-        "--attempt", type=int, metavar="N", help="which run of a requeued job (default: all, the last decides)"
+        "--attempt", type=count, metavar="N", help="which run of a requeued job (default: all, the last decides)"
     )
     parser.add_argument(
         "--model",
@@ -49,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     with found(args.target, lake=_lake(args), job=args.job, timezone=args.timezone, progress=progress) as job:
         from agent_tools.agent import diagnose
 
+        if args.attempt is not None:
+            _known(job, args.attempt)
         if progress:
             progress(f"reading the evidence on job {job.job_id}")
         verdict = diagnose(
@@ -78,6 +80,13 @@ def run(args: argparse.Namespace) -> int:
         width = shutil.get_terminal_size((100, 24)).columns
         print(terminal_text(verdict, width=width, colour=wants_colour(), full=not args.brief))
     return 0
+
+
+def _known(job: Found, attempt: int) -> None:
+    known = [row["attempt"] for row in job.reader.ask("job_attempts", job_id=job.job_id).dicts()]
+    if attempt not in (known or [1]):
+        there = f"there are {', '.join(map(str, known))}" if known else "no accounting tells its attempts apart"
+        raise Failure(f"no attempt {attempt} of job {job.job_id}: {there}")
 
 
 def wants_colour() -> bool:

@@ -164,3 +164,42 @@ def test_being_told_to_stop_leaves_no_temporary_file(tmp_path: Path, number: sig
     assert run.returncode in (130, 128 + signal.SIGTERM)
     assert b"Traceback" not in err
     assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["why", "x", "--attempt", "0"],
+        ["why", "x", "--attempt", "-1"],
+        ["sql", "SELECT 1", "--timeout", "nan"],
+        ["sql", "SELECT 1", "--limit", "-5"],
+        ["jobs", "--limit", "0"],
+        ["retain", "--days", "inf"],
+        ["retain", "--days", "-1"],
+        ["retain", "--days", "1e300"],
+        ["retain", "--table", "log_line=nan"],
+        ["retain", "--table", "nothing=3"],
+        ["retain", "--table", "log_line"],
+        ["schema", "nothing"],
+        ["demo", "nothing"],
+    ],
+)
+def test_an_impossible_number_or_name_is_an_error_of_usage(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = said(*words, capsys=capsys)
+    assert (status, out) == (2, "")
+    assert "should not have happened" not in err
+
+
+def test_an_attempt_that_never_was_is_not_answered_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "slurm-7.out"
+    log.write_text(CRASH)
+    assert said("why", str(log), "--attempt", "1", "--json", capsys=capsys)[0] == 0
+    status, _, err = said("why", str(log), "--attempt", "2", capsys=capsys)
+    assert status == 3
+    assert "no accounting tells its attempts apart" in err
+    rerun = str(ROOT / "inquest" / "examples" / "preempted-and-resumed")
+    status, _, err = said("why", rerun, "--attempt", "9", capsys=capsys)
+    assert status == 3
+    assert "there are 1, 2" in err
