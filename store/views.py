@@ -36,17 +36,18 @@ def select(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
 def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     """`select`, with the rows that are observations of one thing (`KEY`) merged: of each column its latest value.
 
-    A row that does not know its cluster belongs to the one cluster that knows the job.
+    A row that does not know its cluster belongs to the one cluster that knows the job or node (the first word of the key).
     """
     rows = select(table, segments)
     key = tables()[table].KEY
     if not key:
         return rows
     names = [c.name for c in columns(tables()[table])]
-    owner = 'coalesce("cluster", max("cluster") OVER (PARTITION BY "job_id"))'
+    subject = key[0]
+    owner = f'coalesce("cluster", max("cluster") OVER (PARTITION BY "{subject}"))'
     merged = ", ".join(
         f'"{n}"' if n in key else f'"{n}_" AS "{n}"' if n == "cluster" else f'arg_max("{n}", ("ts", "origin")) AS "{n}"'
         for n in names
     )
-    by = ", ".join([*(f'"{k}"' for k in ("cluster_", *key)), 'CASE WHEN "job_id" IS NULL THEN "origin" END'])
+    by = ", ".join([*(f'"{k}"' for k in ("cluster_", *key)), f'CASE WHEN "{subject}" IS NULL THEN "origin" END'])
     return f'SELECT {merged} FROM (SELECT *, {owner} AS "cluster_" FROM ({rows})) GROUP BY {by}'

@@ -122,6 +122,7 @@ class SlurmNodeState(Row):
     """An interval in which a node was in a state. `ts` is its start."""
 
     TABLE: ClassVar[str] = "slurm_node_state"
+    KEY: ClassVar[tuple[str, ...]] = ("node", "ts", "state")
 
     state: Annotated[
         str | None, col("base state: IDLE, ALLOCATED, MIXED, DOWN, DRAINED, DRAINING, FAIL, UNKNOWN, ...")

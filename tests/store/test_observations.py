@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from store import Reader, Writer, free_sql
-from store.rows import Row, SlurmJob, SlurmJobEvent
+from store.rows import Row, SlurmJob, SlurmJobEvent, SlurmNodeState
 
 DAY = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -65,3 +65,15 @@ def test_rows_of_no_job_are_never_merged(tmp_path: Path) -> None:
     with Reader(lake) as reader:
         assert next(c.rows for c in reader.coverage() if c.table == "slurm_job") == 2
     assert asked(lake, "SELECT count(*) FROM slurm_job") == [(2,)]
+
+
+def test_a_node_state_that_events_and_a_snapshot_tell_is_told_once(tmp_path: Path) -> None:
+    lake = filled(
+        tmp_path / "lake",
+        [
+            SlurmNodeState(node="n1", ts=DAY, state="DOWN", reason="psu", reason_user=u, origin=u)
+            for u in ("root", "root(0)")
+        ],
+        [SlurmNodeState(node="n2", ts=DAY, state="DOWN", origin="a")],
+    )
+    assert asked(lake, "SELECT node, reason FROM slurm_node_state ORDER BY node") == [("n1", "psu"), ("n2", None)]
