@@ -87,7 +87,7 @@ def _confirmed(
         None,
         confidence,
         "infrastructure",
-        f"The cluster lost a node{where} under the job; the job itself was not at fault.",
+        f"The cluster lost {where.strip() or 'a node'} under the job; the job itself was not at fault.",
         say(*shows),
         implies=say(
             "The run died because a node vanished. Errors that its other ranks printed afterwards are consequences.",
