@@ -21,6 +21,8 @@ FLOOR = 0.3
 """A suspicion below this is not worth a family: then the answer is U0."""
 
 _ORDER = ("confirmed", "suspected")
+_NO_SIGNAL = 65
+"""From here on the second half of Slurm's exit code is a word of its own: 125 for the out-of-memory killer."""
 
 
 def assess_all(facts: Facts, known: Mapping[str, Family] | None = None) -> dict[str, Assessment]:
@@ -105,7 +107,7 @@ def _disposition(facts: Facts) -> str:
     text = f"Slurm: {o['state']}"
     if o.has("exit_code") and o.get("exit_code"):
         text += f", exit status {o['exit_code']}"
-    if o.has("exit_signal") and o.get("exit_signal"):
+    if 0 < (o.number("exit_signal") or 0) < _NO_SIGNAL:
         text += f", signal {o['exit_signal']}"
     if o.has("elapsed_min"):
         text += f", after {o['elapsed_min']} min"

@@ -46,7 +46,7 @@ class Facts:
         if view is None:
             asked: dict[str, Any] = {**params} if query in _NO_JOB else {"job_id": self.job_id, **params}
             if query in _BY_NODE:
-                asked |= self._scope
+                asked = {**self._scope, **asked}
             elif query not in _WHOLE_JOB and self.attempt is not None:
                 asked.setdefault("attempt", self.attempt)
             view = self._views[key] = View(self.ledger.ask(self._reader, query, **asked))

@@ -17,6 +17,10 @@ EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
 
 _FATAL = {4, 6, 7, 8, 9, 11}
 _CRASH = {4, 6, 7, 8, 11}
+_JUST_BEFORE_S = 120.0
+_SYSTEM = frozenset(
+    {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
+)
 _ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
 
 
@@ -29,7 +33,8 @@ def assess(facts: Facts) -> Assessment:
     )
     workers = facts.of_role("worker_killed")
     if not rows and not oom and not workers:
-        return _absent(facts)
+        crash = _kernel_crash(facts)
+        return _crashed(facts, crash) if crash is not None else _absent(facts)
     against = _against(facts, rows, oom)
     if against:
         return Assessment(CODE, "ruled_out", counterfactual=against)
@@ -54,6 +59,37 @@ def assess(facts: Facts) -> Assessment:
         _memory(oom, result)
     else:
         _unknown(facts, rows, result)
+    return result
+
+
+def _kernel_crash(facts: Facts) -> RowView | None:
+    """A crash that the kernel of one of the job's nodes recorded just before the end, when nothing else explains the end."""
+    if facts.ending.succeeded or facts.ending.torn_down or facts.causes or not facts.times_known:
+        return None
+    if facts.ending.says("cancelled") or facts.device_error is not None:
+        return None
+    if not facts.ending.failed and facts.overview is not None:
+        return None
+    for row in facts.table("host_events").one_of("event", "segfault", "trap"):
+        before = row.number("before_end_s")
+        if before is not None and -60.0 <= before <= _JUST_BEFORE_S and row.text("process_name") not in _SYSTEM:
+            return row
+    return None
+
+
+def _crashed(facts: Facts, row: RowView) -> Assessment:
+    own = bool(row.get("of_job"))
+    on = f" on {row['node']}" if row.has("node") else ""
+    who = f"{row['process_name']}" if row.has("process_name") else "A process"
+    result = Assessment(CODE, "confirmed" if own else "suspected", confidence=0.88 if own else 0.65, attribution="job")
+    result.headline = f"{who}{on} crashed in native code ({row['event']}), with no Python traceback."
+    result.speaks_for.append(claim(f"The kernel says{on}, {row['before_end_s']} before the end: {row['message']}"))
+    if not own:
+        result.missing.append(
+            missing("Whether that process was the job's.", "the process table (process) of that node")
+        )
+    result.counterfactual = f"A native crash is on record{on}."
+    _unknown(facts, [row], result, crash=True)
     return result
 
 
@@ -85,7 +121,8 @@ def _memory(oom: HostOom, result: Assessment) -> None:
     result.attribution = "job"
     result.confidence = 0.97 if len(set(oom.sources)) > 1 else 0.94
     if not result.headline or "SIGKILL" not in result.headline:
-        result.headline = result.headline or "A process was killed because host memory ran out."
+        of = "the job's memory limit was used up" if oom.limit else "host memory ran out"
+        result.headline = result.headline or f"A process was killed because {of}."
     what = "the memory limit of the job" if oom.limit else "the memory of the host"
     result.implies.append(claim(f"The kill was made because {what} was used up: host RAM, not GPU memory."))
     result.actions.append(
@@ -96,9 +133,9 @@ def _memory(oom: HostOom, result: Assessment) -> None:
     )
 
 
-def _unknown(facts: Facts, rows: list[RowView], result: Assessment) -> None:
-    signal = int(rows[0].number("signal") or 0) if rows else 9
-    if signal in _CRASH:
+def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool = False) -> None:
+    signal = int(rows[0].number("signal") or 0) if rows and not crash else 9
+    if crash or signal in _CRASH:
         result.attribution = "job"
         result.implies.append(
             claim(

@@ -7,7 +7,7 @@ DECIDES  GPU samples; only the severe case is confirmed, because a small model m
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts
+from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
@@ -16,6 +16,7 @@ EXPLAINS = ("G1",)
 
 _SEVERE, _MILD = 0.12, 0.35
 _FEW_STEPS = 20
+_FEW_SAMPLES = 5
 
 
 def assess(facts: Facts) -> Assessment:
@@ -28,6 +29,20 @@ def assess(facts: Facts) -> Assessment:
             "undecidable",
             counterfactual="No GPU activity was recorded, so how busy the GPUs were is not known.",
             missing=[missing("How busy the GPUs were.", "engine and SM activity (gpu_sample) of the job's nodes")],
+        )
+    while_training = _while_training(facts)
+    if while_training is not None:
+        gpus = while_training
+    if not gpus:
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="GPU activity was recorded only while no training was reported, so the duty cycle is not known.",
+            missing=[
+                missing(
+                    "How busy the GPUs were in training.", "GPU samples (gpu_sample) from its first to its last report"
+                )
+            ],
         )
     busiest = max(gpus, key=lambda r: r.number("engine_mean") or 0)
     duty = busiest.number("engine_mean") or 0
@@ -76,3 +91,15 @@ def assess(facts: Facts) -> Assessment:
     if not severe:
         result.warnings.append(claim(f"Low duty cycle: {result.speaks_for[0].text}", "supported"))
     return result
+
+
+def _while_training(facts: Facts) -> list[RowView] | None:
+    """What the GPUs did from the first to the last training report: loading and compiling before it are no duty cycle.
+
+    None where the reports carry no times.
+    """
+    steps = facts.progress.steps
+    if steps is None or not steps.has("first_ts") or steps.text("first_ts") >= steps.text("last_ts"):
+        return None
+    view = facts.table("gpu_summary", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))
+    return view.where(lambda r: r.has("engine_mean") and (r.number("samples") or 0) >= _FEW_SAMPLES)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b2_gpu_fault as b2
 from evals.recorded import verdict_on
-from store.rows import GpuEvent, SourceHealth
+from store.rows import GpuEvent, HostEvent, SourceHealth
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 XID = "NVRM: Xid (PCI:0000:3b:00): {code}, pid=4321, name=python, {text}"
@@ -77,3 +78,23 @@ def test_a_trainers_state_alone_is_answered(tmp_path: Path) -> None:
         f'{{"global_step": 100, "max_steps": 100, "is_world_process_zero": true, "log_history": [{history}]}}'
     )
     assert verdict_on(state).family == "G1"
+
+
+def _segfault(node: str, minute: float) -> HostEvent:
+    return HostEvent(ts=T + timedelta(minutes=minute), node=node, event="segfault", pid=4321, process_name="python3",
+                     message="python3[4321]: segfault at 7f79 ip 00007f7c sp 00007f7c error 4 in libtorch_cuda.so[7f7c+d3d]")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("node", "minute", "status"), [("n2", 59.5, "suspected"), ("n2", 20.0, "ruled_out"), ("n7", 59.5, "ruled_out")]
+)
+def test_a_crash_that_the_kernel_saw_counts_on_a_node_of_the_job_just_before_its_end(
+    tmp_path: Path, node: str, minute: float, status: str
+) -> None:
+    world = World(tmp_path).job("FAILED").text("loading").add(_segfault(node, minute))
+    assert judge(world, a2.assess).status == status
+
+
+def test_a_crash_beside_an_exception_of_the_program_is_not_the_cause(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").say("exception", "KeyError", "'labels'").add(_segfault("n2", 59.5))
+    assert judge(world, a2.assess).status == "ruled_out"
