@@ -96,6 +96,7 @@ def test_the_fault_class_follows_from_type_and_text(name: str, message: str, mod
         ("RuntimeError", "CUDA error: uncorrectable ECC error encountered", "ecc"),
         ("OSError", "[Errno 98] Address already in use", "application"),
         ("Traceback", "", "cut"),
+        ("ProcessLookupError", "[Errno 3] No such process", "wrapper"),
     ],
 )
 def test_what_an_exception_is(name: str, message: str, role: str) -> None:
