@@ -192,7 +192,8 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
     if rows and all(r.get("signal") == 6 for r in rows):
         if facts.table("nccl_events").one_of("kind", "nccl_watchdog"):
             return "The processes were aborted by the process group's own watchdog."
-        errors = facts.table("cuda_errors").rows
+        # ROCm's runtime tells of a memory access fault and aborts at once: that is the crash itself.
+        errors = facts.table("cuda_errors").where(lambda r: r.text("code") != "hip_fault")
         if errors:
             return f"The process aborted itself over an error of CUDA's: {errors[0]['message']}."
     return ""

@@ -98,3 +98,10 @@ def test_a_crash_that_the_kernel_saw_counts_on_a_node_of_the_job_just_before_its
 def test_a_crash_beside_an_exception_of_the_program_is_not_the_cause(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED").say("exception", "KeyError", "'labels'").add(_segfault("n2", 59.5))
     assert judge(world, a2.assess).status == "ruled_out"
+
+
+def test_an_abort_by_rocm_over_a_memory_access_fault_is_a_native_crash(tmp_path: Path) -> None:
+    fault = "Memory access fault by GPU node-9 (Agent handle: 0x7e) on address 0x7fc0. Reason: Unknown."
+    world = World(tmp_path).job("FAILED").say("cuda_error", "cuda_error", fault, detail='{"code": "hip_fault"}')
+    world.say("launcher_summary", "child_failed", "Signal 6 (SIGABRT) received by PID 171392", signal=6, exit_code=-6)
+    assert judge(world, a2.assess).status == "confirmed"
