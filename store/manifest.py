@@ -6,7 +6,7 @@ publication (see `store.commits`). A segment without a key is settled: compactio
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,9 @@ class Segment:
     pub: str | None = None
 
 
+_FIELDS = tuple(f.name for f in fields(Segment))
+
+
 @dataclass(slots=True)
 class Manifest:
     """`dropped` maps a replaced file to the time (seconds since 1970) from which nobody new reads it."""
@@ -65,7 +68,8 @@ def save(folder: Path, manifest: Manifest, durable: bool) -> None:
     ids: dict[tuple[str, ...], str] = {}
     segments: list[dict[str, Any]] = []
     for s in manifest.segments:
-        d = asdict(s)
+        # Not `asdict`: it copies every column's name, and a manifest of thousands is saved for each file of an import.
+        d = {name: getattr(s, name) for name in _FIELDS}
         d["columns"] = ids.setdefault(s.columns, str(len(ids)))
         segments.append(d)
     value = {"columns": {v: k for k, v in ids.items()}, "segments": segments, "dropped": manifest.dropped}
