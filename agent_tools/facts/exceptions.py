@@ -57,7 +57,9 @@ _RENDEZVOUS = re.compile(
 )
 _RENDEZVOUS_NAMES = re.compile(r"^(Rendezvous\w*Error|DistNetworkError|DistStoreError)$")
 _RENDEZVOUS_FRAMES = re.compile(
-    r"rendezvous|tcp_?store|init_process_group|_create_c10d_store|init_distributed|jax/_src/distributed", re.I
+    r"rendezvous|tcp_?store|init_process_group|_create_c10d_store|init_distributed|jax/_src/distributed|"
+    r"_new_process_group_helper|in new_group|_set_sequence_number_for_group",
+    re.I,
 )
 # The first collective of a process group: DDP compares the parameters of all ranks while it is being built.
 _FIRST_COLLECTIVE = re.compile(
@@ -69,7 +71,7 @@ _SAVE = re.compile(
 )
 _SOCKET = re.compile(
     r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
-    r"No route to host|unreachable|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
+    r"No route to host|unreachable|reset by peer|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
     re.IGNORECASE,
 )
 _COLLECTIVE = re.compile(

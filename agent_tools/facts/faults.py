@@ -48,6 +48,8 @@ _DATA_PATH = (
 _MODEL_FILE = r"(config|tokenizer\w*|adapter_config|generation_config|preprocessor_config)\.json|\.(safetensors|ckpt|pth|pt|gguf|msgpack|distcp|model)\b|pytorch_model|checkpoint|ckpt|weights|/models?/|pretrained|snapshots"
 _DATA_FILE = r"\.(jsonl?|csv|tsv|parquet|arrow|txt|bin|idx|jpe?g|png|tar|gz|zst|h5|hdf5|npy|npz|mp4|wav|flac|tfrecord|lmdb|db|mat|nii)\b"
 
+_UNREACHED = "ConnectionError|ConnectTimeout|ReadTimeout|Timeout|MaxRetryError|ProxyError|SSLError|ConnectError|NewConnectionError|NameResolutionError|ClientConnectorError"
+
 _RULES: tuple[_Rule, ...] = (
     # what the environment lacks, or holds in the wrong version
     _rule("env", 0.93, "a package cannot be imported", names="ModuleNotFoundError|PackageNotFoundError"),
@@ -66,6 +68,8 @@ _RULES: tuple[_Rule, ...] = (
     # an asset: a model, tokenizer or checkpoint that cannot be loaded
     _rule("data", 0.9, "the dataset is not there or may not be read", names="DatasetNotFoundError|DataFilesNotFoundError|EmptyDatasetError"),
     _rule("data", 0.88, "the dataset is not there or may not be read", text=r"Dataset .{0,120}(doesn't exist on the Hub|is a gated dataset|cannot be accessed)|Couldn't (find|reach) (a dataset|any data file|.{0,60}on the (Hugging Face )?Hub)|datasets/\S+.{0,200}(40[134]|gated|Not Found)"),
+    _rule("data", 0.85, "the hub that the dataset is read from cannot be reached", names=_UNREACHED, text=r"/api/datasets/|/datasets/[^ ]*(resolve|tree)"),
+    _rule("asset", 0.85, "the hub cannot be reached", names=_UNREACHED, text=r"huggingface|hf\.co|hf-mirror|modelscope|/api/(models|repos)"),
     _rule("asset", 0.94, "the hub refuses the model, or does not have it", names="GatedRepoError|RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|RemoteEntryNotFoundError|LocalEntryNotFoundError|DisabledRepoError|LocalTokenNotFoundError|BadRequestError"),
     _rule("asset", 0.93, "the model, tokenizer or checkpoint cannot be found under that name", text=r"is not a local folder and is not a valid model identifier|not a valid model identifier|Can't load (the )?(tokenizer|config|configuration|model|feature extractor|image processor|processor|weights)|Error no file named|does not appear to have (a file|files) named|couldn't connect to '?https?://(huggingface\.co|hf\.co)|Cannot find (the requested files|an appropriate cached snapshot)|offline mode is enabled|outgoing traffic has been disabled|Repository Not Found|gated repo|Access to model .{0,120} is restricted|You must (have access|be authenticated)|Invalid (user )?token|Token is required|Repo id must|Incorrect path_or_model_id|Can't find '?(adapter_config|config)\.json|Can't find a vocabulary file|Unable to load (weights|vocabulary)|Couldn't instantiate the backend tokenizer|Unrecognized model in|weights? (file )?not found|No (safetensors|weights|checkpoint|model).{0,30}found|Cannot find any model weights|Model .{0,80}(does not exist|not found)|failed to load (the )?(model|checkpoint|tokenizer)|is not a checkpoint|Invalid repository ID"),
     _rule("asset", 0.93, "the weights file is broken", names="SafetensorError", ),

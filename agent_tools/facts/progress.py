@@ -61,7 +61,9 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         or (steps.number("reports") or 0) >= 1
     )
     hinted = hints is not None and (
-        (hints.number("lines") or 0) >= 2 or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
+        (hints.number("lines") or 0) >= 2
+        or (hints.number("passes") or 0) >= 1
+        or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
     )
     saved = any(c.text("name") == "saved" and (c.number("step") or 0) > 0 for c in checkpoints)
     return Progress(

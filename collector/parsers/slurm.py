@@ -226,7 +226,9 @@ class Slurm:
         if known is None:
             if level not in ("error", "fatal"):
                 return []
-            known = ("other", "warning" if level == "error" else "error")
+            # A command of the user that dies of its own error has submitted or started nothing.
+            refused = level == "fatal" and found["who"] in ("srun", "sbatch", "salloc")
+            known = ("submit_failed", "fatal") if refused else ("other", "warning" if level == "error" else "error")
         name, severity = known
         if (level is None and name not in _UNLABELLED) or (
             text.startswith(("debug", "launch/")) and name != "force_terminated"

@@ -7,6 +7,7 @@
 -- COLUMN last_line: last line
 -- COLUMN first_text: text of the first one
 -- COLUMN last_text: text of the last one
+-- COLUMN passes: those of them that begin with the loss of a whole training pass
 -- COLUMN bar_text: last progress bar that moved
 -- COLUMN bar_line: its line
 -- COLUMN bar_step: steps done, as the bar shows
@@ -22,19 +23,21 @@ WITH l AS (
 h AS (
   SELECT * FROM l
   WHERE (regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
+    OR regexp_matches(text, '(?i)^\s*(train(ing)?|val(id(ation)?)?)[ _]loss\s*[:=]\s*[0-9]+\.[0-9]+')
     OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
     AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*-?([0-9]|nan|inf)'))
     AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )')
 ),
 b AS (
-  SELECT file, line_no, text, regexp_extract(text, '\|\s*([0-9]+)/([0-9]+)\s*\[', ['done', 'total']) AS bar FROM l
-  WHERE regexp_matches(text, '%\|.*\|\s*[0-9]+/[0-9]+\s*\[')
+  SELECT file, line_no, text, regexp_extract(text, '\|\s*([0-9]+)(?:\.0+)?/([0-9]+)(?:\.0+)?\s*\[', ['done', 'total']) AS bar FROM l
+  WHERE regexp_matches(text, '%\|.*\|\s*[0-9]+(\.0+)?/[0-9]+(\.0+)?\s*\[')
     AND NOT regexp_matches(text, '(?i)loading|download|map|shard|fetching|tokeniz|generating|process|filter|resolving|capturing|compil|sanity|valid|eval|predict|packing|convert|extract|saving|grouping|files?\b')
 ),
 m AS (SELECT * FROM b WHERE TRY_CAST(bar.done AS BIGINT) > 0)
 SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
+  count(*) FILTER (regexp_matches(text, '(?i)^\s*train(ing)?[ _]loss\s*[:=]')) AS passes,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,
   (SELECT max(TRY_CAST(bar.done AS BIGINT)) FROM m) AS bar_step,
   (SELECT max(TRY_CAST(bar.total AS BIGINT)) FROM m) AS bar_total
