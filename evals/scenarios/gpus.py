@@ -32,7 +32,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         )  # fmt: skip
         gap = rng.uniform(0.1, 0.8) * plan.minutes if rng.random() < 0.3 else -9.0
         minute = rng.uniform(-2, -2 + step)
-        while minute < plan.minutes + 2:
+        while minute < plan.minutes + (0 if plan.state == "RUNNING" else 2):
             if not gap <= minute <= gap + 2.5:
                 yield _sample(plan, gpu, minute, rng, source)
             minute += step * rng.uniform(0.97, 1.03)

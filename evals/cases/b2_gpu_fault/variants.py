@@ -5,29 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
+from evals.scenarios.endings import crash, raised
 from evals.scenarios.faults import blind, counter, named, only, sound, xid
 from evals.scenarios.plan import Gpu, Plan, healthy
 from evals.scorers.base import Expected
-
-
-def _crash(seed: int) -> tuple[Plan, Gpu, float]:
-    plan = healthy(seed)
-    gpu = plan.some_gpu()
-    minute = plan.rng.uniform(0.4, 0.9) * plan.minutes
-    plan.stop("FAILED", minute=minute + 0.8, exit_code=1)
-    plan.progress_until = minute
-    plan.process[gpu.rank] = {"exit_code": 1, "exit_signal": 0, "signal_sender": None}
-    return plan, gpu, minute
-
-
-def _raise(plan: Plan, gpu: Gpu, minute: float, text: str) -> None:
-    plan.say(
-        minute + 0.05,
-        "Traceback (most recent call last):",
-        f'  File "/home/{plan.user}/{plan.name}/train.py", line 212, in main',
-        "    loss.backward()",
-        text,
-    )
 
 
 def _fault(gpu: Gpu) -> Expected:
@@ -35,42 +16,42 @@ def _fault(gpu: Gpu) -> Expected:
 
 
 def _ecc(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.gpu_changes.append(counter("ecc_dbe_total", minute, plan.rng.randrange(1, 9), only(gpu)))
     plan.extra.append(xid(plan, gpu, 48, minute, "DBE (double bit error) ECC Error", gpu.pid))
-    _raise(plan, gpu, minute, "RuntimeError: CUDA error: uncorrectable ECC error encountered")
+    raised(plan, gpu, minute, "RuntimeError: CUDA error: uncorrectable ECC error encountered")
     return plan, _fault(gpu)
 
 
 def _bus(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.extra.append(xid(plan, gpu, 79, minute, "GPU has fallen off the bus."))
     return plan, _fault(gpu)
 
 
 def _remap(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.gpu_changes.append(counter("remap_failure", minute, 1, only(gpu)))
     plan.gpu_changes.append(counter("remapped_uncorrectable", minute, 1, only(gpu), before=2))
-    _raise(plan, gpu, minute, "RuntimeError: CUDA error: unspecified launch failure")
+    raised(plan, gpu, minute, "RuntimeError: CUDA error: unspecified launch failure")
     return plan, _fault(gpu)
 
 
 def _nvlink(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.extra.append(xid(plan, gpu, 74, minute, "NVLink: fatal error detected on link 3(0x0, 0x0, 0x10000, 0x0)"))
-    _raise(plan, gpu, minute, "RuntimeError: CUDA error: unspecified launch failure")
+    raised(plan, gpu, minute, "RuntimeError: CUDA error: unspecified launch failure")
     return plan, _fault(gpu)
 
 
 def _counter_only(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.gpu_changes.append(counter("ecc_dbe_total", minute, 2, only(gpu)))
     return plan.without("gpu_event", "host_event"), _fault(gpu)
 
 
 def _gsp(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.extra.append(
         xid(plan, gpu, 119, minute, "Timeout after 6s of waiting for RPC response from GPU GSP!", gpu.pid)
     )
@@ -86,17 +67,17 @@ def _latent(seed: int) -> tuple[Plan, Expected]:
 
 
 def _latent_crash(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.gpu_changes.append(counter("ecc_dbe_total", 1e9, 0, only(gpu), before=4))
-    _raise(plan, gpu, minute, "KeyError: 'labels'")
+    raised(plan, gpu, minute, "KeyError: 'labels'")
     return plan, Expected(("A3",), None, "job", extra={"warning": "Latent"})
 
 
 def _application(code: int, words: str) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
-        plan, gpu, minute = _crash(seed)
+        plan, gpu, minute = crash(seed)
         plan.extra.append(xid(plan, gpu, code, minute, words, gpu.pid))
-        _raise(plan, gpu, minute, "RuntimeError: CUDA error: an illegal memory access was encountered")
+        raised(plan, gpu, minute, "RuntimeError: CUDA error: an illegal memory access was encountered")
         return plan, Expected(("A3",), None, "job")
 
     return make
@@ -112,17 +93,17 @@ def _contained(seed: int) -> tuple[Plan, Expected]:
 
 
 def _elsewhere(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     other = Gpu(0, "zz999", 2, "GPU-ffffffff-0000-0000-0000-000000000000", "00000000:43:00.0", 9, 0.0)
     plan.extra.append(xid(plan, other, 79, minute, "GPU has fallen off the bus."))
-    _raise(plan, gpu, minute, "ValueError: Expected input batch_size (8) to match target batch_size (7).")
+    raised(plan, gpu, minute, "ValueError: Expected input batch_size (8) to match target batch_size (7).")
     return plan, Expected(("A3",), None, "job")
 
 
 def _hearsay(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = _crash(seed)
+    plan, gpu, minute = crash(seed)
     plan.say(minute, f"NVRM: Xid (PCI:0000:1b:00): 79, pid={gpu.pid}, GPU has fallen off the bus.")
-    _raise(plan, gpu, minute, "IndexError: list index out of range")
+    raised(plan, gpu, minute, "IndexError: list index out of range")
     return plan, Expected(("A3",), None, "job")
 
 
@@ -148,7 +129,7 @@ def _noisy(seed: int) -> tuple[Plan, Expected]:
 
 
 def _gone(seed: int) -> tuple[Plan, Expected]:
-    plan, _, _ = _crash(seed)
+    plan, _, _ = crash(seed)
     return plan.without("gpu_event", "host_event", "gpu_sample"), blind("gpu_event")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
+from evals.scenarios.endings import time_limit
 from evals.scenarios.faults import activity, blind, but, named, only, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
 from evals.scorers.base import Expected
@@ -52,12 +53,7 @@ def _to_the_wall(seed: int) -> tuple[Plan, Expected]:
     _bits(plan, gpu, HW_THERMAL, 700, 93, 0.3 * plan.minutes, 0.9)
     start = 0.3 * plan.minutes
     plan.pace = lambda minute: 2.2 if minute > start else 1.0
-    plan.stop("TIMEOUT")
-    plan.limit_min = plan.minutes
-    plan.say(
-        plan.minutes,
-        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} DUE TO TIME LIMIT ***",
-    )
+    time_limit(plan)
     return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu))
 
 

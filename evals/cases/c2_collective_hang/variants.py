@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from evals.scenarios.cases import Variant
+from evals.scenarios.endings import cancelled, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
 from evals.scenarios.plan import Gpu, Plan, healthy
 from evals.scorers.base import Expected
-
-
-def _limit(plan: Plan) -> None:
-    plan.limit_min = plan.minutes
-    plan.say(
-        plan.minutes,
-        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} DUE TO TIME LIMIT ***",
-    )
 
 
 def _freeze(seed: int, gpus: int | None = None) -> tuple[Plan, Gpu, float]:
@@ -31,7 +24,7 @@ def _freeze(seed: int, gpus: int | None = None) -> tuple[Plan, Gpu, float]:
 
 def _lost_peer(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, at = _freeze(seed)
-    _limit(plan)
+    time_limit(plan)
     plan.process[gpu.rank] = {
         "end_ts": plan.at(at),
         "exit_code": None,
@@ -44,13 +37,13 @@ def _lost_peer(seed: int) -> tuple[Plan, Expected]:
 
 def _never_entered(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, _ = _freeze(seed)
-    _limit(plan)
+    time_limit(plan)
     return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
 
 
 def _all_spin(seed: int) -> tuple[Plan, Expected]:
     plan, _, at = _freeze(seed)
-    _limit(plan)
+    time_limit(plan)
     plan.gpu_changes[:] = [activity(plan, 0.995, 0.05, start=at)]
     plan.nccl_changes[:] = [frozen(None, at)]
     return plan, Expected(("C2",))
@@ -58,12 +51,7 @@ def _all_spin(seed: int) -> tuple[Plan, Expected]:
 
 def _cancelled(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, _ = _freeze(seed)
-    plan.stop("CANCELLED")
-    plan.slurm["cancelled_by"] = plan.user
-    plan.say(
-        plan.minutes,
-        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} ***",
-    )
+    cancelled(plan, plan.user)
     return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
 
 
@@ -75,7 +63,7 @@ def _still_held(seed: int) -> tuple[Plan, Expected]:
 
 def _no_nccl(seed: int) -> tuple[Plan, Expected]:
     plan, _, _ = _freeze(seed)
-    _limit(plan)
+    time_limit(plan)
     return plan.without("nccl_sample"), Expected(("C2",))
 
 
@@ -119,8 +107,7 @@ def _compiling(seed: int) -> tuple[Plan, Expected]:
 
 def _at_the_wall(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed, gpus=8)
-    plan.stop("TIMEOUT")
-    _limit(plan)
+    time_limit(plan)
     return plan, Expected(("F3",))
 
 
@@ -132,7 +119,7 @@ def _noisy(seed: int) -> tuple[Plan, Expected]:
 
 def _gone(seed: int) -> tuple[Plan, Expected]:
     plan, _, _ = _freeze(seed)
-    _limit(plan)
+    time_limit(plan)
     plan.silent = True
     return plan.without("nccl_sample", "cuda_sample", "gpu_sample", "process"), blind("gpu_sample")
 

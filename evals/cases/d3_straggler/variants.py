@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
+from evals.scenarios.endings import time_limit
 from evals.scenarios.faults import activity, blind, but, named, only, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
 from evals.scorers.base import Expected
@@ -29,12 +30,7 @@ def _wall(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed, gpus=16)
     gpu = plan.some_gpu()
     _lag(plan, gpu, 0.6, 0.15)
-    plan.stop("TIMEOUT")
-    plan.limit_min = plan.minutes
-    plan.say(
-        plan.minutes,
-        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} DUE TO TIME LIMIT ***",
-    )
+    time_limit(plan)
     return plan, Expected(("D3",), None, None, extra=named(gpu))
 
 

@@ -1,0 +1,140 @@
+"""A2: processes killed without a stack, and who killed them; against teardowns, exceptions, GPU memory and hangs."""
+
+from __future__ import annotations
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.endings import cancelled, crash, launcher_summary, raised, time_limit
+from evals.scenarios.faults import blind, oom_kill, sound
+from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scorers.base import Expected
+
+
+def _killed(seed: int, signal: int = 9, name: str = "SIGKILL") -> tuple[Plan, Gpu, float]:
+    plan, gpu, minute = crash(seed)
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(minute),
+        "exit_code": None,
+        "exit_signal": signal,
+        "signal_sender": None,
+    }
+    launcher_summary(plan, gpu, minute, -signal, name)
+    return plan, gpu, minute
+
+
+def _full(plan: Plan, node: str, minute: float) -> None:
+    def change(values: Values, at: str, now: float) -> None:
+        if at == node:
+            limit = values["memory_max_bytes"]
+            share = 0.4 + 0.6 * min(1.0, now / minute)
+            values.update(
+                memory_current_bytes=int(limit * min(share, 0.999)), memory_peak_bytes=int(limit * min(share, 1.0))
+            )
+            if now >= minute - 2.0:
+                values["oom_kills"] = 1
+
+    plan.cgroup_changes.append(change)
+
+
+def _kernel(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, minute = _killed(seed)
+    plan.extra.append(oom_kill(plan, gpu, minute, 200, limit=True))
+    plan.process[gpu.rank] |= {"signal_sender": "kernel-oom", "oom_killed": True}
+    _full(plan, gpu.node, minute)
+    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+
+
+def _cgroup(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, minute = _killed(seed)
+    _full(plan, gpu.node, minute)
+    return plan.without("gpu_event", "host_event"), Expected(("A2",), None, "job")
+
+
+def _table_only(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, minute = crash(seed)
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(minute), "exit_code": None, "exit_signal": 9, "signal_sender": "kernel-oom", "oom_killed": True,
+    }  # fmt: skip
+    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+
+
+def _slurm_state(seed: int) -> tuple[Plan, Expected]:
+    plan, _, minute = _killed(seed)
+    plan.state, plan.exit_code, plan.exit_signal = "OUT_OF_MEMORY", 0, 125
+    plan.say(
+        minute + 0.4,
+        f"slurmstepd: error: Detected 1 oom_kill event in StepId={plan.job_id}.0. Some of the step tasks have been OOM Killed.",
+    )
+    return plan.without("cgroup_sample", "process", "host_event", "gpu_event"), Expected(("A2",), None, "job")
+
+
+def _host(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, minute = _killed(seed)
+    plan.extra.append(oom_kill(plan, gpu, minute, 700, limit=False))
+    plan.process[gpu.rank] |= {"signal_sender": "kernel-oom", "oom_killed": True}
+    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+
+
+def _native(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, _ = _killed(seed, 11, "SIGSEGV")
+    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+
+
+def _bus(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, _ = _killed(seed, 7, "SIGBUS")
+    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+
+
+def _person(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, _ = _killed(seed)
+    plan.process[gpu.rank] |= {"signal_sender": "user:root"}
+    return plan, Expected(("A2",), None, "undetermined", facts=("user:root",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _exception(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, minute = crash(seed)
+    raised(plan, minute, "ValueError: too many values to unpack (expected 2)")
+    launcher_summary(plan, gpu, minute, 1)
+    return plan, Expected(("A3",), None, "job")
+
+
+def _wall(seed: int) -> tuple[Plan, Expected]:
+    return time_limit(healthy(seed)), Expected(("F3",))
+
+
+def _cancel(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    cancelled(plan, plan.user, plan.minutes * 0.6)
+    plan.say(plan.minutes + 0.01, "srun: error: task 0: Terminated")
+    return plan, Expected(("F4",), "user", "user")
+
+
+def _noisy(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+
+    def change(values: Values, at: str, now: float) -> None:
+        values.update(memory_peak_bytes=int(values["memory_max_bytes"] * 0.97))
+
+    plan.cgroup_changes.append(change)
+    return plan, sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _, _ = crash(seed)
+    return plan.without("process", "host_event", "cgroup_sample", "log_line", "gpu_event"), blind("log_line")
+
+
+VARIANTS = (
+    Variant("kernel", "fault", _kernel, 2),
+    Variant("cgroup", "fault", _cgroup, 2),
+    Variant("processes", "fault", _table_only, 2),
+    Variant("state", "fault", _slurm_state, 2),
+    Variant("host", "fault", _host, 2),
+    Variant("native", "fault", _native, 2),
+    Variant("bus", "fault", _bus, 1),
+    Variant("person", "fault", _person, 2),
+    Variant("exception", "twin", _exception, 2),
+    Variant("wall", "twin", _wall, 1),
+    Variant("cancel", "twin", _cancel, 1),
+    Variant("noisy", "healthy", _noisy, 2),
+    Variant("gone", "blind", _gone, 2),
+)

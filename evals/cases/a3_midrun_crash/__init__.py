@@ -1,0 +1,1 @@
+"""Crashes after training began."""

@@ -1,0 +1,1 @@
+"""Jobs that never ran."""

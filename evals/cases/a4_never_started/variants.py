@@ -1,0 +1,75 @@
+"""A4: jobs that wait, with the scheduler's reason, and launches that failed; against programs that failed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.endings import at_start, raised
+from evals.scenarios.faults import blind, sound
+from evals.scenarios.plan import Plan, healthy
+from evals.scorers.base import Expected
+
+_LIVE = (
+    "gpu_sample",
+    "cuda_sample",
+    "nccl_sample",
+    "process",
+    "cgroup_sample",
+    "log_line",
+    "host_sample",
+    "host_event",
+    "gpu_event",
+)
+
+
+def _waits(reason: str, attribution: str | None = None) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed)
+        plan.stop("PENDING")
+        plan.slurm |= {"state_reason": reason, "node_list": None, "node_count": None}
+        return plan.without(*_LIVE), Expected(("A4",), "pending", attribution, facts=(reason,))
+
+    return make
+
+
+def _launch(code: int, *texts: str) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = at_start(seed)
+        plan.silent = True
+        plan.minutes = 0.1
+        plan.exit_code = code
+        plan.say(0.05, *(t.format(job=plan.job_id, node=plan.nodes[0], user=plan.user) for t in texts))
+        return plan.without("process"), Expected(("A4",), "launch")
+
+    return make
+
+
+def _program(seed: int) -> tuple[Plan, Expected]:
+    plan = at_start(seed)
+    raised(plan, plan.minutes - 0.2, "ModuleNotFoundError: No module named 'apex'")
+    return plan, Expected(("A1",), "env", "job")
+
+
+def _waited(seed: int) -> tuple[Plan, Expected]:
+    return healthy(seed), sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _launch(1, "x")(seed)
+    return plan.without("log_line"), blind("log_line")
+
+
+VARIANTS = (
+    Variant("resources", "fault", _waits("Resources"), 2),
+    Variant("priority", "fault", _waits("Priority"), 1),
+    Variant("limit", "fault", _waits("AssocGrpGRES"), 2),
+    Variant("dependency", "fault", _waits("Dependency"), 1),
+    Variant("nodes", "fault", _waits("ReqNodeNotAvail, UnavailableNodes:n001"), 1),
+    Variant("path", "fault", _launch(127, "/var/spool/slurmd/job{job}/slurm_script: line 14: /home/{user}/venv/bin/python: No such file or directory"), 2),
+    Variant("permission", "fault", _launch(126, "/var/spool/slurmd/job{job}/slurm_script: line 9: ./run.sh: Permission denied"), 1),
+    Variant("prolog", "fault", _launch(1, "srun: error: Task launch for StepId={job}.0 failed on node {node}: Job prolog failed", "srun: error: Application launch failed: Job prolog failed"), 1),
+    Variant("program", "twin", _program, 2),
+    Variant("waited", "healthy", _waited, 1),
+    Variant("gone", "blind", _gone, 2),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""GPU memory that ran out."""

@@ -1,0 +1,120 @@
+"""B1: requests that a card could not meet, with and without a full memory curve; against host memory and survivors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.endings import at_start, crash, launcher_summary, raised
+from evals.scenarios.faults import blind, oom_kill, sound
+from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scorers.base import Expected
+
+GIB = 1 << 30
+
+
+def _text(plan: Plan, gpu: Gpu, asked: float, free: float) -> str:
+    held = plan.card_gib - free
+    return (
+        f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {asked:.2f} GiB. GPU {gpu.index} has a total capacity of "
+        f"{plan.card_gib:.2f} GiB of which {free:.2f} GiB is free. Including non-PyTorch memory, this process has {held:.2f} GiB memory "
+        f"in use. Of the allocated memory {held - 1:.2f} GiB is allocated by PyTorch, and 412.00 MiB is reserved by PyTorch but unallocated."
+    )
+
+
+def _curve(plan: Plan, gpu: Gpu, minute: float, top: float) -> None:
+    def change(values: Values, at: Gpu, now: float) -> None:
+        if at.rank == gpu.rank and plan.setup_min <= now <= plan.minutes:
+            values["fb_used_bytes"] = int(plan.card_gib * GIB * min(top, 0.6 + (top - 0.6) * now / minute))
+
+    plan.gpu_changes.append(change)
+
+
+def _midway(top: float | None) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, gpu, minute = crash(seed)
+        raised(plan, minute, _text(plan, gpu, plan.rng.uniform(1, 9), 0.7))
+        launcher_summary(plan, gpu, minute, 1)
+        if top is not None:
+            _curve(plan, gpu, minute, top)
+        return plan, Expected(("B1",), None, "job")
+
+    return make
+
+
+def _first_step(seed: int) -> tuple[Plan, Expected]:
+    plan = at_start(seed)
+    raised(plan, plan.minutes - 0.3, _text(plan, plan.gpus[0], 91.6, 60.0))
+    return plan, Expected(("B1",), None, "job")
+
+
+def _at_load(seed: int) -> tuple[Plan, Expected]:
+    plan = at_start(seed)
+    raised(plan, plan.minutes - 0.3, _text(plan, plan.gpus[0], 2.5, 0.4), "model.py", 44)
+    return plan, Expected(("B1",), None, "job")
+
+
+def _with_latent(seed: int) -> tuple[Plan, Expected]:
+    plan, expected = _midway(0.98)(seed)
+    other = plan.gpus[-1]
+
+    def change(values: Values, at: Gpu, now: float) -> None:
+        if at.rank == other.rank:
+            values["remapped_uncorrectable"] = 2
+
+    plan.gpu_changes.append(change)
+    return plan, expected
+
+
+def _log_only(seed: int) -> tuple[Plan, Expected]:
+    plan, expected = _midway(None)(seed)
+    return plan.without("gpu_sample", "gpu_event", "cuda_sample", "nccl_sample", "process", "cgroup_sample"), expected
+
+
+def _host(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, minute = crash(seed)
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(minute),
+        "exit_code": None,
+        "exit_signal": 9,
+        "signal_sender": "kernel-oom",
+        "oom_killed": True,
+    }
+    plan.extra.append(oom_kill(plan, gpu, minute, 300, limit=True))
+    launcher_summary(plan, gpu, minute, -9, "SIGKILL")
+    return plan, Expected(("A2",), None, "job")
+
+
+def _survived(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    minute = plan.minutes * 0.3
+    plan.say(
+        minute,
+        f"{plan.at(minute):%Y-%m-%d %H:%M:%S},004 WARNING train: CUDA out of memory. Tried to allocate 2.00 GiB. Retrying with a smaller batch",
+    )
+    return plan, sound()
+
+
+def _full_but_fine(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    plan.memory_gib = plan.card_gib * 0.985
+    return plan, sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _midway(0.99)(seed)
+    return plan.without("log_line"), blind("log_line")
+
+
+VARIANTS = (
+    Variant("full", "fault", _midway(0.99), 3),
+    Variant("low-peak", "fault", _midway(0.7), 2),
+    Variant("first-step", "fault", _first_step, 2),
+    Variant("load", "fault", _at_load, 2),
+    Variant("latent", "fault", _with_latent, 1),
+    Variant("log", "fault", _log_only, 2),
+    Variant("host", "twin", _host, 2),
+    Variant("survived", "twin", _survived, 2),
+    Variant("brim", "healthy", _full_but_fine, 2),
+    Variant("gone", "blind", _gone, 2),
+)

@@ -1,0 +1,1 @@
+"""Hangs before any collective."""

@@ -1,0 +1,102 @@
+"""C1: ranks that never find each other: cold GPUs everywhere, a banner, then silence or a time-out; against other starts."""
+
+from __future__ import annotations
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.endings import at_start, cancelled, raised, time_limit
+from evals.scenarios.faults import activity, blind, everyone, no_launches, sound
+from evals.scenarios.plan import Plan, healthy
+from evals.scorers.base import Expected
+
+
+def _cold(seed: int, gpus: int = 16, *, silent: bool = False) -> Plan:
+    plan = healthy(seed, gpus=(gpus, 32)[seed % 2])
+    plan.progress_until = 0.0
+    plan.silent = silent
+    plan.gpu_changes.append(activity(plan, 0.0, 0.0, everyone, 0.0))
+    plan.gpu_changes.append(lambda v, g, m: v.update(fb_used_bytes=600 << 20))
+    plan.cuda_changes.append(no_launches(everyone, 0.0))
+    plan.nccl_changes.append(lambda v, g, m: v.update(gone=True))
+    if not silent:
+        plan.say(
+            0.5,
+            *(
+                f"[{plan.at(0.5):%Y-%m-%d %H:%M:%S}] distributed init (rank {g.rank}): tcp://{plan.nodes[0]}:29500"
+                for g in plan.gpus[:4]
+            ),
+        )
+        plan.say(0.5, "> initializing torch distributed ...")
+    return plan
+
+
+def _silent(seed: int) -> tuple[Plan, Expected]:
+    return time_limit(_cold(seed)), Expected(("C1",))
+
+
+def _cancelled(seed: int) -> tuple[Plan, Expected]:
+    plan = _cold(seed)
+    return cancelled(plan, plan.user), Expected(("C1",))
+
+
+def _no_log(seed: int) -> tuple[Plan, Expected]:
+    return time_limit(_cold(seed, silent=True)), Expected(("C1",))
+
+
+def _timed_out(text: str, seed: int) -> tuple[Plan, Expected]:
+    plan = _cold(seed)
+    plan.stop("FAILED", minute=30.2, exit_code=1)
+    raised(plan, 30.0, text)
+    return plan, Expected(("C1",))
+
+
+def _store(seed: int) -> tuple[Plan, Expected]:
+    return _timed_out(
+        "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 8/16 clients joined.", seed
+    )
+
+
+def _refused(seed: int) -> tuple[Plan, Expected]:
+    return _timed_out(
+        "torch.distributed.DistNetworkError: The client socket has timed out after 1800000ms while trying to connect to (10.1.0.4, 29500).",
+        seed,
+    )
+
+
+def _one_host(seed: int) -> tuple[Plan, Expected]:
+    plan = at_start(seed, gpus=16)
+    raised(plan, 0.4, "ImportError: libcudart.so.13: cannot open shared object file: No such file or directory")
+    return plan, Expected(("A1",), "env", "job")
+
+
+def _loading(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16, minutes=80)
+    plan.setup_min = 15.0
+    return plan, sound()
+
+
+def _noisy(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    plan.say(
+        0.4,
+        "[W socket.cpp:464] [c10d] The server socket cannot be initialized on [::]:29500 (errno: 97 - Address family not supported by protocol).",
+    )
+    return plan, sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan = _cold(seed, silent=True)
+    plan.stop("CANCELLED")
+    return plan.without("gpu_sample", "cuda_sample", "nccl_sample", "log_line"), blind("gpu_sample")
+
+
+VARIANTS = (
+    Variant("banner", "fault", _silent, 3),
+    Variant("cancelled", "fault", _cancelled, 2),
+    Variant("no-log", "fault", _no_log, 2),
+    Variant("store", "fault", _store, 2),
+    Variant("refused", "fault", _refused, 2),
+    Variant("one-host", "twin", _one_host, 2),
+    Variant("loading", "twin", _loading, 2),
+    Variant("noisy", "healthy", _noisy, 2),
+    Variant("gone", "blind", _gone, 2),
+)

@@ -1,0 +1,112 @@
+"""E1: sound hardware and a loss that goes wrong, by its shape; against noise, warm-up, short runs and losses that may rise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.faults import blind, sound
+from evals.scenarios.plan import Plan, healthy
+from evals.scorers.base import Expected
+
+NAN = float("nan")
+
+
+def _shape(
+    mode: str, loss: Callable[[Plan], Callable[[float], float]], grad: float | None = None
+) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed)
+        plan.loss = loss(plan)
+        if grad is not None:
+            plan.grad = lambda share: grad
+        return plan, Expected(("E1",), mode, "job")
+
+    return make
+
+
+def _nan(at: float) -> Callable[[Plan], Callable[[float], float]]:
+    def curve(plan: Plan) -> Callable[[float], float]:
+        good = plan.loss
+        return lambda share: good(share) if share < at else NAN
+
+    return curve
+
+
+def _plateau(plan: Plan) -> Callable[[float], float]:
+    good = plan.loss
+    return lambda share: good(share) if share < 0.3 else 11.9
+
+
+def _spike(plan: Plan) -> Callable[[float], float]:
+    good = plan.loss
+    return lambda share: good(share) if share < 0.6 else good(0.0) * (1.5 + 2 * share)
+
+
+def _level(plan: Plan) -> Callable[[float], float]:
+    start = plan.loss(0.0)
+    return lambda share: start
+
+
+def _flat(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    plan.loss = _level(plan)
+    plan.grad = lambda share: 0.0
+    plan.rate = lambda share: 0.0
+    return plan, Expected(("E1",), "flat", "job")
+
+
+def _warm_up(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    good = plan.loss
+    plan.loss = lambda share: good(share) * (1.4 if 0.02 < share < 0.06 else 1.0)
+    plan.rate = lambda share: 1e-4 * min(1.0, share / 0.1)
+    return plan, sound()
+
+
+def _recovered(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    good = plan.loss
+    plan.loss = lambda share: NAN if 0.30 < share < 0.32 else good(share)
+    return plan, sound()
+
+
+def _bump(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    good = plan.loss
+    plan.loss = lambda share: good(share) * (1.6 if 0.50 < share < 0.53 else 1.0)
+    return plan, sound()
+
+
+def _few(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, minutes=15)
+    plan.steps, plan.stride, plan.saves_every = 3, 1, None
+    plan.loss = lambda share: 9.0 + share
+    return plan, Expected(("E3",), None, "job")
+
+
+def _noisy(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    good, rng = plan.loss, plan.rng
+    plan.loss = lambda share: good(share) * (1 + rng.gauss(0, 0.06))
+    return plan, sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _shape("plateau", _plateau, 0.0)(seed)
+    return plan.without("log_line"), blind("log_line")
+
+
+VARIANTS = (
+    Variant("late-nan", "fault", _shape("non_finite", _nan(0.6)), 2),
+    Variant("early-nan", "fault", _shape("non_finite", _nan(0.15)), 2),
+    Variant("plateau", "fault", _shape("plateau", _plateau, 0.001), 3),
+    Variant("spike", "fault", _shape("spike", _spike), 2),
+    Variant("flat", "fault", _flat, 2),
+    Variant("warm-up", "twin", _warm_up, 2),
+    Variant("recovered", "twin", _recovered, 2),
+    Variant("bump", "twin", _bump, 1),
+    Variant("few", "twin", _few, 1),
+    Variant("noisy", "healthy", _noisy, 2),
+    Variant("gone", "blind", _gone, 2),
+)

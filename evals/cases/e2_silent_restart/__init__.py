@@ -1,0 +1,1 @@
+"""Resumes that did not resume."""

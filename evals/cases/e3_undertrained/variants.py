@@ -1,0 +1,61 @@
+"""E3: completed runs of a handful of steps; against crashes, stopped runs and short runs of many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evals.scenarios.cases import Variant
+from evals.scenarios.endings import cancelled, crash, raised
+from evals.scenarios.faults import activity, blind, sound
+from evals.scenarios.plan import Plan, healthy
+from evals.scorers.base import Expected
+
+
+def _few(
+    steps: int, style: str | None = None, engine: float | None = None, saves: int | None = None
+) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed, minutes=6 + seed % 20, style=style)
+        plan.steps, plan.stride, plan.saves_every = steps, 1, saves
+        if engine is not None:
+            plan.gpu_changes.append(activity(plan, engine, engine / 2))
+        return plan, Expected(("E3",), None, "job")
+
+    return make
+
+
+def _crashed(seed: int) -> tuple[Plan, Expected]:
+    plan, _, minute = crash(seed, minutes=12)
+    plan.steps, plan.stride, plan.saves_every = 3, 1, None
+    plan.progress_until = None
+    raised(plan, minute, "IndexError: index out of range in self", "model.py")
+    return plan, Expected(("A3",), None, "job")
+
+
+def _stopped(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, minutes=12)
+    plan.steps, plan.stride, plan.saves_every = 4, 1, None
+    return cancelled(plan, plan.user), Expected(("F4",), "user", "user")
+
+
+def _short(seed: int) -> tuple[Plan, Expected]:
+    return healthy(seed, minutes=9), sound()
+
+
+def _gone(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _few(2)(seed)
+    return plan.without("log_line").losing("gpu_sample"), blind("log_line")
+
+
+VARIANTS = (
+    Variant("one", "fault", _few(1), 2),
+    Variant("three", "fault", _few(3), 2),
+    Variant("megatron", "fault", _few(4, "megatron"), 1),
+    Variant("trainer", "fault", _few(2, "trainer"), 1),
+    Variant("idle", "fault", _few(3, None, 0.04), 2),
+    Variant("saved", "fault", _few(2, "plain", None, 1), 1),
+    Variant("crashed", "twin", _crashed, 2),
+    Variant("stopped", "twin", _stopped, 2),
+    Variant("short", "healthy", _short, 2),
+    Variant("gone", "blind", _gone, 2),
+)

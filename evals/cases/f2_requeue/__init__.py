@@ -1,0 +1,1 @@
+"""Requeues and preemptions."""

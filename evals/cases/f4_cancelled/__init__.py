@@ -1,0 +1,1 @@
+"""Cancelled jobs."""
