@@ -115,7 +115,8 @@ def _flat(good: list[Point], losses: list[float]) -> Reading | None:
     n = len(losses)
     level = median(losses)
     if spread(losses) > STILL * max(abs(level), 1e-3):
-        return None
+        # Batches differ, so a loss that nothing trains still trembles: with a rate of zero only a trend would speak.
+        return Reading("flat", n, strong=True, why="rate") if _rate_is_zero(good) and _unmoved(losses) else None
     gradients = [p.grad_norm for p in good if p.grad_norm is not None and math.isfinite(p.grad_norm)]
     gradient_zero = len(gradients) >= FEW and max(gradients[1:]) <= GRADIENT_ZERO
     if _rate_is_zero(good):
@@ -126,6 +127,13 @@ def _flat(good: list[Point], losses: list[float]) -> Reading | None:
     if n >= 10 and len(set(losses)) == 1:
         return Reading("flat", n, strong=n >= 20, why="same")
     return None
+
+
+def _unmoved(losses: list[float]) -> bool:
+    """The last third lies where the first one lay, within the noise of single reports."""
+    part = max(1, len(losses) // 3)
+    early, late = median(losses[:part]), median(losses[-part:])
+    return abs(early - late) <= max(step_noise(losses), 0.005 * abs(early))
 
 
 def _rate_is_zero(good: list[Point]) -> bool:

@@ -25,12 +25,13 @@ def test_there_is_no_package_marker_under_tests() -> None:
     assert not list((ROOT / "tests").rglob("__init__.py"))
 
 
-def test_families_have_a_playbook_each() -> None:
-    """The stems of families and of their playbooks are equal."""
+def test_families_have_a_playbook_and_cases_each() -> None:
+    """The stems of families, of their playbooks and of their folders of cases are equal."""
     families = {p.stem for p in (ROOT / "agent_tools/families").glob("[a-z][0-9]_*.py")}
     playbooks = {p.stem for p in (ROOT / "prompts/families").glob("*.md")}
     assert families, "no family was found: the check would pass on nothing"
     assert families == playbooks
+    assert families == {p.parent.name for p in (ROOT / "evals/cases").glob("*/variants.py")}
 
 
 def test_every_family_and_parser_and_importer_has_a_test() -> None:

@@ -168,10 +168,14 @@ def _silent(facts: Facts) -> Assessment:
 
 def _never_began(facts: Facts, cold: bool, banner: list[RowView]) -> Assessment:
     """No message, only silence: every GPU cold, or a banner of the start and nothing after it."""
-    result = Assessment(CODE, "suspected", confidence=0.8 if cold and banner else 0.6 if cold else 0.45)
+    # A source that watched collectives and saw none says as much as a banner does: they never got that far.
+    sure = cold and (bool(banner) or facts.has("nccl_sample"))
+    result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.86 if sure else 0.6 if cold else 0.45)
     result.headline = "The ranks hung at the start, before any collective."
     if cold:
         result.speaks_for.append(claim("No GPU of the job worked at any time, on any of its nodes."))
+    if facts.has("nccl_sample"):
+        result.speaks_for.append(claim("Collectives were watched, and none was ever seen."))
     if banner:
         result.speaks_for.append(
             claim(f"The last word of the start is {banner[-1]['message']} (line {banner[-1]['last_line']}).")

@@ -255,6 +255,15 @@ def _frozen(facts: Facts) -> list[Claim]:
                 f"Collectives had completed ({still[0]['completed']} on rank {still[0]['rank']}), and none did lately."
             )
         )
+    launched = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
+    if len(launched) > 1 and all(r.get("launches_late") == 0 for r in launched):
+        first = launched[0]
+        rank = f" (rank {first['rank']})" if first.has("rank") else ""
+        found.append(
+            claim(
+                f"Kernels had been launched ({first['launches']} by process {first['pid']}{rank}), and none were lately."
+            )
+        )
     spinning = [
         r
         for r in facts.table("gpu_summary")

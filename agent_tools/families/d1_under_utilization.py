@@ -53,7 +53,10 @@ def assess(facts: Facts) -> Assessment:
     if duty >= _MILD:
         text = f"The busiest GPU had a mean engine activity of {busiest['engine_mean']}."
         return Assessment(CODE, "ruled_out", counterfactual=text)
-    severe = duty < _SEVERE and bool(facts.ending.succeeded or facts.progress.finished)
+    launches = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
+    # Hard stalls in every sample are starvation at any size of model; a single one may be a save or an evaluation.
+    stalled = [r for r in launches if (r.number("stalled_share") or 0) >= 0.5]
+    severe = (duty < _SEVERE or bool(stalled)) and bool(facts.ending.succeeded or facts.progress.finished)
     result = Assessment(
         CODE, "confirmed" if severe else "suspected", attribution="job", confidence=0.8 if severe else 0.35
     )
@@ -65,7 +68,12 @@ def assess(facts: Facts) -> Assessment:
     )
     if spread is not None and spread.has("all_sm_median"):
         result.speaks_for.append(claim(f"The median SM activity over the job's GPUs is {spread['all_sm_median']}."))
-    launches = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
+    if stalled:
+        result.speaks_for.append(
+            claim(
+                f"Launches stalled for seconds in {stalled[0]['stalled_share']} of the samples of process {stalled[0]['pid']}."
+            )
+        )
     if launches and launches[0].has("max_gap_s"):
         result.speaks_for.append(claim(f"The longest pause between kernel launches was {launches[0]['max_gap_s']}."))
     if facts.progress.phrase:

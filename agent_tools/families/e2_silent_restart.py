@@ -103,6 +103,12 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         shows.append(
             f"The run before had reached step {signs[reached[0]]}; this one's first report is step {signs['first_step']}."
         )
+    asked_step = signs.number("asked_step")
+    if reached is None and first_step is not None and asked_step is not None and asked_step >= 10:
+        steps_back = first_step < 0.5 * asked_step
+        shows.append(
+            f"The checkpoint that it names is of step {signs['asked_step']}; its first report is step {signs['first_step']}."
+        )
     explicit = signs.has("asked_by") or count(signs, "earlier_attempts") > 0
     if back is False:
         text = f"The loss went on where the run before had left it (began at {signs['start_loss']}), so the checkpoint was loaded."

@@ -20,6 +20,8 @@ STALLED_MIN = 20.0
 LONG_PACES = 60.0
 LONG_MIN = 1.0
 MOVING_PACES = 5.0
+MUTE_LINES = 3
+"""Slurm's own words about the end make this many lines of a log in which the program said nothing."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -164,6 +166,12 @@ def _actions(need: str) -> list[Claim]:
 def _unknown(facts: Facts, shows: list[str]) -> Assessment:
     begun = facts.progress.begun
     confidence = 0.88 if begun else 0.8
+    if (
+        not begun
+        and not facts.has("gpu_sample")
+        and sum(count(r, "lines") for r in facts.table("log_extent")) <= MUTE_LINES
+    ):
+        confidence = 0.45  # The wall is all that is known: the run may have been slow, stuck, or never under way.
     return Assessment(
         CODE,
         "confirmed",

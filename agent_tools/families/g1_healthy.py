@@ -20,6 +20,8 @@ EXPLAINS: tuple[str, ...] = ()
 
 WORKING = 0.05
 SLOW = 0.2
+BLIND = 0.48
+"""Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -71,6 +73,12 @@ def assess(facts: Facts) -> Assessment:
         missing.append(lacks("How the job ended in Slurm's eyes.", "sacct (slurm_job)"))
     elif facts.ending.succeeded:
         confidence = min(0.97, confidence + 0.03)
+    if not gpu and _watched_otherwise(facts):
+        # Where nodes are watched, GPU metrics that are not there are a hole, and slow or idle GPUs may be in it.
+        confidence = min(confidence, BLIND)
+        shows.append("The GPUs' own metrics are not there although the job was watched, so health is not proven.")
+    if not facts.has_log and shape is None:
+        confidence = min(confidence, BLIND)
     slow = _slow(facts)
     return Assessment(
         CODE,
@@ -89,6 +97,12 @@ def assess(facts: Facts) -> Assessment:
             "Nothing has to be done." if not slow else "Look at data loading and at the share of time between steps."
         ),
     )
+
+
+def _watched_otherwise(facts: Facts) -> bool:
+    """A source of GPU metrics failed there, or the node's own collectors saw the job and these metrics are missing."""
+    failed = any(r.text("table") == "gpu_sample" and r.get("failed") for r in facts.table("coverage_nodes"))
+    return failed or any(facts.has(t) for t in ("cuda_sample", "cgroup_sample", "process"))
 
 
 def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:

@@ -56,13 +56,13 @@ def _progress(plan: Plan, rng: Random) -> Iterator[tuple[float, str]]:
     unit = whole / sum(factors)
     minute = plan.setup_min
     stop = plan.progress_until if plan.progress_until is not None else plan.minutes
-    total = planned * plan.stride
+    total = plan.first_step + planned * plan.stride
     for number, factor in enumerate(factors, 1):
         minute += unit * factor
         if minute > stop:
             return
-        step = number * plan.stride
-        share = step / total
+        step = plan.first_step + number * plan.stride
+        share = number * plan.stride / (total - plan.first_step)
         loss = plan.loss(share) * (1 + rng.gauss(0, 0.012))
         yield (
             minute,
@@ -70,7 +70,7 @@ def _progress(plan: Plan, rng: Random) -> Iterator[tuple[float, str]]:
                 plan, minute, step, total, loss, plan.grad(share), plan.rate(share), unit * factor * 60 / plan.stride
             ),
         )
-        if plan.saves_every and step % plan.saves_every == 0:
+        if plan.saves_every and number * plan.stride % plan.saves_every == 0:
             yield minute + 1e-4, _saved(plan, minute, step)
     if plan.finishes:
         for line in _end(plan, total):

@@ -68,6 +68,8 @@ class Plan:
     """Factor on the time per step by minutes since the start."""
     progress_until: float | None = None
     """Minute at which progress stops though the job goes on; None: never."""
+    first_step: int = 0
+    """Step that it goes on from."""
     finishes: bool = True
     saves_every: int | None = None
     state: str = "COMPLETED"

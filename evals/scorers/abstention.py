@@ -9,6 +9,15 @@ from agent_tools.verdict import Verdict
 from evals.scorers.base import Expected, Score
 from evals.scorers.confidence import LOW
 
+_WORDS = {
+    "log_line": ("standard output", "the job's output", "the log", "progress lines"),
+    "gpu_sample": ("GPU metrics", "GPU samples"),
+    "gpu_event": ("kernel log",),
+    "slurm_job": ("sacct",),
+    "slurm_node_state": ("sacctmgr show event",),
+}
+"""Words that name a table's source as well as the table's own name does."""
+
 
 def score(verdict: Verdict, expected: Expected) -> Score:
     """Of a decided case: wrong where it declined. Else: right with U0 or a low confidence, and the missing table named."""
@@ -20,7 +29,7 @@ def score(verdict: Verdict, expected: Expected) -> Score:
         )
     if not held:
         return Score("abstention", False, f"confident: {verdict.family} at {verdict.confidence:.2f}")
-    wanted = expected.extra.get("missing")
+    wanted: str = expected.extra.get("missing", "")
     named = " ".join(f"{m.text} {m.signal}" for m in verdict.cannot_decide)
-    lost = wanted is not None and wanted not in named
+    lost = not any(word in named for word in (wanted, *_WORDS.get(wanted, ())))
     return Score("abstention", not lost, f"{wanted} is not named as missing" if lost else "")

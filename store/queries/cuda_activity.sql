@@ -12,6 +12,7 @@
 -- COLUMN api_share [ratio]: time inside API calls over the time covered
 -- COLUMN sync_share [ratio]: time inside synchronising calls over the time covered
 -- COLUMN max_gap_s [s]: longest time between two launches
+-- COLUMN stalled_share [ratio]: share of the samples with launches in which two launches lay two seconds or more apart
 -- COLUMN last_ts: last sample
 -- CAVEAT: A launch is counted when it is enqueued, not when the GPU runs it.
 WITH s AS (
@@ -26,6 +27,9 @@ SELECT
     AS launches_late,
   round(sum(interval_s), 1) AS covered_s, round(sum(api_time_s) / sum(interval_s), 3) AS api_share,
   round(sum(sync_time_s) / sum(interval_s), 3) AS sync_share, round(max(max_launch_gap_s), 1) AS max_gap_s,
+  round(count(*) FILTER (WHERE max_launch_gap_s >= 2 AND coalesce(launches, 0) + coalesce(graph_launches, 0) > 0)
+    / nullif(count(*) FILTER (WHERE max_launch_gap_s IS NOT NULL AND coalesce(launches, 0) + coalesce(graph_launches, 0) > 0), 0), 3)
+    AS stalled_share,
   max(ts) AS last_ts
 FROM s, e
 GROUP BY node, rank, pid

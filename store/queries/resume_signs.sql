@@ -2,6 +2,7 @@
 -- TABLES: slurm_job, process, log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- COLUMN asked_by: command, submit line or process that asks to resume
+-- COLUMN asked_step: step in the name of the checkpoint that it asks for
 -- COLUMN dependency: dependency on another job, from the job's record or its submit line
 -- COLUMN parent_job: job that it depends on, or the job of the same name and folder that ended last before it
 -- COLUMN parent_state: how that job ended
@@ -123,7 +124,9 @@ m AS (
   FROM mine
 )
 SELECT
-  w.asked_by, nullif((SELECT dependency FROM dep), '') AS dependency, (SELECT id FROM parent) AS parent_job,
+  w.asked_by,
+  try_cast(nullif(regexp_extract(w.asked_by, '(?i)(?:checkpoint|ckpt|iter|global_?step|step)[-_=]?0*(\d{1,9})(?:\D|$)', 1), '') AS BIGINT) AS asked_step,
+  nullif((SELECT dependency FROM dep), '') AS dependency, (SELECT id FROM parent) AS parent_job,
   pstate.state AS parent_state, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
   pt.last_loss AS parent_last_loss, ea.attempts AS earlier_attempts, et.last_step AS earlier_last_step,
   et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, es.saves AS earlier_saves,

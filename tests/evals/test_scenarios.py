@@ -16,8 +16,11 @@ from evals.suite import Outcome, run_one
 from store.rows import GpuSample
 
 SLICE = (
-    "b2_gpu_fault/ecc", "b2_gpu_fault/latent", "b3_clock_throttle/thermal", "c2_collective_hang/lost-peer",
-    "c3_idle_gpu/never", "d1_under_utilization/severe", "d2_throughput_bound/slow-net", "d3_straggler/strong",
+    "a2_signal_kill/cgroup", "b1_cuda_oom/low-peak", "b2_gpu_fault/ecc", "b2_gpu_fault/latent", "b3_clock_throttle/thermal",
+    "b3_clock_throttle/gone", "c1_rendezvous_hang/no-log", "c2_collective_hang/lost-peer", "c2_collective_hang/no-collectives",
+    "c2_collective_hang/gone", "c3_idle_gpu/never", "d1_under_utilization/severe", "d1_under_utilization/stalls",
+    "d2_throughput_bound/slow-net", "d3_straggler/strong", "e1_loss_divergence/flat", "e1_loss_divergence/gone",
+    "e2_silent_restart/flag", "f1_node_down/states", "g1_healthy/any",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def _ecc(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, minute = crash(seed)
     plan.gpu_changes.append(counter("ecc_dbe_total", minute, plan.rng.randrange(1, 9), only(gpu)))
     plan.extra.append(xid(plan, gpu, 48, minute, "DBE (double bit error) ECC Error", gpu.pid))
-    raised(plan, gpu, minute, "RuntimeError: CUDA error: uncorrectable ECC error encountered")
+    raised(plan, minute, "RuntimeError: CUDA error: uncorrectable ECC error encountered")
     return plan, _fault(gpu)
 
 
@@ -33,14 +33,14 @@ def _remap(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, minute = crash(seed)
     plan.gpu_changes.append(counter("remap_failure", minute, 1, only(gpu)))
     plan.gpu_changes.append(counter("remapped_uncorrectable", minute, 1, only(gpu), before=2))
-    raised(plan, gpu, minute, "RuntimeError: CUDA error: unspecified launch failure")
+    raised(plan, minute, "RuntimeError: CUDA error: unspecified launch failure")
     return plan, _fault(gpu)
 
 
 def _nvlink(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, minute = crash(seed)
     plan.extra.append(xid(plan, gpu, 74, minute, "NVLink: fatal error detected on link 3(0x0, 0x0, 0x10000, 0x0)"))
-    raised(plan, gpu, minute, "RuntimeError: CUDA error: unspecified launch failure")
+    raised(plan, minute, "RuntimeError: CUDA error: unspecified launch failure")
     return plan, _fault(gpu)
 
 
@@ -69,7 +69,7 @@ def _latent(seed: int) -> tuple[Plan, Expected]:
 def _latent_crash(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, minute = crash(seed)
     plan.gpu_changes.append(counter("ecc_dbe_total", 1e9, 0, only(gpu), before=4))
-    raised(plan, gpu, minute, "KeyError: 'labels'")
+    raised(plan, minute, "KeyError: 'labels'")
     return plan, Expected(("A3",), None, "job", extra={"warning": "Latent"})
 
 
@@ -77,7 +77,7 @@ def _application(code: int, words: str) -> Callable[[int], tuple[Plan, Expected]
     def make(seed: int) -> tuple[Plan, Expected]:
         plan, gpu, minute = crash(seed)
         plan.extra.append(xid(plan, gpu, code, minute, words, gpu.pid))
-        raised(plan, gpu, minute, "RuntimeError: CUDA error: an illegal memory access was encountered")
+        raised(plan, minute, "RuntimeError: CUDA error: an illegal memory access was encountered")
         return plan, Expected(("A3",), None, "job")
 
     return make
@@ -93,17 +93,17 @@ def _contained(seed: int) -> tuple[Plan, Expected]:
 
 
 def _elsewhere(seed: int) -> tuple[Plan, Expected]:
-    plan, gpu, minute = crash(seed)
+    plan, _, minute = crash(seed)
     other = Gpu(0, "zz999", 2, "GPU-ffffffff-0000-0000-0000-000000000000", "00000000:43:00.0", 9, 0.0)
     plan.extra.append(xid(plan, other, 79, minute, "GPU has fallen off the bus."))
-    raised(plan, gpu, minute, "ValueError: Expected input batch_size (8) to match target batch_size (7).")
+    raised(plan, minute, "ValueError: Expected input batch_size (8) to match target batch_size (7).")
     return plan, Expected(("A3",), None, "job")
 
 
 def _hearsay(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, minute = crash(seed)
     plan.say(minute, f"NVRM: Xid (PCI:0000:1b:00): 79, pid={gpu.pid}, GPU has fallen off the bus.")
-    raised(plan, gpu, minute, "IndexError: list index out of range")
+    raised(plan, minute, "IndexError: list index out of range")
     return plan, Expected(("A3",), None, "job")
 
 

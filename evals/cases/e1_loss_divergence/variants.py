@@ -19,7 +19,8 @@ def _shape(
         plan = healthy(seed)
         plan.loss = loss(plan)
         if grad is not None:
-            plan.grad = lambda share: grad
+            low = grad
+            plan.grad = lambda share: low
         return plan, Expected(("E1",), mode, "job")
 
     return make
@@ -35,7 +36,8 @@ def _nan(at: float) -> Callable[[Plan], Callable[[float], float]]:
 
 def _plateau(plan: Plan) -> Callable[[float], float]:
     good = plan.loss
-    return lambda share: good(share) if share < 0.3 else 11.9
+    level = good(0.0) * 1.05
+    return lambda share: good(share) if share < 0.3 else level
 
 
 def _spike(plan: Plan) -> Callable[[float], float]:

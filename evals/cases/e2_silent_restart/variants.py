@@ -16,7 +16,7 @@ _FLAG = "sbatch train.sbatch --resume-from-checkpoint /scratch/run/checkpoint-50
 def _silent(line: str, dependency: str | None = None) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
         plan = healthy(seed)
-        plan.slurm |= {"submit_line": line, "dependency": dependency}
+        plan.slurm |= {"submit_line": line.replace("500", str(plan.stride * 30)), "dependency": dependency}
         if dependency is not None:
             plan.say(
                 0.35, f"{plan.at(0.35):%Y-%m-%d %H:%M:%S},100 INFO setup: no checkpoint found, starting from scratch"
@@ -42,7 +42,7 @@ def _load(text: str) -> Callable[[int], tuple[Plan, Expected]]:
 def _resumed(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed)
     plan.slurm["submit_line"] = _FLAG
-    good = plan.loss
+    plan.first_step, good = 500, plan.loss
     plan.loss = lambda share: good(0.35 + 0.65 * share)
     plan.say(
         0.35,
