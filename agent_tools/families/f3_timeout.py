@@ -20,8 +20,8 @@ STALLED_MIN = 20.0
 LONG_PACES = 60.0
 LONG_MIN = 1.0
 MOVING_PACES = 5.0
-MUTE_LINES = 3
-"""Slurm's own words about the end make this many lines of a log in which the program said nothing."""
+MUTE_LINES = 1
+"""Lines of a log in which Slurm speaks of the end and the program said nothing."""
 
 
 def assess(facts: Facts) -> Assessment:

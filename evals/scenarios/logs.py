@@ -63,7 +63,7 @@ def _progress(plan: Plan, rng: Random) -> Iterator[tuple[float, str]]:
             return
         step = plan.first_step + number * plan.stride
         share = number * plan.stride / (total - plan.first_step)
-        loss = plan.loss(share) * (1 + rng.gauss(0, 0.012))
+        loss = plan.loss(share) * (1 + rng.gauss(0, plan.noise(share)))
         yield (
             minute,
             _line(

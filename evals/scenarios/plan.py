@@ -64,6 +64,8 @@ class Plan:
     memory_gib: float
     card_gib: float = 79.6
     rate: Callable[[float], float] = lambda share: 1e-4
+    noise: Callable[[float], float] = lambda share: 0.012
+    """Standard deviation of single loss reports, relative."""
     pace: Callable[[float], float] = lambda minute: 1.0
     """Factor on the time per step by minutes since the start."""
     progress_until: float | None = None

@@ -53,14 +53,14 @@ def test_a_retry_that_succeeds_is_no_hang(tmp_path: Path) -> None:
     assert judge(world, c1.assess).status == "ruled_out"
 
 
-def test_silence_on_every_rank_is_suspected_from_cold_gpus(tmp_path: Path) -> None:
+def test_a_banner_and_then_cold_gpus_on_every_node_are_a_hang_at_the_start(tmp_path: Path) -> None:
     world = World(tmp_path).job("TIMEOUT", 60).say("banner", "dist_init", "init_process_group(nccl)", severity="info")
     cold = [
         GpuSample(node=n, gpu=0, ts=T + timedelta(minutes=m), engine_active=0.0, sm_active=0.0)
         for n in ("n1", "n2")
         for m in range(0, 60, 5)
     ]
-    assert judge(world.add(*cold), c1.assess).status == "suspected"
+    assert judge(world.add(*cold), c1.assess).status == "confirmed"
     assert judge(world.without(GpuSample, LogEvent, LogLine), c1.assess).status == "undecidable"
 
 
