@@ -32,6 +32,9 @@ def assess(facts: Facts) -> Assessment:
     )
     weak = events.one_of("name", *_WEAK)
     raised = facts.of_role("collective")
+    if not weak and facts.progress.begun and not facts.table("fatal_signals") and not facts.of_role("application"):
+        # A fabric that fails under a running job: where nothing else is told, it is what is known.
+        weak = events.one_of("name", "ib_error")
     waits = facts.table("nccl_waits")
     frozen = [] if waits else _frozen(facts)
     if not gave_up and not weak and not raised and not frozen and not waits:

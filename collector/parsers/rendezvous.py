@@ -64,7 +64,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("refused", "error", r"RendezvousConnectionError|connection to the C10d store has failed|(?:coordinat|grpc|TCPStore|c10d|init_process_group).{0,200}[Cc]onnection refused|UNAVAILABLE: failed to connect to all addresses"),
         ("closed", "warning", r"failed to (?:shutdown|send keep-alive heartbeat to|close) the rendezvous|RendezvousClosedError|[Tt]he rendezvous .{0,80}(?:is|has been) closed"),
         ("closed", "warning", r"(?:recvValue|sendBytes|recvVector|sendValue|recvBytes|waitForInput|doWait)\w* failed on SocketImpl|Connection was likely closed\. Did the remote server|TCPStore.{0,160}(?:Broken pipe|Connection reset|Connection closed)"),
-        ("pmi_failed", "fatal", r"PMI2?_Init (?:failed|returned)|OMPI was not built with SLURM'?s? PMI|PMIX? ERROR|MPI_Init(?:_thread)?.{0,60}(?:failed|error)|OPAL ERROR: Unreachable"),
+        ("pmi_failed", "fatal", r"PMI2?_Init (?:failed|returned)|OMPI was not built with SLURM'?s? PMI|PMIX? ERROR|MPI_Init(?:_thread)?.{0,60}(?:failed|error)|OPAL ERROR: Unreachable|[OP]RTE was unable to (?:reliably )?start|An [OP]R+TE daemon has unexpectedly failed"),
         ("waiting", "info", r"Rendezvous'ing worker group|Waiting for (?P<waits>\d+ )?(?:clients|other (?:nodes|ranks|workers)|all (?:nodes|ranks|workers|processes))(?: to join)?|Attempt to join next round"),
         ("joined", "info", r"Rendezvous complete for workers|has joined round \d+ of the rendezvous.{0,80}as rank (?P<node_rank>\d+) in a world of size (?P<nodes>\d+)"),
     )
@@ -118,6 +118,8 @@ class Rendezvous:
         "PMI",
         "MPI_Init",
         "OPAL ERROR",
+        "RTE was unable",
+        "TE daemon has",
         "Waiting for ",
         "distributed init",
         "GLOBAL_RANK",

@@ -55,6 +55,7 @@ _LABEL = re.compile(
 
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|SEVERE|NOTE|EXCEPTION)"
 
+BAR = re.compile(r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d")
 LOG_LINE = re.compile(
     rf"\s*(?:"
     rf"[\[(]?\d{{4}}[-/]\d\d[-/]\d\d[ T_]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[IWEFDC]\d{{3,4}} \d\d:\d\d|\[[IWEFC]\d* ?\d|\[[IWEF] |"

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import Frame, frame_at, is_installed
-from collector.parsers.shapes import LOG_LINE, detail, strip_label
+from collector.parsers.shapes import BAR, LOG_LINE, detail, strip_label
 
 NAMES: dict[str, str] = {
     "*": "the exception's type as printed: ValueError, torch.OutOfMemoryError, ray.exceptions.RayTaskError(ValueError)",
@@ -298,12 +298,13 @@ class Traceback:
 
     def _more_text(self, line: Line, text: str) -> list[ParsedRow]:
         assert self._raised is not None
-        if _CPP.match(text.strip()) or (text.strip() == '"""' and self._raised.message()):
+        indent = len(text) - len(text.lstrip())
+        graph = "Graph execution" in self._raised.text[0] and (indent > 5 or frame_at(text) is not None)
+        if graph or _CPP.match(text.strip()) or (text.strip() == '"""' and self._raised.message()):
             self._last = line.line_no
             return []
-        indent = len(text) - len(text.lstrip())
-        other = (LOG_LINE.match(text) if indent <= self._base else None) or _LONE.match(text) or frame_at(text)
         inner = _LONE.match(text)
+        other = (LOG_LINE.match(text) if indent <= self._base else None) or inner or frame_at(text) or BAR.search(text)
         if inner and self._raised.message().endswith("raised:"):
             # torch._dynamo prints what its backend raised as the second line of its own message.
             self._wrappers.append(self._raised)

@@ -23,7 +23,7 @@ WITH l AS (
 h AS (
   SELECT * FROM l
   WHERE (regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
-    OR regexp_matches(text, '(?i)^\s*(train(ing)?|val(id(ation)?)?)[ _]loss\s*[:=]\s*[0-9]+\.[0-9]+')
+    OR regexp_matches(text, '(?i)^\s*([0-9][0-9:., TZ-]{7,40}\s)?(train(ing)?|val(id(ation)?)?)[ _]loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
     OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
     AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*-?([0-9]|nan|inf)'))
     AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )')
@@ -31,7 +31,7 @@ h AS (
 b AS (
   SELECT file, line_no, text, regexp_extract(text, '\|\s*([0-9]+)(?:\.0+)?/([0-9]+)(?:\.0+)?\s*\[', ['done', 'total']) AS bar FROM l
   WHERE regexp_matches(text, '%\|.*\|\s*[0-9]+(\.0+)?/[0-9]+(\.0+)?\s*\[')
-    AND NOT regexp_matches(text, '(?i)loading|download|map|shard|fetching|tokeniz|generating|process|filter|resolving|capturing|compil|sanity|valid|eval|predict|packing|convert|extract|saving|grouping|files?\b')
+    AND NOT regexp_matches(text, '(?i)loading|download|examples/s|dropping|map|shard|fetching|tokeniz|generating|process|filter|resolving|capturing|compil|sanity|valid|eval|predict|packing|convert|extract|saving|grouping|files?\b')
 ),
 m AS (SELECT * FROM b WHERE TRY_CAST(bar.done AS BIGINT) > 0)
 SELECT

@@ -34,6 +34,12 @@ def test_a_timeout_has_operation_sequence_limit_and_elapsed_time():
     assert json.loads(row.detail) == {"numel_in": 29360128, "numel_out": 0, "pg_rank": 6}
 
 
+def test_xlas_rendezvous_that_is_given_up_is_a_timeout_and_a_wait_is_not():
+    gone = "F rendezvous.cc:90] Termination timeout for `collective 3; run_id=7` of 40 seconds exceeded. Exiting. Expected 4 threads to join the rendezvous, but only 3 of them arrived on time."
+    waits = "E rendezvous.cc:38] This thread has been waiting for `collective 3` for 10 seconds and may be stuck. Expected 4 threads to join the rendezvous."
+    assert [r.name for r in parse(gone + "\n" + waits)] == ["collective_timeout"]
+
+
 def test_the_wording_of_torch_1_has_a_shape_and_no_sequence():
     (row,) = parse("[E ProcessGroupNCCL.cpp:587] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE, "
                    "TensorShape=[1024], Timeout(ms)=1800000) ran for 1808499 milliseconds before timing out.")  # fmt: skip

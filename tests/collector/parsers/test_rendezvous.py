@@ -64,6 +64,14 @@ def test_the_number_of_the_error_is_kept():
     assert json.loads(row.detail) == {"errno": 101, "errno_text": "Network is unreachable"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["ORTE was unable to reliably start one or more daemons.", "An ORTE daemon has unexpectedly failed after launch", "An PRTE daemon has unexpectedly failed after launch"],
+)  # fmt: skip
+def test_mpirun_that_starts_no_daemons_never_started(text):
+    assert [r.name for r in parse(text)] == ["pmi_failed"]
+
+
 def test_gloos_warning_and_its_consequence_on_one_line_are_two_rows():
     text = "[W] Unable to resolve hostname to a (local) address. Using the loopback address as fallback. [E] Gloo connectFullMesh failed with x"
     assert [r.name for r in parse(text)] == ["loopback", "mesh_failed"]

@@ -398,3 +398,22 @@ Node: 'gradient_tape/x'
 OOM when allocating tensor with shape[64,512]
 """)
     assert row.name == "tensorflow.python.framework.errors_impl.ResourceExhaustedError"
+
+
+def test_a_bar_that_is_drawn_last_is_no_part_of_the_message():
+    text = "Traceback (most recent call last):\n  File \"/x/a.py\", line 3, in <module>\n    f()\nKeyError: 'b'\n  0%|          | 0/10 [00:00<?, ?it/s]"
+    (row,) = parse(text)
+    assert row.message == "'b'"
+
+
+def test_the_nodes_of_a_graph_are_no_end_of_its_message():
+    text = (
+        'Traceback (most recent call last):\n  File "/x/a.py", line 3, in <module>\n    m.fit(x)\n'
+        "tensorflow.python.framework.errors_impl.InternalError: Graph execution error:\n\n"
+        "Detected at node 'Call' defined at (most recent call last):\n"
+        '    File "/x/a.py", line 3, in <module>\n      m.fit(x)\n'
+        "Node: 'Call'\nlibdevice not found at ./libdevice.10.bc\n\t [[{{node Call}}]]"
+    )
+    (row,) = parse(text)
+    assert "libdevice not found" in row.message
+    assert row.entry_frame == "/x/a.py:3 in <module>"
