@@ -47,7 +47,8 @@ evals: $(VENV)/.ready ## does it find the planted cause?
 bench: $(VENV)/.ready ## speed and memory, as ratios against a peer in the same run
 	$(BIN)/python -m bench
 
-record-examples: $(VENV)/.ready system ## run the example jobs again on a real Slurm on this host (root)
+record-examples: $(VENV)/.ready ## run the example jobs again on a real Slurm on this host (root)
+	evals/recorder/install.sh --train
 	$(BIN)/python -m evals.recorder
 
 clean:

@@ -23,7 +23,7 @@ from collector.parsers.values import NUMBER, as_json, number
 _ITERATION = re.compile(r"(?:^|[ \])|>:])iteration:? +(\d{1,18}) ?/ *(\d{1,18}) *(?:\||$)")
 # Megatron pads both numbers to eight places; a wrapper that cut the line at its first bar leaves this.
 _BARE = re.compile(r"^ ?(?:\[[-\d :.]+\] )?iteration (?= )(?=[ \d]{8}/) *(\d{1,18})/(?=[ \d]{8}\s*$) *(\d{1,18})\s*$")
-_FIELD = re.compile(rf" *(?P<key>[A-Za-z][^|:=]*?)(?: *[:=] *| +)(?P<value>{NUMBER})(?P<rest>[^|]*)\Z")
+_FIELD = re.compile(rf" *(?P<key>[A-Za-z][^|:=]*?)(?: *[:=] *| +)(?P<value>{NUMBER})(?P<rest>[^|:=]*)\Z")
 _PAIRED = re.compile(rf" *(?P<key>elapsed time per iteration \((?:ms|s)\)): *(?P<value>{NUMBER})")
 _VALID = re.compile(
     r"(?P<what>validation|test) loss at (?:iteration +(?P<step>\d{1,18})|(?P<end>the end of training))[^|]*\|(?P<fields>.+)"

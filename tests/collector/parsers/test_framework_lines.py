@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import pytest
 
 from collector.parsers.base import parse_text
+from collector.parsers.megatron import Megatron
 from collector.parsers.registry import parser_types
 from store.rows import TrainStep
 
@@ -177,3 +179,14 @@ def test_a_progress_line_gives_one_step_with_its_exact_numbers(
 @pytest.mark.parametrize("line", NOT_PROGRESS)
 def test_what_merely_resembles_progress_gives_no_step(line: str) -> None:
     assert steps(line) == []
+
+
+def test_the_count_of_nan_iterations_is_a_count() -> None:
+    """`nan` in a field's name is no value."""
+    text = (
+        " iteration      100/  500000 | consumed samples:  25600 | elapsed time per iteration (ms): 812.4 | "
+        "learning rate: 3.0E-05 | lm loss: 6.5E+00 | grad norm: 1.21 | number of nan iterations:   0 |"
+    )
+    (row,) = parse_text(Megatron(), text)
+    assert isinstance(row, TrainStep)
+    assert json.loads(row.metrics or "{}") == {"consumed samples": 25600.0, "number of nan iterations": 0.0}
