@@ -7,13 +7,12 @@ name with another provider in front (`anthropic:...`) is pydantic-ai's to resolv
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 import httpx2
 import tenacity
 from openai import AsyncOpenAI, OpenAIError
-from pydantic_ai import models
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -106,8 +105,3 @@ def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = No
 def _raise_if_passing(response: httpx2.Response) -> None:
     if response.status_code in RETRIED:
         response.raise_for_status()
-
-
-def forbid_requests() -> AbstractContextManager[None]:
-    """A context in which no request to a real model can be made."""
-    return models.override_allow_model_requests(False)

@@ -48,11 +48,10 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 
 @dataclass(slots=True)
 class Checked:
-    """A sentence after the check. `refs` are the cells that it cites."""
+    """A sentence after the check."""
 
     text: str
     problems: list[str] = field(default_factory=list[str])
-    refs: list[str] = field(default_factory=list[str])
 
 
 def check(text: str, grounds: Grounds, kind: Kind = "claim") -> Checked:
@@ -67,7 +66,6 @@ def check(text: str, grounds: Grounds, kind: Kind = "claim") -> Checked:
     _references(done, grounds)
     if not done.problems:
         _link(done, grounds, kind, final=True)
-    done.refs = [m.ref for m in marks(done.text)]
     if kind == "time" and not done.problems:
         _time(done, grounds)
     return done

@@ -32,8 +32,6 @@ FLAG_STATES = (
 ENDED = frozenset(BASE_STATES[3:12]) | {"REQUEUED"}
 """States after which an attempt does not run any more."""
 
-TROUBLE = frozenset({"FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL"})
-
 STEP_NUMBERS = {
     "4294967291": "batch",
     "4294967292": "extern",

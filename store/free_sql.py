@@ -24,7 +24,7 @@ from store.snapshot import Snapshots
 
 MAX_SQL = 20_000
 MAX_ANSWER = 16 << 20
-"""Bytes of an answer that are taken from the child."""
+"""Bytes of an answer that the child may give."""
 
 
 def run(
@@ -50,6 +50,7 @@ def run(
         "memory_mb": memory_mb,
         "max_rows": max_rows,
         "seconds": timeout_s,
+        "max_answer": MAX_ANSWER,
     }
     answer = _child(task, timeout_s)
     if "error" in answer:

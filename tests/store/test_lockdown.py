@@ -103,3 +103,10 @@ def test_a_time_out_names_the_query_and_leaves_the_reader_usable(lake: Path) -> 
             reader.run(slow, {}, 10)
         assert time.monotonic() - started < 10
         assert reader.ask("jobs").row_count == 0
+
+
+def test_an_answer_of_few_rows_and_many_bytes_is_refused_in_the_child(lake: Path) -> None:
+    """A cap on rows is none on bytes: what is too long never reaches the process that asked."""
+    length = free_sql.MAX_ANSWER // 4
+    with pytest.raises(StoreError, match="the answer has"):
+        free_sql.run(lake, f"SELECT repeat('x', {length}) AS a FROM range(5)")
