@@ -1,0 +1,108 @@
+"""What can be asked of a live Slurm, whichever way in: the same rows from slurmrestd, the commands, or pyslurm.
+
+Every answer is a complete look at one moment; what changed since the last look is the sources' business. Whatever the way
+in, the rows come from the parsers that also read saved files (`collector/importers`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import ClassVar, Protocol
+
+from store.rows import Row
+
+
+class NotAllowed(Exception):
+    """Slurm refused a change; the text is its own, with what would permit it."""
+
+
+@dataclass(slots=True)
+class Calls:
+    """What was asked of the cluster so far: how often by (daemon, question), and the seconds that the answers took.
+
+    `problems` is what could not be read of the answers, the latest last.
+
+    Each is one request to `slurmctld` or `slurmdbd`; what a command asks besides (its protocol's hello) is not counted.
+    """
+
+    count: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    seconds: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
+    problems: deque[str] = field(default_factory=lambda: deque[str](maxlen=50))
+
+    @contextmanager
+    def asking(self, daemon: str, question: str) -> Generator[None]:
+        """Count and time one request, whether it succeeds or not."""
+        key, begun = (daemon, question), time.monotonic()
+        self.count[key] = self.count.get(key, 0) + 1
+        try:
+            yield
+        finally:
+            self.seconds[key] = self.seconds.get(key, 0.0) + time.monotonic() - begun
+
+    def total(self, daemon: str) -> int:
+        """Requests to `slurmctld` or `slurmdbd`."""
+        return sum(n for (to, _), n in self.count.items() if to == daemon)
+
+
+class SlurmAccess(Protocol):
+    """One way in. Every method may raise SourceUnavailable (`collector.sources.base`) with the reason and the remedy.
+
+    Rows are given while the answer is read: an iterator that raises half-way gave nothing that is wrong.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster's name, known after `probe`."""
+        ...
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Slurm's release, (22, 5); (0, 0) before `probe`."""
+        ...
+
+    @property
+    def calls(self) -> Calls:
+        """What was asked so far."""
+        ...
+
+    def probe(self) -> None:
+        """Does this way work here, for the controller and for the accounting? Cheap; raises SourceUnavailable if not."""
+        ...
+
+    def accounting(
+        self, since: datetime, until: datetime | None = None, job_ids: Sequence[str] | None = None
+    ) -> Iterator[Row]:
+        """Attempts with their steps and events, from accounting: slurm_job, slurm_step, slurm_job_event.
+
+        Without `job_ids` those attempts that *ended* from `since` on (to `until`): an attempt's number then counts only
+        what this window shows. With `job_ids` (`4812`, `4812_7`, `4812+1`; a bare id of an array or heterogeneous job
+        stands for all of it) every attempt of these jobs, ended or not, whenever it was; its number is right.
+        """
+        ...
+
+    def queue(self) -> Iterator[Row]:
+        """The jobs that the controller knows now, those that ended a short while ago among them: slurm_job."""
+        ...
+
+    def nodes(self) -> Iterator[Row]:
+        """The nodes as they are now: slurm_node_state, slurm_node_sample."""
+        ...
+
+    def node_events(self, since: datetime) -> Iterator[Row]:
+        """Intervals in which a node was down or drained, those that had not ended at `since` and later: slurm_node_state."""
+        ...
+
+    def controller(self) -> Iterator[Row]:
+        """The controller's own health: slurm_controller_sample."""
+        ...
+
+    def set_comment(self, job_id: str, text: str) -> None:
+        """Write the job's comment. Raises NotAllowed, and SourceUnavailable."""
+        ...

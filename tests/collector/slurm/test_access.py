@@ -1,0 +1,106 @@
+"""The ways in without a Slurm: commands that fail say what would mend them, and recordings replay."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from collector.slurm.command_line import CommandLine
+from collector.slurm.replay import Replay
+from collector.sources.base import SourceUnavailable
+from store.rows import SlurmJob, SlurmStep
+
+SAMPLES = Path(__file__).parents[1] / "importers/samples"
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def commands(folder: Path, **scripts: str) -> CommandLine:
+    """A command line whose commands are these shell scripts."""
+    for name, body in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+        (folder / name).chmod(0o755)
+    return CommandLine(prefix=("env", f"PATH={folder}:/usr/bin:/bin"))
+
+
+@pytest.mark.parametrize(
+    ("printed", "remedy"),
+    [
+        ("sacct: error: Problem talking to the database: Connection refused", "systemctl restart slurmdbd"),
+        ("slurm_load_jobs error: Unable to contact slurm controller (connect failure)", "systemctl restart slurmctld"),
+        ("error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host", "SLURM_CONF"),
+        ("error: If munged is up, restart with --num-threads=10", "systemctl restart munge"),
+        ("Slurm accounting storage is disabled", "AccountingStorageType=accounting_storage/slurmdbd"),
+    ],
+)
+def test_a_command_that_fails_names_its_remedy(tmp_path: Path, printed: str, remedy: str):
+    """The reason is Slurm's own word; the remedy is one command or change."""
+    access = commands(tmp_path, scontrol=f"echo '{printed}' >&2; exit 1")
+    with pytest.raises(SourceUnavailable) as told:
+        access.probe()
+    assert printed in told.value.reason
+    assert told.value.remedy is not None and remedy in told.value.remedy
+
+
+def test_a_command_that_is_not_there_is_unavailable():
+    """No traceback about a missing file: the reason and what to install."""
+    with pytest.raises(SourceUnavailable, match="scontrol is not installed here"):
+        CommandLine(prefix=("/usr/bin/env", "PATH=/nonexistent")).probe()
+
+
+def test_a_job_id_is_never_an_option():
+    """What is not a job id does not reach a command line."""
+    with pytest.raises(ValueError, match="not a job id"):
+        list(CommandLine().accounting(NOW, job_ids=["--help"]))
+    with pytest.raises(ValueError, match="not a job id"):
+        CommandLine().set_comment("1 Priority=9", "x")
+
+
+def test_a_record_cannot_be_forged_by_a_job_name(tmp_path: Path):
+    """The delimiter is drawn anew for each question: bars and line breaks in a name stay in the name."""
+    script = """
+    case "$*" in *--helpformat*) echo JobID State JobName; exit;; esac
+    for a in "$@"; do case "$a" in --delimiter=*) d="${a#--delimiter=}";; esac; done
+    printf 'JobID%sState%sJobName\\n' "$d" "$d"
+    printf '7%sFAILED%sx\\n8|COMPLETED|y\\n9%sCOMPLETED%sz\\n' "$d" "$d" "$d" "$d"
+    """
+    access = commands(tmp_path, sacct=script)
+    for _ in range(20):
+        jobs = [r for r in access.accounting(NOW) if isinstance(r, SlurmJob)]
+        assert [(j.job_id, j.state) for j in jobs] == [("7", "FAILED"), ("9", "COMPLETED")]
+
+
+def test_an_answer_of_which_nothing_can_be_read_is_no_empty_answer(tmp_path: Path):
+    """Rows that do not fit their header are "unavailable", never "no jobs"."""
+    access = commands(
+        tmp_path, sacct='[ "$1" = --helpformat ] && echo JobID State || printf "JobID|State\\n-- --|?\\n"'
+    )
+    with pytest.raises(SourceUnavailable, match="sacct"):
+        list(access.accounting(NOW))
+
+
+def test_the_commands_are_asked_in_utc_and_without_a_users_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """TZ of the caller and SACCT_FORMAT of the shell change nothing."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    monkeypatch.setenv("SACCT_FORMAT", "jobid")
+    script = (
+        '[ "$1" = --helpformat ] && echo JobID State || { echo "JobID|State"; echo "7|$TZ"; echo "$SACCT_FORMAT$*" > '
+    )
+    access = commands(tmp_path, sacct=f"{script} {tmp_path}/said; }}")
+    jobs = list(access.accounting(datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 1, 13, tzinfo=UTC)))
+    assert [getattr(j, "state", None) for j in jobs] == ["UTC"]
+    said = (tmp_path / "said").read_text()
+    assert said.startswith("--duplicates") and "-S 2026-03-01T12:00:00 -E 2026-03-01T13:00:01" in said
+    assert access.calls.count == {("slurmdbd", "jobs"): 1}
+
+
+def test_a_recording_replays_in_order_and_counts():
+    """The fake gives its answers one after the other, keeps the last, filters by job, and raises what it is told to."""
+    down = SourceUnavailable("slurmdbd is down", "systemctl restart slurmdbd")
+    replay = Replay({"accounting": [down, SAMPLES / "sacct.txt"]}, clock=NOW)
+    with pytest.raises(SourceUnavailable, match="slurmdbd is down"):
+        list(replay.accounting(NOW))
+    every = list(replay.accounting(NOW))
+    ids = sorted({r.job_id for r in every if isinstance(r, SlurmJob) and r.job_id})
+    some = [r for r in replay.accounting(NOW, job_ids=[ids[0]]) if isinstance(r, SlurmJob | SlurmStep)]
+    assert len(ids) > 1 and {r.job_id for r in some} == {ids[0]}
+    assert replay.calls.total("slurmdbd") == 3 and list(replay.queue()) == []
