@@ -37,12 +37,24 @@ def seal_csv(
     cols = _columns(table, (*names, *constants))
     if not path.stat().st_size:
         return []
-    source = (
+    return _seal(con, table, path, _csv(path, names, cols, line_end), names, constants, folder)
+
+
+def fits_csv(con: DuckDBPyConnection, table: str, path: Path, names: Sequence[str], line_end: str) -> bool:
+    """Do all values of a CSV file fit the columns `names` of the table?"""
+    try:
+        con.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_csv(path, names, _columns(table, names), line_end)}")
+    except (duckdb.Error, StoreError):
+        return False
+    return True
+
+
+def _csv(path: Path, names: Sequence[str], cols: Mapping[str, Column], line_end: str) -> str:
+    return (
         f"read_csv({literal(str(path))}, auto_detect=false, header=false, delim=',', quote='\"', escape='\"', nullstr='', "
         f"allow_quoted_nulls=false, new_line={literal(line_end.encode('unicode_escape').decode())}, "
         f"max_line_size={MAX_LINE}, buffer_size={2 * MAX_LINE}, columns={struct({n: cols[n].sql_type for n in names})})"
     )
-    return _seal(con, table, path, source, names, constants, folder)
 
 
 def seal_parquet(con: DuckDBPyConnection, table: str, path: Path, constants: Mapping[str, Any], folder: Path) -> Sealed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -88,6 +88,25 @@ class Writer:
             return seal_csv(con, table, path, columns, constants or {}, line_end, folder)
 
         return self._publish(seal, batch, replaces)
+
+    def append_csvs(self, files: Sequence[tuple[str, Path, list[str]]], *, batch: str) -> Published:
+        """Publish CSV files of any tables as one batch: (table, path, columns) each, as `append_csv` reads them.
+
+        Raises StoreError.
+        """
+        from store.bulk import seal_csv
+
+        def seal(con: DuckDBPyConnection, folder: Path) -> Sealed:
+            return [s for t, path, names in files for s in seal_csv(con, t, path, names, {}, "\n", folder)]
+
+        return self._publish(seal, batch, None)
+
+    def readable(self, table: str, path: Path, columns: list[str]) -> bool:
+        """Does this CSV file fit these columns of the table? Nothing is written."""
+        from store.bulk import fits_csv
+
+        with self._engine() as con:
+            return fits_csv(con, table, path, columns, "\n")
 
     def append_parquet(
         self,

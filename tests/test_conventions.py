@@ -34,12 +34,12 @@ def test_families_have_a_playbook_and_cases_each() -> None:
     assert families == {p.parent.name for p in (ROOT / "evals/cases").glob("*/variants.py")}
 
 
-def test_every_family_and_parser_and_importer_has_a_test() -> None:
+def test_every_family_parser_importer_and_source_has_a_test() -> None:
     """A unit without a test that names it is not done."""
     text = "\n".join(p.stem + "\n" + p.read_text() for p in (ROOT / "tests").rglob("test_*.py"))
     lost = [
         str(path.relative_to(ROOT))
-        for folder in ("agent_tools/families", "collector/parsers", "collector/importers")
+        for folder in ("agent_tools/families", "collector/parsers", "collector/importers", "collector/sources")
         for path in sorted((ROOT / folder).glob("*.py"))
         if not path.stem.startswith("_") and path.stem not in {"base", "registry"} and path.stem not in text
     ]

@@ -7,6 +7,7 @@ import importlib
 from typing import Protocol, cast
 
 COMMANDS: dict[str, str] = {
+    "collect": "collect on this node until told to stop",
     "compact": "merge small segments of the lake into large ones",
     "demo": "verdicts on the example jobs that ship with inquest",
     "doctor": "is the lake whole, and what is in it?",

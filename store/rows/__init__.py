@@ -1,9 +1,9 @@
 """One frozen dataclass per table; importing this package registers them all."""
 
 from store.rows.base import Col, Column, JobRow, RankRow, Row, col, columns, ddl, table, tables
-from store.rows.fabric import LinkEvent, LinkRow, LinkSample
-from store.rows.gpu import GpuDevice, GpuEvent, GpuMinute, GpuRow, GpuSample
-from store.rows.host import CgroupSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
+from store.rows.fabric import LinkDetail, LinkEvent, LinkRow, LinkSample
+from store.rows.gpu import GpuDetail, GpuDevice, GpuEvent, GpuMinute, GpuRow, GpuSample
+from store.rows.host import CgroupSample, CollectorSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
 from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, LogEvent, LogLine, TrainStep
 from store.rows.runtime import CudaSample, NcclSample, Process
 from store.rows.scheduler import (
@@ -20,8 +20,10 @@ __all__ = [
     "EVENT_KINDS",
     "CgroupSample",
     "Col",
+    "CollectorSample",
     "Column",
     "CudaSample",
+    "GpuDetail",
     "GpuDevice",
     "GpuEvent",
     "GpuMinute",
@@ -31,6 +33,7 @@ __all__ = [
     "HostSample",
     "InferenceSample",
     "JobRow",
+    "LinkDetail",
     "LinkEvent",
     "LinkRow",
     "LinkSample",

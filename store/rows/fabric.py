@@ -40,6 +40,14 @@ class LinkSample(LinkRow):
 
 @table
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDetail(LinkSample):
+    """Every sample of a link around a trigger."""
+
+    TABLE: ClassVar[str] = "link_detail"
+
+
+@table
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkEvent(LinkRow):
     """A discrete event of a link."""
 

@@ -72,6 +72,18 @@ class GpuSample(GpuRow):
     last_xid: Annotated[int | None, col("last XID that the exporter saw; 0 for none")] = None
     health: Annotated[str | None, col("roll-up: ok, warning, failure, as the source says it")] = None
     processes: Annotated[int | None, col("processes with a context")] = None
+    interval_s: Annotated[
+        float | None,
+        col("samples of so many seconds in this row (means; highest memory and temperature; all reasons)", "s"),
+    ] = None
+
+
+@table
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuDetail(GpuSample):
+    """Every sample of a GPU around a trigger. Apart from `gpu_sample`, so that a mean there does not lean to bad minutes."""
+
+    TABLE: ClassVar[str] = "gpu_detail"
 
 
 @table

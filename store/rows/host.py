@@ -44,7 +44,8 @@ class HostEvent(JobRow):
     TABLE: ClassVar[str] = "host_event"
 
     event: Annotated[
-        str | None, col("oom_kill, segfault, trap, hung_task, mce, storage, filesystem, panic, boot, link, thermal")
+        str | None,
+        col("oom_kill, segfault, trap, hung_task, mce, storage, filesystem, panic, boot, link, thermal, clock_step"),
     ] = None
     pid: Annotated[int | None, col("process that is named")] = None
     process_name: Annotated[str | None, col("its name")] = None
@@ -115,6 +116,24 @@ class SourceHealth(JobRow):
     duration_s: Annotated[float | None, col("how long it took", "s")] = None
     bytes_read: Annotated[int | None, col("bytes that it read", "B")] = None
     bytes_total: Annotated[int | None, col("bytes that there were", "B")] = None
+
+
+@table
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectorSample(Row):
+    """What a node's collector cost and did; counts run from its start."""
+
+    TABLE: ClassVar[str] = "collector_sample"
+
+    cpu_s: Annotated[float | None, col("CPU time, running count", "s")] = None
+    seal_cpu_s: Annotated[float | None, col("CPU time of the children that seal, running count", "s")] = None
+    rss_bytes: Annotated[int | None, col("resident memory", "B")] = None
+    threads: Annotated[int | None, col("threads")] = None
+    rows: Annotated[int | None, col("rows that the sources gave, running count")] = None
+    rows_per_s: Annotated[float | None, col("rows per second since the last sample", "1/s")] = None
+    rows_dropped: Annotated[int | None, col("rows given up for want of memory or disk, running count")] = None
+    late_rounds: Annotated[int | None, col("times a source hung, running count")] = None
+    spool_bytes: Annotated[int | None, col("spooled and not yet in the lake", "B")] = None
 
 
 @table

@@ -1,0 +1,30 @@
+"""Every live source of a node by name. A source's module is loaded only when it is wanted."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from collector.here import Here
+from collector.sources.base import Source
+
+SOURCES: dict[str, tuple[str, str]] = {
+    "ourselves": ("Ourselves", "what the collector itself costs"),
+}
+"""Module's stem → its class and what it looks at. A class takes a `Here`."""
+
+OPTIONAL: frozenset[str] = frozenset()
+"""Only when named: what they see, another source sees by default."""
+
+
+def sources(here: Here, names: Sequence[str] = ()) -> list[Source]:
+    """The sources of these names, or all that are on by default. Raises KeyError with a name that is none."""
+    wanted = list(names) or [n for n in SOURCES if n not in OPTIONAL]
+    return [make(name, here) for name in wanted]
+
+
+def make(name: str, here: Here) -> Source:
+    """One source."""
+    module = importlib.import_module(f"collector.sources.{name}")
+    return cast("Callable[[Here], Source]", getattr(module, SOURCES[name][0]))(here)

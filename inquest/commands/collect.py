@@ -1,0 +1,148 @@
+"""`inquest collect`: collect on this node until told to stop.
+
+This process lives as long as the node: nothing of the engine, the agent or an HTTP library is loaded here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inquest import safe
+from inquest.commands import USAGE, Failure
+from inquest.options import add_json, add_lake, lake_of, seconds
+
+if TYPE_CHECKING:
+    from collector.here import Here
+    from collector.sources.base import Source
+    from store.rows import Row
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    add_lake(parser)
+    parser.add_argument(
+        "--spool", type=Path, metavar="DIR", help="where rows wait for the lake (default: $INQUEST_SPOOL)"
+    )
+    parser.add_argument("--source", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument("--list", action="store_true", help="the sources, and whether each works here")
+    parser.add_argument("--once", action="store_true", help="look once and end")
+    parser.add_argument("--print", action="store_true", help="print rows instead of keeping them")
+    parser.add_argument("--interval", type=seconds, default=0.0, metavar="S", help="no source looks more often")
+    parser.add_argument("--seal", type=seconds, default=300.0, metavar="S", help="into the lake every S seconds (300)")
+    parser.add_argument("--node", metavar="NAME", help="the node's name (default: as slurmd or the host has it)")
+    parser.add_argument("--cluster", metavar="NAME", help="the cluster's name")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Collect; exit status 0 after a clean stop."""
+    from collector.here import Here, node_name
+
+    here = Here(node=args.node or node_name(), cluster=args.cluster)
+    found = _sources(args, here)
+    if args.list:
+        return _list(found, args.json)
+    if args.print:
+        return _print(found, here, args)
+    if args.once:
+        return _once(found, here, args)
+    from collector.collect import Settings, collect
+    from collector.spool_out import SpoolTaken
+
+    lake = lake_of(args, must_exist=False) if args.lake or os.environ.get("INQUEST_LAKE") else None
+    settings = Settings(spool=_spool(args), lake=lake, interval_s=args.interval, seal_s=args.seal)
+    try:
+        wrong = collect(found, here, settings)
+    except SpoolTaken as taken:
+        raise Failure(str(taken), 1) from None
+    except OSError as error:
+        raise Failure(f"cannot write to the spool {settings.spool}: {error.strerror}; give --spool DIR", 1) from None
+    for line in wrong:
+        print(f"inquest: {safe.line(line)}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _sources(args: argparse.Namespace, here: Here) -> list[Source]:
+    from collector.sources.registry import SOURCES, sources
+
+    unknown = [n for n in args.source if n not in SOURCES]
+    if unknown:
+        raise Failure(f"no source {', '.join(unknown)[:100]}; there are {', '.join(SOURCES)}", USAGE)
+    return sources(here, args.source)
+
+
+def _spool(args: argparse.Namespace) -> Path:
+    if args.spool is not None:
+        return args.spool
+    if os.environ.get("INQUEST_SPOOL"):
+        return Path(os.environ["INQUEST_SPOOL"])
+    home = Path("/var/lib") if os.geteuid() == 0 else Path.home() / ".local/state"
+    return home / "inquest/spool"
+
+
+def _list(found: list[Source], as_json: bool) -> int:
+    from collector.survey_sources import survey
+    from inquest.options import print_json
+
+    states = [survey(s) for s in found]
+    if as_json:
+        print_json([{"source": s.name, "works": s.works, "why_not": s.why_not, "remedy": s.remedy} for s in states])
+        return 0
+    for s in states:
+        print(f"{s.name:<12} {'works' if s.works else safe.line(s.why_not or 'does not work')}")
+        if s.remedy:
+            print(f"{'':<12} {safe.line(s.remedy)}")
+    return 0
+
+
+def _print(found: list[Source], here: Here, args: argparse.Namespace) -> int:
+    from collector.collect import Handed
+    from collector.loop import Loop
+
+    loop = Loop(found, Handed(_json_line if args.json else _line), here, interval_s=args.interval)
+    if args.once:
+        loop.once()
+        return 0
+    loop.run(signals=True)
+    return 0
+
+
+def _once(found: list[Source], here: Here, args: argparse.Namespace) -> int:
+    from collector.collect import Handed
+    from collector.loop import Loop
+    from collector.seal import seal
+    from collector.spool_out import SpoolOut, SpoolTaken
+
+    lake = lake_of(args, must_exist=False)
+    spool = SpoolOut(_spool(args))
+    try:
+        spool.open()
+    except SpoolTaken as taken:
+        raise Failure(str(taken), 1) from None
+    Loop(found, Handed(spool.add), here).once()
+    spool.close()
+    done = seal(spool.folder, lake, here.node or "node")
+    if done.error:
+        raise Failure(f"not in the lake: {done.error}", 1)
+    print(f"{done.rows:,} rows" if not args.json else json.dumps({"rows": done.rows}))
+    return 0
+
+
+def _values(row: Row) -> dict[str, object]:
+    return {f.name: v for f in fields(row) if (v := getattr(row, f.name)) is not None}
+
+
+def _json_line(row: Row) -> None:
+    print(json.dumps({"table": row.TABLE, **_values(row)}, default=str), flush=True)
+
+
+def _line(row: Row) -> None:
+    values = {n: v for n, v in _values(row).items() if n not in {"cluster", "node", "ts", "origin"}}
+    told = " ".join(f"{n}={v:.4g}" if isinstance(v, float) else f"{n}={v}" for n, v in values.items())
+    print(safe.line(f"{row.ts:%H:%M:%S} {row.TABLE} {told}" if row.ts else f"{row.TABLE} {told}"), flush=True)
