@@ -18,6 +18,7 @@ from typing import Any
 
 from store.lake import locked, nonce
 from store.result import StoreError
+from store.rows import columns, tables
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ def seal(spool: Path, lake: Path, node: str, memory_mb: int = 256) -> Sealed:
 
 
 def _chunk(writer: Any, chunk: Path, node: str, done: Sealed) -> None:
-    layout: dict[str, list[str]] = json.loads((chunk / "columns.json").read_text())
+    layout = _layout(chunk)
     files = [(p.stem, p, layout[p.stem]) for p in sorted(chunk.glob("*.csv")) if whole(p) and p.stem in layout]
     batch = f"collect/{node}/{chunk.name.removeprefix('ready-')}"
     try:
@@ -72,6 +73,14 @@ def _chunk(writer: Any, chunk: Path, node: str, done: Sealed) -> None:
     done.duplicates += published.duplicate
     done.rows += 0 if published.duplicate else sum(published.rows.values())
     shutil.rmtree(chunk)
+
+
+def _layout(chunk: Path) -> dict[str, list[str]]:
+    """The columns that the chunk was written with; where a death took that file, those of this version."""
+    try:
+        return json.loads((chunk / "columns.json").read_text())
+    except (OSError, ValueError):
+        return {name: [c.name for c in columns(row_type)] for name, row_type in tables().items()}
 
 
 def whole(path: Path) -> bool:

@@ -87,6 +87,16 @@ def test_a_file_that_cannot_be_read_is_laid_aside_and_delays_nobody(tmp_path: Pa
     assert [p.read_text() for p in (tmp_path / "spool/bad").iterdir()] == ["this,is,no,row\n"]
 
 
+@pytest.mark.parametrize("left", [None, "", '{"host_event": ["clu'])
+def test_a_chunk_whose_columns_were_lost_is_sealed_all_the_same(tmp_path: Path, left: str | None) -> None:
+    """Death can come before that file is whole, or while a sealed chunk is being removed."""
+    spooled(tmp_path / "spool", [event(1)])
+    (layout,) = (tmp_path / "spool").glob("ready-*/columns.json")
+    layout.unlink() if left is None else layout.write_text(left)
+    done = seal(tmp_path / "spool", tmp_path / "lake", "node1")
+    assert (done.error, done.rows) == (None, 1)
+
+
 def test_a_lake_that_cannot_be_written_keeps_what_waits(tmp_path: Path) -> None:
     """Nothing is lost or laid aside while the lake is away, and all of it is there once it is back."""
     spooled(tmp_path / "spool", [event(1)])
