@@ -100,6 +100,7 @@ class Ledger:
     def __init__(self) -> None:
         self._by_id: dict[str, Evidence] = {}
         self._by_key: dict[str, str] = {}
+        self._asked: dict[str, str] = {}
         self._shown: dict[str, set[tuple[int, str]]] = {}
         self._whole: set[str] = set()
 
@@ -147,9 +148,16 @@ class Ledger:
     def ask(
         self, reader: Asks, query: str, /, *, tool: str | None = None, max_rows: int = MAX_ROWS, **params: Any
     ) -> Evidence:
-        """Ask a named query and record its answer; `tool` is the query's name unless given."""
-        result = reader.ask(query, max_rows=max_rows, **params)
-        return self.record(result, tool or query, {k: v for k, v in params.items() if v is not None})
+        """Ask a named query and record its answer; `tool` is the query's name unless given.
+
+        An exact repeat is answered from the ledger: what was true for one sentence is true for the next.
+        """
+        given = {k: v for k, v in params.items() if v is not None}
+        asked = json.dumps([query, max_rows, given], sort_keys=True, default=str)
+        if asked not in self._asked:
+            result = reader.ask(query, max_rows=max_rows, **params)
+            self._asked[asked] = self.record(result, tool or query, given).id
+        return self._by_id[self._asked[asked]]
 
     def get(self, id: str) -> Evidence:
         """The evidence of an id. Raises KeyError with the ids that exist."""

@@ -8,6 +8,8 @@
     -- CAVEAT: what an empty answer or a figure does not prove
     SELECT ...
 
+A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
+
 Parameters `job_id`, `node`, `from_ts` and `to_ts` let the reader leave out segments, where the text of the query shows
 that every table it reads is limited by them (see `pruned_by`); `-- PRUNE: node, from_ts` says so instead of the text,
 and `-- PRUNE: none` forbids it. `-- PRUNE: job_id, nodes` stands for: rows of `$job_id`, and rows without a job on one

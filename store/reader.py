@@ -15,7 +15,7 @@ from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rollup import WINDOW
-from store.rows import tables
+from store.rows import columns, tables
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
 Self = TypeVar("Self", bound="Reader")
@@ -101,7 +101,9 @@ class Reader:
             raise AssertionError("unreachable")
         described = {c.name: c for c in info.columns}
         columns = tuple(
-            ResultColumn(n, t, described[n].unit, described[n].doc) if n in described else ResultColumn(n, t)
+            ResultColumn(n, t, _unit(info, described[n].unit, params), described[n].doc)
+            if n in described
+            else ResultColumn(n, t)
             for n, t in zip(names, types, strict=True)
         )
         return Result(
@@ -187,6 +189,14 @@ def _bound(info: QueryInfo, given: dict[str, Any]) -> dict[str, Cell]:
                 raise StoreError(f"{info.name}: {p.name}: {e}: write a time as 2026-03-01T10:00:00Z") from e
         bound[p.name] = value
     return bound
+
+
+def _unit(info: QueryInfo, unit: str, params: dict[str, Cell]) -> str:
+    """A unit as the header gives it; `$metric` stands for that of the column whose name the parameter holds."""
+    if not unit.startswith("$"):
+        return unit
+    named = params.get(unit[1:])
+    return next((c.unit for t in info.tables for c in columns(tables()[t]) if c.name == named), "")
 
 
 def _window(info: QueryInfo, params: dict[str, Cell]) -> Window:

@@ -46,14 +46,14 @@ class Facts:
         if view is None:
             asked: dict[str, Any] = {**params} if query in _NO_JOB else {"job_id": self.job_id, **params}
             if query in _BY_NODE:
-                asked = {**self._scope, **asked}
+                asked = {**self.scope, **asked}
             elif query not in _WHOLE_JOB and self.attempt is not None:
                 asked.setdefault("attempt", self.attempt)
             view = self._views[key] = View(self.ledger.ask(self._reader, query, **asked))
         return view
 
     @cached_property
-    def _scope(self) -> dict[str, str | None]:
+    def scope(self) -> dict[str, Any]:
         """The job's nodes and time, for questions about rows that carry no job id."""
         nodes = [r.text("node") for r in self.table("job_nodes")] or [r.text("node") for r in self.lone_nodes]
         begin, end = None, None
@@ -73,7 +73,7 @@ class Facts:
     @property
     def times_known(self) -> bool:
         """Whether anything says when the job ran: only then can a node's events be placed before, in or after it."""
-        return bool(self._scope["from_ts"])
+        return bool(self.scope["from_ts"])
 
     # -- what was looked at -------------------------------------------------------------------------------------------
 

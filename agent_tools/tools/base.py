@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_tools.evidence import Asks, CellValue, Evidence, Ledger
+from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
 from agent_tools.formats import format_cell
 from agent_tools.references import marks, parse
@@ -37,6 +38,14 @@ class Deps:
     fence: Fence = field(default_factory=Fence)
     trusted: bool = False
     on_event: Callable[[str], None] | None = None
+    known: dict[tuple[str, int | None], Facts] = field(default_factory=dict[tuple[str, "int | None"], Facts])
+
+    def facts(self, job: str | None = None) -> Facts:
+        """What is asked of a job: the run's own unless another is named. Each job's facts are asked once."""
+        key = (self.job_id, self.attempt) if job in (None, "", self.job_id) else (str(job), None)
+        if key not in self.known:
+            self.known[key] = Facts(self.reader, self.ledger, *key)
+        return self.known[key]
 
     def emit(self, text: str) -> None:
         """Tell the watcher, if there is one."""
@@ -58,23 +67,33 @@ def show(deps: Deps, evidence: Evidence, rows: Iterable[int] | None = None) -> s
     """Evidence as text for a model, and its cells noted as shown."""
     if deps.trusted:
         deps.ledger.mark_shown(evidence.id)
-    lines: list[str] = []
+    wanted = list(range(len(evidence.rows)) if rows is None else rows)
+    table = len(wanted) > 1
+    names = [
+        c.name
+        for i, c in enumerate(evidence.columns)
+        if not table or any(evidence.rows[r][i] is not None for r in wanted)
+    ]
+    lines = [f"row | {' | '.join(names)}"] if table else []
     size = 0
-    for row in range(len(evidence.rows)) if rows is None else rows:
-        names = [c.name for i, c in enumerate(evidence.columns) if evidence.rows[row][i] is not None]
-        cells = (f"{name} = {_text(evidence.cell(name, row))}" for name in names)
-        line = f"row {row}: " + "; ".join(cells)
+    for row in wanted:
+        held = [name for name in names if evidence.value(name, row) is not None]
+        if table:
+            line = " | ".join([str(row), *(_text(evidence.cell(n, row)) if n in held else "-" for n in names)])
+        else:
+            line = "; ".join(f"{name} = {_text(evidence.cell(name, row))}" for name in held)
         size += len(line)
         if size > MAX_TEXT:
             break
         lines.append(line)
-        deps.ledger.mark_shown(evidence.id, [row], names)
-    head = (
-        f"{evidence.id} {evidence.query}: {evidence.row_count} rows, {len(lines)} shown. Cite [[{evidence.id}.COLUMN]]"
-    )
-    head += f" for row 0, [[{evidence.id}:N.COLUMN]] for row N." if len(lines) > 1 else " for row 0."
+        deps.ledger.mark_shown(evidence.id, [row], held)
+    shown = len(lines) - table
+    head = f"{evidence.id} {evidence.query}: {evidence.row_count} rows, {shown} shown. Cite [[{evidence.id}.COLUMN]]"
+    head += f" for row 0, [[{evidence.id}:N.COLUMN]] for row N." if shown > 1 else " for row 0."
+    if shown < evidence.row_count:
+        head += " The rest is not shown: ask more narrowly (time, node, rank, pattern) to see it."
     parts = [head]
-    if lines:
+    if shown:
         parts.append(deps.fence.wrap("\n".join(lines)))
     else:
         parts.append(_empty(evidence))
@@ -86,7 +105,10 @@ def show(deps: Deps, evidence: Evidence, rows: Iterable[int] | None = None) -> s
 
 
 def _text(cell: CellValue) -> str:
-    return " ".join(cap(clean(cell.value)).split()) if isinstance(cell.value, str) else format_cell(cell)
+    if not isinstance(cell.value, str):
+        return format_cell(cell)
+    text = " ".join(cap(clean(cell.value)).split())
+    return f'"{text}"' if "|" in text else text  # so that no text looks like the next column
 
 
 def _empty(evidence: Evidence) -> str:

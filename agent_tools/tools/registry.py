@@ -10,9 +10,16 @@ from agent_tools.tools.assess import assess
 from agent_tools.tools.base import Deps
 from agent_tools.tools.coverage import coverage
 from agent_tools.tools.differential import differential
+from agent_tools.tools.find_jobs import find_jobs
+from agent_tools.tools.gpu_health import gpu_health
+from agent_tools.tools.history import history
 from agent_tools.tools.log_events import log_events
+from agent_tools.tools.metric import metric
+from agent_tools.tools.nodes import node_states
 from agent_tools.tools.overview import overview
+from agent_tools.tools.processes import processes
 from agent_tools.tools.question import question
+from agent_tools.tools.ranks import collectives, compare_ranks
 from agent_tools.tools.read_log import read_log
 from agent_tools.tools.sql import sql
 from agent_tools.tools.timeline import timeline
@@ -26,6 +33,14 @@ _FUNCTIONS: tuple[Any, ...] = (
     log_events,
     read_log,
     training_curve,
+    node_states,
+    gpu_health,
+    compare_ranks,
+    collectives,
+    processes,
+    metric,
+    history,
+    find_jobs,
     coverage,
     question,
     sql,

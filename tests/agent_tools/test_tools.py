@@ -83,7 +83,7 @@ async def test_empty_unavailable_and_failed_are_three_answers(ctx: Any):
 
 async def test_the_timeline_joins_the_stores(ctx: Any):
     text = await timeline(ctx)
-    assert "what = started" in text
+    assert " | started | " in text
     assert "exception ValueError" in text
     assert "No data at all in: " in text
 

@@ -1,0 +1,51 @@
+"""Which jobs there were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_ai import RunContext
+
+from agent_tools.tools.base import Deps, ask
+
+
+async def find_jobs(
+    ctx: RunContext[Deps],
+    job: str | None = None,
+    user: str | None = None,
+    name: str | None = None,
+    state: str | None = None,
+    partition: str | None = None,
+    node: str | None = None,
+    family: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> str:
+    """Jobs of the whole fleet by any of these, counted and listed, with their stored verdicts. Empty: none matches.
+
+    Args:
+        ctx: The run.
+        job: A job id, or an array's or heterogeneous job's.
+        user: Unix user.
+        name: Regular expression on the job's name.
+        state: Slurm state: FAILED, TIMEOUT, NODE_FAIL, ...
+        partition: Partition.
+        node: A node that the job ran on.
+        family: Family of the stored verdict, such as F1.
+        since: Ended or started after this time, UTC, 2026-03-01T10:00:00Z.
+        until: Started before this time.
+    """
+    asked = {
+        "job": job,
+        "user": user,
+        "name": name,
+        "state": state,
+        "partition": partition,
+        "node": node,
+        "family": family,
+        "since": since,
+        "until": until,
+    }
+    given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
+    counted = ask(ctx.deps, "find_jobs_summary", "find_jobs", show_rows=20, **given)
+    return f"{counted}\n\n{ask(ctx.deps, 'find_jobs', 'find_jobs', show_rows=30, **given)}"

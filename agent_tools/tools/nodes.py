@@ -1,0 +1,26 @@
+"""What Slurm said of the nodes."""
+
+from __future__ import annotations
+
+from pydantic_ai import RunContext
+
+from agent_tools.tools.base import Deps, ask
+
+
+async def node_states(
+    ctx: RunContext[Deps], nodes: str | None = None, since: str | None = None, until: str | None = None
+) -> str:
+    """States of the job's nodes around its run (down, drained, reasons), troubled ones first, and kernel events there.
+
+    Args:
+        ctx: The run.
+        nodes: Other nodes, comma-separated. Needs `since`.
+        since: From this time, UTC, instead of the job's start.
+        until: To this time, instead of the job's end.
+    """
+    deps = ctx.deps
+    scope = dict(deps.facts().scope)
+    scope.update({k: v for k, v in (("nodes", nodes), ("from_ts", since), ("to_ts", until)) if v is not None})
+    states = ask(deps, "node_states", "node_states", show_rows=30, **scope)
+    kernel = ask(deps, "host_events", "node_states", show_rows=20, job_id=deps.job_id, **scope)
+    return f"{states}\n\n{kernel}"

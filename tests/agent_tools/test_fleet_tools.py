@@ -1,0 +1,192 @@
+"""The tools that look beyond one job and into one measure: what they find, and that a repeat is not asked again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic_ai import ModelRetry
+
+from agent_tools.evidence import Ledger
+from agent_tools.tools.base import Deps
+from agent_tools.tools.find_jobs import find_jobs
+from agent_tools.tools.gpu_health import gpu_health
+from agent_tools.tools.history import history
+from agent_tools.tools.metric import metric
+from agent_tools.tools.nodes import node_states
+from agent_tools.tools.processes import processes
+from agent_tools.tools.ranks import collectives, compare_ranks
+from agent_tools.verdict import Draft
+from store import Reader, Writer
+from store.rows import (
+    CgroupSample,
+    CudaSample,
+    GpuEvent,
+    GpuSample,
+    HostSample,
+    NcclSample,
+    Process,
+    Row,
+    SlurmJob,
+    SlurmNodeState,
+    Verdict,
+)
+
+pytestmark = pytest.mark.anyio
+T = datetime(2026, 3, 1, 10, tzinfo=UTC)
+END = T + timedelta(hours=1)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def job(number: str, state: str, start: datetime, **fields: Any) -> SlurmJob:
+    end = start + timedelta(hours=1)
+    values: dict[str, Any] = {"attempt": 1, "name": "pretrain", "user": "ada", "node_list": "gpu-01,gpu-02"}
+    values |= {"node_count": 2, "gpus": 4, "elapsed_s": 3600.0, "exit_code": int(state == "FAILED"), "exit_signal": 0}
+    values |= {"job_id": number, "state": state, "start_ts": start, "end_ts": end, "ts": end}
+    return SlurmJob(**{**values, **fields})
+
+
+def rows() -> list[Row]:
+    made: list[Row] = [
+        job("7", "FAILED", T),
+        job("5", "NODE_FAIL", T - timedelta(days=3)),
+        job("6", "COMPLETED", T - timedelta(days=1), node_list="gpu-09", node_count=1),
+        job("8", "COMPLETED", T - timedelta(days=2), user="bob", name="other", node_list="gpu-02"),
+        Verdict(
+            job_id="5", attempt=1, ts=T, family="F1", attribution="infrastructure", confidence=0.9, gpu_hours_wasted=2.5
+        ),
+        SlurmNodeState(
+            node="gpu-02", ts=T - timedelta(days=3), end_ts=T - timedelta(days=2), state="DOWN", reason="no | ping"
+        ),
+        SlurmNodeState(node="gpu-02", ts=T, state="ALLOCATED"),
+        GpuEvent(
+            node="gpu-02",
+            gpu=1,
+            ts=T + timedelta(minutes=50),
+            event="xid",
+            xid=79,
+            message="GPU has fallen off the bus",
+        ),
+        CgroupSample(job_id="7", attempt=1, node="gpu-01", ts=T, memory_current_bytes=10, memory_max_bytes=20),
+        Process(
+            job_id="7",
+            attempt=1,
+            node="gpu-01",
+            rank=1,
+            pid=11,
+            comm="python",
+            ts=T,
+            end_ts=END,
+            exit_signal=9,
+            signal_sender="kernel-oom",
+        ),
+    ]
+    for minute in range(60):
+        ts = T + timedelta(minutes=minute)
+        made.append(HostSample(node="gpu-01", ts=ts, psi_io_full=float(minute)))
+        for rank in range(4):
+            node = f"gpu-0{rank // 2 + 1}"
+            made.append(
+                GpuSample(job_id="7", attempt=1, node=node, gpu=rank % 2, ts=ts, temp_c=60.0 + rank, sm_active=0.5)
+            )
+            slow = rank == 3
+            made.append(
+                CudaSample(
+                    job_id="7",
+                    attempt=1,
+                    node=node,
+                    rank=rank,
+                    ts=ts,
+                    launches=50 if slow else 100,
+                    sync_time_s=1.0 if slow else 20.0,
+                )
+            )
+            made.append(
+                NcclSample(job_id="7", attempt=1, node=node, rank=rank, ts=ts, enqueued=10, completed=9 if slow else 10)
+            )
+    return made
+
+
+@pytest.fixture
+def ctx(tmp_path: Path):
+    Writer(tmp_path / "lake", durable=False).append(rows(), batch="b")
+    draft = Draft(family="U0", confidence=0.1, attribution="undetermined", headline="Nothing yet.")
+    with Reader(tmp_path / "lake") as reader:
+        yield SimpleNamespace(deps=Deps(reader, Ledger(), "7", None, (), draft, lake=reader.lake))
+
+
+async def test_jobs_are_found_by_node_state_and_verdict(ctx: Any):
+    text = await find_jobs(ctx, node="gpu-02")
+    assert "find_jobs: 3 rows" in text
+    assert "NODE_FAIL" in await find_jobs(ctx, family="f1")
+    assert "Empty: searched" in await find_jobs(ctx, user="eve")
+    assert "find_jobs: 1 rows" in await find_jobs(ctx, since="2026-03-01T00:00:00Z")
+    assert "failed, which is not the same as empty" in await find_jobs(ctx, since="last month")
+
+
+async def test_the_wasted_hours_of_a_family_are_a_cell(ctx: Any):
+    await find_jobs(ctx, node="gpu-02", family="F1")
+    counted = next(e for e in ctx.deps.ledger.all() if e.query == "find_jobs_summary")
+    assert counted.dicts()[0]["gpu_hours_wasted"] == 2.5
+
+
+async def test_runs_alike_and_a_node_s_past(ctx: Any):
+    alike = await history(ctx)
+    assert "similar_jobs: 3 rows" in alike
+    past = await history(ctx, node="gpu-02")
+    assert 'DOWN | - | - | - | - | - | 1 | "no | ping"' in past, "text with a column mark in it is quoted"
+    assert " | 79 | 1 | " in past
+    assert "NODE_FAIL | - | - | 5 | F1 | infrastructure" in past
+
+
+async def test_a_measure_in_buckets_of_gpus_hosts_and_ranks(ctx: Any):
+    gpus = await metric(ctx, "temp_c", gpu=1, bucket_s=1800)
+    assert "gpu_metric: 4 rows" in gpus
+    assert "gpu_metric: 24 rows" in await metric(ctx, "temp_c", together=True)
+    assert ctx.deps.ledger.all()[-1].cell("high").unit == "C"
+    assert "high = 59" in await metric(ctx, "psi_io_full", node="gpu-01", bucket_s=7200)
+    ranks = await metric(ctx, "launches", rank=3, bucket_s=7200)
+    assert "total = 3000" in ranks
+    assert "Of hosts: load1" in await metric(ctx, "nonsense")
+    with pytest.raises(ModelRetry, match="write a time as"):
+        await metric(ctx, "temp_c", since="yesterday")
+
+
+async def test_the_rank_that_differs_most_comes_first(ctx: Any):
+    await compare_ranks(ctx)
+    compared = next(e for e in ctx.deps.ledger.all() if e.query == "rank_compare")
+    first = compared.dicts()[0]
+    assert (first["rank"], first["behind"], first["launches_of_median"], first["sync_of_median"]) == (3, 60, 0.5, 0.05)
+
+
+async def test_events_of_a_gpu_come_with_their_meaning(ctx: Any):
+    text = await gpu_health(ctx)
+    assert "XID 79: the GPU is no longer on the PCIe bus" in text
+    assert "gpu_summary: 4 rows" in text
+
+
+async def test_who_sent_the_signal_and_what_memory_was_allowed(ctx: Any):
+    text = await processes(ctx)
+    assert "signal_sender = kernel-oom" in text
+    assert "cgroup_peaks" in text
+
+
+async def test_nodes_in_the_run_and_before_it(ctx: Any):
+    assert "DOWN" not in (await node_states(ctx)).split("host_events")[0]
+    assert "DOWN" in await node_states(ctx, nodes="gpu-02", since="2026-02-26T00:00:00Z")
+    assert "nccl_progress" in await collectives(ctx)
+
+
+async def test_an_exact_repeat_is_answered_from_the_ledger(ctx: Any, monkeypatch: pytest.MonkeyPatch):
+    first = await metric(ctx, "temp_c")
+    held = len(ctx.deps.ledger.all())
+    monkeypatch.setattr(ctx.deps.reader, "ask", None)
+    assert await metric(ctx, "temp_c") == first
+    assert len(ctx.deps.ledger.all()) == held
