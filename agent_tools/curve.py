@@ -99,6 +99,8 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
     losses = [p.loss for p in good if p.loss is not None]
     if n == 0:
         return Reading("none", 0)
+    if not may_rise and (stuck := _stuck_epochs(good, losses)) is not None:
+        return stuck
     if n >= FEW:
         still = _flat(good, losses)
         if still is not None and not (may_rise and not _rate_is_zero(good)):
@@ -127,6 +129,23 @@ def _flat(good: list[Point], losses: list[float]) -> Reading | None:
     if n >= 10 and len(set(losses)) == 1:
         return Reading("flat", n, strong=n >= 20, why="same")
     return None
+
+
+def _stuck_epochs(good: list[Point], losses: list[float]) -> Reading | None:
+    """Means of whole epochs (they carry no step) that do not move: unlike single batches they hardly tremble.
+
+    The first epoch may stand a little higher. Strong where it is one figure again and again, or the loss of guessing among
+    so many classes.
+    """
+    n = len(losses)
+    if n < 6 or any(p.step is not None for p in good):
+        return None
+    later = losses[1:]
+    level = median(later)
+    if level < 0.1 or max(later) - min(later) > 1e-3 * level or not 0.95 * level <= losses[0] <= 1.05 * level:
+        return None
+    guessing = any(abs(level - math.log(k)) <= 5e-4 * level for k in range(2, 101))
+    return Reading("flat", n, strong=guessing or (n >= FEW and len(set(later)) == 1), why="epochs")
 
 
 def _unmoved(losses: list[float]) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9_:%]*(\W{1,4}?)(?=[A-Za-z])")
 _DASHES = re.compile(r"\s*-{2,}(?: -{2,})*\s*\Z")
+_WORDS = re.compile(r"CANCELLED by \S+|\S+")
 _MAX_JOINED = 4000
 FREE_TEXT = (
     "submitline", "comment", "admincomment", "systemcomment", "jobname", "name", "extra", "reason", "workdir",
@@ -31,6 +32,10 @@ class Layout:
     def cut(self, line: str) -> list[str]:
         """The fields of a line."""
         if self.spans:
+            # A table that was aligned again by hand: a value stands in the gap between two columns.
+            across = any(line[b : b + 1].strip() for _, b in self.spans[:-1])
+            if across and len(words := _WORDS.findall(line)) == len(self.names):
+                return words
             return [line[a:b].strip() for a, b in self.spans]
         values = line.split(self.delimiter)
         if self.trailing and len(values) > len(self.names) and values[-1] == "":

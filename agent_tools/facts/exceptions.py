@@ -84,7 +84,7 @@ _PEER = re.compile(
     r"Connection (reset|closed) by (remote )?peer|communicator was aborted|Broken pipe|remote process exited|"
     r"ncclRemoteError|NCCL Error \d|NCCL error|recvValue failed|failed to recv, got 0 bytes|Socket Timeout|"
     r"NCCL communicator|Process group .{0,60}(aborted|terminated)|sendBytes failed|peer closed|got aborted|"
-    r"ncclCommAbort|Software caused connection abort|unhandled (system|cuda) error.{0,200}NCCL",
+    r"ncclCommAbort|Horovod has been shut down|Software caused connection abort|unhandled (system|cuda) error.{0,200}NCCL",
     re.IGNORECASE,
 )
 _PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")
@@ -196,6 +196,9 @@ def read(row: RowView) -> Raised:
         if role == "application" and cause_role == "application" and cause_fault.certainty > fault.certainty + 0.05:
             tells_more = True
         if role == "application" and cause_role in ("cuda_oom", "ecc"):
+            tells_more = True
+        if role == "application" and name == "Exception" and not message.strip():
+            # torch.multiprocessing's spawn, before it had an exception of its own.
             tells_more = True
         if tells_more:
             return Raised(row, cause_role, cause_name, cause_message, True, cause_fault)

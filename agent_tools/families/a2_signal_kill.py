@@ -18,6 +18,8 @@ EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
 _FATAL = {4, 6, 7, 8, 9, 11}
 _CRASH = {4, 6, 7, 8, 11}
 _JUST_BEFORE_S = 120.0
+_BY_SIGNAL = 128
+"""A shell's exit status above this names the signal that ended the program."""
 _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
@@ -182,6 +184,8 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
         line = cancelled.number("line_no") or 0
         if all((r.number("line_no") or line) >= line for r in rows) and not _peers_first(facts, line):
             return f"The signals follow the cancellation at line {cancelled['line_no']}."
+    if rows and (first := _exited_first(facts, rows)) is not None:
+        return f"srun killed the other tasks after one had ended by itself: {first['message']}."
     cause = next(iter(facts.causes), None)
     if cause is not None and cause.row.text("severity") == "fatal":
         return f"The signals follow {cause.name_ref}, an exception with a traceback of its own."
@@ -203,6 +207,21 @@ def _peers_first(facts: Facts, line: float) -> bool:
     """A task had failed before the cancellation: then srun cancelled the step because of it."""
     exits = facts.table("slurm_messages").one_of("name", "task_exit")
     return any((r.number("line_no") or 0) < line for r in exits)
+
+
+def _exited_first(facts: Facts, rows: list[RowView]) -> RowView | None:
+    """The task that ended with a status of its own before srun reports the first killed one; None where there is none."""
+    if any(r.text("source") != "slurm" or r.get("signal") != 9 for r in rows):
+        return None
+    killed = min((r.number("line_no") or 0 for r in rows), default=0)
+    exits = facts.table("slurm_messages").where(
+        lambda r: (
+            r.text("name") == "task_exit"
+            and 0 < (r.number("exit_code") or 0) < _BY_SIGNAL
+            and (r.number("line_no") or 0) < killed
+        )
+    )
+    return exits[0] if exits else None
 
 
 def _absent(facts: Facts) -> Assessment:

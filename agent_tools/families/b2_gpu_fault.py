@@ -34,10 +34,13 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text, warnings=[claim(w) for w in warnings])
     near = [r for r in (*risen, *hard) if _near(r)] if facts.times_known else []
     runtime = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
+    echoed = _echoed(facts)
     if near:
         result = _confirmed(facts, near[0], bool(risen) and bool(hard))
     elif runtime or facts.of_role("ecc"):
         result = _runtime(facts, runtime)
+    elif echoed is not None:
+        result = _heard(facts, echoed)
     elif (risen or hard) and not facts.times_known:
         result = _undated((risen or hard)[0])
     elif risen or hard:
@@ -45,6 +48,42 @@ def assess(facts: Facts) -> Assessment:
     else:
         return _absent(facts, events, warnings)
     result.warnings += [claim(w) for w in warnings]
+    return result
+
+
+def _echoed(facts: Facts) -> RowView | None:
+    """A line in the kernel's own shape with a hardware XID in the job's output, beside a CUDA error that ended the program.
+
+    Either alone proves nothing: anything can print such a line, and the runtime's error does not say what caused it.
+    """
+    lines = facts.table("other_events").where(
+        lambda r: r.text("kind") == "xid" and r.text("name") == "nvrm_line" and int(r.number("xid") or 0) in _HARD
+    )
+    return lines[0] if lines and _device_failed(facts) else None
+
+
+def _device_failed(facts: Facts) -> bool:
+    codes = {r.text("code") for r in facts.table("cuda_errors") if r.text("name") == "cuda_error"}
+    return bool(codes & {"launch_failure", "unknown_error", "initialization", "other", *_RUNTIME})
+
+
+def _heard(facts: Facts, row: RowView) -> Assessment:
+    result = Assessment(CODE, "confirmed", confidence=0.78, attribution="infrastructure")
+    result.headline = f"A GPU failed: XID {row['xid']} stands in the job's output beside the CUDA error that ended it."
+    result.speaks_for.append(claim(f"Line {row['line_no']} of {row['file']} has the driver's words: {row['message']}"))
+    error = facts.table("cuda_errors").first
+    if error is not None:
+        result.speaks_for.append(
+            claim(f"The runtime said: {error['message']} ({error['file']} line {error['line_no']}).")
+        )
+    result.implies.append(
+        claim(
+            "The line is a copy, and only the kernel's own log proves it; the CUDA error agrees with it.", "supported"
+        )
+    )
+    result.missing.append(missing("That the node's kernel said so.", "the node's kernel log (gpu_event)"))
+    result.actions.append(claim("Check the kernel log of that node, take the GPU out of service, rerun elsewhere."))
+    result.counterfactual = "A hardware XID is named in the output, as a consequence."
     return result
 
 
@@ -126,6 +165,11 @@ def _others(facts: Facts, row: RowView, result: Assessment) -> None:
 
 def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
     result = Assessment(CODE, "suspected", confidence=0.7, attribution="infrastructure")
+    if any(r.text("code") == "gpu_lost" for r in rows) and facts.table("cuda_errors").where(
+        lambda r: r.text("name") == "cuda_error" and r.text("code") != "gpu_lost"
+    ):
+        # The program's CUDA error and the driver's tool, each by its own way, say that a device does not answer.
+        result.status, result.confidence = "confirmed", 0.82
     if rows:
         row = rows[0]
         rank = f" on rank {row['rank']}" if row.has("rank") else ""
@@ -139,7 +183,9 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
         result.speaks_for.append(claim(f"{first.name_ref}: {first.message_ref} ({first.where_ref})."))
     result.implies.append(
         claim(
-            "An uncorrectable memory error is the driver's word, given through the runtime; code does not cause it.",
+            "The GPU no longer answers the driver; code does not cause that."
+            if rows and rows[0].text("code") == "gpu_lost"
+            else "An uncorrectable memory error is the driver's word, given through the runtime; code does not cause it.",
             "supported",
         )
     )

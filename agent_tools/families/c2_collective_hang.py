@@ -15,7 +15,7 @@ from agent_tools.verdict import Claim
 CODE = "C2"
 EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
-_GAVE_UP = ("collective_timeout", "monitored_barrier", "desync")
+_GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
 _WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown")
 
 
@@ -30,6 +30,7 @@ def assess(facts: Facts) -> Assessment:
             or (r.text("name") == "watchdog_exception" and "timeout" in r.text("message").lower())
         )
     )
+    gave_up = gave_up or _stalled(facts, events)
     weak = events.one_of("name", *_WEAK)
     raised = facts.of_role("collective")
     if not weak and facts.progress.begun and not facts.table("fatal_signals") and not facts.of_role("application"):
@@ -87,6 +88,15 @@ def assess(facts: Facts) -> Assessment:
     return result
 
 
+def _stalled(facts: Facts, events: View) -> list[RowView]:
+    """Horovod's stall inspector, where the loop did not come back after its last word: a late rank is no hang."""
+    rows = events.one_of("name", "stalled", "stalled_ranks")
+    last = max((r.number("last_line") or 0.0 for r in rows), default=0.0)
+    if not rows or facts.progress.finished or facts.progress.last_hint > last:
+        return []
+    return sorted(rows, key=lambda r: r.text("name") != "stalled")
+
+
 def _watchdog(row: RowView, result: Assessment) -> None:
     what = f" in {row['collective']}" if row.has("collective") else ""
     result.headline = f"The job hung{what}: a collective did not finish within its limit."
@@ -111,6 +121,13 @@ def _only_weak(row: RowView, result: Assessment) -> None:
 def _culprit(facts: Facts, result: Assessment) -> bool:
     """Name the rank that never entered, or died, or stayed silent, with its proof."""
     if _waited_for(facts, result):
+        return True
+    if named := facts.table("nccl_events").one_of("name", "stalled_ranks"):
+        result.speaks_for.append(
+            claim(
+                f"The stall inspector names them: {named[0]['message']} ({named[0]['file']} line {named[0]['line_no']})."
+            )
+        )
         return True
     for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):
         if _behind(facts.table(name), who, result):

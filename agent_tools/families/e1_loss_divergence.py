@@ -237,7 +237,8 @@ def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
     if end is not None and _stopped_by_nan(facts, end, Reading("none", 0)):
         return _named(facts, end)
     words = facts.table("end_words").first
-    if words is not None and count(words, "nans") >= 3 and own_failure(facts) == "":
+    lasting = words is not None and count(words, "nans") >= 3 and count(words, "losses_after") < 2
+    if words is not None and lasting and own_failure(facts) == "":
         return _in_words(words)
     missing = [lacks("Whether the training was correct.", "progress lines with a loss on standard output (train_step)")]
     return Assessment(

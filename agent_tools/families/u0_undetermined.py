@@ -35,6 +35,11 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(
             claim(f"The only exceptions are wrappers or echoes of another failure: {first.name_ref}.")
         )
+    exits = facts.table("slurm_messages").where(lambda r: r.text("name") == "task_exit" and bool(r.number("exit_code")))
+    if exits:
+        result.headline = "A task ended with an error status, and what it printed of the reason is not here."
+        result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
+        result.missing.append(missing("Why that task ended.", "its own output: the step's or the rank's log file"))
     for table, text, signal in _WANTED:
         if not facts.has(table):
             result.missing.append(missing(text, signal))

@@ -7,6 +7,7 @@ EXAMPLES
     Epoch: 1, Train Loss: 11.008990, Val Loss: 11.003721
     Epoch [1/5], Step [100/600], Loss: 0.3512
     Train Epoch: 14 [51200/60000 (85%)]	Loss: 0.041220
+    [ Train | 100/100 ] loss = 0.01990, acc = 0.99361
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
 _EPOCH = re.compile(r"(?<![\w(])[Ee]poch:? ?(?:\[ ?)?#?(\d{1,18})(?: ?(?:/|of) ?(\d{1,18}))?\]?(?=[\s,:|;)-])(.*)")
+# The split and the epoch in one pair of brackets, the loss behind it.
+_SPLIT = re.compile(
+    rf"^\[ ?(?P<split>Train|Valid|Val|Test)\w* ?\| ?(?P<epoch>\d{{1,9}}) ?/ ?(?P<total>\d{{1,9}}) ?\] loss ?[:=] ?(?P<loss>{NUMBER})",
+    re.I,
+)
 _BATCH = re.compile(
     r"(?i:\b(?:step|iter(?:ation)?|batch)s?):? ?\[?(?P<n>\d{1,18}) ?(?:/ ?(?P<total>\d{1,18}))?\]?"
     r"|^\s*\[ *(?P<n2>\d{1,18})/(?P<total2>\d{1,18})(?: \( *\d+(?:\.\d+)?%\))?\]"
@@ -38,7 +44,7 @@ class EpochLines(LineParser):
     """One line, one epoch or batch of a plain loop."""
 
     name: ClassVar[str] = "epoch_lines"
-    anchors: ClassVar[tuple[str, ...]] = ("Epoch", "epoch ", "epoch:")
+    anchors: ClassVar[tuple[str, ...]] = ("Epoch", "epoch ", "epoch:", "rain |", "alid |", "Val |", "Test |")
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -47,7 +53,7 @@ class EpochLines(LineParser):
             return ()
         match = _EPOCH.search(text)
         if match is None:
-            return ()
+            return self._split(line)
         rest = match[3]
         train, held_out = _TRAIN.search(rest), _EVAL.search(rest)
         if train is None and held_out is None:
@@ -76,3 +82,19 @@ class EpochLines(LineParser):
         if held_out is not None:
             rows.append(line.step("plain-loop", split="eval", **at, loss=number(held_out[1]), loss_name="eval loss"))
         return rows
+
+    def _split(self, line: Line) -> Iterable[ParsedRow]:
+        match = _SPLIT.match(line.text)
+        if match is None:
+            return ()
+        training = match["split"].lower() == "train"
+        return [
+            line.step(
+                "plain-loop",
+                split="train" if training else "eval",
+                epoch=float(match["epoch"]),
+                total_epochs=float(match["total"]),
+                loss=number(match["loss"]),
+                loss_name="loss" if training else "eval loss",
+            )
+        ]

@@ -27,6 +27,11 @@ _RATE = re.compile(rf"(?<![\w/-])(?:lr|learning[_ ]rate) ?[:= ] ?({NUMBER})", re
 _EPOCH = re.compile(r"(?<![\w/-])epoch[ :=]{0,2}\[?(\d{1,6}(?:\.\d+)?)(?: ?/ ?(\d{1,6}))?", re.I)
 _SPEED = re.compile(rf"({NUMBER}) ?(tok(?:ens)?|img|images|imgs|samples?|seqs?|it)/s(?:ec)?\b", re.I)
 _TIME = re.compile(rf"({NUMBER}) ?(ms|s)/(?:step|it|iter)\b", re.I)
+# A line that is nothing but pairs, `episode=4 step=312 reward=646.0 loss=0.41`: a step and a loss among three or more.
+_PAIRS = re.compile(rf"(?:\S{{1,40}} ){{0,3}}(?:[A-Za-z_]\w{{0,30}}=(?:{NUMBER}|[\w./+-]{{1,30}}),?\s*){{3,40}}")
+_PAIR = re.compile(rf"(?<![\w.])(?P<key>[A-Za-z_]\w{{0,30}})=(?P<value>{NUMBER})(?=[,\s]|$)")
+_STEP_KEYS = ("global_step", "step", "steps", "iter", "iteration", "it", "update")
+_LOSS_KEYS = ("loss", "train_loss")
 # Framework lines that carry the same words have parsers of their own.
 _OTHERS = re.compile(r"[|{]|elapsed time per iteration|\bmfu\b|it/s, |ETA|eta:")
 
@@ -52,6 +57,9 @@ class PlainLoop(LineParser):
         if len(text) > 500 or _OTHERS.search(text):
             return
         step, loss = _STEP.search(text), _LOSS.search(text)
+        if step is None and "loss=" in text:
+            yield from self._pairs(line)
+            return
         if step is None or loss is None or loss.start() < step.end() or int(step[1]) > int(step[2]):
             return
         speed = _speed(text)
@@ -70,6 +78,24 @@ class PlainLoop(LineParser):
             epoch=number(epoch[1]) if epoch else None,
             total_epochs=number(epoch[2]) if epoch and epoch[2] else None,
             **speed,
+        )
+
+    def _pairs(self, line: Line) -> Iterable[ParsedRow]:
+        if _PAIRS.fullmatch(line.text.strip()) is None:
+            return
+        found = {m["key"].lower(): number(m["value"]) for m in _PAIR.finditer(line.text)}
+        step = next((found[k] for k in _STEP_KEYS if found.get(k) is not None), None)
+        loss = next((found[k] for k in _LOSS_KEYS if k in found), None)
+        if step is None or loss is None or not step.is_integer():
+            return
+        yield line.step(
+            "plain",
+            step=int(step),
+            loss=loss,
+            loss_name="loss",
+            grad_norm=found.get("grad_norm"),
+            learning_rate=found.get("lr", found.get("learning_rate")),
+            epoch=found.get("epoch"),
         )
 
 

@@ -15,6 +15,8 @@
 -- COLUMN nans: lines that name NaN or infinity
 -- COLUMN nan_text: the first one
 -- COLUMN nan_line: its line
+-- COLUMN nan_last_line: line of the last one
+-- COLUMN losses_after: lines with a finite loss after the last of them
 -- COLUMN last_text: the last line that is not empty
 -- COLUMN last_line: its number
 -- COLUMN lines: lines that were looked at
@@ -40,7 +42,8 @@ x AS (
   FROM l
 ),
 y AS (
-  SELECT *, bar.n <> '' AND bar.n = bar.total AND NOT regexp_matches(left(text, 60),
+  SELECT *, NOT nans AND regexp_matches(text, '(?i)loss[^a-z0-9]{0,4}[0-9]') AS finite_loss,
+    max(line_no) FILTER (WHERE nans) OVER (PARTITION BY file) AS last_nan, bar.n <> '' AND bar.n = bar.total AND NOT regexp_matches(left(text, 60),
     '(?i)epoch|eval|valid|test|predict|load|download|map|shard|fetch|token|generat|process|filter|resolv|captur|compil|sanity|pack|convert|extract|group|file') AS full_bar
   FROM x
 )
@@ -52,6 +55,7 @@ SELECT
   max(line_no) FILTER (WHERE done) AS done_line, count(*) FILTER (WHERE saves) AS saves,
   left(arg_max(text, line_no) FILTER (WHERE saves), 200) AS save_text, max(line_no) FILTER (WHERE saves) AS save_line,
   count(*) FILTER (WHERE nans) AS nans, left(arg_min(text, line_no) FILTER (WHERE nans), 200) AS nan_text,
-  min(line_no) FILTER (WHERE nans) AS nan_line, left(arg_max(text, line_no), 200) AS last_text, max(line_no) AS last_line,
+  min(line_no) FILTER (WHERE nans) AS nan_line, max(line_no) FILTER (WHERE nans) AS nan_last_line,
+  count(*) FILTER (WHERE finite_loss AND line_no > last_nan) AS losses_after, left(arg_max(text, line_no), 200) AS last_text, max(line_no) AS last_line,
   count(*) AS lines
 FROM y

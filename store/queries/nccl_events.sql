@@ -15,6 +15,7 @@
 -- COLUMN first_ts: first time
 -- COLUMN file: file of the first one
 -- COLUMN line_no: line of the first one
+-- COLUMN last_line: line of the last one
 -- COLUMN peer: other end that is named
 -- COLUMN host: host that is named
 -- COLUMN severity: severity of the first one
@@ -32,7 +33,7 @@ SELECT
   max(last_enqueued_seq) AS last_enqueued_seq, max(last_completed_seq) AS last_completed_seq,
   round(max(elapsed_ms) / 1000.0, 1) AS elapsed_s, round(max(timeout_ms) / 1000.0, 1) AS timeout_s, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
-  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
+  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_no) AS last_line,
   first(peer ORDER BY (peer IS NULL), ts NULLS LAST, file, line_no) AS peer,
   first(coalesce(host, node) ORDER BY ts NULLS LAST, file, line_no) AS host,
   first(severity ORDER BY ts NULLS LAST, file, line_no) AS severity,

@@ -60,6 +60,65 @@ QUEUE = """\
 """
 
 
+STALL = """\
+[1,0]<stdout>:Epoch 3: step 1180 loss 2.41
+[1,0]<stderr>:[2021-05-02 11:02:31.774: W horovod/common/stall_inspector.cc:105] One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting for remainder of ranks for more than 60 seconds. This may indicate that different ranks are trying to submit different tensors or that only subset of ranks is submitting tensors, which will cause deadlock.
+[1,0]<stderr>:Stalled ops:HorovodAllreduce_grads_17_0 [missing ranks: 3]
+"""
+STALL_OVER = STALL + "[1,0]<stdout>:Epoch 3: step 1190 loss 2.39\n[1,0]<stdout>:Epoch 3: step 1200 loss 2.37\n"
+SPAWN_GLOO = """\
+iter 400/9000 loss 1.20 lr 0.01
+Traceback (most recent call last):
+  File "fit.py", line 80, in <module>
+    mp.spawn(run, nprocs=4)
+  File "/venv/lib/python3.7/site-packages/torch/multiprocessing/spawn.py", line 118, in join
+    raise Exception(msg)
+Exception:
+
+-- Process 1 terminated with the following error:
+Traceback (most recent call last):
+  File "/home/u/fit.py", line 61, in run
+    dist.all_gather(sizes, mine, group=cpu)
+RuntimeError: [/b/gloo/transport/tcp/unbound_buffer.cc:136] Timed out waiting 1800000ms for send operation to complete
+"""
+LOST_GPU = """\
+Training progress:  41%|####      | 12310/30000 [11:02<15:44, 18.73it/s]
+Traceback (most recent call last):
+  File "fit.py", line 141, in training
+    loss.backward()
+RuntimeError: CUDA error: unspecified launch failure
+gpu check after the job:
+Unable to determine the device handle for GPU3: Unknown Error
+"""
+COPIED_XID = """\
+step 18210 | loss 2.3290 | lr 2.9e-04 | 413 ms
+Traceback (most recent call last):
+  File "/w/fit.py", line 301, in main
+    value = loss.item()
+RuntimeError: CUDA error: unknown error
+epilog g17: NVRM: Xid (PCI:0000:b7:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
+"""
+XID_ALONE = COPIED_XID.replace("RuntimeError: CUDA error: unknown error", "ValueError: batch 3 is malformed")
+NAN_BEFORE_LEARNING = """\
+episode=1 step=132 reward=11.0 epsilon=0.987 loss=nan
+episode=2 step=186 reward=69.0 epsilon=0.982 loss=nan
+episode=3 step=204 reward=14.0 epsilon=0.981 loss=nan
+episode=16 step=546 reward=99.0 epsilon=0.948 loss=0.7493
+episode=17 step=601 reward=67.0 epsilon=0.943 loss=0.9620
+episode=18 step=644 reward=58.0 epsilon=0.939 loss=0.6355
+Pretraining completed. The policy is in run/policy.pt.
+"""
+EVEN_ODDS = "".join(
+    f"Epoch {n}/8\n63/63 [==============================] - 13s 207ms/step - loss: {loss} - accuracy: 0.49\n"
+    for n, loss in enumerate((0.6958, 0.6933, 0.6932, 0.6932, 0.6932, 0.6932, 0.6932, 0.6932), 1)
+)
+OTHERS_KILLED = """\
+srun: error: n0824: task 5: Exited with exit code 1
+srun: error: n0824: tasks 3,7: Killed
+srun: Force Terminated StepId=43575862.0
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "family", "mode"),
     [
@@ -70,8 +129,30 @@ QUEUE = """\
         (FIRST_COLLECTIVE, "C1", None),
         (SUBMITIT, "F2", "preemption"),
         (QUEUE, "A4", "pending"),
+        (STALL, "C2", None),
+        (SPAWN_GLOO, "C2", None),
+        (LOST_GPU, "B2", None),
+        (COPIED_XID, "B2", None),
+        (NAN_BEFORE_LEARNING, "G1", "healthy"),
+        (EVEN_ODDS, "E1", "flat"),
+        (OTHERS_KILLED, "U0", None),
     ],
-    ids=["ecc", "check", "save", "image", "collective", "submitit", "queue"],
+    ids=[
+        "ecc",
+        "check",
+        "save",
+        "image",
+        "collective",
+        "submitit",
+        "queue",
+        "stall",
+        "spawn",
+        "lost",
+        "copied",
+        "unlearnt",
+        "odds",
+        "killed",
+    ],
 )
 def test_the_cause_is_told_from_its_consequences(tmp_path: Path, text: str, family: str, mode: str | None) -> None:
     path = tmp_path / "slurm-4872.out"
@@ -99,3 +180,15 @@ def test_an_exception_that_hands_on_a_refused_submission_is_no_crash_of_the_prog
     )
     verdict = verdict_on(path)
     assert (verdict.family, verdict.mode) == ("A4", "launch")
+
+
+def test_a_stall_that_went_over_is_no_hang(tmp_path: Path) -> None:
+    path = tmp_path / "slurm-4872.out"
+    path.write_text(STALL_OVER, encoding="utf-8")
+    assert verdict_on(path).family != "C2"
+
+
+def test_an_xid_in_the_output_alone_blames_no_gpu(tmp_path: Path) -> None:
+    path = tmp_path / "slurm-4872.out"
+    path.write_text(XID_ALONE, encoding="utf-8")
+    assert verdict_on(path).family != "B2"

@@ -141,6 +141,17 @@ def test_the_plain_table_with_its_line_of_dashes(tmp_path: Path) -> None:
     assert steps(rows)[0].exit_signal == 125
 
 
+def test_a_table_aligned_by_hand_keeps_a_value_that_is_wider_than_its_column(tmp_path: Path) -> None:
+    rows, ctx = text_rows(
+        tmp_path,
+        "JobID           JobName      State ExitCode    Elapsed\n"
+        "------------ ---------- ---------- -------- ----------\n"
+        "990121         sft-qwen CANCELLED by 20114      0:0   00:41:22\n",
+    )
+    job = jobs(rows)["990121", 1]
+    assert (ctx.problem_count, job.state, job.cancelled_by) == (0, "CANCELLED", "20114")
+
+
 def test_a_record_that_breaks_off_is_reported_and_the_next_one_kept(tmp_path: Path) -> None:
     rows, ctx = text_rows(tmp_path, "JobID|State|ExitCode|NodeList\n1|FAILED\n2|FAILED|1:0|n1\n3|COMPLETED|0:0")
     assert [j for j, _ in jobs(rows)] == ["2"]

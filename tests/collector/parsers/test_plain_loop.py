@@ -14,6 +14,8 @@ READ = [
     ("Step [100/2000], Loss: 0.4312, lr: 0.001, 120 ms/step",
      {"step": 100, "total_steps": 2000, "loss": 0.4312, "learning_rate": 0.001, "step_time_s": 0.12}),
     ("INFO - iter 40/400: loss=nan, grad_norm=inf", {"step": 40, "total_steps": 400}),
+    ("episode=16 step=546 reward=992.0 eps=0.948 loss=0.7493", {"step": 546, "loss": 0.7493, "total_steps": None}),
+    ("INFO train: iter=900, loss=1.25e-1, lr=0.001, grad_norm=0.7", {"step": 900, "loss": 0.125, "grad_norm": 0.7}),
     ("epoch 2/3 step 7/90 loss 0.5 lr 1e-4", None),
 ]  # fmt: skip
 LEFT = [
@@ -26,6 +28,9 @@ LEFT = [
     "iter 40: loss 0.9, time 250.1ms, mfu 12%",
     "val step 5/400 val_loss 1.2 lr 1e-4",
     '{"step": "5/400", "loss": 1.2, "lr": 1}',
+    "the best was step=4 with loss=0.2 and reward=1.0 after that",
+    "model=unet loss=dice step=linear",
+    "loss=0.7493 step=546",
 ]
 
 

@@ -1,0 +1,72 @@
+"""Horovod's stall inspector: tensors that some ranks submitted and others did not.
+
+SOURCE  horovod/common/operations.cc (to 0.18) and stall_inspector.cc (since), through mpirun or horovodrun.
+ROWS    `nccl_watchdog` named `stalled` (the inspector speaks) and `stalled_ranks` (which ranks it misses, in the message).
+CAVEAT  a warning alone: ranks that are late by a minute (evaluation on one rank, a first epoch) come back.
+EXAMPLE WARNING: One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting
+        for remainder of ranks for more than 60 seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import detail, whole
+
+NAMES: dict[str, str] = {
+    "stalled": "ranks wait for others that did not submit the same tensor (timeout_ms)",
+    "stalled_ranks": "the ranks that are missing, or that are ready and wait (detail.missing, detail.ready, detail.tensor)",
+    "stall_shutdown": "the inspector ends the job because the stall lasted",
+}
+
+_STALLED = re.compile(
+    r"One or more tensors were submitted to be reduced, gathered or broadcast\w* by (?:a )?subset of ranks"
+    r"(?:.{0,60}?more than (?P<s>\d{1,6}) seconds)?"
+)
+_SHUTDOWN = re.compile(
+    r"stalled for longer than HOROVOD_STALL_SHUTDOWN_TIME|STALL_SHUTDOWN_TIME\w* .{0,60}[Ww]ill shut ?down"
+)
+_RANKS = re.compile(r"(?P<tensor>[^\s,:\]]{1,200}) \[(?P<which>missing|ready) ranks: ?(?P<ranks>[\d, ]{1,400})\]")
+
+
+class Horovod(LineParser):
+    """One line, one word of the inspector."""
+
+    name: ClassVar[str] = "horovod"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "tensors were submitted to be reduced",
+        "STALL_SHUTDOWN_TIME",
+        " [missing ranks:",
+        " [ready ranks:",
+    )
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text[:8000]
+        if _SHUTDOWN.search(text):
+            yield line.event("nccl_watchdog", "stall_shutdown", severity="fatal", parser=self.name, framework="horovod")
+            return
+        if found := _STALLED.search(text):
+            seconds = whole(found["s"])
+            yield line.event(
+                "nccl_watchdog",
+                "stalled",
+                severity="error",
+                parser=self.name,
+                framework="horovod",
+                timeout_ms=None if seconds is None else seconds * 1000.0,
+            )
+        if found := _RANKS.search(text):
+            ranks = found["ranks"].strip(" ,")
+            yield line.event(
+                "nccl_watchdog",
+                "stalled_ranks",
+                f"{found['tensor']} [{found['which']} ranks: {ranks}]",
+                severity="error",
+                parser=self.name,
+                framework="horovod",
+                detail=detail(**{found["which"]: ranks, "tensor": found["tensor"]}),
+            )
