@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from collector.clock import Clock, SystemClock
+from collector.owners import Owners
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class Here:
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
     dev: Path = Path("/dev")
+    owners: Owners = field(default_factory=Owners)
     counters: Counters = field(default_factory=Counters)
     alarm: Callable[[str], None] = _quiet
     """Called with a reason when something has happened whose minutes before and after should be kept in full."""

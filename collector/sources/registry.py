@@ -10,6 +10,7 @@ from collector.here import Here
 from collector.sources.base import Source
 
 SOURCES: dict[str, tuple[str, str]] = {
+    "nvml": ("Nvml", "NVIDIA GPUs: samples, XIDs, throttling, NVLink, MIG"),
     "ourselves": ("Ourselves", "what the collector itself costs"),
 }
 """Module's stem → its class and what it looks at. A class takes a `Here`."""

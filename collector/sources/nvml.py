@@ -1,0 +1,294 @@
+"""NVIDIA GPUs through the driver's own library (NVML).
+
+SOURCE  libnvidia-ml.so.1 by pynvml: device queries, GPM samples (Hopper and newer), field values, the event set.
+ROWS    gpu_device at the start and hourly; gpu_sample each second; gpu_event (xid, throttle, row_remap, fallen_off_bus,
+        driver_reload); link_sample and link_event of NVLink.
+OVERHEAD  8 GPUs: see bench/collect_bench.py. Counters and links are asked for every fifteen seconds.
+CAVEAT  counters in a sample are up to fifteen seconds old. SM activity comes from GPM; where there is none a row holds the
+        driver's utilisation instead (`activity_source` says which), in which a spinning kernel counts as work.
+
+    gpu_sample gpu=3 engine_active=0.96 sm_active=0.71 activity_source=gpm power_w=640 temp_c=55 throttle_reasons=0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, ClassVar
+
+from collector.gpu import mig
+from collector.gpu.binding import UNSUPPORTED, nvml
+from collector.gpu.changes import Change, Changes
+from collector.gpu.device import Device, Gpm
+from collector.here import Here
+from collector.sources.base import SourceUnavailable
+from store.rows import GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, Row
+
+SLOW_S, PIDS_S, DEVICE_S, LOST_S = 15.0, 5.0, 3600.0, 30.0
+_LOST: frozenset[int] = frozenset({nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED})
+_WHOLE = 0xFFFFFFFF
+_REMEDIES: dict[int, str] = {
+    nvml.NVML_ERROR_LIBRARY_NOT_FOUND: "no remedy needed on a node without NVIDIA GPUs; in a container mount the driver's libraries",
+    nvml.NVML_ERROR_DRIVER_NOT_LOADED: "modprobe nvidia",
+    nvml.NVML_ERROR_NO_PERMISSION: "run the collector as root, or in a container give it /dev/nvidia*",
+    nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "the driver was replaced: restart the collector",
+}
+
+
+class Nvml:
+    """All GPUs of the node."""
+
+    name: ClassVar[str] = "nvml"
+    covers: ClassVar[tuple[str, ...]] = ("gpu_sample", "gpu_device", "gpu_event", "link_sample", "link_event")
+    bound_s: ClassVar[float] = 5.0  # a GPU that is being lost answers late, or never: it gets a thread of its own
+
+    def __init__(self, here: Here) -> None:
+        self._here = here
+        self._gpus: list[_Gpu] = []
+        self._events: Any = None
+        self._driver: str | None = None
+        self._was_away = False
+        self._lost: dict[int, float] = {}
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds."""
+        return 1.0
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Columns that some GPU cannot fill, with the reason."""
+        return {column: why for gpu in self._gpus for column, why in gpu.missing.items()}
+
+    def open(self) -> None:
+        """Load the library, find the GPUs, subscribe to their events."""
+        try:
+            nvml.nvmlInit()
+            self._driver = str(nvml.nvmlSystemGetDriverVersion())
+            self._gpus = []
+            self._lost = {}
+            for index in range(nvml.nvmlDeviceGetCount()):
+                try:
+                    self._gpus.append(_Gpu(Device(index), self._here))
+                except nvml.NVMLError as error:
+                    if error.value not in _LOST:
+                        raise
+                    self._lost[index] = self._here.clock.steady()
+            self._events = nvml.nvmlEventSetCreate()
+            for gpu in self._gpus:
+                self._subscribe(gpu)
+        except nvml.NVMLError as error:
+            raise _unavailable(error) from None
+        self._say_order()
+        if not self._gpus and not self._lost:
+            raise SourceUnavailable("the driver finds no GPU")
+
+    def rows(self) -> Iterator[Row]:
+        """What every GPU says now, and the events since the last look."""
+        now, steady = self._here.clock.now(), self._here.clock.steady()
+        if self._was_away:
+            self._was_away = False
+            yield GpuEvent(**self._about(None, now), event="driver_reload", message="NVML answers again")
+        try:
+            yield from self._told(now)
+            for gpu in list(self._gpus):
+                try:
+                    yield from gpu.rows(now, steady, self._driver)
+                except nvml.NVMLError as error:
+                    if error.value not in _LOST:
+                        raise
+                    self._gpus.remove(gpu)
+                    self._lost[gpu.device.index] = steady
+                    text = f"NVML: {error}"
+                    yield GpuEvent(**self._about(gpu, now), event="fallen_off_bus", message=text)
+            self._find_again(steady)
+        except nvml.NVMLError as error:
+            self._was_away = True
+            raise _unavailable(error) from None
+        if not self._gpus:
+            raise SourceUnavailable(f"all GPUs are lost ({len(self._lost)})", "reset the GPUs or reboot the node")
+
+    def close(self) -> None:
+        """Let the driver go, so that it can be unloaded."""
+        gpus, self._gpus = self._gpus, []
+        events, self._events = self._events, None
+        try:
+            for gpu in gpus:
+                gpu.close()
+            if events is not None:
+                nvml.nvmlEventSetFree(events)
+            nvml.nvmlShutdown()
+        except nvml.NVMLError:
+            return  # it was gone already
+
+    def _subscribe(self, gpu: _Gpu) -> None:
+        """XIDs come through an event set: none is missed between two looks."""
+        try:
+            nvml.nvmlDeviceRegisterEvents(gpu.device.handle, nvml.nvmlEventTypeXidCriticalError, self._events)
+        except nvml.NVMLError as error:
+            if error.value not in UNSUPPORTED:
+                raise
+            gpu.device.missing["xid"] = "this GPU reports no events: see the kernel log"
+
+    def _find_again(self, steady: float) -> None:
+        """A GPU that was lost may have been reset."""
+        for index, since in list(self._lost.items()):
+            if steady - since < LOST_S:
+                continue
+            self._lost[index] = steady
+            try:
+                gpu = _Gpu(Device(index), self._here)
+            except nvml.NVMLError as error:
+                if error.value not in _LOST:
+                    raise
+                continue
+            del self._lost[index]
+            self._gpus = sorted([*self._gpus, gpu], key=lambda g: g.device.index)
+            self._subscribe(gpu)
+            self._say_order()
+
+    def _say_order(self) -> None:
+        self._here.owners.gpu_order = {g.device.index: g.device.uuid for g in self._gpus}
+        self._here.owners.gpu_by_bus = {g.device.bus_id: g.device.uuid for g in self._gpus}
+
+    def _told(self, now: datetime) -> Iterator[Row]:
+        for _ in range(1000):  # a storm must not keep us from the samples
+            try:
+                data = nvml.nvmlEventSetWait_v2(self._events, 0)
+            except nvml.NVMLError as error:
+                if error.value == nvml.NVML_ERROR_TIMEOUT:
+                    return
+                raise
+            uuid = str(nvml.nvmlDeviceGetUUID(data.device))
+            gpu = next((g for g in self._gpus if g.device.uuid == uuid), None)
+            code, instance = int(data.eventData), int(data.gpuInstanceId)
+            text = f"NVML: XID {code}" + (f" in GPU instance {instance}" if instance != _WHOLE else "")
+            part = gpu.instance(instance) if gpu else None
+            yield GpuEvent(**self._about(gpu, now), mig=part, event="xid", xid=code, message=text)
+
+    def _about(self, gpu: _Gpu | None, now: datetime) -> dict[str, Any]:
+        common: dict[str, Any] = {
+            "cluster": self._here.cluster,
+            "node": self._here.node,
+            "ts": now,
+            "origin": self.name,
+        }
+        return {**common, **gpu.identity()} if gpu else common
+
+
+class _Gpu:
+    """One GPU in the source: what it said last, and when what is asked for more rarely is due."""
+
+    def __init__(self, device: Device, here: Here) -> None:
+        self.device = device
+        self._here = here
+        self._changes = Changes()
+        self._gpm = Gpm(device.handle) if not device.mig and Gpm.supported(device.handle) else None
+        self._instances = mig.instances(device) if device.mig else []
+        self._slow: dict[str, Any] = {}
+        self._slow_due = self._pids_due = self._device_due = float("-inf")
+        self._processes: int | None = None
+        self._divided: tuple[str, ...] = mig.mark(device) if device.mig else ()
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Columns that it cannot fill."""
+        found = self.device.missing
+        if self._gpm is None and not self.device.mig:
+            return {
+                **found,
+                "sm_active": "no GPM on this GPU: see DCGM",
+                "tensor_active": "no GPM on this GPU: see DCGM",
+            }
+        return found
+
+    def identity(self) -> dict[str, Any]:
+        """The columns that say which GPU and whose."""
+        device = self.device
+        owner = self._here.owners.of_gpu(device.uuid)
+        return {
+            "gpu": device.index,
+            "gpu_uuid": device.uuid,
+            "pci_bus_id": device.bus_id,
+            "job_id": owner.job_id,
+            "attempt": owner.attempt,
+        }
+
+    def instance(self, number: int) -> str | None:
+        """The MIG instance of this number."""
+        return next((i.name for i in self._instances if i.name.endswith(f"/{number}")), None)
+
+    def rows(self, now: datetime, steady: float, driver: str | None) -> Iterator[Row]:
+        """A sample of the whole GPU and one of each instance; what changed; now and then the rest."""
+        common: dict[str, Any] = {"cluster": self._here.cluster, "node": self._here.node, "ts": now, "origin": "nvml"}
+        common.update(self.identity())
+        changes: list[Change] = []
+        if steady >= self._pids_due:
+            self._pids_due = steady + PIDS_S
+            self._look_at_processes()
+        links: LinkSample | None = None
+        if steady >= self._slow_due:
+            self._slow_due = steady + SLOW_S
+            links, more = self._look_at_counters(common)
+            changes += more
+        values, violations = self.device.fast()
+        changes += self._changes.fast(steady, values.get("throttle_reasons"), violations)
+        activity = self._gpm.look() if self._gpm else {}
+        values.update(activity or self.device.utilisation())
+        yield GpuSample(**common, **values, **self._slow, processes=self._processes)
+        for instance in self._instances:
+            owner = self._here.owners.of_gpu(instance.uuid)
+            own = {**common, "mig": instance.name, "job_id": owner.job_id, "attempt": owner.attempt}
+            yield GpuSample(**own, **instance.sample())
+        if links is not None:
+            yield links
+        if steady >= self._device_due:
+            self._device_due = steady + DEVICE_S
+            yield GpuDevice(**common, **self.device.about(), driver_version=driver)
+        for table, event, more_columns in changes:
+            if table == "gpu_event":
+                yield GpuEvent(**common, event=event, **more_columns)
+            else:
+                yield LinkEvent(**_link(common), event=event, **more_columns)
+
+    def close(self) -> None:
+        """Free what NVML allocated."""
+        for gpm in (self._gpm, *(i.gpm for i in self._instances)):
+            if gpm is not None:
+                gpm.close()
+
+    def _look_at_processes(self) -> None:
+        owners = self._here.owners
+        pids = self.device.pids()
+        self._processes = len(pids)
+        owners.gpu_pids[self.device.uuid] = pids
+        if self.device.mig:
+            divided = mig.mark(self.device)
+            if divided != self._divided:
+                self._divided, self._instances = divided, mig.instances(self.device)
+            for instance in self._instances:
+                owners.gpu_pids[instance.uuid] = instance.pids()
+
+    def _look_at_counters(self, common: dict[str, Any]) -> tuple[LinkSample | None, list[Change]]:
+        self._slow, fields = self.device.slow()
+        changes = list(self._changes.slow(self._slow, fields))
+        states = self.device.links()
+        changes += self._changes.links(states)
+        if not states:
+            return None, changes
+        up = sum(states.values())
+        state = "ACTIVE" if up == len(states) else f"{up} of {len(states)} up"
+        sent, received = self._slow.get("nvlink_tx_bytes"), self._slow.get("nvlink_rx_bytes")
+        errors = self._slow.get("nvlink_errors")
+        sample = LinkSample(**_link(common), state=state, tx_bytes=sent, rx_bytes=received, rcv_errors=errors)
+        return sample, changes
+
+
+def _link(common: dict[str, Any]) -> dict[str, Any]:
+    """The same identity in the words of a link."""
+    kept = {n: common[n] for n in ("cluster", "node", "ts", "origin", "job_id", "attempt")}
+    return {**kept, "fabric": "nvlink", "device": str(common["gpu"])}
+
+
+def _unavailable(error: Any) -> SourceUnavailable:
+    return SourceUnavailable(f"NVML: {error}", _REMEDIES.get(error.value))
