@@ -70,7 +70,6 @@ def diagnose(
     job_id: str,
     *,
     attempt: int | None = None,
-    question: str | None = None,
     model: str | Model | None = None,
     limits: Limits | None = None,
     on_event: Callable[[str], None] | None = None,
@@ -86,7 +85,6 @@ def diagnose(
             reader,
             job_id,
             attempt=attempt,
-            question=question,
             model=model,
             limits=limits,
             on_event=on_event,
@@ -101,7 +99,6 @@ async def diagnose_async(
     job_id: str,
     *,
     attempt: int | None = None,
-    question: str | None = None,
     model: str | Model | None = None,
     limits: Limits | None = None,
     on_event: Callable[[str], None] | None = None,
@@ -119,7 +116,6 @@ async def diagnose_async(
         found,
         job_id,
         attempt=attempt,
-        question=question,
         model=model,
         limits=limits or Limits(),
         on_event=on_event,
@@ -154,7 +150,7 @@ def examine(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> F
     except StoreError:
         raise
     except Exception as error:
-        note = f"The families could not be assessed: {type(error).__name__}: {_safe(error)}"
+        note = f"The families could not be assessed: {type(error).__name__}: {said(error)}"
         return Found((), undetermined("The failure families could not be assessed."), [note])
 
 
@@ -170,7 +166,6 @@ async def conclude(
     job_id: str,
     *,
     attempt: int | None = None,
-    question: str | None = None,
     model: str | Model | None = None,
     limits: Limits,
     on_event: Callable[[str], None] | None = None,
@@ -193,23 +188,17 @@ async def conclude(
     failures: list[str] = []
     answer: _Answer | None = None
     if model is not None and model != EXAMINER:
-        answer = await _ask_model(model, deps, question, limits, failures)
+        answer = await _ask_model(model, deps, limits, failures)
     if answer is None:
         deps.trusted = True
         ledger.show_all()
-        answer = await _ask_examiner(deps, question, limits)
-        if question:
-            failures.append(
-                "The question itself was not answered: the built-in examiner only says why; a model can do more."
-            )
+        answer = await _ask_examiner(deps, limits)
     answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
     answer.provenance.zone = zone_note
     return _verdict(answer, reader, ledger, job_id, attempt)
 
 
-async def _ask_model(
-    name: str | Model, deps: Deps, question: str | None, limits: Limits, failures: list[str]
-) -> _Answer | None:
+async def _ask_model(name: str | Model, deps: Deps, limits: Limits, failures: list[str]) -> _Answer | None:
     """What a model answers, or None with the reason in `failures`."""
     from pydantic_ai.models import Model
 
@@ -221,11 +210,11 @@ async def _ask_model(
         deps.emit(f"asking {label}")
         async with opened(name, Patience(seconds=limits.retry_s, request_s=limits.seconds)) as model:
             async with asyncio.timeout(limits.seconds):
-                return await _run(model, label, deps, question, limits)
+                return await _run(model, label, deps, limits)
     except TimeoutError:
         why = f"gave no verdict within its {limits.seconds:g} s"
     except Exception as error:  # whatever an endpoint or its client does, the examiner still answers
-        why = f"gave no verdict: {type(error).__name__}: {_safe(error)}"
+        why = f"gave no verdict: {type(error).__name__}: {said(error)}"
     failures.append(
         f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s). "
         "The verdict is the built-in examiner's."
@@ -234,28 +223,28 @@ async def _ask_model(
     return None
 
 
-async def _ask_examiner(deps: Deps, question: str | None, limits: Limits) -> _Answer:
+async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
     """The examiner's answer; sentences of its draft that the gate refuses are dropped and noted."""
     from pydantic_ai.exceptions import AgentRunError
 
     from agent_tools.examiner import Examiner
 
     try:
-        return await _run(Examiner(), EXAMINER, deps, question, limits)
+        return await _run(Examiner(), EXAMINER, deps, limits)
     except AgentRunError:
         report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
-        provenance = _provenance(EXAMINER, 0.0)
-        provenance.notes = [f"Dropped, no shown cell backs it: {_safe(p)}" for p in dict.fromkeys(report.problems)]
+        provenance = provenance_of(EXAMINER, 0.0)
+        provenance.notes = [f"Dropped, no shown cell backs it: {said(p)}" for p in dict.fromkeys(report.problems)]
         return _Answer(report.draft, provenance)
 
 
-async def _run(model: Model, label: str, deps: Deps, question: str | None, limits: Limits) -> _Answer:
+async def _run(model: Model, label: str, deps: Deps, limits: Limits) -> _Answer:
     from pydantic_ai import UsageLimits
 
     started = time.monotonic()
     trusted = deps.trusted
     result = await agent().run(
-        _prompt(deps, question),
+        _prompt(deps),
         model=model,
         deps=deps,
         usage_limits=UsageLimits(
@@ -264,17 +253,17 @@ async def _run(model: Model, label: str, deps: Deps, question: str | None, limit
         retries={"tools": limits.tool_retries, "output": 0 if trusted else limits.output_retries},
     )
     used = result.usage
-    provenance = _provenance(label, time.monotonic() - started)
+    provenance = provenance_of(label, time.monotonic() - started)
     provenance.requests, provenance.tool_calls = used.requests, used.tool_calls
     provenance.tokens = used.total_tokens
     return _Answer(result.output, provenance)
 
 
-def _prompt(deps: Deps, question: str | None) -> str:
-    asked = question or "Why did this job end as it did?"
+def _prompt(deps: Deps) -> str:
+    asked = "Why did this job end as it did?"
     attempt = f", attempt {deps.attempt}" if deps.attempt is not None else ""
     marks = f"In this run untrusted text stands between {deps.fence.opening} and {deps.fence.closing}."
-    return f"Job {one_line(deps.job_id, 60)}{attempt}. {one_line(asked, 1000)}\n{marks}"
+    return f"Job {one_line(deps.job_id, 60)}{attempt}. {asked}\n{marks}"
 
 
 @cache
@@ -348,7 +337,8 @@ def _coverage(ledger: Ledger) -> list[dict[str, Any]]:
     return [best[table] for table in sorted(best)]
 
 
-def _provenance(model: str, seconds: float) -> Provenance:
+def provenance_of(model: str, seconds: float) -> Provenance:
+    """Who reasoned, with which words, for how long."""
     return Provenance(model=model, version=_version(), prompt_digest=digest(), seconds=round(seconds, 3))
 
 
@@ -362,7 +352,7 @@ def _version() -> str:
         return ""
 
 
-def _safe(error: BaseException | str) -> str:
+def said(error: BaseException | str) -> str:
     """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
     if isinstance(error, str):
         return one_line(redact(error), 300)

@@ -111,14 +111,12 @@ class Ledger:
         """
         rows = tuple(tuple(redact(c) if isinstance(c, str) else c for c in row) for row in result.rows)
         sha256 = digest([c.name for c in result.columns], rows)
-        key = json.dumps(
-            [result.query, result.sql, result.params, result.row_count, sha256], sort_keys=True, default=str
-        )
+        key = _key(result.query, result.sql, result.params, result.row_count, sha256)
         known = self._by_key.get(key)
         if known is not None:
             return self._by_id[known]
         evidence = Evidence(
-            id=f"E{len(self._by_id) + 1}",
+            id=f"E{max((int(known[1:]) for known in self._by_id), default=0) + 1}",
             tool=tool,
             arguments=dict(arguments),
             query=result.query,
@@ -137,13 +135,20 @@ class Ledger:
         self._shown[evidence.id] = set()
         return evidence
 
-    def restore(self, evidence: Evidence) -> None:
-        """Put evidence back under the id that it had, as shown: a verdict is read again. Raises ValueError if it is taken."""
+    def restore(self, evidence: Evidence, *, shown: bool = True) -> None:
+        """Put evidence back under the id that it had: a verdict or a chat is read again. Raises ValueError if it is taken.
+
+        `shown=False`: none of its cells may be cited until it is shown again.
+        """
         if evidence.id in self._by_id:
             raise ValueError(f"{evidence.id} is there already")
         self._by_id[evidence.id] = evidence
+        self._by_key[_key(evidence.query, evidence.sql, evidence.params, evidence.row_count, evidence.sha256)] = (
+            evidence.id
+        )
         self._shown[evidence.id] = set()
-        self._whole.add(evidence.id)
+        if shown:
+            self._whole.add(evidence.id)
 
     def ask(
         self, reader: Asks, query: str, /, *, tool: str | None = None, max_rows: int = MAX_ROWS, **params: Any
@@ -202,3 +207,8 @@ class Ledger:
                 held = sorted(s for s in self._shown[evidence.id] if s[0] < len(evidence.rows))
                 found += [evidence.cell(name, row) for row, name in held]
         return found
+
+
+def _key(query: str, sql: str, params: dict[str, Cell], row_count: int, sha256: str) -> str:
+    """What makes two answers the same evidence."""
+    return json.dumps([query, sql, params, row_count, sha256], sort_keys=True, default=str)

@@ -60,10 +60,11 @@ def canonical(value: Any) -> str:
 def sealed_evidence(ledger: Ledger, verdict: Verdict) -> list[dict[str, Any]]:
     """Every piece of evidence as a record: with its rows where the verdict cites it or draws it, else only what was asked."""
     used = {parse(ref)[0] for ref in cited([*draft_texts(verdict), verdict.cost.basis])}
-    return [_record(e, e.id in used or e.query in PICTURES) for e in ledger.all()]
+    return [record(e, e.id in used or e.query in PICTURES) for e in ledger.all()]
 
 
-def _record(e: Evidence, whole: bool) -> dict[str, Any]:
+def record(e: Evidence, whole: bool) -> dict[str, Any]:
+    """A piece of evidence as JSON; without its rows unless `whole`."""
     return {
         "id": e.id,
         "tool": e.tool,
@@ -90,13 +91,14 @@ def ledger_of(verdict: Verdict) -> Ledger:
     for record in verdict.evidence:
         if record.get("rows") is not None or "kept" in record:
             try:
-                ledger.restore(_evidence(record))
+                ledger.restore(evidence_of(record))
             except (KeyError, TypeError, ValueError) as error:
                 raise SealError(f"evidence {record.get('id')!r}: {error!r}") from None
     return ledger
 
 
-def _evidence(record: dict[str, Any]) -> Evidence:
+def evidence_of(record: dict[str, Any]) -> Evidence:
+    """A piece of evidence from its record. Raises KeyError, TypeError or ValueError for a broken one."""
     columns = tuple(ResultColumn(c["name"], c["sql_type"], c["unit"], c["doc"]) for c in record["columns"])
     if record["rows"] is not None:
         rows = [tuple(row) for row in record["rows"]]

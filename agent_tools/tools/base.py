@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_ai import ModelRetry
+
 from agent_tools.evidence import Asks, CellValue, Evidence, Ledger
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
@@ -26,7 +28,11 @@ MAX_TEXT = 24_000
 
 @dataclass(slots=True)
 class Deps:
-    """What a run carries. `trusted`: the deterministic reasoner, who reads whole results."""
+    """What a run carries. `trusted`: the deterministic reasoner, who reads whole results.
+
+    `job_id` is "" while no job is open; `opener` opens another one, where the run may. `answered` are the ids of what the
+    tools asked, in order, repeats included.
+    """
 
     reader: Asks
     ledger: Ledger
@@ -38,11 +44,19 @@ class Deps:
     fence: Fence = field(default_factory=Fence)
     trusted: bool = False
     on_event: Callable[[str], None] | None = None
+    answered: list[str] = field(default_factory=list[str])
+    opener: Callable[[str, int | None], str] | None = None
     known: dict[tuple[str, int | None], Facts] = field(default_factory=dict[tuple[str, "int | None"], Facts])
 
-    def facts(self, job: str | None = None) -> Facts:
-        """What is asked of a job: the run's own unless another is named. Each job's facts are asked once."""
-        key = (self.job_id, self.attempt) if job in (None, "", self.job_id) else (str(job), None)
+    def job(self) -> str:
+        """The job that is open. Raises ModelRetry where none is: an empty answer would look like a finding."""
+        if not self.job_id:
+            raise ModelRetry("No job is open: find_jobs lists jobs, open_job opens one.")
+        return self.job_id
+
+    def facts(self) -> Facts:
+        """What is known about the open job; each question is asked once."""
+        key = (self.job(), self.attempt)
         if key not in self.known:
             self.known[key] = Facts(self.reader, self.ledger, *key)
         return self.known[key]
@@ -60,6 +74,7 @@ def ask(deps: Deps, question: str, tool: str, *, max_rows: int = 200, show_rows:
         evidence = deps.ledger.ask(deps.reader, question, tool=tool, max_rows=max_rows, **params)
     except StoreError as error:
         return f"{question}: failed, which is not the same as empty: {error}"
+    deps.answered.append(evidence.id)
     return show(deps, evidence, range(min(len(evidence.rows), show_rows)))
 
 

@@ -12,5 +12,5 @@ async def coverage(ctx: RunContext[Deps]) -> str:
     """Which tables have rows for this job and which sources were watching. Silence of a source proves nothing."""
     deps = ctx.deps
     if "coverage" in catalog():
-        return ask(deps, "coverage", "coverage", job_id=deps.job_id, attempt=deps.attempt)
-    return ask(deps, "sources", "coverage", job_id=deps.job_id)
+        return ask(deps, "coverage", "coverage", job_id=deps.job(), attempt=deps.attempt)
+    return ask(deps, "sources", "coverage", job_id=deps.job())

@@ -15,7 +15,7 @@ async def gpu_health(ctx: RunContext[Deps]) -> str:
     """
     deps = ctx.deps
     scope = deps.facts().scope
-    events = ask(deps, "gpu_events", "gpu_health", show_rows=20, job_id=deps.job_id, **scope)
+    events = ask(deps, "gpu_events", "gpu_health", show_rows=20, job_id=deps.job(), **scope)
     shown = deps.ledger.all()[-1]
     codes = (
         sorted({int(str(r["xid"])) for r in shown.dicts() if r.get("xid") is not None})
@@ -23,6 +23,6 @@ async def gpu_health(ctx: RunContext[Deps]) -> str:
         else []
     )
     meanings = "\n".join(f"XID {c}: {MEANINGS.get(c, 'not in our list; see the vendor catalogue')}" for c in codes)
-    rises = ask(deps, "gpu_counter_rises", "gpu_health", show_rows=20, job_id=deps.job_id, **scope)
-    use = ask(deps, "gpu_summary", "gpu_health", show_rows=16, job_id=deps.job_id, **scope)
+    rises = ask(deps, "gpu_counter_rises", "gpu_health", show_rows=20, job_id=deps.job(), **scope)
+    use = ask(deps, "gpu_summary", "gpu_health", show_rows=16, job_id=deps.job(), **scope)
     return "\n\n".join(part for part in (events, meanings, rises, use) if part)

@@ -19,5 +19,5 @@ async def history(
         since: Only after this time, UTC.
     """
     if node is None:
-        return ask(ctx.deps, "similar_jobs", "history", show_rows=30, job_id=ctx.deps.job_id)
+        return ask(ctx.deps, "similar_jobs", "history", show_rows=30, job_id=ctx.deps.job())
     return ask(ctx.deps, "node_past", "history", show_rows=40, node=node, gpu=gpu, from_ts=since)

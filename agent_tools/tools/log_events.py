@@ -17,4 +17,4 @@ async def log_events(ctx: RunContext[Deps], kind: str | None = None, pattern: st
         pattern: Only events whose name or message matches this regular expression (RE2, case ignored).
     """
     deps = ctx.deps
-    return ask(deps, "log_events", "log_events", job_id=deps.job_id, attempt=deps.attempt, kind=kind, pattern=pattern)
+    return ask(deps, "log_events", "log_events", job_id=deps.job(), attempt=deps.attempt, kind=kind, pattern=pattern)

@@ -90,13 +90,13 @@ async def metric(
         together: All GPUs or ranks in one series.
     """
     deps = ctx.deps
-    scope: dict[str, Any] = dict(deps.facts().scope)
+    scope: dict[str, Any] = _scope(deps, node, since)
     scope.update({k: v for k, v in (("nodes", node), ("from_ts", since), ("to_ts", until)) if v is not None})
     bucket = bucket_s if bucket_s is not None else _width(scope["from_ts"], scope["to_ts"])
     if bucket < 1:
         raise ModelRetry("bucket_s is a whole number of seconds, one or more")
     if name in GPU:
-        job = None if node is not None else deps.job_id
+        job = None if node is not None else deps.job()
         return ask(
             deps,
             "gpu_metric",
@@ -117,7 +117,7 @@ async def metric(
             "rank_metric",
             "metric",
             metric=name,
-            job_id=deps.job_id,
+            job_id=deps.job(),
             attempt=deps.attempt,
             rank=rank,
             bucket_s=bucket,
@@ -127,6 +127,13 @@ async def metric(
     return (
         f"No measure of that name. Of GPUs: {', '.join(GPU)}. Of hosts: {', '.join(HOST)}. Of ranks: {', '.join(RANK)}."
     )
+
+
+def _scope(deps: Deps, node: str | None, since: str | None) -> dict[str, Any]:
+    """The open job's nodes and time; without one, a node and a time must be named."""
+    if deps.job_id or node is None or since is None:
+        return dict(deps.facts().scope)
+    return {"nodes": None, "from_ts": None, "to_ts": None}
 
 
 def _width(since: Any, until: Any) -> int:

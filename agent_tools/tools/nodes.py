@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic_ai import RunContext
 
 from agent_tools.tools.base import Deps, ask
@@ -19,8 +21,10 @@ async def node_states(
         until: To this time, instead of the job's end.
     """
     deps = ctx.deps
-    scope = dict(deps.facts().scope)
-    scope.update({k: v for k, v in (("nodes", nodes), ("from_ts", since), ("to_ts", until)) if v is not None})
+    given: dict[str, Any] = {k: v for k, v in (("nodes", nodes), ("from_ts", since), ("to_ts", until)) if v is not None}
+    if not deps.job_id and nodes and since:
+        return ask(deps, "node_states", "node_states", show_rows=30, **given)
+    scope = {**deps.facts().scope, **given}
     states = ask(deps, "node_states", "node_states", show_rows=30, **scope)
-    kernel = ask(deps, "host_events", "node_states", show_rows=20, job_id=deps.job_id, **scope)
+    kernel = ask(deps, "host_events", "node_states", show_rows=20, job_id=deps.job(), **scope)
     return f"{states}\n\n{kernel}"

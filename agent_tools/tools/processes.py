@@ -10,6 +10,6 @@ from agent_tools.tools.base import Deps, ask
 async def processes(ctx: RunContext[Deps]) -> str:
     """Processes that ended badly or were stuck (exit, signal, who sent it, stack), and the cgroups' memory peaks and limits."""
     deps = ctx.deps
-    exits = ask(deps, "process_exits", "processes", show_rows=20, job_id=deps.job_id, attempt=deps.attempt)
-    peaks = ask(deps, "cgroup_peaks", "processes", show_rows=20, job_id=deps.job_id, attempt=deps.attempt)
+    exits = ask(deps, "process_exits", "processes", show_rows=20, job_id=deps.job(), attempt=deps.attempt)
+    peaks = ask(deps, "cgroup_peaks", "processes", show_rows=20, job_id=deps.job(), attempt=deps.attempt)
     return f"{exits}\n\n{peaks}"

@@ -24,7 +24,7 @@ async def question(ctx: RunContext[Deps], name: str = "", parameters: dict[str, 
         return f"The questions are:\n{listed}"
     params = dict(parameters or {})
     names = {p.name for p in known[name].params}
-    for filled, value in (("job_id", ctx.deps.job_id), ("attempt", ctx.deps.attempt)):
+    for filled, value in (("job_id", ctx.deps.job_id or None), ("attempt", ctx.deps.attempt)):
         if filled in names and params.get(filled) is None:
             params[filled] = value
     return ask(ctx.deps, name, "question", **{k: v for k, v in params.items() if v is not None})

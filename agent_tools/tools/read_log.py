@@ -23,7 +23,7 @@ async def read_log(
     """
     deps = ctx.deps
     if pattern:
-        return ask(deps, "log_search", "read_log", job_id=deps.job_id, attempt=deps.attempt, pattern=pattern)
+        return ask(deps, "log_search", "read_log", job_id=deps.job(), attempt=deps.attempt, pattern=pattern)
     if file is None or line is None:
         raise ModelRetry("give a pattern, or a file and a line")
     first = max(1, line - WINDOW // 2)
@@ -31,7 +31,7 @@ async def read_log(
         deps,
         "log_window",
         "read_log",
-        job_id=deps.job_id,
+        job_id=deps.job(),
         file=file,
         first=first,
         last=first + WINDOW,

@@ -47,6 +47,11 @@ _FUNCTIONS: tuple[Any, ...] = (
 )
 
 
+def functions() -> dict[str, Any]:
+    """The tools' functions by name."""
+    return {function.__name__: function for function in _FUNCTIONS}
+
+
 def tools() -> list[Tool[Deps]]:
     """The tools. They run one after another: a reader is not shared between threads."""
     return [Tool[Deps](function, takes_ctx=True, sequential=True) for function in _FUNCTIONS]

@@ -9,4 +9,4 @@ from agent_tools.tools.base import Deps, ask
 
 async def timeline(ctx: RunContext[Deps]) -> str:
     """Events of the job, its nodes, GPUs and links in order of time: scheduler, log errors, kernel and driver events."""
-    return ask(ctx.deps, "job_timeline", "timeline", job_id=ctx.deps.job_id, attempt=ctx.deps.attempt)
+    return ask(ctx.deps, "job_timeline", "timeline", job_id=ctx.deps.job(), attempt=ctx.deps.attempt)

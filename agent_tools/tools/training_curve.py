@@ -10,6 +10,6 @@ from agent_tools.tools.base import Deps, ask
 async def training_curve(ctx: RunContext[Deps]) -> str:
     """The training loss, gradient norm and learning rate over the steps, binned, and the shape of the curve."""
     deps = ctx.deps
-    shape = ask(deps, "loss_shape", "training_curve", job_id=deps.job_id, attempt=deps.attempt)
-    curve = ask(deps, "loss_curve", "training_curve", job_id=deps.job_id, attempt=deps.attempt)
+    shape = ask(deps, "loss_shape", "training_curve", job_id=deps.job(), attempt=deps.attempt)
+    curve = ask(deps, "loss_curve", "training_curve", job_id=deps.job(), attempt=deps.attempt)
     return f"{shape}\n\n{curve}"

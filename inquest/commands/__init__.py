@@ -7,6 +7,8 @@ import importlib
 from typing import Protocol, cast
 
 COMMANDS: dict[str, str] = {
+    "ask": "one question about a job or the fleet",
+    "chat": "ask one question after the other",
     "collect": "collect on this node until told to stop",
     "compact": "merge small segments of the lake into large ones",
     "demo": "verdicts on the example jobs that ship with inquest",

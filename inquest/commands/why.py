@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from inquest import safe
 from inquest.commands import USAGE, Failure
@@ -57,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
             job.reader,
             job.job_id,
             attempt=args.attempt,
-            question=args.question,
             model=args.model,
             on_event=progress,
             zone_note=job.zone,
             notes=job.notes,
         )
+        reply = _reply(args, job, progress)
     if progress:
         progress("")
     from inquest.render.show import bundle_text, html_text, json_text, markdown_text, terminal_text
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     if args.bundle:
         _write(args.bundle, bundle_text(verdict))
     if args.json:
-        print(json_text(verdict))
+        print(json_text(verdict, {"answer": reply[1]} if reply else None))
     elif args.markdown:
         print(markdown_text(verdict))
     elif args.html:
@@ -79,7 +80,22 @@ def run(args: argparse.Namespace) -> int:
     else:
         width = shutil.get_terminal_size((100, 24)).columns
         print(terminal_text(verdict, width=width, colour=wants_colour(), full=not args.brief))
+    if reply and not args.json:
+        print(f"\n{reply[0]}")
     return 0
+
+
+def _reply(args: argparse.Namespace, job: Found, progress: Progress | None) -> tuple[str, dict[str, Any]] | None:
+    """The answer to the question, if one was asked: as text and as JSON."""
+    if not args.question:
+        return None
+    from agent_tools.investigation import Investigation
+    from inquest.render.reply import reply_json, reply_text
+
+    asked = Investigation(job.reader, job.job_id, args.attempt)
+    reply = asked.ask(args.question, model=args.model, on_event=progress)
+    width = shutil.get_terminal_size((100, 24)).columns
+    return reply_text(reply, asked.ledger, width=width, colour=wants_colour()), reply_json(reply, asked.ledger)
 
 
 def _known(job: Found, attempt: int) -> None:

@@ -35,12 +35,12 @@ def html_text(verdict: Verdict) -> str:
     return page(laid_out(verdict))
 
 
-def json_value(verdict: Verdict) -> dict[str, Any]:
+def json_value(verdict: Verdict, extra: dict[str, Any] | None = None) -> dict[str, Any]:
     """The sealed verdict, and beside it under `rendered` its sentences with the references filled.
 
     The sentences of the verdict itself keep their references: they are what can be verified.
     """
-    return seal(verdict, extra={"rendered": rendered(laid_out(verdict))})
+    return seal(verdict, extra={"rendered": rendered(laid_out(verdict)), **(extra or {})})
 
 
 def rendered(doc: Document) -> dict[str, Any]:
@@ -57,9 +57,9 @@ def rendered(doc: Document) -> dict[str, Any]:
     }
 
 
-def json_text(verdict: Verdict) -> str:
+def json_text(verdict: Verdict, extra: dict[str, Any] | None = None) -> str:
     """`json_value` as one line of JSON; a figure that is not finite is written as text, since JSON has no word for it."""
-    return json.dumps(json_value(verdict), ensure_ascii=False, allow_nan=False)
+    return json.dumps(json_value(verdict, extra), ensure_ascii=False, allow_nan=False)
 
 
 def bundle_text(verdict: Verdict) -> str:

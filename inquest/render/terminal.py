@@ -22,25 +22,26 @@ COLOUR_OF = {"infrastructure": RED, "scheduler": YELLOW, "none": GREEN, "undeter
 def terminal(doc: Document, *, width: int = 100, colour: bool = False, full: bool = True) -> str:
     """The whole verdict as text that ends without a newline. `full` adds timeline and counterfactuals."""
     width = max(40, min(width, 120))
-    paint = _Paint(colour)
+    paint = Paint(colour)
     kind = f"{doc.code}  {doc.title}" + (f" ({doc.mode.replace('_', ' ')})" if doc.mode else "")
     facts = f"confidence {doc.confidence:.2f}, attributed to: {doc.attribution}"
     lines = [
         paint(BOLD + COLOUR_OF.get(doc.attribution, CYAN), kind) + "   " + paint(DIM, facts),
-        *_wrap(doc.headline, "", "", width, paint, strong=True),
+        *wrapped(doc.headline, "", "", width, paint, strong=True),
     ]
     where = [f"job {safe.line(doc.job)}"] if doc.job else []
-    lines += _wrap(doc.disposition, " ".join(where) + (": " if where else ""), "  ", width, paint)
+    lines += wrapped(doc.disposition, " ".join(where) + (": " if where else ""), "  ", width, paint)
     for section in doc.sections:
         if full or not section.detail:
-            lines += ["", paint(BOLD, section.title), *_section(section, width, paint)]
+            lines += ["", paint(BOLD, section.title), *section_lines(section, width, paint)]
     lines.append("")
     for f in doc.footer:
-        lines += _wrap(f, "", "", width, paint)
+        lines += wrapped(f, "", "", width, paint)
     return "\n".join(lines)
 
 
-def _section(section: Section, width: int, paint: _Paint) -> list[str]:
+def section_lines(section: Section, width: int, paint: Paint) -> list[str]:
+    """The sentences of a section."""
     lines: list[str] = []
     for number, item in enumerate(section.items, 1):
         mark = f"{number}. " if section.numbered else "- "
@@ -48,24 +49,25 @@ def _section(section: Section, width: int, paint: _Paint) -> list[str]:
     return lines
 
 
-def _item(item: Item, first: str, width: int, paint: _Paint) -> list[str]:
+def _item(item: Item, first: str, width: int, paint: Paint) -> list[str]:
     tag = f"{safe.line(item.tag)}: " if item.tag else ""
-    lines = _wrap(item.spans, first + tag, " " * len(first), width, paint)
+    lines = wrapped(item.spans, first + tag, " " * len(first), width, paint)
     if item.note and "".join(s.text for s in item.note):
-        lines += _wrap(item.note, " " * len(first) + "-> ", " " * (len(first) + 3), width, paint)
+        lines += wrapped(item.note, " " * len(first) + "-> ", " " * (len(first) + 3), width, paint)
     return lines
 
 
-def _wrap(spans: Spans, first: str, rest: str, width: int, paint: _Paint, *, strong: bool = False) -> list[str]:
+def wrapped(spans: Spans, first: str, rest: str, width: int, paint: Paint, *, strong: bool = False) -> list[str]:
+    """Spans as lines; a figure is followed by its evidence's id."""
     shown = "".join(f"{safe.line(s.text)} [{s.id}]" if s.id else _spaced(s.text) for s in spans)
     if not shown:
         return []
-    wrapped = textwrap.wrap(
+    parts = textwrap.wrap(
         shown, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
     if strong:
-        return [paint(BOLD, part) for part in wrapped]
-    return [paint.ids(part) for part in wrapped]
+        return [paint(BOLD, part) for part in parts]
+    return [paint.ids(part) for part in parts]
 
 
 def _spaced(text: str) -> str:
@@ -76,13 +78,14 @@ def _spaced(text: str) -> str:
     return (" " if text[0].isspace() else "") + body + (" " if text[-1].isspace() else "")
 
 
-class _Paint:
+class Paint:
     """Escape codes where colours are wanted, nothing elsewhere."""
 
     def __init__(self, on: bool) -> None:
         self.on = on
 
     def __call__(self, code: str, text: str) -> str:
+        """The text in a colour."""
         return f"{code}{text}{OFF}" if self.on and text else text
 
     def ids(self, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 import shutil
@@ -38,10 +39,12 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     log = next((example / "logs").rglob("*.out"))
     shutil.copy(log, tmp_path / "slurm-4812.out")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     job = re.search(r"\d+", log.name)
     assert job
     for line in INQUEST:
         words = [job[0] if w == "4812" else w for w in shlex.split(line)[1:]]
+        monkeypatch.setattr("sys.stdin", io.StringIO("/help\n"))  # what a person types into a chat
         status = main(words)
         out = capsys.readouterr()
         assert status == 0, f"{line}: {out.err}"

@@ -1,0 +1,142 @@
+"""The gate for answers to free questions: the sentences' figures and names as in a verdict, and no cause out of thin air.
+
+A sentence that says why something happened, or that blames hardware, needs more than a cell that happens to be true: it
+rests on a family's assessment of an opened job, on a stored verdict, or on the record of who ended a process. Otherwise
+it is a hypothesis and is called one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_tools.answer import Answer
+from agent_tools.evidence import Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.grounds import Grounds, assessment_texts
+from agent_tools.references import cited, parse
+from agent_tools.sentences import Checked, Kind, check
+from agent_tools.verdict import Claim, Missing
+
+MAX_PROBLEMS = 12
+CAUSES = frozenset(
+    {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
+)
+"""Columns whose cell states a cause itself: a verdict's, the kernel's or Slurm's word."""
+_BLAMES = frozenset({"B2", "B3", "F1"})
+
+_CAUSAL = re.compile(
+    r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
+    r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
+    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|root)\b"
+)
+_HARDWARE = re.compile(
+    r"(?i)\b(?:hardware|faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy)\b[^.;]{0,40}"
+    r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
+    r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed|died|malfunction\w*)\b"
+)
+_DENIED = re.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
+_TURNED = re.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReport:
+    """What the gate says. `answer` is the linked answer (of use only when `ok`)."""
+
+    ok: bool
+    problems: list[str]
+    answer: Answer
+
+
+def check_answer(answer: Answer, ledger: Ledger, assessments: Sequence[Assessment]) -> AnswerReport:
+    """Check an answer; problems name the place and the remedy."""
+    grounds = Grounds(ledger, assessments)
+    stand = _Stand(ledger, assessments)
+    problems: list[str] = []
+
+    def one(text: str, place: str, kind: Kind = "claim") -> Checked:
+        checked = check(text, grounds, kind)
+        problems.extend(f"{place}: {p}" for p in checked.problems)
+        return checked
+
+    short = one(answer.short, "short").text
+    shows = [c.model_copy(update={"text": one(c.text, f"shows[{i}]").text}) for i, c in enumerate(answer.shows)]
+    implies = [c.model_copy(update={"text": one(c.text, f"implies[{i}]").text}) for i, c in enumerate(answer.implies)]
+    missing = [
+        Missing(
+            text=one(m.text, f"cannot_answer[{i}]").text, signal=one(m.signal, f"cannot_answer[{i}]", "advice").text
+        )
+        for i, m in enumerate(answer.cannot_answer)
+    ]
+    if not cited([short]) and not missing:
+        problems.append("short cites nothing: cite the cells that answer, or say under cannot_answer what is missing")
+    problems += [
+        f"shows[{i}] cites nothing: an observation needs the cell that shows it"
+        for i, c in enumerate(shows)
+        if not cited([c.text])
+    ]
+    for place, text in [("short", short), *((f"shows[{i}]", c.text) for i, c in enumerate(shows))]:
+        if stand.blames(text):
+            problems.append(
+                f"{place} blames hardware, and neither an assessment of an opened job nor a stored verdict that it cites does: "
+                "say what was measured instead"
+            )
+        elif stand.causal(text):
+            problems.append(
+                f"{place} states a cause that nothing it cites states: open the job and cite its assessment, cite a stored "
+                "verdict, or move the sentence to implies as a hypothesis"
+            )
+    implies = [stand.status(c) for c in implies]
+    listed = problems[:MAX_PROBLEMS] + (
+        [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
+    )
+    linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing)
+    return AnswerReport(not problems, listed, linked)
+
+
+class _Stand:
+    """What causes may rest on."""
+
+    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
+        self.ledger = ledger
+        found = [a for a in assessments if a.status in ("confirmed", "suspected")]
+        self.backed = {ref for a in found for ref in cited(assessment_texts(a))}
+        self.hardware = {ref for a in found if a.code in _BLAMES for ref in cited(assessment_texts(a))}
+
+    def causal(self, text: str) -> bool:
+        """Does the text state a cause that nothing it cites states?"""
+        return bool(_CAUSAL.search(_words(text))) and not self._states(text)
+
+    def blames(self, text: str) -> bool:
+        """Does the text blame hardware without a verdict that does?"""
+        words = _words(text)
+        if not _HARDWARE.search(words) or (_DENIED.search(words.strip()) and not _TURNED.search(words)):
+            return False
+        refs = cited([text])
+        return not (set(refs) & self.hardware or any(self._verdict_blames(r) for r in refs))
+
+    def status(self, claim: Claim) -> Claim:
+        """An inference keeps its status where a cause stands behind it; otherwise it is a hypothesis."""
+        if claim.status == "hypothesis" or (
+            cited([claim.text]) and self._states(claim.text) and not self.blames(claim.text)
+        ):
+            return claim
+        return claim.model_copy(update={"status": "hypothesis"})
+
+    def _states(self, text: str) -> bool:
+        refs = cited([text])
+        return bool(set(refs) & self.backed) or any(parse(r)[2] in CAUSES for r in refs)
+
+    def _verdict_blames(self, ref: str) -> bool:
+        id, row, column = parse(ref)
+        evidence = self.ledger.get(id)
+        names = {c.name for c in evidence.columns}
+        if column not in ("family", "attribution") or "family" not in names:
+            return False
+        return evidence.value("family", row) in _BLAMES
+
+
+def _words(text: str) -> str:
+    """The author's own words: without references, and without what stands in quotation marks."""
+    return re.sub(r"\[\[[^\]]*\]\]|\"[^\"]*\"", "*", text)

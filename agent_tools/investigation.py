@@ -1,0 +1,228 @@
+"""An investigation: questions one after the other, over one job or the whole fleet, with one memory of evidence.
+
+Each answer passes the gate before anybody sees it. What is remembered from turn to turn is the evidence, and of each turn
+the question and its answer: the tools' traffic is left out, because the ledger still has it and answers a repeat at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from agent_tools import seal
+from agent_tools.agent import EXAMINER, Found, Limits, examine, provenance_of, said
+from agent_tools.answer import Answer, Reply, answer_texts
+from agent_tools.answer_gate import check_answer
+from agent_tools.evidence import Asks, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.references import cited, parse
+from agent_tools.untrusted import Fence, one_line
+from prompts import load
+
+if TYPE_CHECKING:
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model
+
+    from agent_tools.tools.base import Deps
+
+REMEMBERED = 12
+"""Turns that a model is told of; older ones stay in the ledger."""
+MAX_QUESTION = 2000
+
+
+@dataclass(slots=True)
+class Investigation:
+    """What is known so far. `job_id` is "" while no job is open."""
+
+    reader: Asks
+    job_id: str = ""
+    attempt: int | None = None
+    ledger: Ledger = field(default_factory=Ledger)
+    turns: list[Reply] = field(default_factory=list[Reply])
+    fence: Fence = field(default_factory=Fence)
+    found: dict[tuple[str, int | None], Found] = field(default_factory=dict[tuple[str, "int | None"], Found])
+
+    def open(self, job: str, attempt: int | None = None) -> Found:
+        """Make a job the one that is asked about; its families are assessed once. Raises KeyError where nobody knows it."""
+        known = self.ledger.ask(self.reader, "job_known", job_id=job)
+        if not any(isinstance(n, int) and n > 0 for n in known.rows[0]):
+            raise KeyError(f"no job {one_line(job, 60)} in the lake")
+        if (job, attempt) not in self.found:
+            self.found[job, attempt] = examine(self.reader, self.ledger, job, attempt)
+        self.job_id, self.attempt = job, attempt
+        return self.found[job, attempt]
+
+    @property
+    def assessments(self) -> Sequence[Assessment]:
+        """What the families found on every job that was opened."""
+        return [a for found in self.found.values() for a in found.assessments]
+
+    def ask(self, question: str, **options: Any) -> Reply:
+        """`ask_async` for callers without an event loop."""
+        return asyncio.run(self.ask_async(question, **options))
+
+    async def ask_async(
+        self,
+        question: str,
+        *,
+        model: str | Model | None = None,
+        limits: Limits | None = None,
+        on_event: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Answer a question: the model's answer where it passes the gate in time, else what the store has under its words."""
+        from agent_tools.lookup import look_up
+
+        started = time.monotonic()
+        before = len(self.ledger.all())
+        deps = self._deps(on_event)
+        notes: list[str] = []
+        reply: Reply | None = None
+        if model is not None and model != EXAMINER:
+            reply = await self._ask_model(model, deps, question, limits or Limits(), notes)
+        if reply is None:
+            deps.trusted = True
+            reply = await look_up(deps, question)
+            reply.provenance = provenance_of(EXAMINER, time.monotonic() - started)
+        reply.job = deps.job_id or None
+        reply.provenance.notes = [*notes, *reply.provenance.notes]
+        used = {parse(ref)[0] for ref in cited(answer_texts(reply))} | set(reply.tables)
+        new = {e.id for e in self.ledger.all()[before:]}
+        reply.evidence = [seal.record(e, e.id in used) for e in self.ledger.all() if e.id in used | new]
+        self.turns.append(reply)
+        return reply
+
+    def _deps(self, on_event: Callable[[str], None] | None) -> Deps:
+        from agent_tools.tools.base import Deps
+
+        found = self.found.get((self.job_id, self.attempt))
+        if found is None and self.job_id:
+            found = self.open(self.job_id, self.attempt)
+        from agent_tools.agent import undetermined
+
+        deps = Deps(
+            self.reader,
+            self.ledger,
+            self.job_id,
+            self.attempt,
+            found.assessments if found else (),
+            found.draft if found else undetermined("No job is open."),
+            lake=getattr(self.reader, "lake", None),
+            fence=self.fence,
+            on_event=on_event,
+        )
+
+        def opener(job: str, attempt: int | None) -> str:
+            try:
+                made = self.open(job, attempt)
+            except KeyError as error:
+                return f"{error.args[0]}; find_jobs lists what is there."
+            deps.job_id, deps.attempt = self.job_id, self.attempt
+            deps.assessments, deps.draft = made.assessments, made.draft
+            return f"Job {one_line(job, 60)} is open. overview and differential say what is known about it."
+
+        deps.opener = opener
+        return deps
+
+    async def _ask_model(
+        self, name: str | Model, deps: Deps, question: str, limits: Limits, notes: list[str]
+    ) -> Reply | None:
+        from pydantic_ai import UsageLimits
+        from pydantic_ai.models import Model
+
+        from agent_tools.models import Patience, opened
+
+        label = name.model_name if isinstance(name, Model) else name
+        started = time.monotonic()
+        try:
+            async with opened(name, Patience(seconds=limits.retry_s, request_s=limits.seconds)) as model:
+                async with asyncio.timeout(limits.seconds):
+                    result = await answering(self).run(
+                        self._prompt(deps, question),
+                        model=model,
+                        deps=deps,
+                        message_history=self._history(deps),
+                        usage_limits=UsageLimits(
+                            request_limit=limits.requests,
+                            tool_calls_limit=limits.tool_calls,
+                            total_tokens_limit=limits.tokens,
+                        ),
+                        retries={"tools": limits.tool_retries, "output": limits.output_retries},
+                    )
+        except TimeoutError:
+            why = f"gave no answer within its {limits.seconds:g} s"
+        except Exception as error:  # whatever an endpoint or its client does, the store can still be asked
+            why = f"gave no answer: {type(error).__name__}: {said(error)}"
+        else:
+            reply = Reply(**result.output.model_dump(), question=question)
+            reply.provenance = provenance_of(label, time.monotonic() - started)
+            reply.provenance.requests, reply.provenance.tool_calls = result.usage.requests, result.usage.tool_calls
+            reply.provenance.tokens = result.usage.total_tokens
+            return reply
+        notes.append(f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s).")
+        deps.emit(notes[-1])
+        return None
+
+    def _prompt(self, deps: Deps, question: str) -> str:
+        marks = f"Untrusted text stands between {self.fence.opening} and {self.fence.closing}."
+        at = f"Job {one_line(deps.job_id, 60)} is open." if deps.job_id else "No job is open."
+        return f"{marks} {at}\n{one_line(question, MAX_QUESTION)}"
+
+    def _history(self, deps: Deps) -> list[ModelMessage]:
+        """The last turns as question and answer, with the values of the references, which count as shown."""
+        from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+
+        from agent_tools.tools.base import show_sentence
+
+        messages: list[ModelMessage] = []
+        for turn in self.turns[-REMEMBERED:]:
+            texts = [show_sentence(deps, text) for text in answer_texts(turn) if text]
+            messages.append(ModelRequest([UserPromptPart(one_line(turn.question, MAX_QUESTION))]))
+            messages.append(ModelResponse([TextPart(self.fence.wrap("\n".join(texts)))]))
+        return messages
+
+
+def answering(investigation: Investigation) -> Agent[Deps, Answer]:
+    """The agent that answers questions: the tools of the verdict's agent and `open_job`, and the answers' gate."""
+    from pydantic_ai import ModelRetry, RunContext
+
+    made = _agent()
+
+    async def through_the_gate(ctx: RunContext[Deps], answer: Answer) -> Answer:
+        report = check_answer(answer, investigation.ledger, investigation.assessments)
+        if not report.ok:
+            ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
+            listed = "\n".join(f"- {p}" for p in report.problems)
+            raise ModelRetry(f"The answer does not hold yet. Mend this and answer again:\n{listed}")
+        return report.answer
+
+    made.output_validator(through_the_gate)
+    return made
+
+
+def _agent() -> Agent[Deps, Answer]:
+    from pydantic_ai import Agent, Tool
+
+    from agent_tools.tools.base import Deps
+    from agent_tools.tools.open_job import open_job
+    from agent_tools.tools.registry import tools
+
+    return Agent(
+        None,
+        output_type=Answer,
+        deps_type=Deps,
+        instructions=instructions(),
+        tools=[*tools(), Tool[Deps](open_job, takes_ctx=True, sequential=True)],
+        name="inquest-answer",
+        end_strategy="early",
+    )
+
+
+@cache
+def instructions() -> str:
+    """The system prompt for questions: the same in every run, so that a provider's cache hits."""
+    return load("answer")

@@ -1,0 +1,157 @@
+"""A chat: questions line by line, each answered through the gate, kept on disk before it is shown.
+
+What is shown while an answer is in the making are the steps (which tool asks what); the answer's own words appear when
+they have passed the gate, because a sentence that was shown cannot be taken back.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agent_tools.agent import Limits
+from agent_tools.investigation import Investigation
+from inquest import safe
+from inquest.chat_log import ChatLog
+from inquest.commands import Failure
+from inquest.options import print_json
+from inquest.render.reply import evidence_text, reply_json, reply_text
+
+HELP = """\
+/why               the verdict on the open job
+/job N [ATTEMPT]   open another job
+/jobs              jobs of the lake, newest first
+/evidence E7       one piece of evidence whole, with its query
+/sql SELECT ...    read-only SQL
+/model M           ask another model; /model examiner asks none
+/history           the questions so far
+/help  /quit
+Anything else is a question."""
+
+
+@dataclass(slots=True)
+class Chat:
+    """One chat. `say` prints; `emit` tells of steps."""
+
+    investigation: Investigation
+    log: ChatLog
+    model: str | None
+    limits: Limits
+    json: bool = False
+    width: int = 100
+    colour: bool = False
+    say: Callable[[str], None] = print
+    emit: Callable[[str], None] | None = None
+
+    def run(self, lines: Iterator[str]) -> int:
+        """Until the lines end or `/quit`."""
+        for line in lines:
+            text = line.strip()
+            if text in ("/quit", "/exit", "/q"):
+                break
+            if not text:
+                continue
+            try:
+                self.turn(text)
+            except Failure as failure:
+                self.say(f"inquest: {safe.line(str(failure))}")
+            except KeyboardInterrupt:
+                self.say("stopped; the question was not answered")
+        return 0
+
+    def turn(self, text: str) -> None:
+        """One line: a command or a question. Raises Failure."""
+        if text.startswith("/"):
+            self._command(text)
+            return
+        reply = self.investigation.ask(text, model=self.model, limits=self.limits, on_event=self.emit)
+        if self.emit:
+            self.emit("")
+        self._keep()
+        if self.json:
+            print_json(reply_json(reply, self.investigation.ledger))
+        else:
+            self.say(reply_text(reply, self.investigation.ledger, width=self.width, colour=self.colour) + "\n")
+
+    def _keep(self) -> None:
+        try:
+            self.log.keep(self.investigation)
+        except OSError as error:
+            print(f"inquest: this turn could not be kept in {self.log.path}: {error.strerror}", file=sys.stderr)
+
+    def _command(self, text: str) -> None:
+        name, _, rest = text[1:].partition(" ")
+        rest = rest.strip()
+        known: dict[str, Callable[[str], None]] = {
+            "help": lambda _: self.say(HELP),
+            "why": self._why,
+            "job": self._job,
+            "jobs": self._jobs,
+            "evidence": self._evidence,
+            "sql": self._sql,
+            "model": self._model,
+            "history": self._history,
+        }
+        if name not in known:
+            raise Failure(f"no command /{safe.line(name)[:40]}; /help lists them")
+        known[name](rest)
+
+    def _why(self, _: str) -> None:
+        if not self.investigation.job_id:
+            raise Failure("no job is open: /job N opens one, /jobs lists them")
+        self.turn("Why did this job end as it did?")
+
+    def _job(self, rest: str) -> None:
+        words = shlex.split(rest) if rest.count('"') % 2 == 0 and rest.count("'") % 2 == 0 else rest.split()
+        if not words or (len(words) > 1 and not words[1].isdigit()):
+            raise Failure("/job N [ATTEMPT]")
+        try:
+            self.investigation.open(words[0], int(words[1]) if len(words) > 1 else None)
+        except KeyError as error:
+            raise Failure(str(error.args[0])) from error
+        self.say(f"job {safe.line(words[0])} is open")
+
+    def _jobs(self, _: str) -> None:
+        self._table("find_jobs")
+
+    def _table(self, query: str, **params: Any) -> None:
+        ledger = self.investigation.ledger
+        self.say(evidence_text(ledger.ask(self.investigation.reader, query, **params), colour=self.colour) + "\n")
+
+    def _evidence(self, rest: str) -> None:
+        ledger = self.investigation.ledger
+        if not rest:
+            self.say("\n".join(f"{e.id}  {e.query}: {e.row_count} rows" for e in ledger.all()) or "no evidence yet")
+            return
+        try:
+            evidence = ledger.get(rest.strip("[]").upper())
+        except KeyError as error:
+            raise Failure(str(error.args[0])) from error
+        self.say(evidence_text(evidence, max_rows=200, colour=self.colour, sql=True) + "\n")
+
+    def _sql(self, rest: str) -> None:
+        from store import free_sql
+        from store.result import StoreError
+
+        lake = getattr(self.investigation.reader, "lake", None)
+        if lake is None or not rest:
+            raise Failure("/sql SELECT ...")
+        try:
+            result = free_sql.run(lake, rest)
+        except StoreError as error:
+            raise Failure(str(error)) from error
+        evidence = self.investigation.ledger.record(result, "sql", {"query": rest})
+        self.say(evidence_text(evidence, max_rows=200, colour=self.colour) + "\n")
+
+    def _model(self, rest: str) -> None:
+        self.model = None if rest in ("", "examiner") else rest
+        self.say(f"asking {safe.line(self.model or 'the built-in examiner')}")
+
+    def _history(self, _: str) -> None:
+        self.say(
+            "\n".join(f"{i}. {safe.line(t.question)}" for i, t in enumerate(self.investigation.turns, 1))
+            or "nothing yet"
+        )

@@ -1,0 +1,138 @@
+"""What a chat remembers when its terminal is gone: one file of JSON lines, a turn each, on disk before it is shown.
+
+    {"chat": 1, "target": "4812", "lake": "/srv/lake", "started": "2026-03-01T10:00:00+00:00"}
+    {"reply": {...}, "evidence": [...], "job": "4812", "attempt": null}
+
+A line that was cut by a crash is left out when the chat is read again; the turns before it are whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agent_tools import seal
+from agent_tools.answer import Reply
+from agent_tools.investigation import Investigation
+from inquest.commands import Failure
+
+
+def folder() -> Path:
+    """Where chats are kept: below XDG_STATE_HOME."""
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local/state")
+    return Path(state) / "inquest" / "chats"
+
+
+@dataclass(slots=True)
+class ChatLog:
+    """One chat's file. `kept` is how many pieces of evidence it has already."""
+
+    path: Path
+    kept: int = 0
+
+    @classmethod
+    def start(cls, target: str, lake: Path | None) -> ChatLog:
+        """A new file for this user alone. Raises Failure where none can be made."""
+        now = datetime.now(UTC)
+        path = folder() / f"{now:%Y%m%d-%H%M%S}-{os.getpid()}.jsonl"
+        log = cls(path)
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            where = str(lake.absolute()) if lake is not None else None
+            log._append({"chat": 1, "target": target, "lake": where, "started": now.isoformat()})
+        except OSError as error:
+            raise Failure(f"the chat cannot be kept in {path.parent}: {error.strerror}; set XDG_STATE_HOME") from error
+        return log
+
+    def keep(self, investigation: Investigation) -> None:
+        """Write the last turn down. It is on disk when this returns. Raises OSError."""
+        held = investigation.ledger.all()
+        reply = investigation.turns[-1].model_dump(exclude={"evidence"})
+        self._append(
+            {
+                "reply": reply,
+                "evidence": [seal.record(e, True) for e in held[self.kept :]],
+                "job": investigation.job_id,
+                "attempt": investigation.attempt,
+            }
+        )
+        self.kept = len(held)
+
+    def restore(self, investigation: Investigation) -> int:
+        """Put the turns of the file back; how many there were. Raises Failure for a file that is no chat."""
+        for line in _lines(self.path):
+            if "reply" not in line:
+                continue
+            try:
+                for record in line["evidence"]:
+                    investigation.ledger.restore(seal.evidence_of(record), shown=False)
+                investigation.turns.append(Reply.model_validate(line["reply"]))
+                job, attempt = line["job"], line["attempt"]
+            except (KeyError, TypeError, ValueError) as error:
+                raise Failure(f"{self.path} holds a turn that cannot be read: {error!r}") from error
+            if job and (job, attempt) != (investigation.job_id, investigation.attempt):
+                investigation.job_id, investigation.attempt = job, attempt
+        self.kept = len(investigation.ledger.all())
+        return len(investigation.turns)
+
+    def head(self) -> dict[str, Any]:
+        """The first line. Raises Failure for a file that is no chat."""
+        first = next(_lines(self.path), None) or {}
+        if first.get("chat") != 1:
+            raise Failure(f"{self.path} is no chat of inquest")
+        return first
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = (json.dumps(line, ensure_ascii=True, allow_nan=False) + "\n").encode()
+        fd = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            if _cut(self.path):
+                data = b"\n" + data
+            os.write(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _cut(path: Path) -> bool:
+    """Whether the file's last line has no end: it was cut by a crash."""
+    with path.open("rb") as f:
+        if f.seek(0, os.SEEK_END) == 0:
+            return False
+        f.seek(-1, os.SEEK_END)
+        return f.read(1) != b"\n"
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open("rb") as f:
+            for raw in f:
+                try:
+                    line = json.loads(raw)
+                except ValueError:
+                    continue
+                if isinstance(line, dict):
+                    yield line  # pyright: ignore[reportUnknownVariableType]
+    except OSError as error:
+        raise Failure(f"cannot read {path}: {error.strerror}") from error
+
+
+def chats() -> list[ChatLog]:
+    """Every chat of this user, the newest last."""
+    return [ChatLog(p) for p in sorted(folder().glob("*.jsonl"))]
+
+
+def found(name: str | None) -> ChatLog:
+    """The chat of a name (its file's stem, or the start of it), or the last one. Raises Failure with those that exist."""
+    known = chats()
+    fitting = [c for c in known if name is None or c.path.stem.startswith(name)]
+    if not fitting:
+        there = ", ".join(c.path.stem for c in known[-8:]) or "none yet"
+        raise Failure(f"no chat {name or ''} in {folder()}; there are: {there}")
+    return fitting[-1]

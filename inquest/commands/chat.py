@@ -1,0 +1,133 @@
+"""`inquest chat`: ask one question after the other, about a job or the whole fleet."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inquest import safe
+from inquest.commands import Failure
+from inquest.options import add_json, add_lake, add_timezone, lake_of, seconds
+
+if TYPE_CHECKING:
+    from agent_tools.investigation import Investigation
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    parser.add_argument(
+        "target", nargs="?", metavar="JOB", help="a job id in the lake, a log file, or a folder; none: the fleet"
+    )
+    add_lake(parser)
+    parser.add_argument("--job", metavar="N", help="which job, where the files hold several")
+    parser.add_argument("--model", metavar="M", default=os.environ.get("INQUEST_MODEL"), help="as for `inquest why`")
+    parser.add_argument(
+        "--seconds", type=seconds, default=240.0, metavar="S", help="at most so long for one answer (240)"
+    )
+    parser.add_argument(
+        "--resume", nargs="?", const="", metavar="CHAT", help="go on with a chat (default: the last one)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the chats that are kept")
+    add_timezone(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read lines until they end."""
+    from inquest import chat_log
+
+    if args.list:
+        for kept in chat_log.chats():
+            head = kept.head()
+            print(f"{kept.path.stem}  {safe.line(str(head.get('target') or 'the fleet'))}")
+        return 0
+    from agent_tools.agent import Limits
+    from inquest.chat import Chat
+
+    log = None
+    if args.resume is not None:
+        log = chat_log.found(args.resume or None)
+        head = log.head()
+        args.target = args.target or head.get("target") or None
+        args.lake = args.lake or (Path(head["lake"]) if head.get("lake") else None)
+    with investigation(args) as found:
+        turns = log.restore(found) if log is not None else 0
+        log = log or chat_log.ChatLog.start(args.target or "", _lake(args))
+        interactive = sys.stdin.isatty() and not args.json
+        chat = Chat(
+            found,
+            log,
+            args.model,
+            Limits(seconds=args.seconds),
+            json=args.json,
+            width=shutil.get_terminal_size((100, 24)).columns,
+            colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+            emit=_steps if sys.stderr.isatty() else None,
+        )
+        if interactive:
+            about = f"job {safe.line(found.job_id)}" if found.job_id else "the fleet"
+            who = (
+                safe.line(args.model)
+                if args.model
+                else "the built-in examiner (it looks up, it does not reason: --model)"
+            )
+            print(f"About {about}. {who} answers. /help lists commands." + (f" {turns} turns so far." if turns else ""))
+        return chat.run(_prompted() if interactive else iter(sys.stdin))
+
+
+@contextmanager
+def investigation(args: argparse.Namespace) -> Generator[Investigation]:
+    """An investigation of what the options name: a job, files, or the fleet. Raises Failure."""
+    from agent_tools.investigation import Investigation
+    from store import Reader
+
+    if args.target is None:
+        lake = lake_of(args)
+        with Reader(lake) as reader:
+            opened = Investigation(reader)
+            if args.job:
+                _open(opened, args.job)
+            yield opened
+        return
+    from inquest.target import found
+
+    with found(args.target, lake=_lake(args), job=args.job, timezone=args.timezone) as job:
+        yield Investigation(job.reader, job.job_id)
+
+
+def _open(opened: Investigation, job: str) -> None:
+    try:
+        opened.open(job)
+    except KeyError as error:
+        raise Failure(str(error.args[0])) from error
+
+
+def _lake(args: argparse.Namespace) -> Path | None:
+    if args.lake is not None:
+        return args.lake
+    return Path(os.environ["INQUEST_LAKE"]) if os.environ.get("INQUEST_LAKE") else None
+
+
+def _prompted() -> Iterator[str]:
+    """Lines from a person, with editing and the arrow keys."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    while True:
+        try:
+            yield input("> ")
+        except KeyboardInterrupt:
+            print()
+        except EOFError:
+            print()
+            return
+
+
+def _steps(text: str) -> None:
+    print("\r\x1b[K" + safe.line(text)[:100], end="", file=sys.stderr, flush=True)
