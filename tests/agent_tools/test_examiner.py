@@ -112,12 +112,6 @@ def test_what_was_asked_before_a_failure_stays_in_the_ledger(tmp_path: Path):
     assert found.draft.family in FAMILIES
 
 
-def test_a_question_that_the_examiner_cannot_answer_is_said_to_be_open(tmp_path: Path):
-    with Reader(lake(tmp_path)) as reader:
-        notes = diagnose(reader, "7", question="Which shard was it?").provenance.notes
-    assert any("The question itself was not answered" in n for n in notes)
-
-
 @pytest.mark.parametrize("name", ["killed-rank", "wrong-lora-targets", "preempted-and-resumed", "too-few-steps"])
 def test_nothing_of_a_recorded_jobs_verdict_is_dropped_and_all_of_it_verifies(name: str, tmp_path: Path):
     """The families' own sentences pass the gate on real jobs, and the sealed verdict holds against the lake."""
