@@ -20,10 +20,10 @@ from agent_tools.citations import Gate, GateReport
 from agent_tools.cost import cost
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.redact import redact
 from agent_tools.untrusted import one_line
 from agent_tools.verdict import FAMILIES, Draft, Provenance, Verdict
 from prompts import digest, load
+from store.redact import redact
 from store.result import StoreError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agent_tools.redact import redact
+from store.redact import redact
 from store.result import Cell, Coverage, Result, ResultColumn, digest
 
 MAX_ROWS = 200

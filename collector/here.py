@@ -39,6 +39,8 @@ class Here:
     counters: Counters = field(default_factory=Counters)
     alarm: Callable[[str], None] = _quiet
     """Called with a reason when something has happened whose minutes before and after should be kept in full."""
+    hurry: Callable[[str], None] = _quiet
+    """Called with a reason when what was seen should be in the lake soon: somebody will ask."""
 
 
 def node_name() -> str:

@@ -13,20 +13,24 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol, cast
 
 from collector.clock import StepWatch
 from collector.here import Here
 from collector.lanes import Lanes, Runnable
+from collector.owners import Owner
 from collector.sources.base import Source, SourceUnavailable
 from collector.watched import Watched
-from store.rows import HostEvent, Row
+from store.rows import HostEvent, Row, SourceHealth
 
 BOUND_S = 2.0
 TICK_S = 1.0
 HEALTH_S = 300.0
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 60.0
 STOP_S = 5.0
+PER_JOB = frozenset({"process", "cgroup_sample", "cuda_sample", "nccl_sample"})
+"""Tables whose rows carry a job: their health is told for the node, and once more for each job on it."""
 
 
 class Sink(Protocol):
@@ -204,6 +208,16 @@ class _Task:
             rows = self.watched.take(self._here.clock.now(), self._missing())
         for row in rows:
             self._sink.add(row, every_s=0)
+            if row.covers in PER_JOB:
+                for owner in self._watched_jobs(row):
+                    self._sink.add(replace(row, job_id=owner.job_id, attempt=owner.attempt), every_s=0)
+
+    def _watched_jobs(self, row: SourceHealth) -> list[Owner]:
+        """The jobs that were on this node in the window: to a question about a job, each of these is an answer."""
+        owners = self._here.owners
+        length = (row.end_ts - row.ts).total_seconds() if row.end_ts and row.ts else 0.0
+        begun = self._here.clock.steady() - length
+        return [*owners.jobs.values(), *(owner for at, owner in list(owners.ended.values()) if at >= begun)]
 
     def _missing(self) -> Mapping[str, str]:
         return getattr(self.source, "missing", {})

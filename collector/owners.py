@@ -29,7 +29,11 @@ class Owners:
     pids: dict[int, Owner] = field(default_factory=dict[int, Owner])
     gpus: dict[str, Owner] = field(default_factory=dict[str, Owner])
     jobs: dict[str, Owner] = field(default_factory=dict[str, Owner])
-    """Jobs that have processes here now, by id."""
+    """Jobs that have processes here now, by id as Slurm shows it."""
+    ended: dict[str, tuple[float, Owner]] = field(default_factory=dict[str, tuple[float, Owner]])
+    """Jobs whose last process here ended, with when (steady seconds): kept for a while."""
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """What a cgroup's path calls a job (its number, its SLUID) to its id as Slurm shows it."""
     gpu_pids: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
     gpu_order: dict[int, str] = field(default_factory=dict[int, str])
     """UUIDs by index, for CUDA_VISIBLE_DEVICES=0,1."""

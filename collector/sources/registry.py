@@ -12,6 +12,7 @@ from collector.sources.base import Source
 SOURCES: dict[str, tuple[str, str]] = {
     "nvml": ("Nvml", "NVIDIA GPUs: samples, XIDs, throttling, NVLink, MIG"),
     "ourselves": ("Ourselves", "what the collector itself costs"),
+    "topology": ("Topology", "processes of jobs: step, rank, GPUs, container, how they ended"),
 }
 """Module's stem → its class and what it looks at. A class takes a `Here`."""
 

@@ -66,6 +66,7 @@ class Process(RankRow):
     """A process of a job and the chain container, pod, job, step, rank, GPU that it stands in. `ts` is its start."""
 
     TABLE: ClassVar[str] = "process"
+    KEY: ClassVar[tuple[str, ...]] = ("node", "pid", "ts")
 
     pid: Annotated[int | None, col("process id on its node")] = None
     ppid: Annotated[int | None, col("its parent")] = None

@@ -1,4 +1,4 @@
-"""Secrets out of text before it enters evidence, a verdict or a model.
+"""Secrets out of text before it is stored by a collector, enters evidence, a verdict or a model.
 
 A few anchored patterns, each with a literal start or a word that says what follows: hashes, paths, node names and
 training lines stay as they are. A redacted piece says what kind it was: `[redacted: aws key]`.

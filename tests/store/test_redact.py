@@ -7,7 +7,7 @@ import time
 import pytest
 
 from agent_tools.evidence import Ledger
-from agent_tools.redact import redact
+from store.redact import redact
 from store.result import Result, ResultColumn
 
 A = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9St0Uv1Wx2Yz3"

@@ -1,0 +1,202 @@
+"""The processes of jobs on this node, and whose GPUs they use.
+
+SOURCE  /proc/PID/{stat,cgroup,environ,cmdline} of new processes, pidfds for their ends, the driver's process list.
+ROWS    process: at the start, when the driver names its GPUs, at the end (rows of one process are read as one).
+OVERHEAD  a listing of /proc every other second; each new process is read once.
+CAVEAT  exit statuses need Linux 6.15 or the kernel probes; a process that lives for less than two seconds may be missed.
+        Reading another user's environment needs root: without it a job is known by its cgroup only, and ranks are not.
+
+    process pid=3120 job_id=4812 step_id=0 rank=3 local_rank=3 world_size=8 gpu_uuids=GPU-... comm=python
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+
+from collector.here import Here
+from collector.owners import NOBODY, Owner
+from collector.sources.base import SourceUnavailable
+from collector.topology import processes
+from collector.topology.ends import Ends
+from collector.topology.processes import Seen
+from store.rows import Process, Row
+
+LIST_S, AGAIN_S, MEMORY_S = 2.0, 15.0, 120.0
+NEW_AT_ONCE = 2000
+
+
+class Topology:
+    """Follows the processes of jobs; fills `here.owners`."""
+
+    name: ClassVar[str] = "topology"
+    covers: ClassVar[tuple[str, ...]] = ("process",)
+
+    def __init__(self, here: Here) -> None:
+        self._here = here
+        self._known: set[int] = set()
+        self._live: dict[int, _Live] = {}
+        self._dead: dict[int, float] = {}
+        self._ends: Ends | None = None
+        self._boot: datetime | None = None
+        self._list_due = self._again_due = float("-inf")
+        self._young: list[int] = []
+        self.missing: dict[str, str] = {}
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds."""
+        return 1.0
+
+    def open(self) -> None:
+        """Find /proc."""
+        try:
+            self._boot = processes.boot_time(self._here.proc)
+        except OSError as error:
+            raise SourceUnavailable(f"cannot read {self._here.proc}: {error}", "mount /proc of the host") from None
+        self._ends = Ends()
+        self._known, self._live = set(), {}
+        if os.geteuid() != 0:
+            self.missing = dict.fromkeys(("rank", "gpu_uuids"), "the environment of other users' processes needs root")
+
+    def rows(self) -> Iterator[Row]:
+        """Processes that began, that the driver named, that ended."""
+        assert self._ends is not None
+        steady = self._here.clock.steady()
+        changed = False
+        for end in self._ends.look():
+            live = self._live.get(end.pid)
+            if live is not None:
+                changed = True
+                yield self._ended(live, steady, end.code, end.signal)
+        if steady >= self._list_due:
+            self._list_due = steady + LIST_S
+            pids = {int(n) for n in os.listdir(self._here.proc) if n.isdigit()}  # noqa: PTH208 - 5,000 of them, often
+            for pid in self._live.keys() - pids:
+                changed = True
+                yield self._ended(self._live[pid], steady, None, None)
+            fresh = sorted(pids - self._known)[:NEW_AT_ONCE]
+            self._known &= pids
+            # A process that was seen between fork and exec is another one a moment later: the young are seen twice.
+            young, self._young = [p for p in self._young if p in pids and p not in self._live], fresh
+            for pid in (*young, *fresh):
+                self._known.add(pid)
+                row = self._begun(pid)
+                if row is not None:
+                    changed = True
+                    yield row
+        if steady >= self._again_due:
+            self._again_due = steady + AGAIN_S
+            for live in list(self._live.values()):
+                row = self._execed(live)
+                if row is not None:
+                    changed = True
+                    yield row
+        yield from self._named_by_driver()
+        if changed:
+            self._settle(steady)
+
+    def close(self) -> None:
+        """Let go."""
+        if self._ends is not None:
+            self._ends.close()
+            self._ends = None
+
+    def _begun(self, pid: int) -> Process | None:
+        assert self._boot is not None and self._ends is not None
+        seen = processes.look(self._here.proc, pid, self._boot)
+        if seen is None:
+            return None
+        owners = self._here.owners
+        for name in (seen.place.job, seen.place.sluid, seen.who.job_number):
+            if name and seen.who.job_id:
+                owners.names[name] = seen.who.job_id
+        owner = self._inherited(seen, seen.owner(owners.names))
+        live = _Live(seen, owner, processes.gpus_of(seen, owners.gpu_order))
+        self._live[pid] = live
+        if self._here.proc == Path("/proc"):  # a tree from elsewhere numbers the processes of another namespace
+            self._ends.watch(pid)
+        return self._row(live, 0)
+
+    def _execed(self, live: _Live) -> Process | None:
+        """A process that has become another program: its row anew."""
+        assert self._boot is not None
+        now = processes.read(self._here.proc, live.seen.pid)
+        if now is None or now[1] == live.seen.comm:
+            return None
+        seen = processes.look(self._here.proc, live.seen.pid, self._boot)
+        if seen is None or seen.started != live.seen.started:
+            return None
+        live.seen, live.owner = seen, self._inherited(seen, seen.owner(self._here.owners.names))
+        live.visible = processes.gpus_of(seen, self._here.owners.gpu_order)
+        return self._row(live, 1)
+
+    def _inherited(self, seen: Seen, owner: Owner) -> Owner:
+        """A job's process whose environment cannot be read is what its parent is, but for the rank."""
+        parent = self._live.get(seen.ppid)
+        if seen.env or parent is None or parent.owner.job_id is None:
+            return owner
+        return replace(parent.owner, rank=None, local_rank=None, step_id=owner.step_id or parent.owner.step_id)
+
+    def _named_by_driver(self) -> Iterator[Row]:
+        used: dict[int, list[str]] = {}
+        for uuid, pids in self._here.owners.gpu_pids.items():
+            for pid in pids:
+                used.setdefault(pid, []).append(uuid)
+        changed = False
+        for pid, uuids in used.items():
+            live = self._live.get(pid)
+            if live is not None and live.used != tuple(uuids):
+                live.used = tuple(uuids)
+                changed = True
+                yield self._row(live, 2)
+        if changed:
+            self._settle(self._here.clock.steady())
+
+    def _ended(self, live: _Live, steady: float, code: int | None, signal: int | None) -> Process:
+        del self._live[live.seen.pid]
+        self._known.discard(live.seen.pid)  # its number may be given again
+        self._dead[live.seen.pid] = steady
+        job = live.owner.job_id
+        if job is not None and not any(other.owner.job_id == job for other in self._live.values()):
+            self._here.owners.ended[job] = (steady, live.owner)
+            self._here.hurry(f"the last process of job {job} ended")
+        return replace(self._row(live, 3), end_ts=self._here.clock.now(), exit_code=code, exit_signal=signal)
+
+    def _row(self, live: _Live, stage: int) -> Process:
+        gpus = live.used or live.visible
+        here = self._here
+        return processes.row(live.seen, live.owner, cluster=here.cluster, node=here.node, stage=stage, gpus=gpus)
+
+    def _settle(self, steady: float) -> None:
+        """Say whose everything is now. A dead process keeps its owner for a while: the kernel's log tells of it late."""
+        owners = self._here.owners
+        self._dead = {pid: at for pid, at in self._dead.items() if steady - at < MEMORY_S}
+        kept = {pid: owners.pids[pid] for pid in self._dead if pid in owners.pids}
+        owners.pids = {**kept, **{pid: live.owner for pid, live in self._live.items()}}
+        jobs: dict[str, Owner] = {}
+        users: dict[str, dict[str, Owner]] = {}
+        for live in self._live.values():
+            job = live.owner.job_id
+            if job is None:
+                continue
+            jobs[job] = Owner(job, live.owner.attempt or jobs.get(job, NOBODY).attempt)
+            for uuid in live.used or live.visible:
+                users.setdefault(uuid, {})[job] = jobs[job]
+        owners.jobs = jobs
+        owners.gpus = {uuid: next(iter(found.values())) for uuid, found in users.items() if len(found) == 1}
+        owners.ended = {job: v for job, v in owners.ended.items() if steady - v[0] < MEMORY_S and job not in jobs}
+
+
+@dataclass(slots=True)
+class _Live:
+    """`visible` is what the environment says, `used` what the driver says, which counts for more."""
+
+    seen: Seen
+    owner: Owner
+    visible: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
