@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from agent_tools import seal
 from agent_tools.citations import Gate, GateReport
 from agent_tools.cost import cost
+from agent_tools.drive import EXAMINER, Limits, first_answer, said
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.untrusted import one_line
 from agent_tools.verdict import FAMILIES, Draft, Provenance, Verdict
 from prompts import digest, load
-from store.redact import redact
 from store.result import StoreError
 
 if TYPE_CHECKING:
@@ -31,21 +31,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from agent_tools.tools.base import Deps
-
-EXAMINER = "examiner"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of one run. `requests` are turns; `seconds` is the wall clock of everything that the model does."""
-
-    requests: int = 24
-    tool_calls: int = 48
-    tokens: int = 600_000
-    seconds: float = 240.0
-    output_retries: int = 4
-    tool_retries: int = 3
-    retry_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,42 +170,20 @@ async def conclude(
         lake=getattr(reader, "lake", None),
         on_event=on_event,
     )
-    failures: list[str] = []
-    answer: _Answer | None = None
-    if model is not None and model != EXAMINER:
-        answer = await _ask_model(model, deps, limits, failures)
+
+    async def run(opened: Model, label: str) -> _Answer:
+        return await _run(opened, label, deps, limits)
+
+    answer, failures = await first_answer(model, limits, "verdict", run, deps.emit)
     if answer is None:
+        if failures:
+            failures.append("The verdict is the built-in examiner's.")
         deps.trusted = True
         ledger.show_all()
         answer = await _ask_examiner(deps, limits)
     answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
     answer.provenance.zone = zone_note
     return _verdict(answer, reader, ledger, job_id, attempt)
-
-
-async def _ask_model(name: str | Model, deps: Deps, limits: Limits, failures: list[str]) -> _Answer | None:
-    """What a model answers, or None with the reason in `failures`."""
-    from pydantic_ai.models import Model
-
-    from agent_tools.models import Patience, opened
-
-    label = name.model_name if isinstance(name, Model) else name
-    started = time.monotonic()
-    try:
-        deps.emit(f"asking {label}")
-        async with opened(name, Patience(seconds=limits.retry_s, request_s=limits.seconds)) as model:
-            async with asyncio.timeout(limits.seconds):
-                return await _run(model, label, deps, limits)
-    except TimeoutError:
-        why = f"gave no verdict within its {limits.seconds:g} s"
-    except Exception as error:  # whatever an endpoint or its client does, the examiner still answers
-        why = f"gave no verdict: {type(error).__name__}: {said(error)}"
-    failures.append(
-        f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s). "
-        "The verdict is the built-in examiner's."
-    )
-    deps.emit(failures[-1])
-    return None
 
 
 async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
@@ -239,23 +202,20 @@ async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
 
 
 async def _run(model: Model, label: str, deps: Deps, limits: Limits) -> _Answer:
-    from pydantic_ai import UsageLimits
-
     started = time.monotonic()
     trusted = deps.trusted
     result = await agent().run(
         _prompt(deps),
         model=model,
         deps=deps,
-        usage_limits=UsageLimits(
-            request_limit=limits.requests, tool_calls_limit=limits.tool_calls, total_tokens_limit=limits.tokens
-        ),
+        usage_limits=limits.usage(),
         retries={"tools": limits.tool_retries, "output": 0 if trusted else limits.output_retries},
     )
     used = result.usage
     provenance = provenance_of(label, time.monotonic() - started)
     provenance.requests, provenance.tool_calls = used.requests, used.tool_calls
     provenance.tokens = used.total_tokens
+    provenance.bounds = "" if trusted else limits.said()
     return _Answer(result.output, provenance)
 
 
@@ -350,14 +310,3 @@ def _version() -> str:
         return version("jobinquest")
     except PackageNotFoundError:
         return ""
-
-
-def said(error: BaseException | str) -> str:
-    """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
-    if isinstance(error, str):
-        return one_line(redact(error), 300)
-    root: BaseException = error
-    while (below := root.__cause__ or root.__context__) is not None:
-        root = below
-    said = f"{error}" if root is error else f"{error} (from {type(root).__name__}: {root})"
-    return one_line(redact(said), 400)

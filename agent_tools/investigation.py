@@ -14,9 +14,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agent_tools import seal
-from agent_tools.agent import EXAMINER, Found, Limits, examine, provenance_of, said
+from agent_tools.agent import Found, examine, provenance_of, undetermined
 from agent_tools.answer import Answer, Reply, answer_texts
 from agent_tools.answer_gate import check_answer
+from agent_tools.drive import EXAMINER, Limits, first_answer
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.references import cited, parse
@@ -80,10 +81,12 @@ class Investigation:
         started = time.monotonic()
         before = len(self.ledger.all())
         deps = self._deps(on_event)
-        notes: list[str] = []
-        reply: Reply | None = None
-        if model is not None and model != EXAMINER:
-            reply = await self._ask_model(model, deps, question, limits or Limits(), notes)
+        bounds = limits or Limits()
+
+        async def run(opened: Model, label: str) -> Reply:
+            return await self._ask_model(opened, label, deps, question, bounds)
+
+        reply, notes = await first_answer(model, bounds, "answer", run, deps.emit)
         if reply is None:
             deps.trusted = True
             reply = await look_up(deps, question)
@@ -102,8 +105,6 @@ class Investigation:
         found = self.found.get((self.job_id, self.attempt))
         if found is None and self.job_id:
             found = self.open(self.job_id, self.attempt)
-        from agent_tools.agent import undetermined
-
         deps = Deps(
             self.reader,
             self.ledger,
@@ -128,44 +129,22 @@ class Investigation:
         deps.opener = opener
         return deps
 
-    async def _ask_model(
-        self, name: str | Model, deps: Deps, question: str, limits: Limits, notes: list[str]
-    ) -> Reply | None:
-        from pydantic_ai import UsageLimits
-        from pydantic_ai.models import Model
-
-        from agent_tools.models import Patience, opened
-
-        label = name.model_name if isinstance(name, Model) else name
+    async def _ask_model(self, model: Model, label: str, deps: Deps, question: str, limits: Limits) -> Reply:
         started = time.monotonic()
-        try:
-            async with opened(name, Patience(seconds=limits.retry_s, request_s=limits.seconds)) as model:
-                async with asyncio.timeout(limits.seconds):
-                    result = await answering(self).run(
-                        self._prompt(deps, question),
-                        model=model,
-                        deps=deps,
-                        message_history=self._history(deps),
-                        usage_limits=UsageLimits(
-                            request_limit=limits.requests,
-                            tool_calls_limit=limits.tool_calls,
-                            total_tokens_limit=limits.tokens,
-                        ),
-                        retries={"tools": limits.tool_retries, "output": limits.output_retries},
-                    )
-        except TimeoutError:
-            why = f"gave no answer within its {limits.seconds:g} s"
-        except Exception as error:  # whatever an endpoint or its client does, the store can still be asked
-            why = f"gave no answer: {type(error).__name__}: {said(error)}"
-        else:
-            reply = Reply(**result.output.model_dump(), question=question)
-            reply.provenance = provenance_of(label, time.monotonic() - started)
-            reply.provenance.requests, reply.provenance.tool_calls = result.usage.requests, result.usage.tool_calls
-            reply.provenance.tokens = result.usage.total_tokens
-            return reply
-        notes.append(f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s).")
-        deps.emit(notes[-1])
-        return None
+        result = await answering(self).run(
+            self._prompt(deps, question),
+            model=model,
+            deps=deps,
+            message_history=self._history(deps),
+            usage_limits=limits.usage(),
+            retries={"tools": limits.tool_retries, "output": limits.output_retries},
+        )
+        reply = Reply(**result.output.model_dump(), question=question)
+        reply.provenance = provenance_of(label, time.monotonic() - started)
+        reply.provenance.requests, reply.provenance.tool_calls = result.usage.requests, result.usage.tool_calls
+        reply.provenance.tokens = result.usage.total_tokens
+        reply.provenance.bounds = limits.said()
+        return reply
 
     def _prompt(self, deps: Deps, question: str) -> str:
         marks = f"Untrusted text stands between {self.fence.opening} and {self.fence.closing}."

@@ -1,7 +1,7 @@
 """From a model's name to something that can be asked: OpenAI-compatible endpoints with retries, or any pydantic-ai name.
 
-`openai:NAME` and a plain `NAME` speak chat completions to OPENAI_BASE_URL (default: OpenAI's own) with OPENAI_API_KEY; a
-name with another provider in front (`anthropic:...`) is pydantic-ai's to resolve.
+`openai:NAME` and a plain `NAME` speak chat completions to OPENAI_BASE_URL (default: OpenAI's own) with OPENAI_API_KEY,
+`openai-responses:NAME` the responses API; a name with another provider in front (`anthropic:...`) is pydantic-ai's to resolve.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tenacity
 from openai import AsyncOpenAI, OpenAIError
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
-from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers import infer_provider_class
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.retries import AsyncHTTPX2TenacityTransport, RetryConfig, wait_retry_after
@@ -46,8 +46,10 @@ async def opened(name: str | Model, patience: Patience) -> AsyncGenerator[Model]
         yield name
         return
     provider, _, rest = name.partition(":")
-    if provider in ("openai", "openai-chat") and rest:
+    kind: type[OpenAIChatModel | OpenAIResponsesModel] = OpenAIChatModel
+    if provider in ("openai", "openai-chat", "openai-responses") and rest:
         name = rest
+        kind = OpenAIResponsesModel if provider == "openai-responses" else OpenAIChatModel
     elif rest:
         with _mended(name):
             model = infer_model(name) if _known(provider) else None
@@ -58,7 +60,7 @@ async def opened(name: str | Model, patience: Patience) -> AsyncGenerator[Model]
         transport=transport(patience), timeout=httpx2.Timeout(patience.request_s, connect=10.0)
     ) as client:
         with _mended(name):
-            model = _openai(name, client)
+            model = _openai(name, client, kind)
         yield model
 
 
@@ -78,11 +80,11 @@ def _known(provider: str) -> bool:
     return True
 
 
-def _openai(name: str, client: httpx2.AsyncClient) -> Model:
-    """A chat-completions model whose retries are all in the client's transport."""
+def _openai(name: str, client: httpx2.AsyncClient, kind: type[OpenAIChatModel | OpenAIResponsesModel]) -> Model:
+    """A model of OpenAI's interfaces whose retries are all in the client's transport."""
     settled = OpenAIProvider(http_client=client).client
     direct = AsyncOpenAI(base_url=settled.base_url, api_key=settled.api_key, http_client=client, max_retries=0)
-    return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=direct))
+    return kind(name, provider=OpenAIProvider(openai_client=direct))
 
 
 def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = None) -> AsyncHTTPX2TenacityTransport:

@@ -109,6 +109,7 @@ class Provenance(_Model):
     tool_calls: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    bounds: str = ""
     zone: str = ""
     notes: list[str] = Field(default_factory=list[str])
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent_tools.agent import Limits
+from agent_tools.drive import Limits
 from agent_tools.investigation import Investigation
 from inquest import safe
 from inquest.chat_log import ChatLog

@@ -8,9 +8,12 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from inquest.commands import USAGE, Failure
+
+if TYPE_CHECKING:
+    from agent_tools.drive import Limits
 
 
 def add_lake(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,32 @@ def add_timezone(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """`--model M` and the bounds of what it may do."""
+    parser.add_argument(
+        "--model",
+        metavar="M",
+        default=os.environ.get("INQUEST_MODEL"),
+        help="a model behind an OpenAI-compatible endpoint (OPENAI_BASE_URL, OPENAI_API_KEY), or several in order of "
+        "preference with commas between; without one the built-in examiner answers, with no key and no network",
+    )
+    parser.add_argument(
+        "--seconds", type=seconds, default=240.0, metavar="S", help="at most so long for one answer (default 240)"
+    )
+    parser.add_argument("--turns", type=count, default=24, metavar="N", help="at most so many requests (default 24)")
+    parser.add_argument(
+        "--tokens", type=count, default=600_000, metavar="N", help="at most so many tokens (default 600000)"
+    )
+    parser.add_argument("--usd", type=_money, metavar="X", help="at most so many US dollars, where the price is known")
+
+
+def limits_of(args: argparse.Namespace) -> Limits:
+    """The bounds that the options name."""
+    from agent_tools.drive import Limits
+
+    return Limits(requests=args.turns, tokens=args.tokens, seconds=args.seconds, usd=args.usd)
+
+
 def count(text: str) -> int:
     """A whole number from 1; for argparse."""
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
@@ -45,6 +74,10 @@ def days(text: str) -> float:
 def seconds(text: str) -> float:
     """A number of seconds, up to a day; for argparse."""
     return _within(text, 0.001, 86_400, "seconds")
+
+
+def _money(text: str) -> float:
+    return _within(text, 0, 1_000_000, "dollars")
 
 
 def _within(text: str, low: float, high: float, what: str) -> float:

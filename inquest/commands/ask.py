@@ -8,7 +8,7 @@ import shutil
 import sys
 
 from inquest.commands import chat
-from inquest.options import add_json, add_lake, add_timezone, print_json, seconds
+from inquest.options import add_json, add_lake, add_model, add_timezone, limits_of, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,19 +19,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_lake(parser)
     parser.add_argument("--job", metavar="N", help="which job, where the files hold several")
-    parser.add_argument("--model", metavar="M", default=os.environ.get("INQUEST_MODEL"), help="as for `inquest why`")
-    parser.add_argument("--seconds", type=seconds, default=240.0, metavar="S", help="at most so long (240)")
+    add_model(parser)
     add_timezone(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask and print."""
-    from agent_tools.agent import Limits
     from inquest.render.reply import reply_json, reply_text
 
     with chat.investigation(args) as found:
-        reply = found.ask(args.question, model=args.model, limits=Limits(seconds=args.seconds))
+        reply = found.ask(args.question, model=args.model, limits=limits_of(args))
         if args.json:
             print_json(reply_json(reply, found.ledger))
         else:

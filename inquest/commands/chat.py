@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from inquest import safe
 from inquest.commands import Failure
-from inquest.options import add_json, add_lake, add_timezone, lake_of, seconds
+from inquest.options import add_json, add_lake, add_model, add_timezone, lake_of, limits_of
 
 if TYPE_CHECKING:
     from agent_tools.investigation import Investigation
@@ -27,10 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_lake(parser)
     parser.add_argument("--job", metavar="N", help="which job, where the files hold several")
-    parser.add_argument("--model", metavar="M", default=os.environ.get("INQUEST_MODEL"), help="as for `inquest why`")
-    parser.add_argument(
-        "--seconds", type=seconds, default=240.0, metavar="S", help="at most so long for one answer (240)"
-    )
+    add_model(parser)
     parser.add_argument(
         "--resume", nargs="?", const="", metavar="CHAT", help="go on with a chat (default: the last one)"
     )
@@ -48,7 +45,6 @@ def run(args: argparse.Namespace) -> int:
             head = kept.head()
             print(f"{kept.path.stem}  {safe.line(str(head.get('target') or 'the fleet'))}")
         return 0
-    from agent_tools.agent import Limits
     from inquest.chat import Chat
 
     log = None
@@ -65,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             found,
             log,
             args.model,
-            Limits(seconds=args.seconds),
+            limits_of(args),
             json=args.json,
             width=shutil.get_terminal_size((100, 24)).columns,
             colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,

@@ -11,7 +11,7 @@ from typing import Any
 
 from inquest import safe
 from inquest.commands import USAGE, Failure
-from inquest.options import add_json, add_lake, add_timezone, count
+from inquest.options import add_json, add_lake, add_model, add_timezone, count, limits_of
 from inquest.target import Found, Progress, found
 
 
@@ -26,13 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attempt", type=count, metavar="N", help="which run of a requeued job (default: all, the last decides)"
     )
-    parser.add_argument(
-        "--model",
-        metavar="M",
-        default=os.environ.get("INQUEST_MODEL"),
-        help="a model behind an OpenAI-compatible endpoint (OPENAI_BASE_URL, OPENAI_API_KEY); "
-        "without it the built-in examiner answers, with no key and no network",
-    )
+    add_model(parser)
     add_timezone(parser)
     shape = parser.add_mutually_exclusive_group()
     add_json(shape)  # type: ignore[arg-type]
@@ -59,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
             job.job_id,
             attempt=args.attempt,
             model=args.model,
+            limits=limits_of(args),
             on_event=progress,
             zone_note=job.zone,
             notes=job.notes,
@@ -93,7 +88,7 @@ def _reply(args: argparse.Namespace, job: Found, progress: Progress | None) -> t
     from inquest.render.reply import reply_json, reply_text
 
     asked = Investigation(job.reader, job.job_id, args.attempt)
-    reply = asked.ask(args.question, model=args.model, on_event=progress)
+    reply = asked.ask(args.question, model=args.model, limits=limits_of(args), on_event=progress)
     width = shutil.get_terminal_size((100, 24)).columns
     return reply_text(reply, asked.ledger, width=width, colour=wants_colour()), reply_json(reply, asked.ledger)
 

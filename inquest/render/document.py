@@ -108,7 +108,7 @@ def _footer(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Spans]:
             Span(
                 "text",
                 f"Reasoned by {p.model} over {len(verdict.evidence)} pieces of evidence: {calls}"
-                f"{p.seconds:.1f} s, inquest {p.version}",
+                f"{p.seconds:.1f} s{f' ({p.bounds})' if p.bounds else ''}, inquest {p.version}",
             )
         ]
     )

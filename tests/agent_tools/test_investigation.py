@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_tools.agent import Limits
+from agent_tools.drive import Limits
 from agent_tools.investigation import Investigation
 from agent_tools.references import plain
 from store import Reader

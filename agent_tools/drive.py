@@ -1,0 +1,115 @@
+"""Who reasons, and within what: the chain of models that are asked one after the other, and the bounds of all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeVar
+
+from agent_tools.untrusted import one_line
+from store.redact import redact
+
+if TYPE_CHECKING:
+    from pydantic_ai import UsageLimits
+    from pydantic_ai.models import Model
+
+EXAMINER = "examiner"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run. `requests` are turns; `seconds` is the wall clock of everything that models do, of a chain together.
+
+    `usd` is what a model may cost; a model whose price is not known is not held to it, and the run says so.
+    """
+
+    requests: int = 24
+    tool_calls: int = 48
+    tokens: int = 600_000
+    seconds: float = 240.0
+    usd: float | None = None
+    output_retries: int = 4
+    tool_retries: int = 3
+    retry_s: float = 60.0
+
+    def usage(self) -> UsageLimits:
+        """As the framework wants them."""
+        from pydantic_ai import UsageLimits
+
+        return UsageLimits(
+            request_limit=self.requests,
+            tool_calls_limit=self.tool_calls,
+            total_tokens_limit=self.tokens,
+            cost_limit=None if self.usd is None else Decimal(str(self.usd)),
+        )
+
+    def said(self) -> str:
+        """In words, for a reader."""
+        money = "" if self.usd is None else f", {self.usd:g} US dollars"
+        return f"at most {self.requests} requests, {self.tool_calls} tool calls, {self.tokens:,} tokens, {self.seconds:g} s{money}"
+
+
+async def first_answer(
+    models: str | Model | None,
+    limits: Limits,
+    what: str,
+    run: Callable[[Model, str], Awaitable[T]],
+    emit: Callable[[str], None],
+) -> tuple[T | None, list[str]]:
+    """What the first model of a chain (names with commas between) answers, and why each one before it gave none.
+
+    Whatever a model, its endpoint or its client does ends here, in a note: the examiner can still answer.
+    """
+    from agent_tools.models import Patience, opened
+
+    failures: list[str] = []
+    deadline = time.monotonic() + limits.seconds
+    for name in chain(models):
+        label = name if isinstance(name, str) else name.model_name
+        started = time.monotonic()
+        left = deadline - started
+        if left <= 0:
+            failures.append(f"The model {one_line(label, 80)} was not asked: the time was spent.")
+            continue
+        try:
+            emit(f"asking {label}")
+            async with opened(name, Patience(seconds=min(limits.retry_s, left), request_s=left)) as model:
+                async with asyncio.timeout(left):
+                    with warnings.catch_warnings(record=True) as warned:
+                        warnings.simplefilter("always")
+                        answer = await run(model, label)
+            if limits.usd is not None and any("cost" in str(w.message) for w in warned):
+                failures.append(f"What {one_line(label, 80)} costs is not known: the bound on money was not applied.")
+            return answer, failures
+        except TimeoutError:
+            why = f"gave no {what} within its {left:.3g} s"
+        except Exception as error:
+            why = f"gave no {what}: {type(error).__name__}: {said(error)}"
+        failures.append(f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s).")
+        emit(failures[-1])
+    return None, failures
+
+
+def chain(models: str | Model | None) -> list[str | Model]:
+    """The models of a chain in order, without the examiner, who always stands at its end."""
+    if models is None:
+        return []
+    if not isinstance(models, str):
+        return [models]
+    return [name for part in models.split(",") if (name := part.strip()) and name != EXAMINER]
+
+
+def said(error: BaseException | str) -> str:
+    """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
+    if isinstance(error, str):
+        return one_line(redact(error), 300)
+    root: BaseException = error
+    while (below := root.__cause__ or root.__context__) is not None:
+        root = below
+    words = f"{error}" if root is error else f"{error} (from {type(root).__name__}: {root})"
+    return one_line(redact(words), 400)
