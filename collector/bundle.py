@@ -20,7 +20,7 @@ from collector.importers.base import ImportContext, Importer, ImportFailed
 from collector.survey import survey
 from collector.walk import Found, walk
 from store import Writer
-from store.rows import HostEvent, JobRow, Row
+from store.rows import HostEvent, JobRow, Row, SlurmJob
 
 LOG_TABLES = frozenset({"log_line", "log_event", "train_step", "nccl_sample"})
 NODE_TABLES = frozenset({"gpu_event", "host_event", "gpu_sample", "host_sample", "link_sample"})
@@ -106,11 +106,15 @@ def import_paths(
     durable: bool = True,
     together: bool | None = None,
     budget_bytes: int | None = None,
+    known: Sequence[SlurmJob] = (),
+    owner: str = "",
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> ImportReport:
     """Import files and folders. `job_id` is the job of a log that is named itself, and of those in a folder that name none.
 
     `on_progress` is called with a file's name, its bytes read and its size.
+    `known` are attempts that accounting told of before. A file replaces its older self only under the same `owner`: two
+    jobs that write to one path in turn keep what each left there.
 
     Of a log larger than `budget_bytes` only parts are read; its report says which.
     With `together` (the default for a lake that is not durable) everything becomes one batch: much faster for many small
@@ -119,15 +123,15 @@ def import_paths(
     """
     given = zones.named(timezone) if timezone else None
     candidates = [_candidate(found) for found in walk([Path(p) for p in paths])]
-    known = survey([(c.found, c.importer, c.covers, c.head) for c in candidates if c.importer is not None])
-    zone = given or zones.infer(known.pairs)
-    books = reconcile(known.told_in(zone.tz))
+    seen = survey([(c.found, c.importer, c.covers, c.head) for c in candidates if c.importer is not None])
+    zone = given or zones.infer(seen.pairs)
+    books = reconcile(seen.told_in(zone.tz))
     index = discover.JobIndex()
-    for job in books.jobs.values():
+    for job in (*books.jobs.values(), *known):
         index.add(job)
     placed = _placed([c for c in candidates if c.is_log], index, job_id)
-    if cluster is None and len(known.clusters) == 1:
-        cluster = next(iter(known.clusters))
+    if cluster is None and len(seen.clusters) == 1:
+        cluster = next(iter(seen.clusters))
     work: list[_Reading] = []
     for candidate in candidates:
         found = candidate.found
@@ -151,7 +155,7 @@ def import_paths(
         _publish_together(work, writer)
     else:
         for reading in work:
-            reading.publish(writer)
+            reading.publish(writer, owner)
     return ImportReport(
         files=[r.report for r in work],
         zone=zone.name,
@@ -227,11 +231,11 @@ class _Reading:
         report.problems, report.problem_count, report.notes = self.ctx.problems, self.ctx.problem_count, self.ctx.notes
         report.seconds = time.monotonic() - begun
 
-    def publish(self, writer: Writer) -> None:
+    def publish(self, writer: Writer, owner: str = "") -> None:
         """As a batch of its own; a newer state of the same file replaces the older one."""
         batch = self.batch()
         if batch is not None:
-            key = f"file:{_digest_text(str(self.candidate.found.path.resolve()))}"
+            key = f"file:{_digest_text(owner + str(self.candidate.found.path.resolve()))}"
             published = writer.append(self.rows(), batch=batch, replaces=key)
             self.report.rows, self.report.duplicate = dict(published.rows), published.duplicate
 

@@ -15,10 +15,12 @@ COMMANDS: dict[str, str] = {
     "doctor": "is the lake whole, and what is in it?",
     "import": "read files that a cluster already has into the lake",
     "jobs": "list the jobs in the lake",
+    "preflight": "may a job start on this node?",
     "retain": "delete what is older than a number of days",
     "schema": "tables, columns, units and types",
     "sql": "ask the lake with read-only SQL",
     "verify": "check a sealed verdict, alone or against the lake",
+    "watch": "a verdict for every job that ends, before anybody asks",
     "why": "why did this job end as it did?",
 }
 MODULES = {"import": "imports"}

@@ -1,0 +1,188 @@
+"""`inquest watch`: a verdict for every job that ends, before anybody asks."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inquest.commands import USAGE, Failure
+from inquest.options import add_json, add_lake, add_timezone, count, lake_of, print_json, seconds
+
+if TYPE_CHECKING:
+    from collector.slurm.access import SlurmAccess
+    from inquest.watch.loop import Watcher
+    from inquest.watch.notify.base import Notifier
+    from inquest.watch.state import State
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    add_lake(parser)
+    parser.add_argument("--once", action="store_true", help="judge what has ended, tell it, and return")
+    parser.add_argument("--state", type=Path, metavar="DIR", help="what must outlive a restart (default: LAKE/watch)")
+    parser.add_argument("--spool", type=Path, metavar="DIR", help="where the epilog announces ended jobs")
+    parser.add_argument("--notify-config", type=Path, metavar="FILE", help="whom to tell, and how (TOML)")
+    parser.add_argument("--metrics", metavar="HOST:PORT", help="serve /metrics for Prometheus there")
+    parser.add_argument("--poll", type=seconds, default=15.0, metavar="S", help="ask accounting every S seconds (15)")
+    parser.add_argument(
+        "--patience", type=seconds, default=10.0, metavar="S", help="wait for late sources at most (10)"
+    )
+    parser.add_argument(
+        "--since", type=_moment, metavar="TIME", help="judge what ended from then on (default: 10 minutes ago)"
+    )
+    parser.add_argument("--workers", type=count, default=2, metavar="N", help="verdicts in the making at a time (2)")
+    parser.add_argument("--no-early-warnings", action="store_true", help="look at ended jobs only")
+    parser.add_argument(
+        "--partition", action="append", default=[], metavar="P", help="only jobs of this partition; repeatable"
+    )
+    parser.add_argument("--min-gpus", type=int, default=0, metavar="N", help="only jobs with at least N GPUs")
+    parser.add_argument(
+        "--model", metavar="M", default=os.environ.get("INQUEST_MODEL"), help="a model instead of the examiner"
+    )
+    add_timezone(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch until told to stop."""
+    from inquest.watch.hand import Hand
+
+    hand = Hand()  # before any thread, and before the database is open
+    lake = lake_of(args, must_exist=False)
+    from collector.slurm.command_line import CommandLine
+    from collector.sources.base import SourceUnavailable
+    from inquest.watch.config import BadConfig, load
+    from inquest.watch.state import State
+    from store import Lake
+
+    access = CommandLine()
+    try:
+        notifiers = load(args.notify_config, access, hand) if args.notify_config else []
+    except BadConfig as error:
+        raise Failure(str(error), USAGE) from error
+    _reach(access, args.once, SourceUnavailable)
+    Lake(lake).create()
+    folder: Path = args.state or lake / "watch"
+    state = State(folder)
+    try:
+        return _watch(args, access, lake, folder, state, notifiers)
+    finally:
+        state.close()
+        hand.close()
+
+
+def _watch(
+    args: argparse.Namespace, access: SlurmAccess, lake: Path, folder: Path, state: State, notifiers: list[Notifier]
+) -> int:
+    from inquest.watch.loop import Options, Watcher
+    from inquest.watch.metrics import Server
+    from inquest.watch.pool import Pool
+    from inquest.watch.spool import Spool
+    from inquest.watch.teller import Teller
+
+    options = Options(
+        lake=lake,
+        poll_s=args.poll,
+        patience_s=args.patience,
+        warn_s=0.0 if args.no_early_warnings or args.once else 300.0,
+        model=args.model,
+        timezone=args.timezone or local_zone(),
+        since=args.since,
+        partitions=frozenset(args.partition),
+        min_gpus=args.min_gpus,
+    )
+    pool = Pool(args.workers, limit_s=options.limit_s)
+    watcher = Watcher(access, state, pool, options, notifiers, Spool(args.spool))
+    teller = Teller(state, folder, notifiers)
+    server: Server | None = None
+    try:
+        if args.metrics:
+            server = Server(args.metrics, lambda: _page(watcher))
+        if args.once:
+            watcher.once()
+            left = teller.tell_all()
+            _report(args, state, left)
+            return 0 if left == 0 else 1
+        teller.start()
+        watcher.run(threading.Event())
+    finally:
+        teller.stop()
+        pool.close()
+        if server is not None:
+            server.close()
+    return 0
+
+
+def _reach(access: SlurmAccess, once: bool, unavailable: type[Exception]) -> None:
+    """Ask Slurm whether it is there; a service waits for it, `--once` does not."""
+    from inquest.watch.teller import say
+
+    wait = 1.0
+    while True:
+        try:
+            access.probe()
+            return
+        except unavailable as error:
+            remedy = getattr(error, "remedy", None)
+            text = f"Slurm cannot be asked: {error}" + (f" (try: {remedy})" if remedy else "")
+            if once:
+                raise Failure(text) from error
+            say(text)
+            time.sleep(wait)
+            wait = min(60.0, wait * 2)
+
+
+def _page(watcher: Watcher) -> str:
+    from inquest.watch.metrics import page
+
+    oldest = watcher.state.ask("SELECT min(seen) FROM attempt WHERE done IS NULL")[0][0]
+    late = max(0.0, time.time() - float(str(oldest))) if oldest is not None else 0.0
+    open_ = watcher.state.ask("SELECT count(*) FROM delivery WHERE done IS NULL")[0][0]
+    calls = watcher.access.calls
+    return page(
+        watcher.state,
+        {
+            "inquest_watch_waiting": ("Ended attempts without a verdict.", watcher.state.waiting()),
+            "inquest_watch_lag_seconds": ("How long the oldest of them has waited.", late),
+            "inquest_watch_last_poll_timestamp_seconds": ("When accounting last answered.", watcher.polled_at),
+            "inquest_watch_untold": ("Messages that are not told yet.", float(str(open_))),
+            "inquest_watch_slurmctld_requests": ("Requests to slurmctld since the start.", calls.total("slurmctld")),
+            "inquest_watch_slurmdbd_requests": ("Requests to slurmdbd since the start.", calls.total("slurmdbd")),
+        },
+    )
+
+
+def _report(args: argparse.Namespace, state: State, left: int) -> None:
+    given = {(f, a): int(v) for n, f, a, _, v in state.tallies() if n == "verdicts"}
+    total = sum(v for n, *_, v in state.tallies() if n == "verdicts")
+    if args.json:
+        print_json(
+            {"verdicts": int(total), "by_family": {f"{f} {a}": v for (f, a), v in given.items()}, "untold": left}
+        )
+    else:
+        print(f"{int(total):,} verdicts so far" + (f", {left} messages could not be told" if left else ""))
+
+
+def local_zone() -> str | None:
+    """The name of this host's zone, in which its jobs print their times; None where it has none."""
+    named = os.environ.get("TZ", "").lstrip(":")
+    if named:
+        return named
+    try:
+        target = str(Path("/etc/localtime").readlink())
+    except OSError:
+        return None
+    return target.partition("zoneinfo/")[2] or None
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no time; write 2026-03-01T10:00:00Z") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment

@@ -1,0 +1,142 @@
+"""An ended attempt of a job: what the watcher knows of it, and the key under which it gets its one verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from store.rows import Row, SlurmJob
+
+ENDED = frozenset(
+    {
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "LAUNCH_FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "RECONFIG_FAIL",
+        "REQUEUED",
+        "REVOKED",
+        "TIMEOUT",
+    }
+)
+"""Base states after which nothing more happens to an attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One ended run of a job. Times are ISO 8601 in UTC; `gpus` NULL where accounting does not say."""
+
+    cluster: str
+    job_id: str
+    attempt: int
+    state: str
+    submit_ts: str | None = None
+    start_ts: str | None = None
+    end_ts: str | None = None
+    array: str | None = None
+    name: str | None = None
+    user: str | None = None
+    partition: str | None = None
+    nodes: str | None = None
+    gpus: int | None = None
+    work_dir: str | None = None
+    stdout_path: str | None = None
+    stderr_path: str | None = None
+    several: bool = False
+
+    @property
+    def key(self) -> str:
+        """The batch id of its verdict: the same for every watcher, and for the same run after any restart.
+
+        An attempt's number is no part of it, because it changes with what accounting has been asked for; the time at
+        which the run started is not, and a run that never started is known by its submission.
+        """
+        return f"verdict:{self.cluster}:{self.job_id}:{self.start_ts or self.submit_ts or self.attempt}"
+
+    @property
+    def ended(self) -> float:
+        """When it ended, in seconds since 1970; zero where accounting does not say."""
+        return datetime.fromisoformat(self.end_ts).timestamp() if self.end_ts else 0.0
+
+    @property
+    def logs(self) -> list[str]:
+        """The paths of its own output, each once; devices are none."""
+        paths = (self.stdout_path, self.stderr_path)
+        return list(dict.fromkeys(p for p in paths if p and p.startswith("/") and not p.startswith("/dev/")))
+
+    def text(self) -> str:
+        """As JSON, to be read by `read`."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+def read(text: str) -> Attempt:
+    """An attempt from its JSON. Raises ValueError or TypeError where it is none."""
+    return Attempt(**json.loads(text))
+
+
+def ended(rows: Iterable[Row], cluster: str) -> list[Attempt]:
+    """The ended attempts among accounting's rows, in order of their end."""
+    jobs = merged(r for r in rows if isinstance(r, SlurmJob))
+    counts: dict[str | None, int] = {}
+    for job in jobs:
+        counts[job.job_id] = counts.get(job.job_id, 0) + 1
+    found = [_attempt(j, cluster, counts[j.job_id] > 1) for j in jobs if _over(j)]
+    return sorted(found, key=lambda a: (a.ended, a.job_id, a.attempt))
+
+
+def running(rows: Iterable[SlurmJob], cluster: str) -> list[tuple[Attempt, SlurmJob]]:
+    """The attempts that run now, each with its row."""
+    return [(_attempt(j, cluster, False), j) for j in merged(rows) if (j.state or "").upper() == "RUNNING" and j.job_id]
+
+
+def merged(rows: Iterable[SlurmJob]) -> list[SlurmJob]:
+    """One row for each attempt: what a later row leaves out an earlier one fills."""
+    known: dict[tuple[str | None, str | None, int], SlurmJob] = {}
+    for row in rows:
+        key = (row.cluster, row.job_id, row.attempt or 1)
+        known[key] = _filled(known[key], row) if key in known else row
+    return list(known.values())
+
+
+def _filled(old: SlurmJob, new: SlurmJob) -> SlurmJob:
+    over = _over(old) and not _over(new)
+    first, second = (new, old) if over else (old, new)
+    values = {f: getattr(second, f) for f in SlurmJob.__dataclass_fields__}
+    return SlurmJob(**{f: v if v is not None else getattr(first, f) for f, v in values.items()})
+
+
+def _over(job: SlurmJob) -> bool:
+    return job.job_id is not None and (job.state or "").upper() in ENDED and job.end_ts is not None
+
+
+def _attempt(job: SlurmJob, cluster: str, several: bool) -> Attempt:
+    return Attempt(
+        cluster=job.cluster or cluster,
+        job_id=job.job_id or "",
+        attempt=job.attempt or 1,
+        state=(job.state or "").upper(),
+        submit_ts=_iso(job.submit_ts),
+        start_ts=_iso(job.start_ts),
+        end_ts=_iso(job.end_ts),
+        array=job.array_job_id,
+        name=job.name,
+        user=job.user,
+        partition=job.partition,
+        nodes=job.node_list,
+        gpus=job.gpus,
+        work_dir=job.work_dir,
+        stdout_path=job.stdout_path,
+        stderr_path=job.stderr_path,
+        several=several or (job.attempt or 1) > 1,
+    )
+
+
+def _iso(ts: datetime | None) -> str | None:
+    return None if ts is None else ts.isoformat()

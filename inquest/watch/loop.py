@@ -1,0 +1,216 @@
+"""The watcher's loop: ended jobs are noticed, examined when their sources have caught up, settled once, and told.
+
+    accounting, epilog → noticed (durable) → claimed → caught up → worker: verdict in the lake → settled → outbox
+
+Each arrow may be cut by a kill: what was noticed is found again, a verdict that is stored is not made again, and what is
+settled is told from the outbox. Waits are measured on the monotonic clock; times of jobs are accounting's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from collector.slurm.access import SlurmAccess
+from collector.sources.base import SourceUnavailable
+from inquest.watch import worker
+from inquest.watch.attempt import Attempt
+from inquest.watch.noticing import Noticing
+from inquest.watch.notify.base import Notifier
+from inquest.watch.pool import Pool
+from inquest.watch.running import Running
+from inquest.watch.settling import settle
+from inquest.watch.spool import Spool
+from inquest.watch.state import State
+from inquest.watch.teller import say
+
+TICK_S = 0.2
+AGAIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a watcher works. Seconds; `since` is when attempts must have ended to be looked at on the very first start."""
+
+    lake: Path
+    poll_s: float = 15.0
+    quiet_s: float = 1.0
+    patience_s: float = 10.0
+    limit_s: float = 300.0
+    warn_s: float = 300.0
+    model: str | None = None
+    timezone: str | None = None
+    since: datetime | None = None
+    partitions: frozenset[str] = frozenset()
+    min_gpus: int = 0
+
+
+@dataclass(slots=True)
+class _Mine:
+    """An attempt that this watcher has claimed."""
+
+    attempt: Attempt
+    tries: int
+    since: float
+    seen: tuple[tuple[int, int] | None, ...] | None = None
+    still: float = 0.0
+    not_before: float = 0.0
+    failed: float = 0.0
+    working: bool = False
+
+
+@dataclass(slots=True)
+class Watcher:
+    """One watcher process."""
+
+    access: SlurmAccess
+    state: State
+    pool: Pool
+    options: Options
+    notifiers: Sequence[Notifier] = ()
+    spool: Spool = field(default_factory=lambda: Spool(None))
+    _mine: dict[str, _Mine] = field(default_factory=dict[str, _Mine])
+    _noticing: Noticing = field(init=False)
+    _running: Running = field(init=False)
+    _polled: float = 0.0
+    _good: float = 0.0
+    _pause_s: float = 0.0
+    _renewed: float = field(default_factory=time.monotonic)
+    polled_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._noticing = Noticing(self.access, self.state, self.spool, self.options.lake)
+        self._running = Running(self.access, self.state, self.options.lake, self.options.warn_s)
+
+    def run(self, stop: Any = None) -> None:
+        """Watch until `stop` (an Event) is set."""
+        self._begin()
+        while stop is None or not stop.is_set():
+            self.turn()
+
+    def once(self) -> None:
+        """Give every attempt that has ended its verdict, then return."""
+        self._begin()
+        self._poll()
+        while self.state.waiting():
+            self._examine()
+
+    def turn(self) -> None:
+        """One round of the loop; returns after at most a fifth of a second of waiting."""
+        now = time.monotonic()
+        if not self._polled or now - self._polled >= self.options.poll_s + self._pause_s:
+            self._poll()
+        else:
+            self._hooked()
+        self._examine()
+        if self.options.warn_s and not self._mine and self.pool.free > 0:
+            self._look_at_running()
+
+    def _begin(self) -> None:
+        self.pool.start()
+        since = self.options.since or datetime.now(UTC) - timedelta(minutes=10)
+        self.state.set_mark("began", since.isoformat(), keep=self.options.since is None)
+
+    # -- noticing -------------------------------------------------------------------------------------------------------
+
+    def _poll(self) -> None:
+        self._polled = time.monotonic()
+        try:
+            self._noticing.poll()
+            self.polled_at, self._pause_s = time.time(), 0.0
+        except SourceUnavailable as error:
+            self._trouble(error)
+
+    def _hooked(self) -> None:
+        try:
+            self._noticing.hooked()
+        except SourceUnavailable as error:
+            self._trouble(error)
+
+    def _trouble(self, error: SourceUnavailable) -> None:
+        self._pause_s = min(60.0, max(2.0, self._pause_s * 2))
+        self._polled = time.monotonic()
+        remedy = f" (try: {error.remedy})" if error.remedy else ""
+        say(f"Slurm cannot be asked, again in {self.options.poll_s + self._pause_s:g} s: {error.reason}{remedy}")
+
+    # -- examining ------------------------------------------------------------------------------------------------------
+
+    def _examine(self) -> None:
+        now = time.monotonic()
+        room = self.pool.size * 4 - len(self._mine)
+        if room > 0:
+            for found in self.state.claim(room):
+                self._mine[found.attempt.key] = _Mine(found.attempt, found.tries, now)
+        if now - self._renewed > 60.0:
+            self._renewed = now
+            self.state.renew(self._mine)
+        for mine in self._mine.values():
+            if not mine.working and self.pool.free > 0 and now >= mine.not_before and self._settled(mine, now):
+                mine.working = True
+                self.pool.put(mine.attempt.key, self._request(mine))
+        for answer in self.pool.take(TICK_S):
+            if answer.key in self._mine:
+                self._answered(self._mine[answer.key], answer.ok, answer.error)
+            else:
+                self._running.answered(answer.key, answer.ok, answer.error, self.notifiers)
+
+    def _settled(self, mine: _Mine, now: float) -> bool:
+        """Whether the job's output has stopped growing, or has had time enough."""
+        if not self._wanted(mine.attempt):
+            return True
+        seen = tuple(_stamp(path) for path in mine.attempt.logs)
+        if seen != mine.seen:
+            mine.seen, mine.still = seen, now
+        return now - mine.still >= self.options.quiet_s or now - mine.since >= self.options.patience_s
+
+    def _wanted(self, attempt: Attempt) -> bool:
+        o = self.options
+        return (attempt.gpus or 0) >= o.min_gpus and (not o.partitions or (attempt.partition or "") in o.partitions)
+
+    def _request(self, mine: _Mine) -> str:
+        o = self.options
+        behind = self.state.waiting() > self.pool.size * 2
+        patience = 0.0 if behind else max(0.0, o.patience_s - (time.monotonic() - mine.since))
+        return worker.request(
+            mine.attempt, o.lake, timezone=o.timezone, model=o.model, patience_s=patience, tries=mine.tries
+        )
+
+    def _answered(self, mine: _Mine, ok: dict[str, Any] | None, error: str) -> None:
+        mine.working = False
+        if ok is not None:
+            self._good = time.monotonic()
+            settle(self.state, mine.attempt, ok, self.notifiers)
+            self._running.ended(mine.attempt)
+            del self._mine[mine.attempt.key]
+            return
+        mine.not_before = time.monotonic() + AGAIN_S
+        # A lake that is away is no fault of the attempt's, unless others are judged meanwhile.
+        if error.startswith(("StoreError", "OSError", "PermissionError")) and mine.failed >= self._good:
+            mine.failed = time.monotonic()
+            say(f"job {mine.attempt.job_id}: the lake cannot be used, again in {AGAIN_S:g} s: {error}")
+            return
+        mine.tries = self.state.failed(mine.attempt.key, error)
+        say(f"job {mine.attempt.job_id}: the examination broke off ({mine.tries}): {error}")
+
+    def _look_at_running(self) -> None:
+        try:
+            found = self._running.next(self._wanted)
+        except SourceUnavailable as error:
+            self._trouble(error)
+            return
+        if found is not None:
+            key, attempt = found
+            o = self.options
+            self.pool.put(key, worker.request(attempt, o.lake, timezone=o.timezone, early=True, key=key))
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns

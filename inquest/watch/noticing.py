@@ -1,0 +1,139 @@
+"""Notices ended attempts: by asking accounting for what ended since the last time, and at once where the epilog says so.
+
+What is noticed is durable before it counts as seen: rows to the lake, the attempt to the state, then the epilog's file
+goes and the mark moves. The mark is the latest end that accounting told, never this host's clock, so a database that was
+away for hours is read on from where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from collector.discover import fill_pattern
+from collector.slurm.access import SlurmAccess
+from inquest.watch.attempt import ended, merged
+from inquest.watch.spool import Spool
+from inquest.watch.state import State
+from store import Writer
+from store.rows import Row, SlurmJob
+
+OVERLAP = timedelta(minutes=10)
+SWEEP = timedelta(hours=24)
+SWEEP_EVERY_S = 3600.0
+AHEAD = timedelta(minutes=10)
+"""Ends that lie ahead of this host's clock are asked for as well."""
+SOON_S, LATER_S = 0.4, 5.0
+
+
+class Noticing:
+    """From Slurm's word to attempts that wait for their verdict."""
+
+    def __init__(self, access: SlurmAccess, state: State, spool: Spool, lake: Path) -> None:
+        self._access = access
+        self._state = state
+        self._spool = spool
+        self._writer = Writer(lake)
+        self._swept: float | None = None
+        self._asked = 0.0
+        self._wait_s = SOON_S
+
+    def poll(self) -> int:
+        """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable."""
+        began = self._began()
+        mark = self._state.mark("read")
+        since = max(began, datetime.fromisoformat(mark) - OVERLAP) if mark else began
+        sweep = self._swept is None or time.monotonic() - self._swept >= SWEEP_EVERY_S
+        if sweep:
+            since = min(since, max(began, datetime.now(UTC) - SWEEP))
+        rows = list(self._access.accounting(since, datetime.now(UTC) + AHEAD))
+        over = [a for a in ended(rows, self._cluster()) if a.ended >= began.timestamp()]
+        new = self.note(sorted({a.job_id for a in self._state.unknown(over)}))
+        last = max((a.end_ts for a in over if a.end_ts), default=None)
+        if last is not None and (mark is None or last > mark):
+            self._state.set_mark("read", last)
+        if sweep:
+            self._swept = time.monotonic()
+            self._state.forget()
+        return new
+
+    def hooked(self) -> int:
+        """Look up what the epilog has announced; gives how many attempts are new. Raises SourceUnavailable."""
+        if time.monotonic() - self._asked < self._wait_s:
+            return 0
+        told = self._spool.look()
+        if not told:
+            self._wait_s = SOON_S
+            return 0
+        self._asked = time.monotonic()
+        rows = list(self._access.accounting(self._began(), job_ids=sorted(told)))
+        jobs = merged(r for r in rows if isinstance(r, SlurmJob))
+        over = {(a.job_id, a.attempt) for a in ended(rows, self._cluster())}
+        new = self.note(sorted({job for job, _ in over}), rows)
+        progress = False
+        for raw, files in told.items():
+            mine = [j for j in jobs if raw in (j.job_id_raw, j.job_id)]
+            done = sum((j.job_id, j.attempt or 1) in over for j in mine)
+            # The file's name says how often the job had been requeued: so many attempts more must have ended.
+            wanted = max(int(f.name.split(".")[1]) for f in files) + 1
+            if done >= wanted or self._spool.stale(files):
+                self._spool.done(files)
+                progress = True
+        # Accounting is a moment behind the epilog: ask again soon, and less and less often.
+        self._wait_s = SOON_S if progress else min(LATER_S, self._wait_s * 1.5)
+        return new
+
+    def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:
+        """Put the rows of jobs into the lake and their new ended attempts into the state. Raises SourceUnavailable."""
+        if not job_ids:
+            return 0
+        wanted = set(job_ids)
+        told = rows if rows is not None else list(self._access.accounting(self._began(), job_ids=job_ids))
+        told = [r for r in told if getattr(r, "job_id", None) in wanted]
+        began = self._began().timestamp()
+        found = [a for a in ended(told, self._cluster()) if a.ended >= began]
+        if not self._state.unknown(found):
+            return 0
+        told = self._with_paths(told)
+        digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
+        self._writer.append(told, batch=f"watch:{digest}")
+        return self._state.add([a for a in ended(told, self._cluster()) if a.ended >= began])
+
+    def _with_paths(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows with the paths of the jobs' output, which accounting knows from release 24.05 on only."""
+        lacking = {r.job_id for r in rows if isinstance(r, SlurmJob) and not r.stdout_path}
+        known: dict[str | None, SlurmJob] = {}
+        if lacking:
+            known = {r.job_id: r for r in self._access.queue() if isinstance(r, SlurmJob) and r.job_id in lacking}
+        return [_placed(r, known.get(r.job_id)) if isinstance(r, SlurmJob) else r for r in rows]
+
+    def _began(self) -> datetime:
+        mark = self._state.mark("began")
+        return datetime.fromisoformat(mark) if mark else datetime.now(UTC) - OVERLAP
+
+    def _cluster(self) -> str:
+        return self._access.cluster or "cluster"
+
+
+def _placed(job: SlurmJob, told: SlurmJob | None) -> SlurmJob:
+    """The job with the paths that the controller tells, else with sbatch's own default."""
+    if job.stdout_path:
+        out, err = job.stdout_path, job.stderr_path
+    elif told is not None and told.stdout_path:
+        out, err = told.stdout_path, told.stderr_path
+    elif job.work_dir and job.start_ts and (job.submit_line or "sbatch").split()[0].endswith("sbatch"):
+        out, err = f"{job.work_dir}/slurm-{'%A_%a' if job.array_task_id else '%j'}.out", None
+    else:
+        return job
+    return replace(job, stdout_path=_absolute(out, job), stderr_path=_absolute(err, job))
+
+
+def _absolute(path: str | None, job: SlurmJob) -> str | None:
+    if not path:
+        return path
+    filled = fill_pattern(path, job)
+    return filled if filled.startswith("/") or not job.work_dir else f"{job.work_dir}/{filled}"

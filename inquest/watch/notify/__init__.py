@@ -1,0 +1,1 @@
+"""Ways of telling, one a file."""

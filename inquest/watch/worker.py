@@ -1,0 +1,235 @@
+"""The worker process: from an ended attempt to its stored verdict. It reads requests on standard input, one JSON a line.
+
+It is a process of its own so that a log which eats memory or a question that never ends costs one attempt a try, and
+neither the watcher nor the next verdict. When the watcher dies its input closes, and it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from inquest.watch.attempt import Attempt
+from inquest.watch.hand import Hand, Refused
+from inquest.watch.words import unmarked
+
+QUICK = 32 << 20
+"""Of a log larger than this (bytes) parts are read, so that the verdict is there in time."""
+SKIP_LOG, GIVE_UP = 2, 4
+"""After so many examinations that broke off the job's output is left out, or the verdict says only that."""
+
+
+def main() -> int:
+    """Serve until the input ends."""
+    hand = Hand()  # before the first thread
+    from agent_tools.agent import preload
+
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # nothing that a library prints may look like an answer
+    preload()
+    for line in sys.stdin:
+        want: dict[str, Any] = json.loads(line)
+        try:
+            got: dict[str, Any] = {"ok": (warned if want.get("early") else examined)(hand, want)}
+        except Exception as error:  # one attempt's trouble; the watcher counts tries
+            got = {"error": f"{type(error).__name__}: {str(error)[:400]}"}
+        try:
+            answers.write(json.dumps({"key": want["key"], **got}, default=str) + "\n")
+            answers.flush()
+        except BrokenPipeError:  # the watcher is gone; what is stored is stored
+            os._exit(0)
+    return 0
+
+
+def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
+    """The summary of the attempt's one verdict: a new one, or the one that somebody stored before."""
+    from store import commits
+    from store.lake import Lake
+
+    attempt = Attempt(**want["attempt"])
+    lake = Path(want["lake"])
+    tries = int(want.get("tries") or 0)
+    if commits.read(Lake.of(lake), attempt.key) is None:
+        notes = []
+        if tries < SKIP_LOG:
+            notes = _imported(hand, attempt, lake, want.get("timezone"))
+            _caught_up(lake, attempt, float(want.get("patience_s") or 0))
+        _store(lake, attempt, want.get("model"), notes, tries)
+    return stored(lake, attempt)
+
+
+def warned(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
+    """The early warnings on a job that still runs."""
+    from agent_tools.early import early
+    from store import Reader
+
+    attempt = Attempt(**want["attempt"])
+    lake = Path(want["lake"])
+    _imported(hand, attempt, lake, want.get("timezone"))
+    with Reader(lake) as reader:
+        found = early(reader, attempt.job_id, attempt.attempt if attempt.several else None, datetime.now(UTC))
+    return {"early": [asdict(e) for e in found]}
+
+
+def stored(lake: Path, attempt: Attempt) -> dict[str, Any]:
+    """What the lake holds as the attempt's verdict. Raises LookupError where there is none."""
+    from store import Reader
+
+    with Reader(lake) as reader:
+        rows = reader.ask("verdict_given", job_id=attempt.job_id).dicts()
+    ended = _time(attempt.end_ts)
+    # An attempt's number hangs on what accounting still knew when it was examined; its end does not.
+    mine = [r for r in rows if ended is not None and _time(str(r["ts"])) == ended] or [
+        r for r in rows if r["attempt"] == attempt.attempt
+    ]
+    if not mine:
+        raise LookupError(f"no verdict on job {attempt.job_id} in {lake}")
+    document = json.loads(str(mine[0].pop("document") or "{}"))
+    return {**mine[0], "rendered": document.get("rendered", {})}
+
+
+def _verdict(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[str], tries: int) -> Any:
+    """The verdict; after examinations that broke off again and again one that says no more than that."""
+    from agent_tools.agent import diagnose, undetermined
+    from agent_tools.verdict import Verdict
+    from store import Reader
+
+    number = attempt.attempt if attempt.several else None
+    if tries >= GIVE_UP:
+        draft = undetermined("The job could not be examined: each try broke off.")
+        return Verdict.model_validate({**draft.model_dump(), "job": attempt.job_id, "attempt": number})
+    if tries >= SKIP_LOG:
+        notes = [*notes, "The job's output was left out: reading it broke off before."]
+    with Reader(lake) as reader:
+        return diagnose(reader, attempt.job_id, attempt=number, model=model, notes=notes)
+
+
+def _store(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[str], tries: int) -> None:
+    from inquest.render.show import json_value
+    from store import Writer
+    from store.redact import redact
+    from store.rows import Verdict
+
+    verdict = _verdict(lake, attempt, model, notes, tries)
+    document = json_value(verdict)
+    headline = redact(unmarked(document["rendered"]["headline"]))
+    row = Verdict(
+        cluster=attempt.cluster,
+        ts=_time(attempt.end_ts) or datetime.now(UTC),
+        origin="watch",
+        job_id=attempt.job_id,
+        attempt=attempt.attempt,
+        family=verdict.family,
+        mode=verdict.mode,
+        confidence=verdict.confidence,
+        attribution=verdict.attribution,
+        headline=headline,
+        gpu_hours_held=verdict.cost.gpu_hours_held,
+        gpu_hours_wasted=verdict.cost.gpu_hours_wasted,
+        model=verdict.provenance.model,
+        document=json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")),
+        sha256=document["sha256"],
+    )
+    Writer(lake).append([row], batch=attempt.key)
+
+
+def _imported(hand: Hand, attempt: Attempt, lake: Path, timezone: str | None) -> list[str]:
+    """Read the job's own output into the lake; gives what could not be read."""
+    from collector.bundle import import_paths
+    from store import Reader
+
+    notes: list[str] = []
+    with _opened(hand, attempt, notes) as paths, Reader(lake) as reader:
+        if paths:
+            known = reader.ask("job_attempts", job_id=attempt.job_id).dicts()
+            report = import_paths(
+                paths,
+                lake,
+                timezone=timezone,
+                cluster=attempt.cluster,
+                job_id=attempt.job_id,
+                budget_bytes=QUICK,
+                together=False,
+                known=[_job(attempt, row) for row in known],
+                owner=f"{attempt.cluster}/{attempt.job_id}",
+            )
+            notes += [f"{f.name}: {f.error}" for f in report.files if f.error and f.error != "empty file"]
+    return notes
+
+
+@contextmanager
+def _opened(hand: Hand, attempt: Attempt, notes: list[str]) -> Generator[list[Path]]:
+    """The job's output under names that lead to descriptors which were opened with the owner's rights."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inquest-")))
+        paths: list[Path] = []
+        for at, log in enumerate(attempt.logs):
+            try:
+                fd = hand.open(log, attempt.user)
+            except Refused as refused:
+                notes.append(f"The job's output was not read: {refused}.")
+                continue
+            stack.callback(os.close, fd)
+            place = folder / str(at)
+            place.mkdir()
+            paths.append(place / PurePosixPath(log).name)
+            paths[-1].symlink_to(f"/proc/{os.getpid()}/fd/{fd}")
+        yield paths
+
+
+def _caught_up(lake: Path, attempt: Attempt, patience_s: float) -> None:
+    """Wait, at most so long, until the collectors that watch the job's nodes have looked past its end."""
+    from store import Reader
+    from store.result import StoreError
+
+    if attempt.end_ts is None or not attempt.nodes:
+        return
+    begun, end = time.monotonic(), _time(attempt.end_ts)
+    assert end is not None
+    with Reader(lake) as reader, contextlib.suppress(StoreError):
+        while time.monotonic() - begun < patience_s:
+            late = reader.ask(
+                "sources_behind",
+                nodes=attempt.nodes,
+                end_ts=end,
+                from_ts=end - timedelta(minutes=5),
+                to_ts=end + timedelta(minutes=5),
+            )
+            if not late.rows:
+                return
+            time.sleep(0.5)
+
+
+def _job(attempt: Attempt, row: dict[str, Any]) -> Any:
+    from store.rows import SlurmJob
+
+    return SlurmJob(
+        job_id=attempt.job_id,
+        attempt=row["attempt"],
+        start_ts=_time(row["start_ts"]),
+        end_ts=_time(row["end_ts"]),
+        node_list=row["node_list"],
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def request(attempt: Attempt, lake: Path, **more: object) -> str:
+    """A request as the worker reads it."""
+    return json.dumps({"key": attempt.key, "attempt": asdict(attempt), "lake": str(lake), **more})
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,113 @@
+"""Scenarios on a real Slurm for the watcher: what is submitted, what happens to it, and which verdicts are right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from evals.recorder.cluster import ENDED, Cluster
+
+TRAINING = """
+i=1; loss=40
+while [ $i -le {steps} ]; do
+  echo "$(date -u +'%Y-%m-%d %H:%M:%S') step $i/{steps} loss $((loss / 10)).$((loss % 10)) lr 0.001"
+  i=$((i + 1)); [ $loss -gt 8 ] && loss=$((loss - 1)); sleep {pace}
+done
+"""
+CRASH = """
+cat >&2 <<'END'
+Traceback (most recent call last):
+  File "/home/mira/train.py", line 88, in <module>
+    main()
+  File "/home/mira/train.py", line 41, in main
+    batch = next(loader)
+KeyError: 'scan_02011'
+END
+exit 1
+"""
+
+
+@dataclass(frozen=True)
+class Live:
+    """A job, what is done to it once it runs, and for each attempt the families (with a mode) that are right."""
+
+    name: str
+    body: str
+    verdicts: tuple[frozenset[str], ...]
+    options: tuple[str, ...] = ()
+    drive: Callable[[Cluster, int], None] = field(default=lambda cluster, job: None)
+    tasks: int = 0
+    memory_cgroups: bool = False
+
+
+def _cancel(user: str | None) -> Callable[[Cluster, int], None]:
+    def drive(cluster: Cluster, job: int) -> None:
+        time.sleep(2)
+        cancel(cluster, job, user)
+
+    return drive
+
+
+def cancel(cluster: Cluster, job: int, user: str | None) -> None:
+    cluster.cancel(job, user=user)
+
+
+def _requeue(cluster: Cluster, job: int) -> None:
+    time.sleep(2)
+    cluster.scontrol("requeue", str(job))
+
+
+def _node_down(cluster: Cluster, job: int) -> None:
+    cluster.node_down("gpu04", "power supply B failed")
+
+
+def _preempt(cluster: Cluster, job: int) -> None:
+    time.sleep(2)
+    script = cluster.home / "wen" / "urgent.sbatch"
+    script.write_text("#!/bin/bash\necho urgent\nsleep 3\n")
+    options = ("--partition=priority", "--nodelist=gpu03", "--gres=gpu:4", "--mem=100")
+    cluster.submit("/home/wen/urgent.sbatch", user="wen", options=options)
+
+
+def _families(*codes: str) -> frozenset[str]:
+    return frozenset(codes)
+
+
+LONG = TRAINING.format(steps=6000, pace=0.2)
+SHORT = TRAINING.format(steps=40, pace=0.05)
+SCENARIOS: tuple[Live, ...] = (
+    Live("limit", LONG, (_families("F3"),), ("--time=00:01:00",)),
+    Live("requeued", f"if [ ${{SLURM_RESTART_COUNT:-0}} = 0 ]; then {LONG} else {SHORT} fi",
+         (_families("F2 requeue"), _families("F2 requeue", "G1 healthy")), (), _requeue),
+    Live("preempted", f"if [ ${{SLURM_RESTART_COUNT:-0}} = 0 ]; then {LONG} else {SHORT} fi",
+         (_families("F2 preemption"), _families("F2 preemption", "G1 healthy")),
+         ("--nodelist=gpu03", "--gres=gpu:4", "--requeue"), _preempt),
+    Live("lost", LONG, (_families("F1"),), ("--nodelist=gpu04", "--no-requeue"), _node_down),
+    Live("done", SHORT, (_families("G1 healthy"),)),
+    Live("crash", TRAINING.format(steps=5, pace=0.05) + CRASH, (_families("A3 data", "A3", "A3 code"),)),
+    Live("signal", TRAINING.format(steps=5, pace=0.05) + "kill -SEGV $$", (_families("A2"),)),
+    Live("user-cancel", LONG, (_families("F4 user"),), (), _cancel("mira")),
+    Live("operator-cancel", LONG, (_families("F4 operator"),), (), _cancel(None)),
+    Live("step", f"{SHORT}\nsrun -n1 sh -c 'exit 3'\nexit 0", (_families("U0", "A3"),)),
+    Live("tasks", CRASH, (_families("A1 data", "A1", "A1 code", "A3 data"),), ("--array=1-3",), tasks=3),
+    Live("memory", "python3 -c 'x = bytearray(400 << 20); import time; time.sleep(20)'", (_families("A2"),),
+         ("--mem=100",), memory_cgroups=True),
+)  # fmt: skip
+
+
+def submit(cluster: Cluster, live: Live) -> int:
+    """Submit it as mira; the job's id."""
+    script = cluster.home / "mira" / f"{live.name}.sbatch"
+    script.write_text(f"#!/bin/bash\n{live.body}\n")
+    options = live.options if any(o.startswith("--mem") for o in live.options) else (*live.options, "--mem=100")
+    options = options if any("gres" in o for o in options) else (*options, "--gres=gpu:1")
+    options = options if any("nodelist" in o for o in options) else (*options, "--exclude=gpu03,gpu04")
+    return cluster.submit(f"/home/mira/{live.name}.sbatch", options=options)
+
+
+def drive(cluster: Cluster, live: Live, job: int) -> None:
+    """Do to it what the scenario says, once it runs."""
+    if live.tasks == 0:
+        cluster.wait_for(job, {"RUNNING", *ENDED})
+    live.drive(cluster, job)
