@@ -109,10 +109,11 @@ async def diagnose_async(
     )
 
 
+@cache
 def preload() -> threading.Thread:
-    """Load the framework and build the agent beside other work: half a second that nobody has to wait for.
+    """Load the framework and build the agent beside other work: half a second that nobody has to wait for. Once.
 
-    The engine gives the interpreter away while it runs a query, so the two overlap. A failure shows where it is used.
+    Searching a log and running a query give the interpreter away, so the two overlap. A failure shows where it is used.
     """
     thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()

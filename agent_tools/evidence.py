@@ -7,7 +7,7 @@ The ledger also remembers which cells were *shown* to whoever reasons: a cell th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,6 +73,13 @@ class Evidence:
         c = self.columns[i]
         name = f"{self.id}.{column}" if row == 0 else f"{self.id}:{row}.{column}"
         return CellValue(name, self.id, row, column, self.rows[row][i], c.unit, c.sql_type, c.doc)
+
+    def cells(self) -> Iterator[CellValue]:
+        """Every cell that is held, row by row."""
+        for number, row in enumerate(self.rows):
+            place = self.id if number == 0 else f"{self.id}:{number}"
+            for c, value in zip(self.columns, row, strict=True):
+                yield CellValue(f"{place}.{c.name}", self.id, number, c.name, value, c.unit, c.sql_type, c.doc)
 
     def value(self, column: str, row: int = 0) -> Cell:
         """The bare value of a cell; None also where the evidence holds no such row."""
@@ -202,7 +209,7 @@ class Ledger:
         found: list[CellValue] = []
         for evidence in self._by_id.values():
             if evidence.id in self._whole:
-                found += [evidence.cell(c.name, r) for r in range(len(evidence.rows)) for c in evidence.columns]
+                found += evidence.cells()
             else:
                 held = sorted(s for s in self._shown[evidence.id] if s[0] < len(evidence.rows))
                 found += [evidence.cell(name, row) for row, name in held]

@@ -145,6 +145,8 @@ def _shrink(body: dict[str, Any], max_bytes: int, verdict: Verdict) -> None:
 
 
 def _finite(value: Any) -> Any:
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     if isinstance(value, dict):

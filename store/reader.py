@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -11,11 +13,12 @@ from typing import Any, TypeVar
 import duckdb
 
 from store import catalog, cells, engine, views
+from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
-from store.rollup import WINDOW
-from store.rows import columns, tables
+from store.rollup import MACRO, WINDOW, without_job
+from store.rows import GpuSample, columns, tables
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
 Self = TypeVar("Self", bound="Reader")
@@ -40,6 +43,8 @@ class Reader:
         self.lake.check()
         self._timeout_s = timeout_s
         self._prune = prune
+        self._alarm = Alarm(timeout_s, _interrupting(weakref.ref(self)))
+        weakref.finalize(self, self._alarm.stop)
         self.snapshots = Snapshots(self.lake)
         self._views: dict[str, str] = {}
         self._kinds: dict[str, str] = {}
@@ -56,7 +61,12 @@ class Reader:
 
     def close(self) -> None:
         """Close the connection."""
+        self._alarm.stop()
         self._con.close()
+
+    def interrupt(self) -> None:
+        """Stop the question that is being answered."""
+        self._con.interrupt()
 
     def catalog(self) -> dict[str, QueryInfo]:
         """Every question by name."""
@@ -136,40 +146,51 @@ class Reader:
     def _execute(
         self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int
     ) -> tuple[list[str], list[str], tuple[tuple[Cell, ...], ...], int]:
-        fired = threading.Event()
-
-        def interrupt() -> None:
-            fired.set()
-            self._con.interrupt()
-
-        timer = threading.Timer(self._timeout_s, interrupt)
-        timer.daemon = True
-        timer.start()
         try:
-            for table, segments in opened.items():
-                sql = views.view(table, segments)
-                if self._views.get(table) != sql:
-                    self._show(table, sql, sum(s.rows for _, s in segments))
-            if "gpu_window" in info.sql:
-                self._con.execute(WINDOW)
-            cursor = self._con.execute(info.sql, params or None)
-            names = [d[0] for d in cursor.description or ()]
-            types = [str(d[1]) for d in cursor.description or ()]
-            rows = tuple(tuple(cells.cell(v) for v in row) for row in cursor.fetchmany(max_rows + 1))
-            total = len(rows)
-            if total > max_rows:
-                rows = rows[:max_rows]
-                counted = self._con.execute(f"SELECT count(*) FROM ({info.sql})", params or None).fetchone()
-                total = int(counted[0]) if counted else total
-            return names, types, rows, total
+            with self._alarm.armed():
+                return self._answer(info, params, opened, max_rows)
         except duckdb.InterruptException as e:
-            if fired.is_set():
+            if self._alarm.rang:
                 raise QueryTimeout(
                     f"{info.name}: ran past {self._timeout_s:g} s: narrow it by job, node or time"
                 ) from e
             raise
-        finally:
-            timer.cancel()
+
+    def _answer(
+        self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int
+    ) -> tuple[list[str], list[str], tuple[tuple[Cell, ...], ...], int]:
+        by_minute = MACRO in info.sql
+        for table, segments in opened.items():
+            if by_minute and table == GpuSample.TABLE and table not in info.sql:
+                segments = without_job(segments)
+            sql = views.view(table, segments)
+            if self._views.get(table) != sql:
+                self._show(table, sql, sum(s.rows for _, s in segments))
+        if by_minute:
+            self._con.execute(WINDOW)
+        cursor = self._con.execute(info.sql, params or None)
+        names = [d[0] for d in cursor.description or ()]
+        types = [str(d[1]) for d in cursor.description or ()]
+        found = cursor.fetchmany(max_rows + 1)
+        total = len(found)
+        if total > max_rows:
+            # Going on to the end of an answer is cheaper than asking again how long it is, unless it is very long.
+            total += len(cursor.fetchmany(SMALL))
+            if total > SMALL:
+                counted = self._con.execute(f"SELECT count(*) FROM ({info.sql})", params or None).fetchone()
+                total = int(counted[0]) if counted else total
+        return names, types, tuple(tuple(cells.cell(v) for v in row) for row in found[:max_rows]), total
+
+
+def _interrupting(reader: weakref.ref[Reader]) -> Callable[[], None]:
+    """Stops what a reader runs; it does not keep alive a reader that nobody else holds."""
+
+    def interrupt() -> None:
+        held = reader()
+        if held is not None:
+            held.interrupt()
+
+    return interrupt
 
 
 def _bound(info: QueryInfo, given: dict[str, Any]) -> dict[str, Cell]:

@@ -106,8 +106,10 @@ _ENDS = f"""(
     SELECT * FROM gpu_sample
     WHERE job_id IS NULL AND ts >= {_CLOSE} AND ts <= to_ts::TIMESTAMP AND ts >= coalesce({_BEGIN}, '-infinity'::TIMESTAMP))"""
 
+MACRO = "gpu_window"
+
 WINDOW = f"""
-CREATE OR REPLACE TEMP MACRO gpu_window(from_ts, to_ts) AS TABLE
+CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE
   SELECT * FROM gpu_minute
   WHERE ts >= coalesce(date_trunc('minute', from_ts::TIMESTAMP), '-infinity'::TIMESTAMP)
     AND ts <= coalesce(to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
@@ -116,6 +118,11 @@ CREATE OR REPLACE TEMP MACRO gpu_window(from_ts, to_ts) AS TABLE
   UNION ALL BY NAME
   {minutes(_ENDS)}
 """
+
+
+def without_job(segments: Sequence[tuple[Path, Segment]]) -> list[tuple[Path, Segment]]:
+    """Of the segments of `gpu_sample` those that `gpu_window` looks into: the ones with a row that carries no job."""
+    return [(path, s) for path, s in segments if s.null_job or "job_id" not in s.columns]
 
 
 def derive(

@@ -62,6 +62,7 @@ class Snapshots:
         self._lake = lake
         self._manifests: dict[str, tuple[_Stamp, Manifest]] = {}
         self._records: dict[str, tuple[_Stamp, commits.Commit]] = {}
+        self._paths: dict[tuple[str, str], Path] = {}
 
     def take(self, tables: Iterable[str], window: Window = EVERYTHING) -> dict[str, Opened]:
         """The committed segments of tables that the window wants, with their paths, in a stable order.
@@ -76,12 +77,18 @@ class Snapshots:
         current = {key: self._pub(key) for key in keys}
         return {
             t: [
-                (self._lake.tables / folder / s.file, s)
+                (self._path(folder, s.file), s)
                 for folder, s in self._read(t, window)
                 if s.key is None or (s.key in current and current[s.key] == s.pub)
             ]
             for t in names
         }
+
+    def _path(self, folder: str, file: str) -> Path:
+        path = self._paths.get((folder, file))  # putting a path together takes longer than looking at the file
+        if path is None:
+            path = self._paths[folder, file] = self._lake.tables / folder / file
+        return path
 
     def _pub(self, key: str) -> str | None:
         path = commits.path_of(self._lake, key)
@@ -91,8 +98,8 @@ class Snapshots:
     def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
         found: list[tuple[str, Segment]] = []
         for partition in partitions(self._lake, table, window):
-            folder = self._lake.tables / partition
-            m = _cached(folder / MANIFEST, partition, self._manifests, lambda f=folder: manifest.load(f))
+            file = self._path(partition, MANIFEST)
+            m = _cached(file, partition, self._manifests, lambda f=file: manifest.load(f.parent))
             if m is not None:
                 node = partition.rpartition("/")[2]
                 found += [(partition, s) for s in m.segments if window.wants(s, node)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from agent_tools.evidence import Asks, Ledger
+from agent_tools.evidence import MAX_ROWS, Asks, Ledger
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.memory import HostOom, read_host_oom
@@ -19,12 +19,16 @@ from agent_tools.facts.views import RowView, View
 _BY_NODE = {
     "coverage_nodes",
     "gpu_counter_rises",
+    "gpu_duty",
     "gpu_events",
     "gpu_spread",
     "gpu_summary",
     "host_events",
     "node_states",
 }
+_PER_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_summary"}
+_ALL_GPUS = 20_000
+"""Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
 _NO_JOB = {"node_states"}
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
@@ -49,7 +53,8 @@ class Facts:
                 asked = {**self.scope, **asked}
             elif query not in _WHOLE_JOB and self.attempt is not None:
                 asked.setdefault("attempt", self.attempt)
-            view = self._views[key] = View(self.ledger.ask(self._reader, query, **asked))
+            most = _ALL_GPUS if query in _PER_GPU else MAX_ROWS
+            view = self._views[key] = View(self.ledger.ask(self._reader, query, max_rows=most, **asked))
         return view
 
     @cached_property

@@ -109,5 +109,5 @@ def _while_training(facts: Facts) -> list[RowView] | None:
     steps = facts.progress.steps
     if steps is None or not steps.has("first_ts") or steps.text("first_ts") >= steps.text("last_ts"):
         return None
-    view = facts.table("gpu_summary", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))
-    return view.where(lambda r: r.has("engine_mean") and (r.number("samples") or 0) >= _FEW_SAMPLES)
+    view = facts.table("gpu_duty", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))
+    return view.where(lambda r: (r.number("samples") or 0) >= _FEW_SAMPLES)

@@ -40,25 +40,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the job, reason, show."""
-    progress = _progress() if sys.stderr.isatty() and not args.json else None
-    with found(args.target, lake=_lake(args), job=args.job, timezone=args.timezone, progress=progress) as job:
-        from agent_tools.agent import diagnose
+    from agent_tools.agent import diagnose, preload
 
-        if args.attempt is not None:
-            _known(job, args.attempt)
-        if progress:
-            progress(f"reading the evidence on job {job.job_id}")
-        verdict = diagnose(
-            job.reader,
-            job.job_id,
-            attempt=args.attempt,
-            model=args.model,
-            limits=limits_of(args),
-            on_event=progress,
-            zone_note=job.zone,
-            notes=job.notes,
-        )
-        reply = _reply(args, job, progress)
+    progress = _progress() if sys.stderr.isatty() and not args.json else None
+    ready = preload()
+    try:
+        with found(args.target, lake=_lake(args), job=args.job, timezone=args.timezone, progress=progress) as job:
+            if args.attempt is not None:
+                _known(job, args.attempt)
+            if progress:
+                progress(f"reading the evidence on job {job.job_id}")
+            verdict = diagnose(
+                job.reader,
+                job.job_id,
+                attempt=args.attempt,
+                model=args.model,
+                limits=limits_of(args),
+                on_event=progress,
+                zone_note=job.zone,
+                notes=job.notes,
+            )
+            reply = _reply(args, job, progress)
+    finally:
+        ready.join()  # a thread that is still loading when the interpreter ends could bring it down
     if progress:
         progress("")
     from inquest.render.show import bundle_text, html_text, json_text, markdown_text, terminal_text

@@ -26,6 +26,16 @@ def test_a_batch_is_written_once_and_answered(tmp_path: Path) -> None:
         assert reader.ask("jobs").row_count == 2
 
 
+@pytest.mark.parametrize("count", [3, 40, 20_500])
+def test_an_answer_that_is_cut_says_how_long_it_is(tmp_path: Path, count: int) -> None:
+    Writer(tmp_path / "lake").append(
+        [SlurmJob(job_id=str(n), attempt=1, state="FAILED", ts=T) for n in range(count)], batch="b"
+    )
+    with Reader(tmp_path / "lake") as reader:
+        found = reader.ask("jobs", max_rows=2)
+        assert (len(found.rows), found.row_count, found.truncated) == (2, count, True)
+
+
 def test_a_newer_state_of_a_source_replaces_the_older_one(tmp_path: Path) -> None:
     writer = Writer(tmp_path / "lake")
     writer.append([LogLine(text="a", node=n) for n in ("n1", "n2")], batch="v1", replaces="file x")

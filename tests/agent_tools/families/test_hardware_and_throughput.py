@@ -90,6 +90,20 @@ def test_severe_bits_with_clocks_down_are_throttling_and_benign_ones_are_not(tmp
     assert judge(ran(tmp_path), b3.assess).status == "undecidable"
 
 
+def test_a_gpu_that_throttles_is_found_among_hundreds(tmp_path: Path) -> None:
+    """It is the last of them, far behind the rows that an answer usually has."""
+    world = gpus(
+        ran(tmp_path),
+        count=230,
+        minutes=4,
+        throttle_reasons=lambda g, m: 0x40 if g == 229 else 0,
+        sm_clock_mhz=lambda g, m: 600.0 if g == 229 else 1700.0,
+        engine_active=0.9,
+        temp_c=60.0,
+    )
+    assert judge(world, b3.assess).status == "confirmed"
+
+
 def test_only_a_severe_duty_cycle_is_confirmed(tmp_path: Path) -> None:
     assert judge(gpus(ran(tmp_path), engine_active=0.05, sm_active=0.03), d1.assess).status == "confirmed"
     mild = judge(gpus(ran(tmp_path), engine_active=0.3, sm_active=0.1), d1.assess)
