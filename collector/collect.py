@@ -46,6 +46,7 @@ class Collector:
         self._here, self._settings = here, settings
         self._spool = SpoolOut(settings.spool, budget_bytes=settings.budget_bytes, on_drop=self._dropped)
         self._spool.open()
+        here.state = settings.spool
         self._sealer = (
             Sealer(self._spool, settings.lake, here.node or "node", here.clock, seal_s=settings.seal_s)
             if settings.lake

@@ -35,6 +35,8 @@ class Here:
     proc: Path = Path("/proc")
     sys: Path = Path("/sys")
     dev: Path = Path("/dev")
+    state: Path | None = None
+    """Where a source may remember a few bytes over a restart."""
     owners: Owners = field(default_factory=Owners)
     counters: Counters = field(default_factory=Counters)
     alarm: Callable[[str], None] = _quiet

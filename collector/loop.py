@@ -5,6 +5,7 @@
 
 A source may say more than its Protocol asks for, and the loop takes it where it is there:
 `bound_s`   how long a round may take before it counts as hung (default 2 s; with a higher one it gets a thread of its own)
+`doing`     what it is waiting for, where that can hang
 `missing`   a mapping of columns that it cannot fill here to the reason: `source_health.missing_fields`
 """
 
@@ -194,7 +195,8 @@ class _Task:
         """Called by the watching thread while a round takes too long."""
         with self._lock:
             self._here.counters.late_rounds += 1
-            text = f"no answer within {self.bound_s:g} s: it hangs"
+            doing: str | None = getattr(self.source, "doing", None)
+            text = f"no answer within {self.bound_s:g} s: it hangs" + (f" in {doing}" if doing else "")
             self.watched.saw(self._here.clock.now(), False, message=text)
 
     def finish(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from collector.device_names import NO_DISK, NO_NET, PSEUDO
 from collector.importers.base import ImportContext
 from collector.metric_names import NAMES, Metric
 from store.rows import GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample, Row
@@ -22,9 +23,6 @@ _BLANK_64 = 9.2e18
 """DCGM's numbers for blank, not found, not supported and not permitted, of 32, 48 and 64 bits."""
 _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
 _ADDRESS = re.compile(r"[\d.]+\Z|\[")
-_NO_DISK = re.compile(r"(?:dm-|loop|md|sr|ram|zram|nbd)")
-_NO_NET = re.compile(r"(?:lo$|veth|docker|br-|cali|cni|virbr|bond|flannel|tunl|vxlan)")
-_PSEUDO = re.compile(r"(?:rootfs|squashfs|proc|sysfs|cgroup|devpts|nsfs|autofs|ramfs|mqueue|efivarfs|overlay)")
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
 _BOOLEAN = frozenset({"remap_pending", "remap_failure"})
 
@@ -72,14 +70,14 @@ class Samples:
         if metric.entity == "link":
             return Series(metric, ("link", node, (("device", labels.get("device")), ("port", labels.get("port")))))
         if metric.entity == "filesystem":
-            if _PSEUDO.match(labels.get("fstype", "")):
+            if PSEUDO.match(labels.get("fstype", "")):
                 return None
             return Series(metric, ("filesystem", node, (("filesystem", labels.get("mountpoint")),)))
         if metric.entity == "inference":
             key: Key = ("inference", node, (("model", labels.get("model_name")),))
             return Series(metric, key, bound=_number(labels.get("le", "")) if "le" in labels else 0.0)
         device = labels.get("device", "")
-        if ("disk" in name and _NO_DISK.match(device)) or ("network" in name and _NO_NET.match(device)):
+        if ("disk" in name and NO_DISK.match(device)) or ("network" in name and NO_NET.match(device)):
             return None
         part = labels.get("mode", "") if metric.column == "cpu" else ""
         return Series(metric, ("host", node, ()), "idle" if part in {"idle", "iowait"} else "busy")

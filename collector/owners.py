@@ -39,6 +39,10 @@ class Owners:
     """UUIDs by index, for CUDA_VISIBLE_DEVICES=0,1."""
     gpu_by_bus: dict[str, str] = field(default_factory=dict[str, str])
     """UUIDs by PCI address, for the kernel's messages."""
+    kernel_xids: dict[tuple[str | None, int | None], float] = field(
+        default_factory=dict[tuple[str | None, int | None], float]
+    )
+    """When the kernel's log last told of this XID of the GPU at this address (steady seconds): it is told once."""
 
     def of_pid(self, pid: int | None) -> Owner:
         """Whose process."""

@@ -25,6 +25,8 @@ from collector.sources.base import SourceUnavailable
 from store.rows import GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, Row
 
 SLOW_S, PIDS_S, DEVICE_S, LOST_S = 15.0, 5.0, 3600.0, 30.0
+HOLD_S = 2.0
+"""An XID waits so long for the kernel's log to tell of it too."""
 _LOST: frozenset[int] = frozenset({nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED})
 _WHOLE = 0xFFFFFFFF
 _REMEDIES: dict[int, str] = {
@@ -49,6 +51,7 @@ class Nvml:
         self._driver: str | None = None
         self._was_away = False
         self._lost: dict[int, float] = {}
+        self._xids: list[tuple[float, GpuEvent]] = []
 
     @property
     def interval_s(self) -> float:
@@ -90,7 +93,8 @@ class Nvml:
             self._was_away = False
             yield GpuEvent(**self._about(None, now), event="driver_reload", message="NVML answers again")
         try:
-            yield from self._told(now)
+            self._listen(now, steady)
+            yield from self._xids_of_ours(steady - HOLD_S)
             for gpu in list(self._gpus):
                 try:
                     yield from gpu.rows(now, steady, self._driver)
@@ -104,6 +108,7 @@ class Nvml:
             self._find_again(steady)
         except nvml.NVMLError as error:
             self._was_away = True
+            yield from self._xids_of_ours(steady)
             raise _unavailable(error) from None
         if not self._gpus:
             raise SourceUnavailable(f"all GPUs are lost ({len(self._lost)})", "reset the GPUs or reboot the node")
@@ -151,7 +156,15 @@ class Nvml:
         self._here.owners.gpu_order = {g.device.index: g.device.uuid for g in self._gpus}
         self._here.owners.gpu_by_bus = {g.device.bus_id: g.device.uuid for g in self._gpus}
 
-    def _told(self, now: datetime) -> Iterator[Row]:
+    def _xids_of_ours(self, until: float) -> Iterator[Row]:
+        """The XIDs that came until then, without those that the kernel's log told of: it knows more of them than NVML."""
+        told = self._here.owners.kernel_xids
+        while self._xids and self._xids[0][0] <= until:
+            at, event = self._xids.pop(0)
+            if abs(told.get((event.pci_bus_id, event.xid), float("-inf")) - at) > 5 * HOLD_S:
+                yield event
+
+    def _listen(self, now: datetime, steady: float) -> None:
         for _ in range(1000):  # a storm must not keep us from the samples
             try:
                 data = nvml.nvmlEventSetWait_v2(self._events, 0)
@@ -164,7 +177,9 @@ class Nvml:
             code, instance = int(data.eventData), int(data.gpuInstanceId)
             text = f"NVML: XID {code}" + (f" in GPU instance {instance}" if instance != _WHOLE else "")
             part = gpu.instance(instance) if gpu else None
-            yield GpuEvent(**self._about(gpu, now), mig=part, event="xid", xid=code, message=text)
+            event = GpuEvent(**self._about(gpu, now), mig=part, event="xid", xid=code, message=text)
+            self._xids.append((steady, event))
+            self._here.alarm(f"XID {code}")
 
     def _about(self, gpu: _Gpu | None, now: datetime) -> dict[str, Any]:
         common: dict[str, Any] = {

@@ -10,8 +10,15 @@ from collector.here import Here
 from collector.sources.base import Source
 
 SOURCES: dict[str, tuple[str, str]] = {
+    "cgroup": ("Cgroup", "memory, OOM kills and pressure of jobs and steps"),
+    "disk": ("Disk", "how full local file systems are"),
+    "host": ("Host", "load, memory, pressure, disks, interfaces, the clock's offset"),
+    "infiniband": ("Infiniband", "InfiniBand, RoCE and EFA ports: errors and flaps"),
+    "kernel_log": ("KernelLog", "XIDs, OOM kills, hung tasks, machine checks, storage stalls"),
+    "network": ("Network", "network interfaces: errors and carrier losses"),
     "nvml": ("Nvml", "NVIDIA GPUs: samples, XIDs, throttling, NVLink, MIG"),
     "ourselves": ("Ourselves", "what the collector itself costs"),
+    "remote_disk": ("RemoteDisk", "how full remote file systems are, and whether they answer"),
     "topology": ("Topology", "processes of jobs: step, rank, GPUs, container, how they ended"),
 }
 """Module's stem → its class and what it looks at. A class takes a `Here`."""
