@@ -23,7 +23,7 @@ HIDDEN = [p for p in (Path(sys.executable), ROOT) if str(p).startswith(("/tmp/",
 REASON = why_not() or (f"{HIDDEN[0]} is not seen inside the cluster's own mounts" if HIDDEN else None)
 pytestmark = [
     pytest.mark.slurm,
-    pytest.mark.xdist_group("slurm"),
+    pytest.mark.xdist_group("live_slurm"),
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
 ]
 LAKE, SPOOL = "/mnt/data/lake", "/mnt/data/spool"
