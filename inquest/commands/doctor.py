@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 
 from inquest import safe
 from inquest.options import add_json, add_lake, lake_of, print_json
@@ -14,6 +15,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     add_lake(parser)
     parser.add_argument("--deep", action="store_true", help="read every value, not only the files' footers")
+    watch = parser.add_argument_group("what `inquest watch` needs")
+    watch.add_argument("--watch", action="store_true", help="look at that instead of the lake's files")
+    watch.add_argument("--state", type=Path, metavar="DIR", help="the watcher's state (default: LAKE/watch)")
+    watch.add_argument(
+        "--spool", type=Path, default=Path("/run/inquest/ended"), metavar="DIR", help="the epilog's spool"
+    )
+    watch.add_argument("--notify-config", type=Path, metavar="FILE", help="the notifiers' configuration")
     add_json(parser)
 
 
@@ -22,7 +30,9 @@ def run(args: argparse.Namespace) -> int:
     from store import Reader
     from store.doctor import doctor
 
-    lake = lake_of(args)
+    lake = lake_of(args, must_exist=not args.watch)
+    if args.watch:
+        return _watch(args, args.state or lake / "watch")
     found = doctor(lake, deep=args.deep)
     with Reader(lake) as reader:
         held = [c for c in reader.coverage() if c.rows]
@@ -42,3 +52,18 @@ def run(args: argparse.Namespace) -> int:
     for f in found.findings:
         print(safe.line(f"  - {f.kind} in {f.where}: {f.what}") + "\n    " + safe.line(f.remedy))
     return 0 if found.healthy else 1
+
+
+def _watch(args: argparse.Namespace, state: Path) -> int:
+    from collector.slurm.command_line import CommandLine
+    from inquest.watch.checkup import checkup
+
+    points = checkup(CommandLine(), state, args.spool, args.notify_config)
+    healthy = all(p.ok is not False for p in points)
+    if args.json:
+        print_json({"healthy": healthy, "watch": [asdict(p) for p in points]})
+        return 0 if healthy else 1
+    for p in points:
+        mark = {True: "works", False: "FAILS", None: "absent"}[p.ok]
+        print(safe.line(f"{mark:6}  {p.name}: {p.text}") + (f"\n        {safe.line(p.remedy)}" if p.remedy else ""))
+    return 0 if healthy else 1
