@@ -30,6 +30,7 @@ PACKAGES: Mapping[str, str] = {
     "slurmd": "slurm-wlm",
     "sacct": "slurm-wlm",
     "slurmdbd": "slurmdbd",
+    "slurmrestd": "slurmrestd",
     "mysqld": "mariadb-server",
     "munged": "munge",
     "ip": "iproute2",
@@ -98,6 +99,24 @@ class Cluster:
         """The host folder that is /mnt/data inside."""
         return self.state / "data"
 
+    @property
+    def rest_local(self) -> Path:
+        """A socket of the host that leads to slurmrestd's socket."""
+        return self.state / "slurm/rest/local.sock"
+
+    @property
+    def rest_jwt(self) -> Path:
+        """A socket of the host that leads to slurmrestd's TCP port, where a token is needed."""
+        return self.state / "slurm/rest/jwt.sock"
+
+    def token(self, user: str, *, lifespan_s: int = 3600) -> str:
+        """A JWT for `user`, as `scontrol token` gives it."""
+        return self.scontrol("token", f"username={user}", f"lifespan={lifespan_s}").strip().partition("=")[2]
+
+    def prefix(self) -> list[str]:
+        """The words before a command that run it inside."""
+        return self._namespace.inside([])
+
     def start(self) -> None:
         """Bring everything up; raises ClusterError that names the remedy."""
         problem = why_not()
@@ -112,6 +131,8 @@ class Cluster:
         for node in self.spec.nodes:
             self._daemon(f"slurmd-{node}", ["slurmd", "-D", "-N", node], hostname=node)
         self._until(self._nodes_idle, "the nodes did not become idle", seconds=60)
+        if self.spec.rest:
+            self._start_rest()
 
     def stop(self) -> None:
         """Take everything down. The state folder stays for whoever wants to read the daemons' logs."""
@@ -197,6 +218,17 @@ class Cluster:
         """Take a node back into service."""
         self.scontrol("update", f"nodename={node}", "state=resume")
 
+    def stop_daemon(self, name: str, signal: str = "TERM") -> None:
+        """End `slurmctld`, `slurmdbd` or `slurmd-NODE`; KILL is a crash, after which slurmctld lacks its last seconds."""
+        daemon = self._daemons.pop(name)
+        self.run("bash", "-c", 'kill -s "$1" "$(cat "/run/$0.pid")"', name, signal)
+        daemon.wait()
+
+    def start_daemon(self, name: str) -> None:
+        """Start it again with the state that it kept."""
+        node = name.removeprefix("slurmd-") if name.startswith("slurmd-") else None
+        self._daemon(name, ["slurmd", "-D", "-N", node] if node else [name, "-D"], hostname=node)
+
     def _binds(self) -> dict[str, Path]:
         state = self.state
         return {
@@ -241,7 +273,7 @@ class Cluster:
             "slurm/slurm.conf": config.slurm_conf(self.spec),
             "slurm/gres.conf": config.gres_conf(self.spec),
             "slurm/cgroup.conf": config.cgroup_conf(),
-            "slurm/slurmdbd.conf": config.slurmdbd_conf(),
+            "slurm/slurmdbd.conf": config.slurmdbd_conf(self.spec),
             "hosts": config.hosts(self.spec),
             "hostname": "head\n",
             "passwd": config.passwd(self.spec, Path("/etc/passwd").read_text()),
@@ -255,7 +287,12 @@ class Cluster:
         for name in ("etc/munge", "etc/munge/munge.key"):
             shutil.chown(self.state / name, "munge", "munge")
         shutil.chown(self.state / "mysql", "mysql", "mysql")
-        for user in self.spec.users:
+        if self.spec.rest:
+            (etc / Path(config.JWT_KEY).relative_to("/etc")).write_bytes(os.urandom(32))
+            (etc / Path(config.JWT_KEY).relative_to("/etc")).chmod(0o600)
+            (self.state / "slurm/rest").mkdir()
+            os.chown(self.state / "slurm/rest", config.REST_USER.uid, config.REST_USER.uid)
+        for user in config.everyone(self.spec):
             (self.home / user.name).mkdir()
             os.chown(self.home / user.name, user.uid, user.uid)
         for index in range(self.spec.gpus):
@@ -282,6 +319,26 @@ class Cluster:
         self.sacctmgr("-i", "add", "account", account, f"cluster={cluster}", f"description={account}")
         for user in self.spec.users:
             self.sacctmgr("-i", "add", "user", user.name, f"account={account}", f"cluster={cluster}")
+        for user in (*self.spec.operators, *((config.REST_USER,) if self.spec.rest else ())):
+            self.sacctmgr("-i", "add", "user", user.name, f"account={account}", "adminlevel=Operator")
+        if self.spec.qos_limits:
+            self.sacctmgr("-i", "add", "qos", config.QOS_SINGLE, "maxjobsperuser=1")
+            self.sacctmgr("-i", "modify", "account", account, "set", f"qos+={config.QOS_SINGLE}")
+
+    def _start_rest(self) -> None:
+        """slurmrestd behind a socket for its own user and behind a port for whoever has a token; a door to each."""
+        uid = config.REST_USER.uid
+        ours = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+        folder = "/var/lib/slurm/rest"
+        port = f"{config.HEAD_ADDRESS}:{config.REST_PORT}"
+        self._daemon("slurmrestd-local", [*ours, "slurmrestd", "-a", "rest_auth/local", f"unix:{folder}/restd.sock"])
+        self._daemon("slurmrestd-jwt", [*ours, "env", "SLURM_JWT=daemon", "slurmrestd", "-a", "rest_auth/jwt", port])
+        relay = self.state / "slurm/rest/relay.py"
+        shutil.copy(Path(__file__).with_name("relay.py"), relay)
+        for door, target in (("local.sock", f"unix:{folder}/restd.sock"), ("jwt.sock", port)):
+            self._daemon(f"relay-{door}", [*ours, "/usr/bin/python3", f"{folder}/relay.py", f"{folder}/{door}", target])
+        doors = (self.rest_local, self.rest_jwt, self.state / "slurm/rest/restd.sock")
+        self._until(lambda: "yes" if all(d.is_socket() for d in doors) else "", "slurmrestd did not start", seconds=30)
 
     def _daemon(self, name: str, command: Sequence[str], *, hostname: str | None = None) -> None:
         log = self.state / "log" / f"{name}.out"
@@ -308,10 +365,11 @@ class Cluster:
         raise ClusterError(f"{complaint} within {seconds:.0f} s; the daemons' logs are in {self.state / 'log'}")
 
     def _uid(self, user: str) -> int:
-        for known in self.spec.users:
+        everyone = config.everyone(self.spec)
+        for known in everyone:
             if known.name == user:
                 return known.uid
-        raise ClusterError(f"no user {user!r} on the cluster; there are {[known.name for known in self.spec.users]}")
+        raise ClusterError(f"no user {user!r} on the cluster; there are {[known.name for known in everyone]}")
 
 
 def _remove_cgroups(top: Path) -> None:

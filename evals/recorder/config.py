@@ -7,10 +7,6 @@ from dataclasses import dataclass
 STORAGE_PASSWORD = "slurm"
 """MariaDB answers on a socket inside the cluster's own namespace only: the password guards nothing."""
 
-NETWORK = "10.20.0"
-HEAD_ADDRESS = f"{NETWORK}.1"
-FIRST_NODE_PORT = 17001
-
 
 @dataclass(frozen=True)
 class User:
@@ -20,12 +16,24 @@ class User:
     uid: int
 
 
+NETWORK = "10.20.0"
+HEAD_ADDRESS = f"{NETWORK}.1"
+FIRST_NODE_PORT = 17001
+REST_PORT = 6820
+REST_USER = User("slurmrest", 2900)
+"""slurmrestd refuses to run as root or as SlurmUser."""
+JWT_KEY = "/etc/slurm/jwt_hs256.key"
+QOS_SINGLE = "single"
+
+
 @dataclass(frozen=True)
 class ClusterSpec:
     """What the cluster looks like to its users.
 
     `memory_mb` and `cpus` are what each node says it has; the host must not have that much. With
     `memory_cgroups` a job's memory limit is enforced by the kernel (cgroup v1), as on a real cluster.
+    With `rest` a slurmrestd listens on a socket for its own user and on a TCP port for whoever has a token (JWT).
+    With `qos_limits` there is a QOS `single` that lets each user run one job at a time.
     """
 
     name: str = "lab"
@@ -38,6 +46,9 @@ class ClusterSpec:
     account: str = "research"
     memory_cgroups: bool = True
     first_job: int = 4801
+    operators: tuple[User, ...] = ()
+    rest: bool = False
+    qos_limits: bool = False
 
     def address(self, node: str) -> str:
         """The IPv4 address of a node; raises ValueError for a node that is not of this cluster."""
@@ -83,6 +94,10 @@ def slurm_conf(spec: ClusterSpec) -> str:
         "AccountingStorageTRES=gres/gpu",
         "AccountingStoreFlags=job_comment",
     ]
+    if spec.qos_limits:
+        lines.append("AccountingStorageEnforce=limits,qos")
+    if spec.rest:
+        lines += _jwt()
     for index, node in enumerate(spec.nodes):
         lines.append(
             f"NodeName={node} NodeHostname={node} NodeAddr={spec.address(node)} Port={FIRST_NODE_PORT + index}"
@@ -108,7 +123,7 @@ def cgroup_conf() -> str:
     )
 
 
-def slurmdbd_conf() -> str:
+def slurmdbd_conf(spec: ClusterSpec) -> str:
     """slurmdbd.conf; slurmdbd refuses to start unless the file's mode is 600."""
     return "\n".join(
         (
@@ -122,9 +137,14 @@ def slurmdbd_conf() -> str:
             "StorageUser=slurm",
             f"StoragePass={STORAGE_PASSWORD}",
             "StorageLoc=slurm_acct_db",
+            *(_jwt() if spec.rest else ()),
             "",
         )
     )
+
+
+def _jwt() -> list[str]:
+    return ["AuthAltTypes=auth/jwt", f"AuthAltParameters=jwt_key={JWT_KEY}"]
 
 
 def hosts(spec: ClusterSpec) -> str:
@@ -134,14 +154,19 @@ def hosts(spec: ClusterSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
+def everyone(spec: ClusterSpec) -> tuple[User, ...]:
+    """Users, operators, and the user that slurmrestd runs as."""
+    return (*spec.users, *spec.operators, *((REST_USER,) if spec.rest else ()))
+
+
 def passwd(spec: ClusterSpec, base: str) -> str:
     """/etc/passwd of the cluster: the host's own (`base`) and the users of the cluster."""
-    return _ended(base) + "".join(f"{u.name}:x:{u.uid}:{u.uid}::/home/{u.name}:/bin/bash\n" for u in spec.users)
+    return _ended(base) + "".join(f"{u.name}:x:{u.uid}:{u.uid}::/home/{u.name}:/bin/bash\n" for u in everyone(spec))
 
 
 def group(spec: ClusterSpec, base: str) -> str:
     """/etc/group of the cluster: the host's own (`base`) and one group per user."""
-    return _ended(base) + "".join(f"{u.name}:x:{u.uid}:\n" for u in spec.users)
+    return _ended(base) + "".join(f"{u.name}:x:{u.uid}:\n" for u in everyone(spec))
 
 
 def _ended(text: str) -> str:

@@ -8,7 +8,7 @@ set -euo pipefail
 
 apt-get update -qq
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    slurm-wlm slurmdbd slurmrestd mariadb-server munge iproute2 util-linux python3-venv
+    slurm-wlm slurm-wlm-jwt-plugin slurmdbd slurmrestd mariadb-server munge iproute2 util-linux python3-venv
 
 if [ "${1:-}" = --train ]; then
     # Debian's own Python, so that the tracebacks of a recording show a path that any machine could have.
