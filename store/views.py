@@ -45,9 +45,17 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     names = [c.name for c in columns(tables()[table])]
     subject = key[0]
     owner = f'coalesce("cluster", max("cluster") OVER (PARTITION BY "{subject}"))'
+    belongs = tables()[table].BELONGS
     merged = ", ".join(
-        f'"{n}"' if n in key else f'"{n}_" AS "{n}"' if n == "cluster" else f'arg_max("{n}", ("ts", "origin")) AS "{n}"'
+        f'"{n}"' if n in key else f'"{n}_" AS "{n}"' if n == "cluster" else f'{_latest(n, belongs.get(n))} AS "{n}"'
         for n in names
     )
     by = ", ".join([*(f'"{k}"' for k in ("cluster_", *key)), f'CASE WHEN "{subject}" IS NULL THEN "origin" END'])
     return f'SELECT {merged} FROM (SELECT *, {owner} AS "cluster_" FROM ({rows})) GROUP BY {by}'
+
+
+def _latest(column: str, of: str | None) -> str:
+    """The latest value that is known; or, of a column that belongs to another, what stood beside the latest of that."""
+    if of is None:
+        return f'arg_max("{column}", ("ts", "origin"))'
+    return f'(arg_max({{\'v\': "{column}"}}, ("ts", "origin")) FILTER (WHERE "{of}" IS NOT NULL)).v'

@@ -9,8 +9,10 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, TypeVar
 
 R = TypeVar("R", bound="type[Row]")
@@ -62,6 +64,8 @@ class Row:
     TABLE: ClassVar[str] = ""
     KEY: ClassVar[tuple[str, ...]] = ()
     """Rows that agree in these are observations of one thing: a reader shows one row, the latest word on each column."""
+    BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Columns that say something of another one only: a reader shows what stood beside that one's latest value."""
 
     cluster: Annotated[str | None, col("cluster's name")] = None
     node: Annotated[str | None, col("node's name as Slurm spells it")] = None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, ClassVar
 
 from store.rows.base import JobRow, Row, col, table
@@ -16,6 +18,7 @@ class SlurmJob(JobRow):
 
     TABLE: ClassVar[str] = "slurm_job"
     KEY: ClassVar[tuple[str, ...]] = ("job_id", "attempt")
+    BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({"state_reason": "state", "state_flags": "state"})
 
     job_id_raw: Annotated[str | None, col("the unique numeric id (an array task's own)")] = None
     array_job_id: Annotated[str | None, col("id of the array")] = None
@@ -46,6 +49,7 @@ class SlurmJob(JobRow):
     eligible_ts: Annotated[datetime | None, col("eligible to run (UTC)")] = None
     start_ts: Annotated[datetime | None, col("started (UTC)")] = None
     end_ts: Annotated[datetime | None, col("ended (UTC)")] = None
+    suspend_ts: Annotated[datetime | None, col("last suspended or resumed (UTC)")] = None
     suspended_s: Annotated[float | None, col("time suspended", "s")] = None
     elapsed_s: Annotated[float | None, col("time running", "s")] = None
     time_limit_s: Annotated[float | None, col("wall-clock limit; NULL when unlimited or unknown", "s")] = None
@@ -112,8 +116,15 @@ class SlurmJobEvent(JobRow):
     state: Annotated[str | None, col("state after the event")] = None
     reason: Annotated[str | None, col("Slurm's reason word or text")] = None
     actor: Annotated[str | None, col("uid or user who did it, when known")] = None
-    observed: Annotated[bool | None, col("true: seen as it happened; false: inferred from accounting")] = None
+    observed: Annotated[
+        bool | None, col("true: a live look saw the job in this state; false: told by a record afterwards")
+    ] = None
     message: Annotated[str | None, col("text as printed")] = None
+    time_basis: Annotated[
+        str | None,
+        col("recorded: Slurm wrote the time down; polled: a look saw it at `ts`, it happened since `earliest_ts`"),
+    ] = None
+    earliest_ts: Annotated[datetime | None, col("the look before, which had not seen it yet (UTC)")] = None
 
 
 @table
@@ -174,4 +185,6 @@ class SlurmControllerSample(Row):
     main_cycle_mean_us: Annotated[int | None, col("mean main scheduling cycle", "us")] = None
     backfill_cycle_last_us: Annotated[int | None, col("last backfill cycle", "us")] = None
     backfill_depth_mean: Annotated[float | None, col("jobs tried per backfill cycle")] = None
+    rpc_count: Annotated[int | None, col("RPCs answered since the counters were reset")] = None
+    rpc_time_us: Annotated[int | None, col("time spent on them", "us")] = None
     stats_since_ts: Annotated[datetime | None, col("counters reset (UTC)")] = None
