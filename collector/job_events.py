@@ -75,4 +75,5 @@ def _event(
         reason=reason,
         actor=actor,
         observed=False,
+        time_basis="recorded" if ts is not None else None,
     )

@@ -220,6 +220,7 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         eligible_ts=sv.time(get("EligibleTime"), ctx.zone),
         start_ts=start,
         end_ts=end,
+        suspend_ts=sv.time(get("SuspendTime"), ctx.zone),
         elapsed_s=sv.duration(get("RunTime")) if start is not None else None,
         time_limit_s=sv.duration(get("TimeLimit")),
         node_list=expanded(get("NodeList")),
@@ -228,7 +229,8 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         cpus=cpus or None,
         gpus=gpus if gpus is not None else sv.tres_gpus(requested),
         memory_bytes=sv.tres_memory(allocated) or sv.tres_memory(requested) or _memory(block, nodes, cpus),
-        tres_alloc=get("AllocTRES", "TRES"),
+        # Before 22.05 there is one TRES: what is asked for while the job waits, what it has afterwards.
+        tres_alloc=get("AllocTRES") or (get("TRES") if state != "PENDING" else None),
         tres_req=get("ReqTRES", "TRES"),
         priority=sv.integer(get("Priority")),
         dependency=get("Dependency"),

@@ -30,6 +30,7 @@ _TEXT = {
     "jobs canceled": "jobs_canceled", "jobs failed": "jobs_failed", "jobs pending": "jobs_pending",
     "jobs running": "jobs_running",
 }  # fmt: skip
+_RPC = re.compile(r"\s*\w+\s*\(\s*\d+\)\s+count:(?P<count>\d+)\s+ave_time:\d+\s+total_time:(?P<time>\d+)")
 _MAIN = {"last cycle": "main_cycle_last_us", "mean cycle": "main_cycle_mean_us"}
 _BACKFILL = {"last cycle": "backfill_cycle_last_us", "depth mean": "backfill_depth_mean"}
 _JSON = {
@@ -64,7 +65,7 @@ def _text(path: Path, ctx: ImportContext) -> Iterator[Row]:
     values: dict[str, Any] = {}
     ts: datetime | None = None
     section = _TEXT
-    begun = False
+    begun = by_type = False
     for _, line in lines(path, ctx):
         title, since = _HEAD.search(line), _SINCE.search(line)
         if title:
@@ -77,8 +78,14 @@ def _text(path: Path, ctx: ImportContext) -> Iterator[Row]:
             section = _MAIN
         elif line.startswith("Backfilling stats"):
             section = _BACKFILL
-        elif line.startswith(("Latency", "Remote Procedure", "Main scheduler exit", "Backfill exit")):
-            section = {}
+        elif line.startswith("Remote Procedure Call statistics by message type"):
+            section, values["rpc_count"], values["rpc_time_us"] = {}, 0, 0
+            by_type = True
+        elif line.startswith(("Latency", "Remote Procedure", "Pending RPC", "Main scheduler exit", "Backfill exit")):
+            section, by_type = {}, False
+        elif by_type and (rpc := _RPC.match(line)):
+            values["rpc_count"] += int(rpc.group("count"))
+            values["rpc_time_us"] += int(rpc.group("time"))
         else:
             found = _LINE.match(line)
             column = section.get(found.group("name").lower()) if found else None
@@ -99,6 +106,10 @@ def _json(path: Path, ctx: ImportContext) -> Iterator[Row]:
     if found is None:
         raise ImportFailed("no `statistics` in it")
     values = {column: sj.whole(found.get(name)) for name, column in _JSON.items()}
+    rpcs = [sj.obj(r) for r in sj.items(found.get("rpcs_by_message_type"))]
+    if rpcs:
+        values["rpc_count"] = sum(sj.whole(r.get("count")) or 0 for r in rpcs)
+        values["rpc_time_us"] = sum(sj.whole(r.get("total_time")) or 0 for r in rpcs)
     values["stats_since_ts"] = sj.moment(found.get("req_time_start"))  # type: ignore[assignment]
     yield _row(values, sj.moment(found.get("req_time")), ctx)
 

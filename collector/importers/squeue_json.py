@@ -112,6 +112,7 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         eligible_ts=sj.moment(item.get("eligible_time")),
         start_ts=start,
         end_ts=end,
+        suspend_ts=sj.moment(item.get("suspend_time")),
         elapsed_s=(end - start).total_seconds() if start is not None and end is not None else None,
         time_limit_s=limit * 60.0 if limit else None,
         node_list=expanded(sj.text(item.get("nodes"))),

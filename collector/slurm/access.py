@@ -84,6 +84,7 @@ class SlurmAccess(Protocol):
         Without `job_ids` those attempts that *ended* from `since` on (to `until`): an attempt's number then counts only
         what this window shows. With `job_ids` (`4812`, `4812_7`, `4812+1`; a bare id of an array or heterogeneous job
         stands for all of it) every attempt of these jobs, ended or not, whenever it was; its number is right.
+        A record that ended moments ago and that slurmdbd has only half of yet is left out: ask again (`half.py`).
         """
         ...
 

@@ -28,6 +28,7 @@ from collector.importers.sdiag import Sdiag
 from collector.importers.squeue_json import SqueueJson
 from collector.slurm.access import Calls, NotAllowed
 from collector.slurm.commands import Commands
+from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
 from collector.sources.base import SourceUnavailable
 from store.rows import Row, SlurmJob
@@ -100,13 +101,13 @@ class CommandLine:
         """`sacct --duplicates` of those that ended in the window, or of all attempts of the jobs."""
         if job_ids is None:
             which = ["-a", "-s", ENDED_STATES, *_window(since, until or datetime.now(UTC))]
-            yield from self._sacct(which)
+            yield from whole(self._sacct(which), datetime.now(UTC))
             return
         bad = [j for j in job_ids if JOB_ID.match(j) is None]
         if bad:
             raise ValueError(f"not a job id: {bad[0][:40]!r}")
         for at in range(0, len(job_ids), BATCH):
-            yield from self._sacct(["-j", ",".join(job_ids[at : at + BATCH])])
+            yield from whole(self._sacct(["-j", ",".join(job_ids[at : at + BATCH])]), datetime.now(UTC))
 
     def queue(self) -> Iterator[Row]:
         """`scontrol show job`, or its JSON."""

@@ -1,4 +1,4 @@
-"""`inquest doctor`: is the lake whole, and what is in it?"""
+"""`inquest doctor`: is the lake whole, and what is in it? With `--live`: does each source work here, and what mends it?"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from inquest import safe
+from inquest.commands import USAGE, Failure
 from inquest.options import add_json, add_lake, lake_of, print_json
 from inquest.render.table import table
 
@@ -15,6 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     add_lake(parser)
     parser.add_argument("--deep", action="store_true", help="read every value, not only the files' footers")
+    parser.add_argument(
+        "--live", nargs="*", metavar="SECTION", help="look at the live sources here instead (all, or: slurm)"
+    )
     watch = parser.add_argument_group("what `inquest watch` needs")
     watch.add_argument("--watch", action="store_true", help="look at that instead of the lake's files")
     watch.add_argument("--state", type=Path, metavar="DIR", help="the watcher's state (default: LAKE/watch)")
@@ -26,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Examine; exit status 1 where answers from this lake would be wrong or incomplete."""
+    """Examine; exit status 1 where answers from this lake would be wrong or incomplete, or where a source is broken."""
+    if args.live is not None:
+        return _live(args)
     from store import Reader
     from store.doctor import doctor
 
@@ -67,3 +73,25 @@ def _watch(args: argparse.Namespace, state: Path) -> int:
         mark = {True: "works", False: "FAILS", None: "absent"}[p.ok]
         print(safe.line(f"{mark:6}  {p.name}: {p.text}") + (f"\n        {safe.line(p.remedy)}" if p.remedy else ""))
     return 0 if healthy else 1
+
+
+def _live(args: argparse.Namespace) -> int:
+    from inquest.checks import SECTIONS, run
+
+    try:
+        found = list(run(args.live))
+    except KeyError as unknown:
+        raise Failure(f"no section {unknown}; there are {', '.join(SECTIONS)}", USAGE) from None
+    broken = any(c.state == "broken" for c in found)
+    if args.json:
+        print_json({"works": not broken, "checks": [asdict(c) for c in found]})
+        return 1 if broken else 0
+    print(
+        table(
+            ["section", "source", "state", "detail"], [[c.section, c.name, c.state, c.detail] for c in found], width=100
+        )
+    )
+    for c in found:
+        if c.remedy is not None and c.state != "works":
+            print(safe.line(f"  - {c.section}, {c.name}: {c.remedy}"))
+    return 1 if broken else 0

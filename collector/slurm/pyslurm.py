@@ -1,0 +1,252 @@
+"""pyslurm as a way in: Slurm's own library in our process, where a build of it for the cluster's release is installed.
+
+SOURCE  pyslurm 23.2 to 25.11: pyslurm.Jobs, Nodes, slurmctld.diag, db.Jobs. Not run against a cluster by our tests (it is
+        built for one release of Slurm): they hold it against objects with the attributes that its documentation names.
+ROWS    those of `SlurmAccess`, through the parsers of the JSON that says the same.
+CAVEAT  accounting shows the last attempt of a job alone, and neither suspended time nor components: where the commands or
+        slurmrestd work they know more. Past node events and comments go the way beside.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from collector import slurm_json as sj
+from collector.importers.nodes_json import NodesJson
+from collector.importers.sacct_json import SacctJson
+from collector.importers.sdiag import Sdiag
+from collector.importers.squeue_json import SqueueJson
+from collector.slurm.access import Calls, SlurmAccess
+from collector.slurm.half import whole
+from collector.slurm.outputs import Reads, read
+from collector.slurm_values import ENDED
+from collector.sources.base import SourceUnavailable
+from store.rows import Row, SlurmJob
+
+_INSTALL = "pip install pyslurm==RELEASE.* (that of `scontrol --version`; it builds against the cluster's libslurm)"
+
+
+class PySlurm:
+    """Asks through pyslurm. `module` stands in for it in tests."""
+
+    name: ClassVar[str] = "pyslurm"
+
+    def __init__(self, module: Any = None, beside: SlurmAccess | None = None) -> None:
+        self._module = module
+        self._beside = beside
+        self._calls = Calls()
+        self._cluster: str | None = None
+        self._release: tuple[int, int] = (0, 0)
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster's name."""
+        return self._cluster
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Slurm's release that it was built for."""
+        return self._release
+
+    @property
+    def calls(self) -> Calls:
+        """What was asked so far."""
+        return self._calls
+
+    def probe(self) -> None:
+        """Is it installed, does it fit, and do both daemons answer?"""
+        if self._module is None:
+            try:
+                self._module = importlib.import_module("pyslurm")
+            except ImportError as error:
+                raise SourceUnavailable(f"pyslurm: {error}", _INSTALL) from error
+        found = re.match(r"(\d{2})\.(\d{1,2})", str(getattr(self._module, "__version__", "")))
+        self._release = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+        settings = getattr(self._module, "settings", None)
+        self._cluster = _text(settings, "LOCAL_CLUSTER")
+        self._ask("slurmctld", "stats", lambda m: m.slurmctld.diag())
+        self._ask("slurmdbd", "jobs", lambda m: m.db.Jobs.load(m.db.JobFilter(start_time="now", end_time="now")))
+
+    def accounting(
+        self, since: datetime, until: datetime | None = None, job_ids: Sequence[str] | None = None
+    ) -> Iterator[Row]:
+        """pyslurm.db.Jobs, those that ended."""
+        now = datetime.now(UTC)
+        start, end = int(since.timestamp()), int((until or now).timestamp()) + 1
+        if job_ids is None:
+            wanted: dict[str, Any] = {"start_time": start, "end_time": end}
+        else:
+            wanted = {"ids": sorted({int(re.split(r"[_+]", job)[0]) for job in job_ids}), "start_time": 1}
+        jobs = self._ask("slurmdbd", "jobs", lambda m: m.db.Jobs.load(m.db.JobFilter(**wanted)))
+        rows = list(self._read({"jobs": [_accounted(j) for j in _values(jobs)]}, SacctJson(), "db.Jobs"))
+        if job_ids is None:
+            ended = {r.job_id for r in rows if isinstance(r, SlurmJob) and r.state in ENDED}
+            rows = [r for r in rows if getattr(r, "job_id", None) in ended]
+        yield from whole(rows, now)
+
+    def queue(self) -> Iterator[Row]:
+        """pyslurm.Jobs."""
+        jobs = self._ask("slurmctld", "jobs", lambda m: m.Jobs.load())
+        rows = self._read({"jobs": [_queued(job) for job in _values(jobs)]}, SqueueJson(), "Jobs")
+        return (row for row in rows if isinstance(row, SlurmJob))
+
+    def nodes(self) -> Iterator[Row]:
+        """pyslurm.Nodes."""
+        nodes = self._ask("slurmctld", "nodes", lambda m: m.Nodes.load())
+        return self._read({"nodes": [_node(node) for node in _values(nodes)]}, NodesJson(), "Nodes")
+
+    def node_events(self, since: datetime) -> Iterator[Row]:
+        """By the way beside."""
+        if self._beside is None:
+            raise SourceUnavailable("pyslurm does not tell of past node events", "apt-get install slurm-client")
+        return self._beside.node_events(since)
+
+    def controller(self) -> Iterator[Row]:
+        """pyslurm.slurmctld.diag."""
+        found = self._ask("slurmctld", "stats", lambda m: m.slurmctld.diag())
+        return self._read({"statistics": _statistics(found)}, Sdiag(), "slurmctld.diag")
+
+    def set_comment(self, job_id: str, text: str) -> None:
+        """By the way beside."""
+        if self._beside is None:
+            raise SourceUnavailable("comments are not written through pyslurm", "apt-get install slurm-client")
+        self._beside.set_comment(job_id, text)
+
+    def _ask(self, daemon: str, question: str, ask: Callable[[Any], Any]) -> Any:
+        if self._module is None:
+            self.probe()
+        with self._calls.asking(daemon, question):
+            try:
+                return ask(self._module)
+            except Exception as error:  # RPCError of a module that is not known when this is type-checked
+                raise SourceUnavailable(f"pyslurm: {type(error).__name__}: {error}", "scontrol ping") from error
+
+    def _read(self, document: dict[str, Any], importer: Reads, what: str) -> Iterator[Row]:
+        asked = datetime.now(UTC)
+        with tempfile.TemporaryDirectory(prefix="inquest-") as folder:
+            path = Path(folder) / "answer"
+            path.write_text(json.dumps(document))
+            yield from read(importer, path, f"{self.name}: {what}", asked, self._cluster, self._calls)
+
+
+def _values(collection: Any) -> Iterable[Any]:
+    return list(collection.values()) if hasattr(collection, "values") else list(collection)
+
+
+def _get(item: Any, *names: str) -> Any:
+    """The first of these attributes that is there and says something; releases have renamed some."""
+    return next((v for n in names if (v := getattr(item, n, None)) is not None), None)
+
+
+def _text(item: Any, *names: str) -> str | None:
+    value = _get(item, *names)
+    return value if isinstance(value, str) else None
+
+
+def _exit(item: Any, name: str) -> dict[str, Any]:
+    return {"return_code": getattr(item, name, None), "signal": {"id": getattr(item, f"{name}_signal", None) or 0}}
+
+
+def _state(item: Any) -> list[str]:
+    return re.split(r"[+,|\s]+", _text(item, "state") or "")
+
+
+def _gres(value: Any) -> str | None:
+    """`{"gpu:h100": 4}` as Slurm's text."""
+    return ",".join(f"{kind}:{count}" for kind, count in sj.obj(value).items()) or None
+
+
+def _queued(job: Any) -> dict[str, Any]:
+    nodes = _get(job, "num_nodes")
+    memory = _get(job, "memory")
+    gres = _get(job, "gres_per_node")
+    tres = [f"cpu={_get(job, 'cpus')}", f"node={nodes}"] + ([f"mem={memory}M"] if memory else [])
+    tres += [f"gres/gpu={int(v) * (nodes or 1)}" for k, v in sj.obj(gres).items() if str(k).startswith("gpu")]
+    return {
+        "job_id": job.id, "array_job_id": _get(job, "array_id"), "array_task_id": _get(job, "array_task_id"),
+        "array_task_string": _get(job, "array_tasks_waiting"), "het_job_id": _get(job, "heterogeneous_id"),
+        "het_job_offset": _get(job, "heterogeneous_offset"), "cluster": _text(job, "cluster"), "name": _get(job, "name"),
+        "user_name": _get(job, "user_name"), "account": _get(job, "account"), "partition": _get(job, "partition"),
+        "qos": _get(job, "qos"), "job_state": _state(job), "state_reason": _get(job, "state_reason"),
+        "exit_code": _exit(job, "exit_code"), "derived_exit_code": _exit(job, "derived_exit_code"),
+        "restart_cnt": _get(job, "requeue_count"), "submit_time": _get(job, "submit_time"),
+        "eligible_time": _get(job, "eligible_time"), "start_time": _get(job, "start_time"),
+        "end_time": _get(job, "end_time"), "suspend_time": _get(job, "suspend_time"),
+        "time_limit": _get(job, "time_limit"), "nodes": _get(job, "allocated_nodes"), "node_count": nodes,
+        "cpus": _get(job, "cpus"), "tres_req_str": ",".join(tres), "priority": _get(job, "priority"),
+        "command": _get(job, "command"), "current_working_directory": _get(job, "working_directory"),
+        "standard_output": _get(job, "standard_output"), "standard_error": _get(job, "standard_error"),
+        "comment": _get(job, "comment"), "admin_comment": _get(job, "admin_comment"), "extra": _get(job, "extra"),
+    }  # fmt: skip
+
+
+def _accounted(job: Any) -> dict[str, Any]:
+    steps = _get(job, "steps")
+    return {
+        "job_id": job.id, "array": {"job_id": _get(job, "array_id"), "task_id": _get(job, "array_task_id")},
+        "cluster": _text(job, "cluster"), "name": _get(job, "name"), "user": _get(job, "user_name"),
+        "account": _get(job, "account"), "partition": _get(job, "partition"), "qos": _get(job, "qos"),
+        "state": {"current": _state(job), "reason": _get(job, "state_reason")}, "exit_code": _exit(job, "exit_code"),
+        "derived_exit_code": _exit(job, "derived_exit_code"), "kill_request_user": _get(job, "cancelled_by"),
+        "time": {
+            "submission": _get(job, "submit_time"), "eligible": _get(job, "eligible_time"),
+            "start": _get(job, "start_time"), "end": _get(job, "end_time"), "elapsed": _get(job, "elapsed_time"),
+            "limit": _get(job, "time_limit"),
+        },
+        "nodes": _get(job, "nodelist"), "allocation_nodes": _get(job, "num_nodes"),
+        "required": {"CPUs": _get(job, "cpus"), "memory_per_node": None}, "failed_node": _get(job, "failed_node"),
+        "priority": _get(job, "priority"), "submit_line": _get(job, "submit_command"),
+        "working_directory": _get(job, "working_directory"),
+        "comment": {"job": _get(job, "comment"), "administrator": _get(job, "admin_comment")},
+        "extra": _get(job, "extra"), "steps": [_step(step) for step in _values(steps or [])],
+    }  # fmt: skip
+
+
+def _step(step: Any) -> dict[str, Any]:
+    code = getattr(step, "exit_code", None)
+    return {
+        "step": {"id": str(step.id), "name": _get(step, "name")}, "state": _state(step),
+        "exit_code": {"return_code": code, "signal": {"id": getattr(step, "exit_code_signal", None) or 0}},
+        "time": {
+            "start": _get(step, "start_time"), "end": _get(step, "end_time"), "elapsed": _get(step, "elapsed_time"),
+        },
+        "nodes": {"range": _get(step, "nodelist")}, "tasks": {"count": _get(step, "num_tasks", "ntasks")},
+        "submit_line": _get(step, "submit_command"),
+    }  # fmt: skip
+
+
+def _node(node: Any) -> dict[str, Any]:
+    load = _get(node, "cpu_load")
+    return {
+        "name": node.name, "state": _state(node), "reason": _get(node, "reason"),
+        "reason_changed_at": _get(node, "reason_time"), "reason_set_by_user": _get(node, "reason_user"),
+        "cpu_load": round(load * 100) if isinstance(load, int | float) else None,
+        "cpus": _get(node, "total_cpus"), "alloc_cpus": _get(node, "allocated_cpus", "alloc_cpus"),
+        "real_memory": _get(node, "real_memory"), "alloc_memory": _get(node, "allocated_memory"),
+        "free_mem": _get(node, "free_memory"), "gres": _gres(_get(node, "configured_gres")),
+        "gres_used": _gres(_get(node, "allocated_gres", "alloc_gres")), "boot_time": _get(node, "boot_time"),
+        "slurmd_start_time": _get(node, "slurmd_start_time"),
+    }  # fmt: skip
+
+
+def _statistics(found: Any) -> dict[str, Any]:
+    rpcs = _get(found, "rpcs_by_type")
+    return {
+        "server_thread_count": _get(found, "server_thread_count"), "agent_queue_size": _get(found, "agent_queue_size"),
+        "dbd_agent_queue_size": _get(found, "dbd_agent_queue_size"), "jobs_submitted": _get(found, "jobs_submitted"),
+        "jobs_started": _get(found, "jobs_started"), "jobs_completed": _get(found, "jobs_completed"),
+        "jobs_canceled": _get(found, "jobs_canceled"), "jobs_failed": _get(found, "jobs_failed"),
+        "jobs_pending": _get(found, "jobs_pending"), "jobs_running": _get(found, "jobs_running"),
+        "schedule_cycle_last": _get(found, "schedule_cycle_last"),
+        "schedule_cycle_mean": _get(found, "schedule_cycle_mean"), "bf_cycle_last": _get(found, "backfill_cycle_last"),
+        "bf_depth_mean": _get(found, "backfill_mean_depth"), "req_time": _get(found, "request_time"),
+        "req_time_start": _get(found, "data_since"),
+        "rpcs_by_message_type": [{"count": r.count, "total_time": r.time} for r in _values(rpcs or [])],
+    }  # fmt: skip

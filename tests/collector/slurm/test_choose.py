@@ -1,0 +1,168 @@
+"""Which way in is taken, and what is said where none works; pyslurm against objects of its documented attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from collector.slurm import choose as choosing
+from collector.slurm.choose import Tried, choose, tried
+from collector.slurm.pyslurm import PySlurm
+from collector.slurm.replay import Replay
+from collector.sources.base import SourceUnavailable
+from store.rows import SlurmControllerSample, SlurmJob, SlurmNodeSample, SlurmNodeState, SlurmStep
+
+T0 = 1772359200
+ELSEWHERE: Sequence[str] = ("/usr/bin/env", "PATH=/nonexistent")
+
+
+def tries(monkeypatch: pytest.MonkeyPatch, **works: tuple[int, int] | None) -> None:
+    """Each way works with this release, or not."""
+
+    def fake(way: str, *_: object) -> Tried:
+        release = works.get(way)
+        access = Replay({}, release=release or (0, 0))
+        access.name = way  # type: ignore[misc]
+        return Tried(
+            way, access, release is not None, "" if release else f"no {way}", None if release else f"fix {way}"
+        )
+
+    monkeypatch.setattr(choosing, "tried", fake)
+
+
+@pytest.mark.parametrize(
+    ("works", "taken"),
+    [
+        ({"rest": (24, 11), "commands": (24, 11)}, "rest"),
+        ({"rest": (22, 5), "commands": (22, 5)}, "commands"),
+        ({"rest": (22, 5)}, "rest"),
+        ({"commands": (25, 5), "pyslurm": (25, 5)}, "commands"),
+        ({"pyslurm": (25, 11)}, "pyslurm"),
+    ],
+)
+def test_the_best_way_that_works_is_taken(
+    monkeypatch: pytest.MonkeyPatch, works: dict[str, tuple[int, int]], taken: str
+):
+    """slurmrestd, unless it is too old to know exit codes and the commands work; pyslurm last."""
+    tries(monkeypatch, **works)
+    assert choose(environ={}).name == taken
+
+
+def test_a_way_that_was_asked_for_is_taken_or_nothing(monkeypatch: pytest.MonkeyPatch):
+    """By option or by environment; it is not replaced by another behind one's back."""
+    tries(monkeypatch, commands=(24, 11))
+    assert choose("commands", environ={}).name == "commands"
+    with pytest.raises(SourceUnavailable, match="no rest"):
+        choose(environ={"INQUEST_SLURM": "rest"})
+
+
+def test_where_nothing_works_each_reason_is_given(monkeypatch: pytest.MonkeyPatch):
+    """And the one command that is most likely to mend it."""
+    tries(monkeypatch)
+    with pytest.raises(SourceUnavailable) as told:
+        choose(environ={})
+    assert told.value.reason == "rest: no rest; commands: no commands; pyslurm: no pyslurm"
+    assert told.value.remedy == "fix commands"
+    with pytest.raises(ValueError, match="telepathy"):
+        tried_for_real("telepathy")
+
+
+def tried_for_real(way: str) -> Tried:
+    return tried(way, {}, ELSEWHERE)
+
+
+def test_each_way_says_why_it_does_not_work(monkeypatch: pytest.MonkeyPatch):
+    """On a machine without any Slurm."""
+    monkeypatch.undo()
+    commands, pyslurm = tried_for_real("commands"), tried_for_real("pyslurm")
+    assert not commands.works and "scontrol is not installed here" in commands.reason
+    assert not pyslurm.works and pyslurm.remedy is not None and "pip install pyslurm" in pyslurm.remedy
+    if not Path("/run/slurmrestd").exists():
+        rest = tried_for_real("rest")
+        assert rest.access is None and "SLURMRESTD_URL" in rest.reason
+
+
+def module(**parts: Any) -> Any:
+    """A pyslurm of 25.11 by the attributes that its API reference names."""
+    job = SimpleNamespace(
+        id=4813, name="later", user_name="mira", account="ml", partition="gpu", qos="normal", state="PENDING",
+        state_reason="Resources", requeue_count=1, submit_time=T0, eligible_time=T0, start_time=T0 + 99, end_time=None,
+        time_limit=60, num_nodes=2, cpus=16, memory=4000, gres_per_node={"gpu:h100": 8}, cluster="sky", priority=7,
+        array_id=None, array_task_id=None, heterogeneous_id=None, allocated_nodes=None, exit_code=0, exit_code_signal=0,
+        derived_exit_code=0, derived_exit_code_signal=0, standard_output="/home/mira/o", working_directory="/home/mira",
+    )  # fmt: skip
+    step = SimpleNamespace(
+        id="batch", name="batch", state="FAILED", exit_code=3, exit_code_signal=0, start_time=T0, end_time=T0 + 60,
+        elapsed_time=60, nodelist="gpu01", num_tasks=1,
+    )  # fmt: skip
+    ended = SimpleNamespace(
+        id=4812, name="train", user_name="mira", account="ml", partition="gpu", qos="normal", state="FAILED",
+        state_reason="NonZeroExitCode", exit_code=3, exit_code_signal=0, derived_exit_code=3, derived_exit_code_signal=0,
+        submit_time=T0, eligible_time=T0, start_time=T0, end_time=T0 + 60, elapsed_time=60, time_limit=60, num_nodes=1,
+        nodelist="gpu01", cpus=8, cluster="sky", submit_command="sbatch run.sh", steps={"batch": step}, array_id=None,
+        array_task_id=None, working_directory="/home/mira",
+    )  # fmt: skip
+    node = SimpleNamespace(
+        name="gpu01", state="IDLE+DRAIN", reason="bad dimm", reason_time=T0, reason_user="root", cpu_load=2.5,
+        total_cpus=64, allocated_cpus=16, real_memory=1000, allocated_memory=500, free_memory=400,
+        configured_gres={"gpu:h100": 8}, allocated_gres={"gpu:h100": 4}, boot_time=T0, slurmd_start_time=T0,
+    )  # fmt: skip
+    stats = SimpleNamespace(
+        server_thread_count=3, agent_queue_size=1, dbd_agent_queue_size=0, request_time=T0, data_since=T0 - 60,
+        jobs_pending=1, rpcs_by_type={"REQUEST_JOB_INFO": SimpleNamespace(count=5, time=500)},
+    )  # fmt: skip
+    whole = {
+        "__version__": "25.11.0",
+        "settings": SimpleNamespace(LOCAL_CLUSTER="sky"),
+        "Jobs": SimpleNamespace(load=lambda: {4813: job}),
+        "Nodes": SimpleNamespace(load=lambda: {"gpu01": node}),
+        "slurmctld": SimpleNamespace(diag=lambda: stats),
+        "db": SimpleNamespace(JobFilter=SimpleNamespace, Jobs=SimpleNamespace(load=lambda _: [ended])),
+    }
+    return SimpleNamespace(**{**whole, **parts})
+
+
+def test_pyslurms_objects_become_the_same_rows():
+    """Jobs, accounting with steps, nodes and statistics, through the parsers of the JSON that says the same."""
+    access = PySlurm(module())
+    access.probe()
+    assert (access.release, access.cluster) == ((25, 11), "sky")
+    (job,) = [r for r in access.queue() if isinstance(r, SlurmJob)]
+    assert (job.job_id, job.attempt, job.state, job.state_reason, job.start_ts) == (
+        "4813",
+        2,
+        "PENDING",
+        "Resources",
+        None,
+    )
+    assert (job.gpus, job.node_count, job.time_limit_s, job.stdout_path) == (16, 2, 3600.0, "/home/mira/o")
+    rows = list(access.accounting(job.submit_ts))  # type: ignore[arg-type]
+    (ended,) = [r for r in rows if isinstance(r, SlurmJob)]
+    assert (ended.job_id, ended.state, ended.exit_code, ended.exit_signal, ended.elapsed_s) == (
+        "4812",
+        "FAILED",
+        3,
+        0,
+        60,
+    )
+    (step,) = [r for r in rows if isinstance(r, SlurmStep)]
+    assert (step.step_id, step.exit_code, step.node_list) == ("batch", 3, "gpu01")
+    state, sample = access.nodes()
+    assert isinstance(state, SlurmNodeState) and (state.state, state.reason) == ("DRAINED", "bad dimm")
+    assert isinstance(sample, SlurmNodeSample) and (sample.gpus, sample.gpus_alloc, sample.cpu_load) == (8, 4, 2.5)
+    (health,) = access.controller()
+    assert isinstance(health, SlurmControllerSample) and (health.rpc_count, health.agent_queue) == (5, 1)
+
+
+def test_pyslurms_errors_are_unavailable():
+    """Whatever its library raises: a version that does not fit, a controller that does not answer."""
+
+    def refuse() -> object:
+        raise RuntimeError("Unable to contact slurm controller")
+
+    with pytest.raises(SourceUnavailable, match="Unable to contact"):
+        PySlurm(module(slurmctld=SimpleNamespace(diag=refuse))).probe()
