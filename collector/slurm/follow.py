@@ -1,0 +1,50 @@
+"""The four sources of one Slurm, sharing the way in, the pace and what they owe each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from collector.clock import Clock
+from collector.slurm.access import SlurmAccess
+from collector.slurm.pace import Pace
+from collector.slurm.source import SlurmSource
+from collector.sources.slurm_accounting import SlurmAccounting
+from collector.sources.slurm_controller import SlurmController
+from collector.sources.slurm_nodes import SlurmNodes
+from collector.sources.slurm_queue import SlurmQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """The sources; `all` is the order in which one look asks them: the queue first, so that what it misses is owed at once."""
+
+    queue: SlurmQueue
+    accounting: SlurmAccounting
+    nodes: SlurmNodes
+    controller: SlurmController
+    pace: Pace
+
+    @property
+    def all(self) -> tuple[SlurmSource, ...]:
+        """Queue, accounting, nodes, controller."""
+        return self.queue, self.accounting, self.nodes, self.controller
+
+
+def follow(
+    access: SlurmAccess,
+    state: Path | None = None,
+    *,
+    clock: Clock | None = None,
+    lookback: timedelta = timedelta(hours=1),
+) -> Follow:
+    """Sources over `access` with their memories in the folder `state` (best beside the lake: `LAKE/slurm/CLUSTER`)."""
+    pace, owed = Pace(), set[str]()
+    return Follow(
+        SlurmQueue(access, state, pace, clock, owed),
+        SlurmAccounting(access, state, pace, clock, owed, lookback),
+        SlurmNodes(access, state, pace, clock),
+        SlurmController(access, state, pace, clock),
+        pace,
+    )
