@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fix evals bench record-examples system clean
+.PHONY: help demo test lint fix evals mutations bench record-examples system clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -42,7 +42,10 @@ fix: $(VENV)/.ready ## what ruff can mend by itself
 	$(BIN)/ruff format .
 
 evals: $(VENV)/.ready ## does it find the planted cause?
-	$(BIN)/python -m evals
+	$(BIN)/inquest eval
+
+mutations: $(VENV)/.ready ## would the suite notice a family that went wrong?
+	$(BIN)/python -m evals.mutations
 
 bench: $(VENV)/.ready ## speed and memory, as ratios against a peer in the same run
 	$(BIN)/python -m bench

@@ -175,7 +175,7 @@ async def conclude(
     async def run(opened: Model, label: str) -> _Answer:
         return await _run(opened, label, deps, limits)
 
-    answer, failures = await first_answer(model, limits, "verdict", run, deps.emit)
+    answer, failures, whose = await first_answer(model, limits, "verdict", run, deps.emit)
     if answer is None:
         if failures:
             failures.append("The verdict is the built-in examiner's.")
@@ -184,6 +184,7 @@ async def conclude(
         answer = await _ask_examiner(deps, limits)
     answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
     answer.provenance.zone = zone_note
+    answer.provenance.failed = whose
     return _verdict(answer, reader, ledger, job_id, attempt)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from agent_tools.untrusted import one_line
 from store.redact import redact
@@ -18,7 +19,11 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 EXAMINER = "examiner"
+Whose = Literal["", "endpoint", "answer"]
+"""Whose failure it is that no model answered: "endpoint", one could not be asked or did not answer in time; "answer", each
+that was asked did answer, and nothing within its bounds held."""
 T = TypeVar("T")
+_SPENT = re.compile(r"exceeded max\w* .*retries", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +65,16 @@ async def first_answer(
     what: str,
     run: Callable[[Model, str], Awaitable[T]],
     emit: Callable[[str], None],
-) -> tuple[T | None, list[str]]:
-    """What the first model of a chain (names with commas between) answers, and why each one before it gave none.
+) -> tuple[T | None, list[str], Whose]:
+    """What the first model of a chain (names with commas between) answers, why each one before it gave none, and whose
+    failure it is where none of them did.
 
     Whatever a model, its endpoint or its client does ends here, in a note: the examiner can still answer.
     """
     from agent_tools.models import Patience, opened
 
     failures: list[str] = []
+    whose: Whose = ""
     deadline = time.monotonic() + limits.seconds
     for name in chain(models):
         label = name if isinstance(name, str) else name.model_name
@@ -85,14 +92,25 @@ async def first_answer(
                         answer = await run(model, label)
             if limits.usd is not None and any("cost" in str(w.message) for w in warned):
                 failures.append(f"What {one_line(label, 80)} costs is not known: the bound on money was not applied.")
-            return answer, failures
+            return answer, failures, ""
         except TimeoutError:
+            whose = "endpoint"
             why = f"gave no {what} within its {left:.3g} s"
         except Exception as error:
+            whose = "answer" if whose != "endpoint" and _answered(error) else "endpoint"
             why = f"gave no {what}: {type(error).__name__}: {said(error)}"
         failures.append(f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s).")
         emit(failures[-1])
-    return None, failures
+    return None, failures, whose
+
+
+def _answered(error: Exception) -> bool:
+    """Whether the model did answer, and its answers did not hold or had no end."""
+    from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
+
+    if isinstance(error, UsageLimitExceeded):
+        return True
+    return isinstance(error, UnexpectedModelBehavior) and bool(_SPENT.search(str(error)))
 
 
 def chain(models: str | Model | None) -> list[str | Model]:

@@ -86,7 +86,7 @@ class Investigation:
         async def run(opened: Model, label: str) -> Reply:
             return await self._ask_model(opened, label, deps, question, bounds)
 
-        reply, notes = await first_answer(model, bounds, "answer", run, deps.emit)
+        reply, notes, _ = await first_answer(model, bounds, "answer", run, deps.emit)
         if reply is None:
             deps.trusted = True
             reply = await look_up(deps, question)

@@ -100,9 +100,14 @@ class Cost(_Model):
 
 
 class Provenance(_Model):
-    """Who reasoned, with what."""
+    """Who reasoned, with what.
+
+    `failed` says why a model that was asked gave no verdict: "endpoint", it could not be asked or did not answer in time;
+    "answer", it answered, and no answer within its bounds passed the gate.
+    """
 
     model: str = "examiner"
+    failed: Literal["", "endpoint", "answer"] = ""
     version: str = ""
     prompt_digest: str = ""
     requests: int = 0

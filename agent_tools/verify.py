@@ -40,6 +40,8 @@ class VerifyReport:
     """Every check that was made. `partial` alone does not fail: it says what only the lake can show."""
 
     checks: list[Check] = field(default_factory=list[Check])
+    again: list[Check] = field(default_factory=list[Check])
+    """Those of them for which a question was asked again."""
 
     @property
     def ok(self) -> bool:
@@ -79,7 +81,8 @@ def verify(bundle: dict[str, Any], reader: Lakes | None = None) -> VerifyReport:
         report.checks.append(_digests(record))
     _references(verdict, report)
     if reader is not None:
-        report.checks += [_again(record, reader) for record in verdict.evidence if _used(record)]
+        report.again = [_again(record, reader) for record in verdict.evidence if _used(record)]
+        report.checks += report.again
     return report
 
 

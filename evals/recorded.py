@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_tools.verdict import Verdict
-from evals.scorers import attribution, clean, confidence, facts, family, mode, references
-from evals.scorers.base import Expected, Score, Scorer
+from evals.scorers.base import Expected
+
+if TYPE_CHECKING:
+    from store import Reader
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "inquest" / "examples"
-SCORERS: tuple[Scorer, ...] = (
-    family.score,
-    mode.score,
-    attribution.score,
-    confidence.score,
-    facts.score,
-    references.score,
-    clean.score,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +41,36 @@ def cases() -> Iterator[Case]:
         )
 
 
-def verdict_on(path: Path, job: str | None = None) -> Verdict:
-    """Import a bundle or a log into a throw-away lake and ask the examiner. Raises LookupError where no job is meant."""
-    from agent_tools.agent import diagnose
+def case(name: str) -> Case:
+    """One recorded example. Raises KeyError."""
+    found = next((c for c in cases() if c.name == name), None)
+    if found is None:
+        raise KeyError(name)
+    return found
+
+
+@contextmanager
+def imported(path: Path, job: str | None = None, *, threads: int = 2) -> Generator[tuple[Reader, str]]:
+    """A bundle or a log in a throw-away lake, open, with the job that is meant. Raises LookupError where none is."""
     from agent_tools.choose import candidates, meant, nameless
     from collector.bundle import import_paths
     from store import Reader
 
     with tempfile.TemporaryDirectory(prefix="inquest-") as folder:
         import_paths([path], Path(folder), durable=False)
-        with Reader(Path(folder)) as reader:
+        with Reader(Path(folder), threads=threads) as reader:
             found = candidates(reader)
             chosen = job or getattr(meant(found), "job_id", None)
             if chosen is None and not found:
                 chosen = nameless(reader, path.name)
             if chosen is None:
                 raise LookupError(f"{path}: which of {', '.join(c.job_id for c in found) or 'no jobs'}?")
-            return diagnose(reader, chosen)
+            yield reader, chosen
 
 
-def scores(verdict: Verdict, expected: Expected) -> list[Score]:
-    """What every scorer says."""
-    return [s(verdict, expected) for s in SCORERS]
+def verdict_on(path: Path, job: str | None = None) -> Verdict:
+    """Import a bundle or a log into a throw-away lake and ask the examiner. Raises LookupError where no job is meant."""
+    from agent_tools.agent import diagnose
+
+    with imported(path, job) as (reader, chosen):
+        return diagnose(reader, chosen)

@@ -1,68 +1,26 @@
-"""The suite: cases run by several processes, each verdict graded by every scorer, in a result that is plain data."""
+"""The suite: cases run by several processes, each answer graded by every scorer, in outcomes that are plain data.
+
+Each worker evaluates a pydantic-evals dataset of one case, so scorers and their failures are that library's business; the
+pool is ours, since asking keeps a core busy and a dataset evaluates in one process.
+"""
 
 from __future__ import annotations
 
+import gc
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from multiprocessing import get_context
+from typing import Any
 
-from agent_tools.verdict import Verdict
+from evals import labelled
+from evals.asking import LABELLED, RECORDED, Ready, Settings, expectation
+from evals.outcome import Abstained, Outcome
 from evals.recorded import cases as recorded_cases
-from evals.recorded import verdict_on as recorded_verdict
-from evals.scenarios.cases import CaseId, made, verdict_on
-from evals.scorers import abstention, attribution, clean, confidence, culprit, facts, family, mode, references, warned
-from evals.scorers.base import Expected, Score, Scorer
-
-DECIDED: tuple[Scorer, ...] = (
-    family.score,
-    mode.score,
-    attribution.score,
-    confidence.score,
-    abstention.score,
-    culprit.score,
-    warned.score,
-    facts.score,
-    references.score,
-    clean.score,
-)
-BLIND: tuple[Scorer, ...] = (abstention.score, references.score, clean.score)
-RECORDED = "recorded"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a case. `kind` is the variant's, or "recorded"; `failures` are scorers' names with their words."""
-
-    case: str
-    stem: str
-    kind: str
-    truth: tuple[str, ...]
-    family: str
-    mode: str | None
-    attribution: str
-    expected_attribution: str | None
-    confidence: float
-    seconds: float
-    decided: bool = True
-    failures: tuple[tuple[str, str], ...] = ()
-    error: str = ""
-    headline: str = ""
-    scores: dict[str, bool] = field(default_factory=dict[str, bool])
-
-    @property
-    def right(self) -> bool:
-        """Every scorer that had something to say was content."""
-        return not self.failures and not self.error
-
-    @property
-    def family_right(self) -> bool:
-        """The family alone; of a case that cannot be decided: it held back."""
-        if not self.decided:
-            return not self.error and "abstention" not in dict(self.failures)
-        return self.family in self.truth
+from evals.scenarios.cases import CaseId
+from evals.scorers.base import Answer, Expected, read
 
 
 def selected(cases: Sequence[CaseId], glob: str | None) -> list[CaseId]:
@@ -70,60 +28,115 @@ def selected(cases: Sequence[CaseId], glob: str | None) -> list[CaseId]:
     return [c for c in cases if glob is None or fnmatch(str(c), glob) or fnmatch(str(c), f"{glob}*")]
 
 
-def run_one(case: CaseId) -> Outcome:
-    """Make a case, ask the examiner, grade. An exception is an error of that case."""
-    begun = time.monotonic()
-    try:
-        if case.stem == RECORDED:
-            recorded = next(c for c in recorded_cases() if c.name == case.variant)
-            return _graded(case, RECORDED, recorded_verdict(recorded.path, recorded.job), recorded.expected, begun)
-        variant, plan, expected = made(case)
-        return _graded(case, variant.kind, verdict_on(plan), expected, begun)
-    except Exception as error:
-        return Outcome(
-            str(case), case.stem, "", (), "", None, "", None, 0.0, time.monotonic() - begun, error=f"{type(error).__name__}: {error}"
-        )  # fmt: skip
-
-
-def _graded(case: CaseId, kind: str, verdict: Verdict, expected: Expected, begun: float) -> Outcome:
-    said: list[Score] = [s(verdict, expected) for s in (DECIDED if expected.decided else BLIND)]
-    return Outcome(
-        case=str(case),
-        stem=case.stem,
-        kind=kind,
-        truth=expected.families,
-        family=verdict.family,
-        mode=verdict.mode,
-        attribution=verdict.attribution,
-        expected_attribution=expected.attribution,
-        confidence=verdict.confidence,
-        seconds=time.monotonic() - begun,
-        decided=expected.decided,
-        failures=tuple((s.scorer, s.why) for s in said if s.value is False),
-        headline=verdict.headline,
-        scores={s.scorer: s.value for s in said if s.value is not None},
-    )
-
-
-def run(cases: Sequence[CaseId], workers: int, on_done: Callable[[Outcome], None] | None = None) -> list[Outcome]:
-    """All cases, in their order; `on_done` hears of each as it ends. One worker runs in this process."""
-    found: dict[str, Outcome] = {}
-    for outcome in _outcomes(cases, workers):
-        found[outcome.case] = outcome
-        if on_done is not None:
-            on_done(outcome)
-    return [found[str(c)] for c in cases]
-
-
-def _outcomes(cases: Sequence[CaseId], workers: int) -> Iterator[Outcome]:
-    if workers <= 1:
-        yield from map(run_one, cases)
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for future in as_completed([pool.submit(run_one, c) for c in cases]):
-            yield future.result()
-
-
 def recorded() -> list[CaseId]:
     """The recorded examples as cases."""
     return [CaseId(RECORDED, c.name, 0) for c in recorded_cases()]
+
+
+def of_corpus(settings: Settings) -> list[CaseId]:
+    """The labelled files of the settings' folder as cases. Raises LabelError for a file that cannot be used."""
+    if settings.corpus is None:
+        return []
+    names = labelled.names(settings.corpus)
+    for name in names:
+        labelled.read(settings.corpus, name)
+    return [CaseId(LABELLED, name, 0) for name in names]
+
+
+def run_one(case: CaseId, settings: Settings | None = None, run: int = 1, ready: Ready | None = None) -> Outcome:
+    """Make a case (or take the lake that is `ready`), ask, grade. An exception is an error of that case and ends nothing else."""
+    settings = settings or Settings()
+    begun = time.monotonic()
+    try:
+        return _graded(case, settings, run, begun, ready)
+    except Exception as error:
+        seconds = time.monotonic() - begun
+        return Outcome(str(case), case.stem, run=run, seconds=seconds, error=f"{type(error).__name__}: {error}"[:500])
+
+
+def _graded(case: CaseId, settings: Settings, run: int, begun: float, ready: Ready | None) -> Outcome:
+    from evals.dataset import ask, dataset
+
+    kind, expected = expectation(case, settings)
+    report = dataset([case], settings).evaluate_sync(ask(settings, ready), progress=False)
+    seconds = time.monotonic() - begun
+    asked_for: dict[str, Any] = {
+        "case": str(case), "stem": case.stem, "kind": kind, "run": run, "truth": expected.families, "seconds": seconds,
+        "expected_attribution": expected.attribution, "decided": expected.decided,
+    }  # fmt: skip
+    if report.failures:
+        return Outcome(**asked_for, error=report.failures[0].error_message[:500])
+    graded = report.cases[0]
+    verdict = graded.output.verdict
+    provenance = verdict.provenance
+    spent = {k: float(graded.scores[k].value) for k in ("turns", "tokens", "seconds")}
+    why = next((n for n in provenance.notes if n.startswith("The model ")), "")[:500]
+    if provenance.failed == "endpoint":
+        return Outcome(**asked_for, invalid=why, spent=spent)
+    if provenance.failed == "answer":
+        return Outcome(**asked_for, failures=(("answer", why),), spent=spent)
+    broken = [f for f in graded.evaluator_failures if f.name != "Prose"]
+    remarks = [r.reason for n, r in graded.scores.items() if n == "prose" and r.reason]
+    remarks += [f.error_message for f in graded.evaluator_failures if f.name == "Prose"]
+    return Outcome(
+        **asked_for,
+        family=verdict.family,
+        mode=verdict.mode,
+        attribution=verdict.attribution,
+        confidence=verdict.confidence,
+        abstained=_abstained(graded.output, expected, {n: a.value for n, a in graded.assertions.items()}),
+        failures=tuple((n, a.reason or "") for n, a in graded.assertions.items() if not a.value),
+        error="; ".join(f"{f.name}: {f.error_message}" for f in broken)[:500],
+        headline=read(verdict, [verdict.headline])[0],
+        scores={n: a.value for n, a in graded.assertions.items()},
+        spent=spent,
+        measures={n: float(s.value) for n, s in graded.scores.items() if n not in spent},
+        remarks=tuple(r[:300] for r in remarks),
+    )
+
+
+def _abstained(answer: Answer, expected: Expected, said: dict[str, bool]) -> Abstained:
+    """What became of the question whether to answer at all; "" where it was decided and there was something to decide."""
+    from evals.scorers.abstention import held_back
+
+    right = said.get("abstention", False)
+    if expected.decided:
+        return "" if right else "declined"
+    return "right" if right else "unnamed" if held_back(answer.verdict) else "wrong"
+
+
+def run(
+    cases: Sequence[CaseId],
+    workers: int,
+    on_done: Callable[[Outcome], None] | None = None,
+    *,
+    settings: Settings | None = None,
+    repeat: int = 1,
+) -> list[Outcome]:
+    """All cases `repeat` times, in their order; `on_done` hears of each as it ends. One worker runs in this process."""
+    wanted = [(c, n) for c in cases for n in range(1, repeat + 1)]
+    found: dict[tuple[str, int], Outcome] = {}
+    for outcome in _outcomes(wanted, workers, settings or Settings()):
+        found[outcome.case, outcome.run] = outcome
+        if on_done is not None:
+            on_done(outcome)
+    return [found[str(c), n] for c, n in wanted]
+
+
+def _outcomes(wanted: Sequence[tuple[CaseId, int]], workers: int, settings: Settings) -> Iterator[Outcome]:
+    if workers <= 1 or len(wanted) <= 1:
+        for case, n in wanted:
+            yield run_one(case, settings, n)
+        return
+    with ProcessPoolExecutor(min(workers, len(wanted)), get_context("spawn"), initializer=_begin) as pool:
+        try:
+            for future in as_completed([pool.submit(run_one, c, settings, n) for c, n in wanted]):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """A worker makes many short-lived objects and few cycles; and what a library warns of has no place in the progress."""
+    gc.set_threshold(100_000, 20, 50)
+    logging.disable(logging.WARNING)

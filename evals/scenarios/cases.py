@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import evals.cases
-from agent_tools.verdict import Verdict
-from evals.scenarios.build import lake
 from evals.scenarios.plan import Plan
 from evals.scorers.base import Expected
 
@@ -81,14 +77,3 @@ def made(case: CaseId) -> tuple[Variant, Plan, Expected]:
         raise KeyError(str(case))
     plan, expected = variant.make(case.seed)
     return variant, plan, expected
-
-
-def verdict_on(plan: Plan) -> Verdict:
-    """Write the job into a throw-away lake and ask the examiner."""
-    from agent_tools.agent import diagnose
-    from store import Reader
-
-    with tempfile.TemporaryDirectory(prefix="inquest-case-") as folder:
-        target = lake(plan, Path(folder))
-        with Reader(target) as reader:
-            return diagnose(reader, plan.job_id)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from agent_tools.verdict import Verdict
-from evals.scorers.base import Expected, Score
+from dataclasses import dataclass
+
+from evals.scorers.base import Answer, Expected, Score, Scorer
 
 
-def score(verdict: Verdict, expected: Expected) -> Score:
+@dataclass(repr=False)
+class Attribution(Scorer):
     """Not applicable where no attribution is expected."""
-    if expected.attribution is None:
-        return Score("attribution", None)
-    right = verdict.attribution == expected.attribution
-    return Score("attribution", right, "" if right else f"{verdict.attribution}, expected {expected.attribution}")
+
+    title = "attribution"
+
+    def score(self, answer: Answer, expected: Expected) -> Score:
+        """Compare attributions."""
+        if expected.attribution is None:
+            return Score(None)
+        got = answer.verdict.attribution
+        return Score(
+            got == expected.attribution,
+            "" if got == expected.attribution else f"{got}, expected {expected.attribution}",
+        )

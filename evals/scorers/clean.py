@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from agent_tools.verdict import Verdict
-from evals.scorers.base import Expected, Score
+from dataclasses import dataclass
+
+from evals.scorers.base import Answer, Expected, Score, Scorer
 
 
-def score(verdict: Verdict, expected: Expected) -> Score:
+@dataclass(repr=False)
+class Clean(Scorer):
     """Wrong where the verdict notes a dropped sentence or a family that could not be assessed."""
-    bad = [n for n in verdict.provenance.notes if n.startswith(("Dropped", "The families could not"))]
-    return Score("clean", not bad, "; ".join(bad)[:300])
+
+    title = "clean"
+    blind = True
+
+    def score(self, answer: Answer, expected: Expected) -> Score:
+        """Read the notes."""
+        notes = answer.verdict.provenance.notes
+        bad = [n for n in notes if n.startswith(("Dropped", "The families could not"))]
+        return Score(not bad, "; ".join(bad)[:300])

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from agent_tools.verdict import Verdict
-from evals.scorers.base import Expected, Score
+from dataclasses import dataclass
+
+from evals.scorers.base import Answer, Expected, Score, Scorer
 
 LOW = 0.5
 
 
-def score(verdict: Verdict, expected: Expected) -> Score:
+@dataclass(repr=False)
+class Confidence(Scorer):
     """Wrong where a wrong family is claimed with half of certainty or more."""
-    if verdict.family in expected.families:
-        return Score("not confidently wrong", True)
-    return Score("not confidently wrong", verdict.confidence < LOW, f"{verdict.family} at {verdict.confidence:.2f}")
+
+    title = "not confidently wrong"
+
+    def score(self, answer: Answer, expected: Expected) -> Score:
+        """Look at the confidence of what is wrong."""
+        verdict = answer.verdict
+        if verdict.family in expected.families:
+            return Score(True)
+        return Score(verdict.confidence < LOW, f"{verdict.family} at {verdict.confidence:.2f}")

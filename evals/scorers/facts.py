@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from agent_tools.grounds import draft_texts
-from agent_tools.references import plain
-from agent_tools.seal import ledger_of
 from agent_tools.verdict import Verdict
-from evals.scorers.base import Expected, Score
+from evals.scorers.base import Answer, Expected, Score, Scorer, read
 
 
-def score(verdict: Verdict, expected: Expected) -> Score:
-    """Wrong where a required fact is in no sentence and no cited cell; `Type: text` may stand in two cells."""
-    if not expected.facts:
-        return Score("facts", None)
-    ledger = ledger_of(verdict)
-    said = " ".join(plain(text, ledger) for text in draft_texts(verdict))
+def lacking(verdict: Verdict, facts: Sequence[str]) -> list[str]:
+    """The facts that are in no sentence and in no cited cell; the halves of `Type: text` may stand in two cells."""
+    said = " ".join(read(verdict, draft_texts(verdict)))
     cells = " ".join(str(c) for e in verdict.evidence for row in e["rows"] or () for c in row if c is not None)
-    missing = [f for f in expected.facts if not all(part in said or part in cells for part in f.split(": ", 1))]
-    return Score("facts", not missing, f"missing: {', '.join(missing)}" if missing else "")
+    return [f for f in facts if not all(part in said or part in cells for part in f.split(": ", 1))]
+
+
+@dataclass(repr=False)
+class Facts(Scorer):
+    """Wrong where a required fact is missing."""
+
+    title = "facts"
+
+    def score(self, answer: Answer, expected: Expected) -> Score:
+        """Look for each fact."""
+        if not expected.facts:
+            return Score(None)
+        missing = lacking(answer.verdict, expected.facts)
+        return Score(not missing, f"missing: {', '.join(missing)}" if missing else "")

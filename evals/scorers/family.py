@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from agent_tools.verdict import Verdict
-from evals.scorers.base import Expected, Score
+from dataclasses import dataclass
+
+from evals.scorers.base import Answer, Expected, Score, Scorer
 
 
-def score(verdict: Verdict, expected: Expected) -> Score:
+@dataclass(repr=False)
+class Family(Scorer):
     """Right where the code is among those that a careful reader accepts."""
-    right = verdict.family in expected.families
-    return Score("family", right, "" if right else f"{verdict.family}, expected {' or '.join(expected.families)}")
+
+    title = "family"
+
+    def score(self, answer: Answer, expected: Expected) -> Score:
+        """Compare codes."""
+        got = answer.verdict.family
+        right = got in expected.families
+        return Score(right, "" if right else f"{got}, expected {' or '.join(expected.families)}")

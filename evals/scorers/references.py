@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from agent_tools.verdict import Verdict
-from evals.scorers.base import Expected, Score
+from dataclasses import dataclass
+
+from evals.scorers.base import Answer, Expected, Score, Scorer
 
 
-def score(verdict: Verdict, expected: Expected) -> Score:
+@dataclass(repr=False)
+class References(Scorer):
     """Wrong where the sealed document does not verify."""
-    from agent_tools.seal import seal
-    from agent_tools.verify import verify
 
-    report = verify(seal(verdict))
-    return Score("references", report.ok, "; ".join(report.problems[:3]))
+    title = "references"
+    blind = True
+
+    def score(self, answer: Answer, expected: Expected) -> Score:
+        """Read the checks of the document."""
+        mine = [c for c in answer.checks.failures if c not in answer.checks.again]
+        bad = [f"{c.what}: {c.status} {c.detail}".strip() for c in mine]
+        return Score(not bad, "; ".join(bad[:3]))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from agent_tools.references import plain
-from agent_tools.seal import ledger_of
-from agent_tools.verdict import Verdict
-from evals.scorers.base import Expected, Score
+from dataclasses import dataclass
+
+from evals.scorers.base import Answer, Expected, Score, Scorer, read
 
 
-def score(verdict: Verdict, expected: Expected) -> Score:
+@dataclass(repr=False)
+class Warned(Scorer):
     """Not applicable without `extra["warning"]`, words that a warning must hold."""
-    wanted: str = expected.extra.get("warning", "")
-    if not wanted:
-        return Score("warning", None)
-    ledger = ledger_of(verdict)
-    found = any(wanted in plain(w.text, ledger) for w in verdict.warnings)
-    return Score("warning", found, "" if found else f"no warning says {wanted!r}")
+
+    title = "warning"
+
+    def score(self, answer: Answer, expected: Expected) -> Score:
+        """Look for the words in the warnings."""
+        wanted: str = expected.extra.get("warning", "")
+        if not wanted:
+            return Score(None)
+        found = any(wanted in text for text in read(answer.verdict, (w.text for w in answer.verdict.warnings)))
+        return Score(found, "" if found else f"no warning says {wanted!r}")

@@ -13,6 +13,7 @@ COMMANDS: dict[str, str] = {
     "compact": "merge small segments of the lake into large ones",
     "demo": "verdicts on the example jobs that ship with inquest",
     "doctor": "is the lake whole, and what is in it?",
+    "eval": "how often is the verdict right? The suite, with the examiner or any model",
     "import": "read files that a cluster already has into the lake",
     "jobs": "list the jobs in the lake",
     "preflight": "may a job start on this node?",
@@ -25,7 +26,7 @@ COMMANDS: dict[str, str] = {
 }
 MODULES = {"import": "imports"}
 
-USAGE, NOTHING = 2, 3
+USAGE, NOTHING, INVALID = 2, 3, 4
 
 
 class Failure(Exception):

@@ -55,11 +55,16 @@ def page(doc: Document) -> str:
     if unused:
         body.append(f'<p class="note">Asked as well, and not cited: {safe.markup(unused)}</p>')
     body.append("<footer>" + "".join(f"<p>{_text(f)}</p>" for f in doc.footer) + "</footer>")
+    return document(title, "".join(body), STYLE)
+
+
+def document(title: str, body: str, style: str) -> str:
+    """A page around markup that is safe already; its policy lets it load and run nothing."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{title}</title><style>{STYLE}</style></head><body><main>{''.join(body)}</main></body></html>\n"
+        f"<title>{title}</title><style>{style}</style></head><body><main>{body}</main></body></html>\n"
     )
 
 

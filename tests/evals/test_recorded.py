@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from evals.recorded import Case, cases, scores, verdict_on
+from evals.scenarios.cases import CaseId
+from evals.suite import recorded, run_one
 
-ALL = list(cases())
+ALL = recorded()
 
 
 def test_there_are_recordings() -> None:
     assert len(ALL) >= 25
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda c: c.name)
-def test_a_recorded_job_comes_out_right(case: Case) -> None:
-    verdict = verdict_on(case.path, case.job)
-    assert [f"{s.scorer}: {s.why}" for s in scores(verdict, case.expected) if s.value is False] == []
+@pytest.mark.parametrize("case", ALL, ids=lambda c: c.variant)
+def test_a_recorded_job_comes_out_right(case: CaseId) -> None:
+    outcome = run_one(case)
+    assert outcome.right, (outcome.error, outcome.family, outcome.confidence, outcome.failures)

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from evals import report
 from evals.scenarios import healthy
 from evals.scenarios.build import rows
 from evals.scenarios.cases import drawn, made, standing, stems, variants
-from evals.scorers.calibration import brier, reliability
-from evals.suite import Outcome, run_one
+from evals.suite import run_one
 from store.rows import GpuSample
 
 SLICE = (
@@ -68,21 +66,3 @@ def test_every_folder_of_cases_has_faults_twins_a_healthy_one_and_a_blind_one() 
     for stem in stems():
         assert {v.kind for v in variants(stem)} == {"fault", "twin", "healthy", "blind"}, stem
         assert sum(v.draws for v in variants(stem) if v.kind == "fault") >= 8, stem
-
-
-def test_calibration_of_a_perfect_and_of_a_boastful_reasoner() -> None:
-    assert brier([(1.0, True), (0.0, False)]) == 0
-    assert brier([(1.0, False)]) == 1
-    (only,) = reliability([(0.96, True), (0.98, False)])
-    assert (only.count, only.right) == (2, 0.5)
-
-
-def test_a_report_counts_hardware_that_was_blamed_for_a_fault_of_the_job() -> None:
-    wrong = Outcome(
-        "a/b/1", "a", "twin", ("A3",), "B2", None, "infrastructure", "job", 0.9, 0.1, failures=(("family", "B2"),)
-    )
-    blind = Outcome("a/c/1", "a", "blind", ("U0",), "U0", None, "undetermined", None, 0.7, 0.1, decided=False)
-    said = report.summary([wrong, blind])
-    assert (said["hardware_blamed_wrongly"], said["family_accuracy"], said["abstention"]) == (1, 0, 1)
-    assert said["confusion"] == [{"expected": "A3", "got": "B2", "cases": 1}]
-    assert 'failures="1"' in report.as_junit([wrong, blind])

@@ -1,0 +1,47 @@
+"""Conversations with your own model, recorded once and played back: how it behaves is tested without asking it.
+
+`INQUEST_RECORD=1 OPENAI_BASE_URL=... OPENAI_API_KEY=... pytest test_own_model.py` records into `cassettes/` beside this
+file. One process asks (`--workers 1`), so that the order of the requests is that of the recording.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vcr
+
+from inquest.__main__ import main
+
+MODEL = os.environ.get("INQUEST_MODEL", "qwen3-32b")
+CASSETTES = Path(__file__).parent / "cassettes"
+RECORD = bool(os.environ.get("INQUEST_RECORD"))
+CASES = ["recorded/cancelled-by-user/0", "recorded/bad-record/0"]
+
+
+def scrubbed(request: Any) -> Any:
+    """Neither keys nor what was sent are kept, and the address does not matter."""
+    request.uri = "http://model/v1/chat/completions"
+    request.headers, request.body = {}, b"{}"
+    return request
+
+
+def eval_status(case: str, cassette: Path, record: bool) -> int:
+    """The exit status of `inquest eval` for a case, with its conversation recorded or played back."""
+    tape = vcr.VCR(record_mode="all" if record else "none", match_on=("method", "path"), before_record_request=scrubbed)
+    with tape.use_cassette(str(cassette)):
+        return main(["eval", "--model", MODEL, "--cases", case, "--workers", "1"])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_model_is_right_on(case: str) -> None:
+    """The recorded conversation ends as the case should."""
+    cassette = CASSETTES / f"{case.replace('/', '-')}.yaml"
+    if not RECORD and not cassette.exists():
+        pytest.skip(f"{cassette} is not recorded yet")
+    if not RECORD:
+        os.environ.setdefault("OPENAI_BASE_URL", "http://model/v1")
+        os.environ.setdefault("OPENAI_API_KEY", "recorded")
+    assert eval_status(case, cassette, RECORD) == 0

@@ -1,0 +1,69 @@
+"""Labelled logs of one's own: read as they are, graded as their labels say, and refused where a label says nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals import labelled
+from evals.asking import Settings, posed
+from evals.labelled import LabelError
+from evals.suite import of_corpus, run
+
+SAMPLES = Path(__file__).parent / "samples" / "labelled"
+CORPUS = Settings(corpus=SAMPLES)
+
+
+def test_the_samples_are_judged_as_their_labels_say() -> None:
+    found = run(of_corpus(CORPUS), 1, settings=CORPUS)
+    assert [(o.case, o.family, o.right) for o in found] == [
+        ("labelled/k1/0", "B1", True), ("labelled/k2/0", "A1", True), ("labelled/k3/0", "U0", True),
+    ]  # fmt: skip
+    assert [o.measures.get("facts found") for o in found] == [1.0, 1.0, None]
+    assert [o.abstained for o in found] == ["", "", "right"]
+
+
+def test_what_is_accepted_has_the_best_first_and_a_mode_where_one_matters() -> None:
+    k2 = labelled.read(SAMPLES, "k2").expected
+    assert (k2.families, k2.decided, k2.extra["accept"]) == (("A1",), True, ["A1:env", "A1:config"])
+
+
+@pytest.mark.parametrize(
+    "doubt", [{"decided": False}, {"strength": "low"}, {"kind": "snippet"}, {"accept": ["U0"], "best": "U0"}]
+)
+def test_a_text_that_decides_nothing_asks_for_an_abstention(tmp_path: Path, doubt: dict[str, Any]) -> None:
+    label = {"accept": ["B1"], "best": "B1", "decided": True, "strength": "high", "kind": "job_log", **doubt}
+    (tmp_path / "a.json").write_text(json.dumps({"text": "x", "label": label}))
+    assert not labelled.read(tmp_path, "a").expected.decided
+
+
+def test_the_name_of_a_file_never_reaches_what_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "b1-telling-name.json").write_text((SAMPLES / "k1.json").read_text())
+    settings = Settings(corpus=tmp_path)
+    (case,) = of_corpus(settings)
+    with posed(case, settings) as (reader, job_id):
+        files = {r["file"] for r in reader.ask("log_extent", job_id=job_id).dicts()}
+    assert files == {"slurm-4812.out"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", '{"text": 1, "label": {}}', '{"text": "x", "label": {}}',
+        '{"text": "x", "label": {"accept": ["Z9"]}}', '{"text": "x", "label": {"accept": ["A1:wings"]}}',
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "odd.json").write_text(text)
+    with pytest.raises(LabelError, match=r"odd\.json"):
+        of_corpus(Settings(corpus=tmp_path))
+
+
+def test_a_folder_without_labels_says_so(tmp_path: Path) -> None:
+    with pytest.raises(LabelError, match=r"no \.json file"):
+        of_corpus(Settings(corpus=tmp_path))
+    with pytest.raises(LabelError, match="no folder"):
+        of_corpus(Settings(corpus=tmp_path / "gone"))

@@ -1,0 +1,182 @@
+"""The suite against an OpenAI-compatible server on this host: right, wrong, refused by the gate, and broken are four things."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.asking import Settings
+from evals.suite import recorded, run_one
+from evals.summary import summary
+from inquest.__main__ import main
+from tests.agent_tools.endpoint import Reply, Request, message, serving
+
+pytestmark = pytest.mark.usefixtures("allow_model_requests")
+
+ROOT = Path(__file__).resolve().parents[2]
+CASE = next(c for c in recorded() if c.variant == "cancelled-by-user")
+LOOK = [("overview", {}), ("differential", {})]
+BROKEN = Reply({"error": {"message": "no GPU left"}}, 500, {"Retry-After": "0"})
+
+
+def answered(**changes: Any):
+    """A model that looks, and then answers with cells that it was shown."""
+
+    def play(turn: int, request: Request) -> Reply:
+        said = json.dumps(request["messages"])
+        if "final_result" in said.partition('"role": "tool"')[0] or '"role": "tool"' not in said:
+            return message(calls=LOOK)
+        record = re.search(r"\[\[E\d+\.record\]\]", said)
+        user = re.search(r"\[\[E\d+\.user\]\]", said)
+        assert record and user, said[-2000:]
+        draft = {
+            "family": "F4",
+            "mode": "user",
+            "confidence": 0.9,
+            "attribution": "user",
+            "headline": "The job was cancelled by its user.",
+            "shows": [{"text": f"Slurm recorded the end as {record[0]}, and the job belongs to {user[0]}."}],
+        }
+        return message(calls=[("final_result", {**draft, **changes})])
+
+    return play
+
+
+def broken(turn: int, request: Request) -> Reply:
+    return BROKEN
+
+
+def test_a_model_that_answers_rightly_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(answered(), monkeypatch) as endpoint:
+        outcome = run_one(CASE, Settings(model="scripted"))
+    assert outcome.right, (outcome.failures, outcome.error, outcome.invalid)
+    assert outcome.family == "F4"
+    assert outcome.spent["turns"] == len(endpoint.requests) >= 2
+    assert outcome.spent["tokens"] == 120 * len(endpoint.requests)
+
+
+def test_a_limit_that_is_passed_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(answered(), monkeypatch):
+        outcome = run_one(CASE, Settings(model="scripted", max_turns=1))
+    assert [name for name, _ in outcome.failures] == ["within limits"]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"family": "G1", "mode": "healthy", "attribution": "none", "headline": "All is well.", "shows": []},
+        {"attribution": "infrastructure", "headline": "A broken node cancelled the job."},
+        {"headline": "The job was cancelled after 4711 steps."},
+        {"family": "B2", "mode": None, "attribution": "infrastructure", "headline": "A GPU has a hardware fault."},
+    ],
+    ids=["healthy", "hardware", "figure", "family"],
+)
+def test_a_model_that_lies_does_not_pass(monkeypatch: pytest.MonkeyPatch, lie: dict[str, Any]) -> None:
+    """Whether the gate refuses the lie or a scorer sees it, it is wrong, and it is no fault of the endpoint."""
+    with serving(answered(**lie), monkeypatch):
+        outcome = run_one(CASE, Settings(model="scripted"))
+    assert not outcome.right
+    assert outcome.failures and not outcome.invalid and not outcome.error
+
+
+def test_the_examiners_answer_is_not_counted_for_a_model_whose_own_did_not_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The examiner is right on this case, and stands in; that is no merit of the model."""
+    with serving(answered(headline="It ran 4711 steps."), monkeypatch):
+        outcome = run_one(CASE, Settings(model="scripted"))
+    assert (outcome.family, outcome.got) == ("", "no answer")
+    assert dict(outcome.failures).keys() == {"answer"}
+    assert summary([outcome])["unanswered"] == 1
+
+
+def test_a_server_that_fails_makes_the_run_invalid_and_never_a_pass(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit, page = tmp_path / "out.xml", tmp_path / "out.html"
+    with serving(broken, monkeypatch):
+        status = main(
+            [
+                "eval",
+                "--model",
+                "scripted",
+                "--cases",
+                str(CASE),
+                "--workers",
+                "1",
+                "--junit",
+                str(junit),
+                "--html",
+                str(page),
+            ]
+        )
+    assert status == 4
+    said = capsys.readouterr()
+    assert said.out.startswith("INVALID")
+    assert "500" in said.out
+    assert "right in every respect" not in said.out
+    assert 'errors="1"' in junit.read_text() and 'skipped="0"' in junit.read_text()
+    assert "Invalid" in page.read_text()
+
+
+def test_nobody_there_is_invalid_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    outcome = run_one(CASE, Settings(model="scripted"))
+    assert outcome.invalid and not outcome.right and not outcome.failures
+
+
+def test_an_invalid_run_cannot_become_a_baseline(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(broken, monkeypatch):
+        assert main(["eval", "--model", "scripted", "--cases", str(CASE), "--workers", "1", "--json"]) == 4
+    report = tmp_path / "before.json"
+    report.write_text(capsys.readouterr().out)
+    assert json.loads(report.read_text())["summary"]["valid"] is False
+    assert main(["eval", "--cases", str(CASE), "--workers", "1", "--baseline", str(report)]) == 2
+    assert "invalid run" in capsys.readouterr().err
+
+
+def test_a_judge_has_an_opinion_and_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lowest mark, and a judge that is broken, change nothing about right and wrong."""
+
+    def judge(turn: int, request: Request) -> Reply:
+        marks = {"reason": "dull", "pass": False, "score": 0.0}
+        name = request["tools"][0]["function"]["name"]
+        return message(calls=[(name, marks)])
+
+    with serving(judge, monkeypatch) as endpoint:
+        outcome = run_one(CASE, Settings(judge="scripted"))
+    assert outcome.right
+    assert (outcome.measures["prose"], outcome.remarks) == (0.0, ("dull",))
+    assert "untrusted" in endpoint.text
+    with serving(broken, monkeypatch):
+        outcome = run_one(CASE, Settings(judge="scripted"))
+    assert outcome.right
+    assert "prose" not in outcome.measures
+    assert "500" in outcome.remarks[0]
+
+
+def test_a_recorded_conversation_is_played_back_as_the_documentation_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The example of the documentation, recorded from the scripted server and then without any."""
+    spec = importlib.util.spec_from_file_location("own_model", ROOT / "docs/examples/test_own_model.py")
+    assert spec and spec.loader
+    own_model = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(own_model)
+    monkeypatch.setattr(own_model, "MODEL", "scripted")
+    tape = tmp_path / "conversation.yaml"
+    with serving(answered(), monkeypatch) as endpoint:
+        assert own_model.eval_status(str(CASE), tape, True) == 0
+    asked = len(endpoint.requests)
+    assert asked >= 2 and "loopback" not in tape.read_text()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://model/v1")
+    assert own_model.eval_status(str(CASE), tape, False) == 0
+    assert len(endpoint.requests) == asked
