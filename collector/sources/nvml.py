@@ -12,6 +12,7 @@ CAVEAT  counters in a sample are up to fifteen seconds old. SM activity comes fr
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, ClassVar
@@ -51,6 +52,7 @@ class Nvml:
         self._driver: str | None = None
         self._was_away = False
         self._lost: dict[int, float] = {}
+        self._by_handle: dict[int | None, _Gpu] = {}
         self._xids: list[tuple[float, GpuEvent]] = []
 
     @property
@@ -128,6 +130,7 @@ class Nvml:
 
     def _subscribe(self, gpu: _Gpu) -> None:
         """XIDs come through an event set: none is missed between two looks."""
+        self._by_handle[_address(gpu.device.handle)] = gpu
         try:
             nvml.nvmlDeviceRegisterEvents(gpu.device.handle, nvml.nvmlEventTypeXidCriticalError, self._events)
         except nvml.NVMLError as error:
@@ -172,8 +175,7 @@ class Nvml:
                 if error.value == nvml.NVML_ERROR_TIMEOUT:
                     return
                 raise
-            uuid = str(nvml.nvmlDeviceGetUUID(data.device))
-            gpu = next((g for g in self._gpus if g.device.uuid == uuid), None)
+            gpu = self._by_handle.get(_address(data.device))  # a GPU that is lost by now no longer says its UUID
             code, instance = int(data.eventData), int(data.gpuInstanceId)
             text = f"NVML: XID {code}" + (f" in GPU instance {instance}" if instance != _WHOLE else "")
             part = gpu.instance(instance) if gpu else None
@@ -303,6 +305,11 @@ def _link(common: dict[str, Any]) -> dict[str, Any]:
     """The same identity in the words of a link."""
     kept = {n: common[n] for n in ("cluster", "node", "ts", "origin", "job_id", "attempt")}
     return {**kept, "fabric": "nvlink", "device": str(common["gpu"])}
+
+
+def _address(handle: Any) -> int | None:
+    """A handle as something that can be compared."""
+    return ctypes.cast(handle, ctypes.c_void_p).value
 
 
 def _unavailable(error: Any) -> SourceUnavailable:

@@ -155,6 +155,14 @@ class Cluster:
         done = self._namespace.run([*prefix, *command], env=self._env, check=check, timeout_s=timeout_s)
         return done.stdout
 
+    def spawn(
+        self, name: str, command: Sequence[str], *, node: str, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start a program of ours on a node, as root; it ends with the cluster. Its output is `log/NAME.out`."""
+        words = ["env", *(f"{k}={v}" for k, v in (env or {}).items()), *command]
+        log = self.state / "log" / f"{name}.out"
+        return self._namespace.spawn(words, log, hostname=node, env=self._env)
+
     def submit(self, script: str, *arguments: str, user: str = "mira", options: Sequence[str] = ()) -> int:
         """Submit `script` (a path inside) from its own folder with sbatch; the job's id."""
         answer = self.run(

@@ -158,6 +158,17 @@ def test_an_xid_that_the_kernel_told_of_is_not_told_twice() -> None:
     assert not [e for _ in range(5) for e in of(node.look(), GpuEvent)]
 
 
+def test_the_xid_of_a_gpu_that_is_lost_with_it_is_told() -> None:
+    """XID 79 and the loss come together: by the time of the look the GPU no longer answers for itself."""
+    node = Node(2)
+    node.source.open()
+    node.look()
+    node.gpus.xid(1, 79)
+    node.gpus.lose(1)
+    events = [e for _ in range(4) for e in of(node.look(), GpuEvent)]
+    assert sorted((e.event, e.xid or 0, e.gpu) for e in events) == [("fallen_off_bus", 0, 1), ("xid", 79, 1)]
+
+
 def test_an_xid_just_before_the_driver_goes_is_not_lost() -> None:
     node, kept = Node(), Kept()
     task = Loop([node.source], kept, node.here).tasks[0]
