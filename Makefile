@@ -16,7 +16,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy python3-venv; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt 'pip>=25.1'
-	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e . --group dev
+	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[serve]' --group dev
 	@touch $@
 
 demo: $(VENV)/.ready ## verdicts on the example jobs that ship

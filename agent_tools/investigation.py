@@ -22,6 +22,7 @@ from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.references import cited, parse
 from agent_tools.untrusted import Fence, one_line
+from agent_tools.viewer import Forbidden
 from prompts import load
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ class Investigation:
 
     def open(self, job: str, attempt: int | None = None) -> Found:
         """Make a job the one that is asked about; its families are assessed once. Raises KeyError where nobody knows it."""
-        known = self.ledger.ask(self.reader, "job_known", job_id=job)
+        try:
+            known = self.ledger.ask(self.reader, "job_known", job_id=job)
+        except Forbidden as error:
+            raise KeyError(str(error)) from error
         if not any(isinstance(n, int) and n > 0 for n in known.rows[0]):
             raise KeyError(f"no job {one_line(job, 60)} in the lake")
         if (job, attempt) not in self.found:
@@ -80,7 +84,7 @@ class Investigation:
 
         started = time.monotonic()
         before = len(self.ledger.all())
-        deps = self._deps(on_event)
+        deps = self.deps(on_event)
         bounds = limits or Limits()
 
         async def run(opened: Model, label: str) -> Reply:
@@ -99,7 +103,8 @@ class Investigation:
         self.turns.append(reply)
         return reply
 
-    def _deps(self, on_event: Callable[[str], None] | None) -> Deps:
+    def deps(self, on_event: Callable[[str], None] | None = None) -> Deps:
+        """What a tool's call carries."""
         from agent_tools.tools.base import Deps
 
         found = self.found.get((self.job_id, self.attempt))

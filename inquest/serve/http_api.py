@@ -1,0 +1,327 @@
+"""A small HTTP API: health, jobs, verdicts, evidence, questions, with bearer tokens and limits; MCP beside it at /mcp."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, FastAPI, HTTPException, Query, Request
+from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent_tools.agent import diagnose_async
+from agent_tools.drive import Limits
+from agent_tools.investigation import MAX_QUESTION, Investigation
+from agent_tools.viewer import Forbidden, Viewer, seen_by
+from inquest import __version__
+from inquest.render.reply import reply_json
+from inquest.render.show import json_value
+from inquest.serve.tokens import Rate, digest
+from inquest.serve.toolbox import Toolbox
+from store import Reader
+from store.catalog import Param, catalog
+from store.result import QueryTimeout, StoreError
+
+JobId = Annotated[str, Field(pattern=r"^[0-9]{1,10}([_+][0-9]{1,7})?$")]
+
+
+@dataclass(slots=True)
+class Settings:
+    """What a server serves and to whom."""
+
+    lake: Path
+    holders: dict[str, Viewer]
+    model: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    per_minute: int = 60
+    at_once: int = 4
+    host: str = "127.0.0.1"
+
+
+class Problem(BaseModel):
+    """What went wrong, in words that say how to go on."""
+
+    detail: str
+
+
+class Question(BaseModel):
+    """A question about a job, or about the fleet where none is named."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(min_length=1, max_length=MAX_QUESTION)
+    job: JobId | None = None
+
+
+class Health(BaseModel):
+    """Is the server there and can it read its lake?"""
+
+    status: str
+    version: str
+    lake: bool
+
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    401: {"model": Problem, "description": "no token, or one that is not known"},
+    404: {"model": Problem, "description": "no such thing, or not this viewer's"},
+    400: {"model": Problem, "description": "a question that cannot be asked"},
+    429: {"model": Problem, "description": "too many requests; Retry-After says when"},
+    503: {"model": Problem, "description": "too much at once, or the lake cannot be read"},
+    504: {"model": Problem, "description": "the query ran past its time: ask more narrowly"},
+}
+
+
+BEARER = HTTPBearer(auto_error=False, description="a token of `inquest serve --new-token USER`")
+
+
+def viewer_of(request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(BEARER)]) -> Viewer:
+    """Who asks. Raises HTTPException 401 or 429."""
+    return request.app.state.holder(credentials)
+
+
+Who = Annotated[Viewer, Depends(viewer_of)]
+
+
+def app(settings: Settings) -> FastAPI:
+    """The application."""
+    rate = Rate(settings.per_minute)
+    slots = asyncio.Semaphore(settings.at_once)
+
+    def holder(credentials: HTTPAuthorizationCredentials | None) -> Viewer:
+        viewer = settings.holders.get(digest(credentials.credentials)) if credentials is not None else None
+        if viewer is None:
+            raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
+        if (wait := rate.wait_s(f"{viewer.user}:{viewer.operator}")) > 0:
+            raise HTTPException(429, "too many requests", {"Retry-After": str(math.ceil(wait))})
+        return viewer
+
+    @asynccontextmanager
+    async def investigation(viewer: Viewer, job: str | None = None) -> AsyncGenerator[Investigation]:
+        if slots.locked():
+            raise HTTPException(503, "too much at once; try again", {"Retry-After": "5"})
+        async with slots:
+            with _told(), Reader(settings.lake) as reader:
+                found = Investigation(seen_by(reader, viewer))
+                if job is not None:
+                    try:
+                        found.open(job)
+                    except KeyError as error:
+                        raise HTTPException(404, str(error.args[0])) from error
+                yield found
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with mcp.session_manager.run():
+            yield
+
+    api = FastAPI(
+        title="inquest",
+        version=__version__,
+        summary="Why did this GPU training job fail?",
+        lifespan=lifespan,
+        responses=PROBLEMS,
+    )
+
+    api.state.holder = holder
+
+    @api.get("/health", responses={})
+    def health() -> Health:  # pyright: ignore[reportUnusedFunction]
+        """Is the server there?"""
+        return Health(status="ok", version=__version__, lake=(settings.lake / "lake.json").is_file())
+
+    @api.get("/v1/jobs")
+    async def jobs(  # pyright: ignore[reportUnusedFunction]
+        who: Who,
+        user: Annotated[str | None, Query(max_length=64)] = None,
+        state: Annotated[str | None, Query(max_length=32)] = None,
+        node: Annotated[str | None, Query(max_length=128)] = None,
+        family: Annotated[str | None, Query(max_length=2)] = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    ) -> dict[str, Any]:
+        """Attempts of jobs, newest first, with their stored verdicts."""
+        given: dict[str, Any] = {
+            "user": user,
+            "state": state,
+            "node": node,
+            "family": family,
+            "since": since,
+            "until": until,
+        }
+        async with investigation(who) as found:
+            result = found.reader.ask("find_jobs", max_rows=limit, **{k: v for k, v in given.items() if v is not None})
+            return {"jobs": result.dicts(), "row_count": result.row_count, "truncated": result.truncated}
+
+    @api.get("/v1/jobs/{job}/verdict")
+    async def verdict(  # pyright: ignore[reportUnusedFunction]
+        who: Who, job: JobId, attempt: Annotated[int | None, Query(ge=1, le=10_000)] = None
+    ) -> dict[str, Any]:
+        """The sealed verdict on a job, with its sentences filled under `rendered`."""
+        async with investigation(who, job) as found:
+            made = await diagnose_async(
+                found.reader, job, attempt=attempt, model=settings.model, limits=settings.limits
+            )
+            return json_value(made)
+
+    @api.get("/v1/evidence/{query}")
+    async def evidence(who: Who, query: str, request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """One question of the store's catalog; its parameters are the URL's."""
+        info = catalog().get(query)
+        if info is None:
+            raise HTTPException(404, f"no question {query[:60]!r}; there are {', '.join(catalog())}")
+        async with investigation(who) as found:
+            result = found.reader.ask(query, **_typed(info.params, dict(request.query_params)))
+        return {
+            "query": query,
+            "sql": result.sql,
+            "params": result.params,
+            "columns": [{"name": c.name, "unit": c.unit, "doc": c.doc} for c in result.columns],
+            "rows": _finite([list(row) for row in result.rows]),
+            "row_count": result.row_count,
+            "truncated": result.truncated,
+            "sha256": result.sha256,
+        }
+
+    @api.post("/v1/ask")
+    async def ask(who: Who, body: Question) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+        """An answer whose figures are cells of queries, with the evidence that it rests on."""
+        async with investigation(who, body.job) as found:
+            reply = await found.ask_async(body.question, model=settings.model, limits=settings.limits)
+            return _finite(reply_json(reply, found.ledger))
+
+    @api.post("/v1/ask/events", response_class=StreamingResponse)
+    async def ask_events(who: Who, body: Question) -> StreamingResponse:  # pyright: ignore[reportUnusedFunction]
+        """The same as server-sent events: `step` while it looks, then one `reply` or `problem`."""
+
+        async def answer(emit: Callable[[str], None]) -> dict[str, Any]:
+            async with investigation(who, body.job) as found:
+                reply = await found.ask_async(
+                    body.question, model=settings.model, limits=settings.limits, on_event=emit
+                )
+                return _finite(reply_json(reply, found.ledger))
+
+        return StreamingResponse(_events(answer), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    @api.exception_handler(Forbidden)
+    async def forbidden(_: Request, error: Forbidden) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse({"detail": str(error)}, 404)
+
+    @api.exception_handler(QueryTimeout)
+    async def timed_out(_: Request, error: QueryTimeout) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse({"detail": str(error)}, 504)
+
+    @api.exception_handler(StoreError)
+    async def store_error(_: Request, error: StoreError) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse({"detail": str(error)}, 400)
+
+    mcp = _mcp(settings, holder)
+    api.mount("/mcp", mcp.guarded)
+    return api
+
+
+@dataclass(slots=True)
+class _Mounted:
+    """The MCP server as an application that asks for a token first."""
+
+    session_manager: Any
+    guarded: Callable[..., Awaitable[None]]
+
+
+def _mcp(settings: Settings, holder: Callable[[HTTPAuthorizationCredentials | None], Viewer]) -> _Mounted:
+    from inquest.serve.mcp_server import server
+
+    boxes: dict[Viewer, Toolbox] = {}
+
+    def viewer_of(authorization: str) -> Viewer:
+        kind, _, token = authorization.partition(" ")
+        given = HTTPAuthorizationCredentials(scheme=kind, credentials=token) if kind.lower() == "bearer" else None
+        return holder(given)
+
+    def toolbox(request: Any) -> Toolbox:
+        viewer: Viewer = request.scope["viewer"]
+        if viewer not in boxes:
+            reader = seen_by(Reader(settings.lake), viewer)
+            boxes[viewer] = Toolbox(Investigation(reader), settings.model, settings.limits)
+        return boxes[viewer]
+
+    made = server(toolbox)
+    inner = made.streamable_http_app(streamable_http_path="/", host=settings.host)
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            headers = {k.lower(): v for k, v in scope["headers"]}
+            try:
+                scope["viewer"] = viewer_of(headers.get(b"authorization", b"").decode("latin-1"))
+            except HTTPException as error:
+                await JSONResponse({"detail": error.detail}, error.status_code, error.headers)(scope, receive, send)
+                return
+        await inner(scope, receive, send)
+
+    return _Mounted(made.session_manager, guarded)
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """A lake that cannot be opened is the server's trouble, not the caller's."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise HTTPException(503, f"the lake cannot be read: {error.strerror}") from error
+
+
+async def _events(answer: Callable[[Callable[[str], None]], Awaitable[dict[str, Any]]]) -> AsyncIterator[str]:
+    """Server-sent events of an answer in the making."""
+    steps: asyncio.Queue[str | None] = asyncio.Queue()
+    task = asyncio.ensure_future(answer(steps.put_nowait))
+    task.add_done_callback(lambda _: steps.put_nowait(None))
+    try:
+        while (step := await steps.get()) is not None:
+            yield f"event: step\ndata: {json.dumps(step)}\n\n"
+        try:
+            yield f"event: reply\ndata: {json.dumps(task.result(), allow_nan=False, default=str)}\n\n"
+        except HTTPException as error:
+            yield f"event: problem\ndata: {json.dumps(error.detail)}\n\n"
+        except StoreError as error:
+            yield f"event: problem\ndata: {json.dumps(str(error))}\n\n"
+    finally:
+        task.cancel()
+
+
+def _typed(params: tuple[Param, ...], given: dict[str, str]) -> dict[str, Any]:
+    """The URL's words as the types that the question takes. Raises HTTPException 400."""
+    types = {p.name: p.sql_type for p in params}
+    typed: dict[str, Any] = {}
+    for name, text in given.items():
+        kind = types.get(name, "VARCHAR")
+        try:
+            if kind == "BIGINT":
+                typed[name] = int(text)
+            elif kind == "DOUBLE":
+                typed[name] = float(text)
+            elif kind == "BOOLEAN":
+                typed[name] = {"true": True, "false": False}[text.lower()]
+            else:
+                typed[name] = text
+        except (ValueError, KeyError):
+            raise HTTPException(400, f"{name}: {text[:60]!r} is no {kind}") from None
+    return typed
+
+
+def _finite(value: Any) -> Any:
+    """Numbers that are not finite as their names: JSON has no word for them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in cast("list[Any]", value)]
+    return value

@@ -1,0 +1,113 @@
+"""The typed tools as something that another program can call: a list with schemas, and a call that gives text.
+
+Each call may name the job it is about; else it is about the last one that was named. One call runs at a time: a reader
+and its ledger are one investigation's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from agent_tools.agent import diagnose_async
+from agent_tools.drive import Limits
+from agent_tools.investigation import Investigation
+from agent_tools.tools.registry import tools
+from store.result import StoreError
+
+JOB = {"type": "string", "description": "Job id; without it the job that was named last."}
+WHY = "The verdict on a job: one failure family with its evidence, what cannot be decided, the others ruled out, what to do."
+ASK = "Any question about a job or the fleet, answered in sentences whose figures are cells of queries."
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool as it is listed."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """The tools over one investigation. `model` answers questions; None is the examiner."""
+
+    investigation: Investigation
+    model: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    _busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def offered(self) -> list[Offered]:
+        """Every tool with its JSON schema, in a stable order."""
+        job = {"type": "object", "properties": {"job": JOB}, "additionalProperties": False}
+        question = {"type": "string", "description": "The question."}
+        asked = {**job, "properties": {"question": question, "job": JOB}, "required": ["question"]}
+        return [Offered("why", WHY, job), Offered("ask", ASK, asked), *_listed()]
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], on_event: Callable[[str], None] | None = None
+    ) -> tuple[str, bool]:
+        """The answer as text, and whether it is one (False: what went wrong, in words that say how to go on)."""
+        async with self._busy:
+            try:
+                return await self._call(name, dict(arguments), on_event), True
+            except (KeyError, StoreError, ValueError) as error:
+                return str(error.args[0] if error.args else error), False
+
+    async def _call(self, name: str, arguments: dict[str, Any], on_event: Callable[[str], None] | None) -> str:
+        from pydantic_ai import ModelRetry
+
+        from inquest.render.reply import reply_text
+        from inquest.render.show import markdown_text
+
+        known = {t.name: t for t in tools()}
+        if name not in known and name not in ("why", "ask"):
+            raise KeyError(f"no tool {name!r}")
+        job = arguments.get("job")
+        if isinstance(job, str) and job and name != "find_jobs":
+            arguments.pop("job")
+            self.investigation.open(job)
+        elif name != "find_jobs":
+            arguments.pop("job", None)
+        asked = self.investigation
+        if name == "why":
+            if not asked.job_id:
+                raise KeyError("which job? find_jobs lists jobs")
+            made = await diagnose_async(
+                asked.reader,
+                asked.job_id,
+                attempt=asked.attempt,
+                model=self.model,
+                limits=self.limits,
+                on_event=on_event,
+            )
+            return markdown_text(made)
+        if name == "ask":
+            question = arguments.get("question")
+            if not isinstance(question, str) or not question.strip():
+                raise KeyError("question is missing")
+            reply = await asked.ask_async(question, model=self.model, limits=self.limits, on_event=on_event)
+            return reply_text(reply, asked.ledger)
+        function = known[name].function_schema
+        try:
+            checked = function.validator.validate_python(arguments)
+            return str(await function.call(checked, SimpleNamespace(deps=asked.deps(on_event))))  # type: ignore[arg-type]
+        except ModelRetry as error:
+            raise KeyError(error.message) from error
+
+
+@cache
+def _listed() -> list[Offered]:
+    listed: list[Offered] = []
+    for tool in tools():
+        schema = copy.deepcopy(tool.function_schema.json_schema)
+        if tool.name != "find_jobs":
+            schema.setdefault("properties", {})["job"] = JOB
+        listed.append(Offered(tool.name, tool.description or "", schema))
+    return listed

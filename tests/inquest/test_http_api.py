@@ -1,0 +1,161 @@
+"""The HTTP API over real HTTP: who may ask, how often, and that it keeps what its own description promises."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+pytest.importorskip("fastapi", reason="the serve extra is not installed: pip install 'jobinquest[serve]'")
+
+import schemathesis
+import uvicorn
+from hypothesis import HealthCheck, given, settings
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from agent_tools.viewer import Viewer
+from inquest.__main__ import main
+from inquest.commands import Failure
+from inquest.serve import tokens
+from inquest.serve.http_api import Settings, app
+from tests.agent_tools.casekit import TOKEN, lake
+
+ROOT, ADA = "inq_root", "inq_ada"
+HOLDERS = {tokens.digest(ROOT): Viewer("root", operator=True), tokens.digest(ADA): Viewer("ada")}
+
+
+@contextmanager
+def serving(folder: Path, **fields: Any) -> Iterator[str]:
+    made = app(Settings(lake(folder), HOLDERS, **{"per_minute": 100_000, **fields}))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(made, port=port, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("api")) as url:
+        yield url
+
+
+def ask(url: str, path: str, token: str = ROOT, **kwargs: Any) -> httpx.Response:
+    method = "POST" if "json" in kwargs else "GET"
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.request(method, url + path, headers=headers, timeout=60, **kwargs)
+
+
+def test_health_needs_no_token_and_all_else_does(url: str):
+    assert httpx.get(f"{url}/health").json()["lake"] is True
+    for token in ("", "inq_wrong"):
+        for path in ("/v1/jobs", "/v1/jobs/7/verdict", "/v1/evidence/jobs", "/mcp/"):
+            assert ask(url, path, token).status_code == 401
+    assert ask(url, "/v1/ask", "", json={"question": "why?"}).status_code == 401
+
+
+def test_jobs_verdict_evidence_and_questions(url: str):
+    assert [j["job_id"] for j in ask(url, "/v1/jobs", params={"state": "FAILED"}).json()["jobs"]] == ["7"]
+    verdict = ask(url, "/v1/jobs/7/verdict").json()
+    assert "ValueError" in verdict["rendered"]["headline"]
+    assert TOKEN not in json.dumps(verdict)
+    rows = ask(url, "/v1/evidence/job_attempts", params={"job_id": "7", "attempt": "1"}).json()
+    assert rows["row_count"] == 1
+    assert ask(url, "/v1/ask", json={"question": "why did it fail?", "job": "7"}).json()["rendered"]["shows"]
+
+
+def test_what_cannot_be_asked_is_said(url: str):
+    assert ask(url, "/v1/jobs/99/verdict").status_code == 404
+    assert ask(url, "/v1/evidence/nonsense").status_code == 404
+    assert "missing" in ask(url, "/v1/evidence/job_attempts").json()["detail"]
+    assert ask(url, "/v1/evidence/job_attempts", params={"job_id": "7", "attempt": "x"}).status_code == 400
+    assert ask(url, "/v1/ask", json={"question": ""}).status_code == 422
+    assert ask(url, "/v1/jobs/7;DROP/verdict").status_code == 422
+
+
+def test_a_user_sees_own_jobs_only(url: str):
+    assert ask(url, "/v1/jobs", ADA).json()["row_count"] == 0
+    assert ask(url, "/v1/jobs/7/verdict", ADA).status_code == 404
+    assert ask(url, "/v1/evidence/job_attempts", ADA, params={"job_id": "7"}).status_code == 404
+
+
+def test_steps_come_as_events_and_then_the_reply(url: str):
+    text = ask(url, "/v1/ask/events", json={"question": "which errors?", "job": "7"}).text
+    events = [part.split("\n")[0] for part in text.strip().split("\n\n")]
+    assert events[0] == "event: step"
+    assert events[-1] == "event: reply"
+    assert "problem" in ask(url, "/v1/ask/events", json={"question": "why?", "job": "99"}).text
+
+
+def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path):
+    with serving(tmp_path, per_minute=2) as url:
+        codes = [ask(url, "/v1/jobs").status_code for _ in range(3)]
+        last = ask(url, "/v1/jobs")
+    assert codes == [200, 200, 429]
+    assert int(last.headers["Retry-After"]) >= 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_mcp_over_http_for_whoever_holds_a_token(url: str, anyio_backend: str):
+    async def verdict(token: str) -> tuple[str, bool]:
+        http = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
+        async with http, Client(streamable_http_client(f"{url}/mcp/", http_client=http)) as client:
+            result = await client.call_tool("why", {"job": "7"})
+            return "".join(getattr(part, "text", "") for part in result.content), bool(result.is_error)
+
+    said, wrong = await verdict(ROOT)
+    assert not wrong
+    assert "ValueError" in said
+    said, wrong = await verdict(ADA)
+    assert wrong
+    assert "ValueError" not in said
+
+
+def test_the_api_keeps_what_it_describes(tmp_path: Path):
+    """Generated requests: no answer outside of what the OpenAPI document says, no server error."""
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app(Settings(lake(tmp_path), HOLDERS, per_minute=10**6)))
+    tried = 0
+
+    for result in schema.get_all_operations():
+        operation = result.ok()
+
+        @settings(
+            max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+        )
+        @given(case=operation.as_strategy())
+        def keeps(case: Any) -> None:
+            case.call_and_validate(headers={"Authorization": f"Bearer {ROOT}"})
+
+        keeps()
+        tried += 1
+    assert tried >= 6
+
+
+def test_tokens_are_kept_as_digests_in_a_file_of_one_s_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "tokens"
+    assert main(["serve", "--token-file", str(path), "--new-token", "ada"]) == 0
+    token = capsys.readouterr().out.strip()
+    assert token not in path.read_text()
+    assert tokens.load(path) == {tokens.digest(token): Viewer("ada")}
+    path.chmod(0o644)
+    with pytest.raises(Failure, match="chmod 600"):
+        tokens.load(path)

@@ -1,0 +1,61 @@
+"""A real MCP client drives the server on standard streams: it lists the tools, calls them, and gets errors it can use."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mcp", reason="the serve extra is not installed: pip install 'jobinquest[serve]'")
+
+from mcp import StdioServerParameters
+from mcp.client.client import Client
+from mcp.client.stdio import stdio_client
+
+from tests.agent_tools.casekit import INJECTION, TOKEN, lake
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def text(client: Client, tool: str, **arguments: object) -> tuple[str, bool]:
+    result = await client.call_tool(tool, arguments)
+    return "".join(getattr(part, "text", "") for part in result.content), bool(result.is_error)
+
+
+async def test_a_client_works_with_the_tools(tmp_path: Path):
+    parameters = StdioServerParameters(
+        command=sys.executable, args=["-m", "inquest", "mcp", "--lake", str(lake(tmp_path))], cwd=ROOT
+    )
+    async with Client(stdio_client(parameters)) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"why", "ask", "find_jobs", "read_log", "gpu_health"} <= set(listed)
+        assert "job" in listed["overview"].input_schema["properties"]
+        assert "FAILED" in (await text(client, "find_jobs", state="FAILED"))[0]
+        said, wrong = await text(client, "overview")
+        assert wrong
+        assert "No job is open" in said
+        verdict, wrong = await text(client, "why", job="7")
+        assert not wrong
+        assert "ValueError" in verdict
+        log, _ = await text(client, "read_log", file="slurm-7.out", line=1)
+        assert INJECTION in log
+        assert "<<untrusted" in log
+        assert TOKEN not in log
+        assert (await text(client, "overview", job="99"))[1]
+        assert (await text(client, "no_such_tool"))[1]
+        assert (await text(client, "metric", job="7", name=5))[1]
+
+
+async def test_a_user_s_server_shows_that_user_s_jobs(tmp_path: Path):
+    args = ["-m", "inquest", "mcp", "--lake", str(lake(tmp_path)), "--user", "nobody-here"]
+    async with Client(stdio_client(StdioServerParameters(command=sys.executable, args=args, cwd=ROOT))) as client:
+        assert "FAILED" not in (await text(client, "find_jobs"))[0]
+        assert (await text(client, "why", job="7"))[1]
+        assert "not available" in (await text(client, "sql", query="SELECT 1"))[0]
