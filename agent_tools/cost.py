@@ -10,8 +10,9 @@ from agent_tools.evidence import Asks, Evidence, Ledger
 from agent_tools.verdict import Cost
 from store.result import StoreError
 
-_NOTHING_DONE = frozenset({"A1", "A4", "C1", "C3"})
-_LOST_SINCE_CHECKPOINT = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3"})
+_NOTHING_DONE = frozenset({"A1", "A4", "C1"})
+_LOST_SINCE_CHECKPOINT = frozenset({"A2", "A3", "B1", "B2", "C2", "C3", "F1", "F3", "F4"})
+_STOOD_STILL = frozenset({"C2", "C3"})
 _NOTHING_LOST = frozenset({"G1"})
 
 
@@ -37,19 +38,33 @@ def cost(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None, family:
 
 
 def _wasted(evidence: Evidence, family: str) -> tuple[str | None, str]:
-    if family in _NOTHING_DONE:
+    idle = family == "C3" and evidence.value("steps") == 0 and evidence.value("checkpoints") == 0
+    if family in _NOTHING_DONE or idle:
         return "gpu_hours_held", "Wasted: all of it, no step was done"
     if family in _NOTHING_LOST:
         return None, "Nothing has to be run again."
     if family == "E2" and evidence.value("gpu_hours_last") is not None:
         return "gpu_hours_last", "Wasted: the whole last attempt, it did not go on from the checkpoint"
+    if family == "E3" and evidence.value("gpu_hours_last") is not None:
+        return "gpu_hours_last", "Wasted: the whole last attempt, so few steps train nothing"
+    if family == "E1" and _hours(evidence, "gpu_hours_after_bad") is not None:
+        return "gpu_hours_after_bad", "Wasted: the time after the first loss that is not finite"
     if family in _LOST_SINCE_CHECKPOINT:
-        if _hours(evidence, "gpu_hours_after_checkpoint") is not None:
-            return "gpu_hours_after_checkpoint", "Wasted: the time after the last checkpoint of the last attempt"
-        if evidence.value("checkpoints") == 0 and evidence.value("gpu_hours_last") is not None:
-            return "gpu_hours_last", "Wasted: the whole last attempt, its log names no saved checkpoint"
-        return None, "Wasted: not known, the last checkpoint has no time."
+        return _since_checkpoint(evidence, family)
     return None, "Wasted: not known without a baseline for this workload."
+
+
+def _since_checkpoint(evidence: Evidence, family: str) -> tuple[str | None, str]:
+    still = ""
+    if family in _STOOD_STILL and _hours(evidence, "gpu_hours_after_progress") is not None:
+        still = f" (for {evidence.ref('gpu_hours_after_progress')} the job stood still)"
+    if _hours(evidence, "gpu_hours_after_checkpoint") is not None:
+        return "gpu_hours_after_checkpoint", f"Wasted: the time after the last checkpoint of the last attempt{still}"
+    if evidence.value("checkpoints") == 0 and evidence.value("gpu_hours_last") is not None:
+        return "gpu_hours_last", f"Wasted: the whole last attempt, its log names no saved checkpoint{still}"
+    if _hours(evidence, "gpu_hours_after_steps") is not None and family not in _STOOD_STILL:
+        return "gpu_hours_after_steps", "Wasted, by the share of steps: what came after the last checkpoint"
+    return None, "Wasted: not known, the last checkpoint has no time."
 
 
 def _hours(evidence: Evidence, column: str) -> float | None:

@@ -9,24 +9,39 @@
 -- COLUMN checkpoints: checkpoints that the last attempt's log says were saved
 -- COLUMN last_checkpoint_ts: the last of them
 -- COLUMN gpu_hours_after_checkpoint [h]: GPU hours of the last attempt after that checkpoint
+-- COLUMN gpu_hours_after_steps [h]: the same by the share of reported steps, where nothing printed a time
+-- COLUMN last_progress_ts: when the last attempt last reported a step
+-- COLUMN gpu_hours_after_progress [h]: GPU hours of the last attempt after that
+-- COLUMN bad_ts: first report of the unbroken run to the end whose loss is not finite
+-- COLUMN gpu_hours_after_bad [h]: GPU hours of the last attempt after that
 -- COLUMN steps: steps that the last attempt reported
--- CAVEAT: NULL where accounting or the time of the checkpoint is not there; a checkpoint that nothing printed is not known.
+-- CAVEAT: NULL where accounting or a time is not there. A checkpoint without a time has that of the report before it; one that nothing printed is not known.
 WITH a AS (
-  SELECT DISTINCT ON (coalesce(attempt, 1)) coalesce(attempt, 1) AS n, gpus, elapsed_s, start_ts, end_ts
+  SELECT DISTINCT ON (coalesce(attempt, 1)) coalesce(attempt, 1) AS n, gpus, elapsed_s, start_ts,
+    coalesce(end_ts, start_ts + to_seconds(elapsed_s), ts) AS end_ts
   FROM slurm_job
   WHERE job_id = $job_id AND start_ts IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   ORDER BY coalesce(attempt, 1), ts DESC NULLS LAST, origin
 ),
 last AS (SELECT * FROM a ORDER BY n DESC LIMIT 1),
-saved AS (
-  SELECT count(*) AS checkpoints, max(e.ts) FILTER (e.ts_kind IS DISTINCT FROM 'file') AS ts
-  FROM log_event e, last
-  WHERE e.job_id = $job_id AND e.kind = 'checkpoint' AND e.name = 'saved'
-    AND (e.attempt IS NULL OR e.attempt = last.n)
+t AS (
+  SELECT t.step, t.loss, t.file, t.line_no, CASE WHEN t.ts_kind = 'embedded' THEN t.ts END AS ts
+  FROM train_step t, last WHERE t.job_id = $job_id AND (t.attempt IS NULL OR t.attempt = last.n)
 ),
+c AS (
+  SELECT e.step, e.file, e.line_no, CASE WHEN e.ts_kind = 'embedded' THEN e.ts END AS own_ts
+  FROM log_event e, last
+  WHERE e.job_id = $job_id AND e.kind = 'checkpoint' AND e.name = 'saved' AND (e.attempt IS NULL OR e.attempt = last.n)
+),
+k AS (
+  SELECT *, coalesce(own_ts, (SELECT max(t.ts) FROM t WHERE t.file = c.file AND t.line_no <= c.line_no)) AS ts FROM c
+),
+saved AS (SELECT count(*) AS checkpoints, max(ts) AS ts, max(step) AS step FROM k),
 progress AS (
-  SELECT count(DISTINCT t.step) AS steps FROM train_step t, last
-  WHERE t.job_id = $job_id AND (t.attempt IS NULL OR t.attempt = last.n)
+  SELECT count(DISTINCT step) AS steps, max(step) AS last_step, min(step) AS first_step, max(ts) AS ts,
+    min(ts) FILTER (WHERE line_no > coalesce((SELECT max(line_no) FROM t WHERE isfinite(loss)), 0) AND NOT isfinite(loss))
+      AS bad_ts
+  FROM t
 )
 SELECT
   (SELECT count(*) FROM a) AS attempts, last.gpus,
@@ -37,5 +52,14 @@ SELECT
   saved.checkpoints, saved.ts AS last_checkpoint_ts,
   CASE WHEN saved.ts BETWEEN last.start_ts AND last.end_ts
     THEN round(last.gpus * date_diff('second', saved.ts, last.end_ts) / 3600, 3) END AS gpu_hours_after_checkpoint,
+  CASE WHEN saved.ts IS NULL AND progress.ts IS NULL AND saved.step BETWEEN progress.first_step AND progress.last_step
+    THEN round(last.gpus * last.elapsed_s / 3600 * (progress.last_step - saved.step) / nullif(progress.last_step, 0), 3) END
+    AS gpu_hours_after_steps,
+  progress.ts AS last_progress_ts,
+  CASE WHEN progress.ts BETWEEN last.start_ts AND last.end_ts
+    THEN round(last.gpus * date_diff('second', progress.ts, last.end_ts) / 3600, 3) END AS gpu_hours_after_progress,
+  progress.bad_ts,
+  CASE WHEN progress.bad_ts BETWEEN last.start_ts AND last.end_ts
+    THEN round(last.gpus * date_diff('second', progress.bad_ts, last.end_ts) / 3600, 3) END AS gpu_hours_after_bad,
   progress.steps
 FROM last, saved, progress

@@ -11,7 +11,7 @@ from agent_tools.citations import plain
 from agent_tools.cost import cost
 from agent_tools.evidence import Ledger
 from store import Reader, Writer
-from store.rows import LogEvent, Row, SlurmJob
+from store.rows import LogEvent, Row, SlurmJob, TrainStep
 
 T = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -36,6 +36,24 @@ def saved(at: datetime | None, attempt: int = 2) -> LogEvent:
     )
 
 
+def steps(count: int, bad_from: int = 99) -> list[Row]:
+    """A report every twenty minutes from twenty past the start on."""
+    return [
+        TrainStep(
+            job_id="7", attempt=1, ts=T + timedelta(minutes=20 * n), ts_kind="embedded", file="a", line_no=10 * n, step=n,
+            loss=float("nan") if n >= bad_from else 2.0,
+        )
+        for n in range(1, count + 1)
+    ]  # fmt: skip
+
+
+def untimed(step: int) -> LogEvent:
+    """A save without a time, said after the report of a step."""
+    return LogEvent(
+        job_id="7", attempt=1, kind="checkpoint", name="saved", file="a", line_no=10 * step + 1, ts_kind="file", ts=T
+    )
+
+
 @pytest.mark.parametrize(
     ("rows", "family", "held", "wasted"),
     [
@@ -43,13 +61,18 @@ def saved(at: datetime | None, attempt: int = 2) -> LogEvent:
         ([job(1, 2, T), job(2, 3, T + timedelta(hours=5))], "B1", 20.0, 12.0),
         ([job(1, 2, T), saved(None, 1)], "B1", 8.0, None),
         ([job(1, 2, T)], "A1", 8.0, 8.0),
+        ([job(1, 2, T), saved(T + timedelta(hours=1), 1)], "F4", 8.0, 4.0),
+        ([job(1, 2, T), *steps(1)], "C3", 8.0, 8.0),
+        ([job(1, 2, T), *steps(3), untimed(3)], "C2", 8.0, 4.0),
+        ([job(1, 2, T), *steps(4, bad_from=3)], "E1", 8.0, 4.0),
+        ([job(1, 2, T), *steps(2)], "E3", 8.0, 8.0),
         ([job(1, 2, T)], "G1", 8.0, 0.0),
         ([job(1, 2, T)], "D1", 8.0, None),
         ([job(1, 2, T, gpus=None)], "A1", None, None),
         ([job(1, 2, T), job(2, 3, T, gpus=None)], "A1", None, None),
         ([saved(T)], "A1", None, None),
     ],
-    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "healthy", "slow", "no-gpus", "half", "no-job"],
+    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "cancelled", "idle-unsaved", "checkpoint-after-a-report", "not-finite", "few-steps", "healthy", "slow", "no-gpus", "half", "no-job"],
 )  # fmt: skip
 def test_held_and_wasted(tmp_path: Path, rows: list[Row], family: str, held: float | None, wasted: float | None):
     Writer(tmp_path / "lake").append(rows, batch="b")
