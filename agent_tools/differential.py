@@ -143,11 +143,22 @@ def _missing(chosen: Assessment, others: Iterable[Assessment]) -> list[Missing]:
     return list(merged.values())
 
 
+_SLOWED = frozenset({"B3", "D1", "D2", "D3"})
+_ENDED = frozenset({"A2", "A3", "B1", "B2", "E1", "E2", "F1", "F2", "F4"})
+
+
+def _besides(primary: str, code: str) -> bool:
+    """Whether a confirmed family is a finding of its own beside the primary: slowness before an end, an eviction before it."""
+    return (code in _SLOWED and primary in _ENDED) or code == "F2"
+
+
 def _warnings(chosen: Assessment, others: Iterable[Assessment]) -> list[Claim]:
     merged: dict[str, Claim] = {w.text: w for w in chosen.warnings}
     for a in others:
         for w in a.warnings:
             merged.setdefault(w.text, w)
+        if a.status == "confirmed" and a.headline and _besides(chosen.code, a.code):
+            merged.setdefault(a.headline, claim(f"Besides, {FAMILIES[a.code][0].lower()}: {a.headline}", "supported"))
         if chosen.code == "U0" and a.status in _ORDER and a.headline:
             merged.setdefault(a.headline, claim(f"Suspected and not shown: {a.headline}", "hypothesis"))
     return list(merged.values())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView, View
+from agent_tools.families.wording import gpu_of
 from agent_tools.verdict import Moment
 
 MOST = 20
@@ -35,6 +36,8 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
             yield (False, overview.text("end_ts"), 9e9), 0, Moment(ts=overview["end_ts"].ref, text=text)
     yield from _of(facts.table("job_events"), "event_ts", _slurm, 2)
     steps = facts.progress.steps
+    if steps is not None and (steps.number("reports") or 0) > 1 and steps.text("first_ts") == steps.text("last_ts"):
+        steps = None  # one time for many reports is that of some line before them
     if steps is not None:
         yield _entry(steps, "first_ts", "first_line", "First training report.", 2)
         yield _entry(steps, "last_ts", "last_line", f"Last training report ({steps['reports']} in all).", 1)
@@ -46,6 +49,33 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {r['message']}.", 0)
     yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Kernel{_on(r)}: {r['message']}.", 1)
     yield from _of(facts.table("node_states"), "begin_ts", _trouble, 1)
+    yield from _of(facts.table("process_exits").where(_untimely), "end_ts", _exit, 1)
+    yield from _of(
+        facts.table("gpu_counter_rises").where(_rose), "risen_ts", lambda r: f"{r['counter']} of {gpu_of(r)} rose.", 0
+    )
+    yield from _of(_earlier(facts), "end_ts", lambda r: f"Slurm: attempt {r['attempt']} ended, {r['state']}.", 1)
+
+
+def _earlier(facts: Facts) -> list[RowView]:
+    """The attempts before the one that is judged."""
+    own = facts.overview.text("start_ts") if facts.overview is not None else ""
+    return facts.table("job_attempts").where(lambda r: r.has("attempt") and r.has("end_ts") and r.text("end_ts") < own)
+
+
+def _untimely(row: RowView) -> bool:
+    """Not one that the end of the job took along."""
+    signal = row.number("exit_signal") or 0
+    return row.has("end_ts") and (bool(row.get("oom_killed")) or signal not in (0, 2, 15))
+
+
+def _exit(row: RowView) -> str:
+    who = f"rank {row['rank']}" if row.has("rank") else f"process {row['pid']}"
+    sender = f", sent by {row['signal_sender']}" if row.has("signal_sender") else ""
+    return f"Process{_on(row)}: {who} was ended by signal {row['exit_signal']}{sender}."
+
+
+def _rose(row: RowView) -> bool:
+    return bool(row.get("serious")) and (row.number("rise") or 0) > 0 and row.has("risen_ts")
 
 
 def _trouble(row: RowView) -> str:
@@ -66,8 +96,8 @@ def _on(row: RowView) -> str:
     return f" on {row['node']}" if row.has("node") else ""
 
 
-def _of(view: View, ts: str, text: Callable[[RowView], str], weight: int) -> Iterator[_Entry]:
-    for n, row in enumerate(view.rows[:8]):
+def _of(view: View | list[RowView], ts: str, text: Callable[[RowView], str], weight: int) -> Iterator[_Entry]:
+    for n, row in enumerate((view if isinstance(view, list) else view.rows)[:8]):
         said = text(row)
         if said:
             yield _entry(row, ts, "line_no", said, weight + (0 if n < 2 else 2))

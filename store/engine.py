@@ -17,7 +17,7 @@ PARQUET = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2, ROW_GROUP_SIZE 
 
 def writing(*, memory_mb: int, threads: int, spill: Path) -> DuckDBPyConnection:
     """A connection that turns spools into segments; what does not fit in memory goes to `spill`."""
-    return duckdb.connect(
+    con = duckdb.connect(
         config={
             "memory_limit": f"{memory_mb}MB",
             "threads": str(threads),
@@ -26,6 +26,8 @@ def writing(*, memory_mb: int, threads: int, spill: Path) -> DuckDBPyConnection:
             "autoload_known_extensions": "false",
         }
     )
+    con.execute("SET enable_progress_bar = false")  # it would be drawn into what the caller prints
+    return con
 
 
 def asking(
@@ -43,6 +45,7 @@ def asking(
         }
     )
     con.execute("SET TimeZone = 'UTC'")
+    con.execute("SET enable_progress_bar = false")  # it would be drawn into what the caller prints
     con.execute("SET parquet_metadata_cache = true")  # segments never change
     con.execute(f"SET allowed_directories = {literals([f'{f}/' for f in folders])}")
     con.execute(f"SET allowed_paths = {literals(files)}")

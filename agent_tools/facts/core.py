@@ -23,12 +23,14 @@ _BY_NODE = {
     "gpu_events",
     "gpu_spread",
     "gpu_summary",
+    "gpu_throttled",
     "host_events",
     "node_states",
 }
 _PER_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_summary"}
 _ALL_GPUS = 20_000
 """Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
+_BY_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_events", "gpu_spread", "gpu_summary", "gpu_throttled"}
 _NO_JOB = {"node_states"}
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
@@ -51,6 +53,8 @@ class Facts:
             asked: dict[str, Any] = {**params} if query in _NO_JOB else {"job_id": self.job_id, **params}
             if query in _BY_NODE:
                 asked = {**self.scope, **asked}
+                if query in _BY_GPU and self.own_gpus:
+                    asked["gpus"] = self.own_gpus
             elif query not in _WHOLE_JOB and self.attempt is not None:
                 asked.setdefault("attempt", self.attempt)
             most = _ALL_GPUS if query in _PER_GPU else MAX_ROWS
@@ -74,6 +78,24 @@ class Facts:
     def lone_nodes(self) -> View | tuple[()]:
         """Nodes that are taken to be the job's because their telemetry lies beside it, and nothing says where it ran."""
         return () if self.table("job_nodes") else self.table("lone_nodes")
+
+    @cached_property
+    def own_gpus(self) -> str | None:
+        """UUIDs of the job's GPUs, comma-separated; None unless its processes saw exactly as many as it held.
+
+        Without them everything on its nodes is taken for its own, also the GPUs of jobs beside it.
+        """
+        row = self.table("job_gpus").first
+        return (
+            row.text("all_uuids") if row is not None and row.number("uuids_seen") == row.number("gpus_given") else None
+        )
+
+    @cached_property
+    def beside(self) -> RowView | None:
+        """A GPU that cannot all be the job's: there are more on its nodes than it held. None where all are its own."""
+        held = self.overview.number("gpus") if self.overview is not None else None
+        gpus = self.table("gpu_summary")
+        return gpus.first if held and not self.own_gpus and gpus.row_count > held else None
 
     @property
     def times_known(self) -> bool:

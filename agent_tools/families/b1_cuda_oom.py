@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing, spread
+from agent_tools.families.wording import claim, gpu_of, missing, spread
 
 CODE = "B1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D1", "D2", "D3", "E1", "E2", "E3", "F4", "G1")
@@ -106,8 +106,7 @@ def _curve(facts: Facts, result: Assessment) -> None:
     high = (fullest.number("peak_used") or 0) >= 0.85
     result.speaks_for.append(
         claim(
-            f"The sampled peak was {fullest['peak_gib']} of {fullest['total_gib']} GiB on GPU {fullest['gpu']} of "
-            f"{fullest['node']}."
+            f"The sampled peak was {fullest['peak_gib']} of {fullest['total_gib']} GiB on {gpu_of(fullest)}."
             + ("" if high else " A refused request is never allocated, so a lower peak refutes nothing.")
         )
     )

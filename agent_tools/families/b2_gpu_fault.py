@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "B2"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "F1", "F4")
@@ -37,6 +37,8 @@ def assess(facts: Facts) -> Assessment:
     echoed = _echoed(facts)
     if near:
         result = _confirmed(facts, near[0], bool(risen) and bool(hard))
+        if facts.beside is not None:
+            _whose(facts, result)
     elif runtime or facts.of_role("ecc"):
         result = _runtime(facts, runtime)
     elif echoed is not None:
@@ -87,6 +89,15 @@ def _heard(facts: Facts, row: RowView) -> Assessment:
     return result
 
 
+def _whose(facts: Facts, result: Assessment) -> None:
+    """A fault on a shared node: the job's own words have to say that it was one of its GPUs."""
+    result.missing.append(whose())
+    if facts.table("cuda_errors"):
+        result.confidence = min(result.confidence, 0.85)
+    else:
+        result.status, result.confidence = "suspected", 0.45
+
+
 def _is_hard(row: RowView) -> bool:
     xid = row.number("xid")
     return row.text("event") == "fallen_off_bus" or (xid is not None and int(xid) in _HARD)
@@ -97,17 +108,8 @@ def _near(row: RowView) -> bool:
     return before is None or -300.0 <= before <= _NEAR_S
 
 
-def _where(row: RowView) -> str:
-    node = f"{row['node']}" if row.has("node") else "a node that is not named"
-    if row.has("gpu"):
-        return f"GPU {row['gpu']} of {node}"
-    if "pci_bus_id" in row.columns and row.has("pci_bus_id"):
-        return f"the GPU at {row['pci_bus_id']} of {node}"
-    return f"a GPU of {node}"
-
-
 def _came_up(row: RowView) -> str:
-    return f"The counter {row['counter']} of {_where(row)} rose by {row['rise']} to {row['last_value']} in this run."
+    return f"The counter {row['counter']} of {gpu_of(row)} rose by {row['rise']} to {row['last_value']} in this run."
 
 
 def _event(row: RowView) -> str:
@@ -115,12 +117,12 @@ def _event(row: RowView) -> str:
     often = ""
     if (row.number("events") or 0) > 1:
         often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
-    return f"The kernel reports {what} on {_where(row)}{often}: {row['message']}"
+    return f"The kernel reports {what} on {gpu_of(row)}{often}: {row['message']}"
 
 
 def _latent(row: RowView) -> str:
     return (
-        f"Latent: the counter {row['counter']} of {_where(row)} stands at {row['last_value']} and did not rise in this run; "
+        f"Latent: the counter {row['counter']} of {gpu_of(row)} stands at {row['last_value']} and did not rise in this run; "
         "have the GPU looked at before it fails."
     )
 
@@ -135,7 +137,7 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
         if row.has("xid")
         else "it fell off the bus"
     )
-    result.headline = f"Hardware fault on {_where(row)}: {what}."
+    result.headline = f"Hardware fault on {gpu_of(row)}: {what}."
     result.speaks_for.append(claim(_came_up(row) if counter else _event(row)))
     if row.has("before_end_s") and (row.number("before_end_s") or 0) >= 0:
         result.speaks_for.append(claim(f"That was {row['before_end_s']} before the job ended."))
@@ -143,6 +145,7 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
         result.confidence = 0.85
         result.missing.append(missing("That the job ran on this node is taken from the files lying together.", "sacct"))
     _others(facts, row, result)
+    _again(facts, row, result)
     result.implies.append(claim("The hardware is the cause; no change of code or configuration mends it."))
     drain = f"Drain {row['node']} or take" if row.has("node") else "Take"
     result.actions.append(claim(f"{drain} the GPU out of service, and escalate with the serial number."))
@@ -150,7 +153,7 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
     result.missing.append(
         missing("Whether the card, its slot or its power is at fault.", "the vendor's field diagnostics")
     )
-    result.counterfactual = f"A fault of {_where(row)} is on record, as a consequence."
+    result.counterfactual = f"A fault of {gpu_of(row)} is on record, as a consequence."
     return result
 
 
@@ -161,6 +164,25 @@ def _others(facts: Facts, row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"Slurm records {facts.overview['state']}."))
     more = [r for r in facts.table("gpu_events") if _is_hard(r) and r.get("node") != row.get("node")]
     result.warnings += [claim(_event(r)) for r in more[:2]]
+
+
+def _again(facts: Facts, row: RowView, result: Assessment) -> None:
+    """The same GPU in an earlier attempt of the job."""
+    first = facts.table("job_attempts").first
+    own = facts.overview.text("start_ts") if facts.overview is not None else ""
+    if first is None or not first.has("start_ts") or not own or first.text("start_ts") >= own:
+        return
+    earlier = facts.table("gpu_events", from_ts=first.text("start_ts"), to_ts=own).where(
+        lambda r: _is_hard(r) and _same(r, row) and r.text("event_ts") < own
+    )
+    for r in earlier[:2]:
+        result.warnings.append(claim(f"It failed in an earlier attempt too, at {r['event_ts']}: {_event(r)}"))
+
+
+def _same(a: RowView, b: RowView) -> bool:
+    """Whether two rows speak of one GPU, by what both of them call it."""
+    names = [n for n in ("gpu_uuid", "pci_bus_id", "gpu") if all(n in r.columns and r.has(n) for r in (a, b))]
+    return a.get("node") == b.get("node") and bool(names) and a.get(names[0]) == b.get(names[0])
 
 
 def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
@@ -205,7 +227,7 @@ def _undated(row: RowView) -> Assessment:
     """The fault is certain and its part in the job is not: nothing says when the job ran."""
     said = _came_up(row) if "counter" in row.columns else _event(row)
     result = Assessment(CODE, "suspected", confidence=0.6, attribution="infrastructure", speaks_for=[claim(said)])
-    result.headline = f"A GPU failed: {_where(row)}; whether it ended this job is not known."
+    result.headline = f"A GPU failed: {gpu_of(row)}; whether it ended this job is not known."
     result.missing.append(
         missing("Whether the job ran there at that time.", "sacct (slurm_job), or the job's log with times in it")
     )
@@ -228,7 +250,7 @@ def _undated(row: RowView) -> Assessment:
 def _early(row: RowView, counter: bool) -> Assessment:
     said = _came_up(row) if counter else _event(row)
     result = Assessment(CODE, "suspected", confidence=0.35, attribution="infrastructure", warnings=[claim(said)])
-    result.headline = f"A GPU of the run reported a fault long before the end: {_where(row)}."
+    result.headline = f"A GPU of the run reported a fault long before the end: {gpu_of(row)}."
     result.speaks_for.append(claim(said))
     result.counterfactual = said + " The run went on long after it."
     return result
@@ -248,14 +270,14 @@ def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessm
         said.append(claim(_event(soft[0])))
         known = int(soft[0].number("xid") or 0)
         kind = "is one that applications cause" if known in _APPLICATION else "is a notice and no proof of a fault"
-        text = f"The only event is XID {soft[0]['xid']} on {_where(soft[0])}, which {kind}."
+        text = f"The only event is XID {soft[0]['xid']} on {gpu_of(soft[0])}, which {kind}."
         if known not in _APPLICATION | _NOTICE:
             return Assessment(
                 CODE,
                 "suspected",
                 confidence=0.4,
                 attribution="infrastructure",
-                headline=f"The kernel reports XID {soft[0]['xid']} on {_where(soft[0])}.",
+                headline=f"The kernel reports XID {soft[0]['xid']} on {gpu_of(soft[0])}.",
                 speaks_for=[claim(_event(soft[0]))],
                 missing=[missing("Whether this XID means a fault.", "counters of the GPU, the vendor's XID catalogue")],
                 counterfactual=text,

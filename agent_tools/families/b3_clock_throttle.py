@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "B3"
 EXPLAINS = ("D1", "D2", "D3", "F3", "G1")
@@ -39,8 +39,7 @@ def assess(facts: Facts) -> Assessment:
     if not severe:
         most = max(gpus, key=lambda r: r.number("severe_throttle_share") or 0)
         text = (
-            f"Severe throttle bits were set in {most['severe_throttle_share']} of the samples at most "
-            f"(GPU {most['gpu']} of {most['node']})."
+            f"Severe throttle bits were set in {most['severe_throttle_share']} of the samples at most ({gpu_of(most)})."
         )
         return Assessment(CODE, "ruled_out", counterfactual=text)
     row = severe[0]
@@ -49,13 +48,16 @@ def assess(facts: Facts) -> Assessment:
     slower = pace is not None and (pace.number("times_early") or 0) >= 1.3
     result = Assessment(CODE, "confirmed" if down else "suspected", attribution="infrastructure")
     result.confidence = 0.9 if down and slower else 0.8 if down else 0.4
-    result.headline = f"GPU {row['gpu']} of {row['node']} lowered its clocks for heat or power."
+    result.headline = f"{gpu_of(row)} lowered its clocks for heat or power."
+    many = facts.table("gpu_throttled").first
+    if many is not None and (many.number("throttled") or 0) > 2:
+        _many(many, result)
     result.speaks_for.append(
         claim(
-            f"GPU {row['gpu']} of {row['node']} had severe throttle bits set in {row['severe_throttle_share']} of its samples; "
+            f"{gpu_of(row)} had severe throttle bits set in {row['severe_throttle_share']} of its samples; "
             f"its highest temperature was {row['temp_max_c']}."
             if row.has("temp_max_c")
-            else f"GPU {row['gpu']} of {row['node']} had severe throttle bits in {row['severe_throttle_share']} of its samples."
+            else f"{gpu_of(row)} had severe throttle bits in {row['severe_throttle_share']} of its samples."
         )
     )
     if row.has("sm_clock_throttled_mhz") and row.has("sm_clock_free_mhz"):
@@ -72,19 +74,53 @@ def assess(facts: Facts) -> Assessment:
         result.missing.append(
             missing("What the throttling cost.", "step times with their own clock in the log (train_step)")
         )
-    result.implies.append(claim("The slowness is a matter of cooling or power on that node; the work itself is sound."))
+    result.implies.append(claim("The slowness is a matter of cooling or power there; the work itself is sound."))
     result.missing.append(
         missing("Why it throttled: cooling, power delivery, a neighbour.", "the site's environment sensors")
     )
     result.actions.append(
-        claim(f"Have cooling and power of {row['node']} checked, and rerun elsewhere if the time matters.")
+        claim(
+            "Have cooling and power of these nodes checked, and rerun elsewhere if the time matters."
+            if many is not None and (many.number("bad_nodes") or 0) > 1
+            else f"Have cooling and power of {row['node']} checked, and rerun elsewhere if the time matters."
+        )
     )
-    result.counterfactual = f"GPU {row['gpu']} of {row['node']} throttled, besides."
+    if facts.beside is not None:
+        result.status, result.confidence = "suspected", 0.35
+        result.missing.append(whose())
+    result.counterfactual = f"{gpu_of(row)} throttled, besides."
+    alone = many is None or (many.number("throttled") or 0) <= 2
     result.warnings = [
-        claim(f"GPU {r['gpu']} of {r['node']} throttled too, in {r['severe_throttle_share']} of its samples.")
+        claim(f"{gpu_of(r)} throttled too, in {r['severe_throttle_share']} of its samples.")
         for r in severe[1:4]
+        if alone
     ]
     return result
+
+
+def _many(many: RowView, result: Assessment) -> None:
+    """Several cards: what they have in common says more than one of them."""
+    if (many.number("bad_nodes") or 0) > 1:
+        result.headline = (
+            f"{many['throttled']} GPUs on {many['bad_nodes']} nodes lowered their clocks for heat or power."
+        )
+    more = " (the first eight)" if (many.number("bad_nodes") or 0) > 8 else ""
+    result.speaks_for.append(
+        claim(
+            f"{many['throttled']} of {many['gpus_watched']} GPUs throttled, on {many['bad_nodes']} of {many['all_nodes']} nodes"
+            f"{more}: {many['named_nodes']}."
+        )
+    )
+    if many.has("clock_throttled_mhz") and many.has("clock_free_mhz"):
+        result.speaks_for.append(
+            claim(
+                f"Their median SM clock was {many['clock_throttled_mhz']} while they did, that of the others {many['clock_free_mhz']}."
+            )
+        )
+    if (many.number("bad_nodes") or 0) > 1:
+        result.implies.append(
+            claim("Several nodes at once point to what they share: a rack's cooling or its power.", "hypothesis")
+        )
 
 
 def _busy(row: RowView) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
 
 CODE = "C2"
@@ -65,6 +65,8 @@ def assess(facts: Facts) -> Assessment:
                 "the flight recorder of every rank (TORCH_NCCL_TRACE_BUFFER_SIZE), or a host stack of each (py-spy)",
             )
         )
+    _stacks(facts, result)
+    _slow_before(facts, result)
     _first_collective(facts, gave_up, result)
     result.implies.append(
         claim(
@@ -95,6 +97,29 @@ def _stalled(facts: Facts, events: View) -> list[RowView]:
     if not rows or facts.progress.finished or facts.progress.last_hint > last:
         return []
     return sorted(rows, key=lambda r: r.text("name") != "stalled")
+
+
+def _stacks(facts: Facts, result: Assessment) -> None:
+    """Where a process that was looked at stands on the host."""
+    for row in facts.table("process_exits").where(lambda r: r.has("host_stack"))[:2]:
+        who = f"rank {row['rank']}" if row.has("rank") else f"process {row['pid']}"
+        result.speaks_for.append(claim(f"On the host {who} stands in: {row['host_stack']}."))
+
+
+def _slow_before(facts: Facts, result: Assessment) -> None:
+    """Whether one GPU was behind the others while the run still went on."""
+    steps = facts.progress.steps
+    if steps is None or not steps.has("first_ts") or facts.beside is not None:
+        return
+    row = facts.table("gpu_spread", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts")).first
+    if row is None or (row.number("times_peers") or 0) < 2.2 or (row.number("peer_engine_median") or 0) <= 0.8:
+        return
+    result.warnings.append(
+        claim(
+            f"Before it, {gpu_of(row)} was slower than the others: its mean SM activity was {row['sm_mean']}, their median "
+            f"{row['peer_sm_median']}."
+        )
+    )
 
 
 def _watchdog(row: RowView, result: Assessment) -> None:
@@ -130,7 +155,9 @@ def _culprit(facts: Facts, result: Assessment) -> bool:
         )
         return True
     for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):
-        if _behind(facts.table(name), who, result):
+        rank = _behind(facts.table(name), who, result)
+        if rank is not None:
+            _died(facts, rank, result)
             return True
     killed = [r for r in facts.table("fatal_signals") if r.get("signal") in (9, 11, 7, 4, 8) and r.has("rank")]
     if killed:
@@ -201,8 +228,29 @@ def _waited_for(facts: Facts, result: Assessment) -> bool:
     return True
 
 
-def _behind(view: View, who: str, result: Assessment) -> bool:
-    """Name the ranks that never entered, else the few that stand further back than all others."""
+def _died(facts: Facts, rank: float, result: Assessment) -> None:
+    """What ended the process of the rank that the others wait for, where something did before the job's end."""
+    row = next(
+        (
+            r
+            for r in facts.table("process_exits")
+            if r.number("rank") == rank and (r.get("oom_killed") or (r.number("exit_signal") or 0) not in (0, 2, 15))
+        ),
+        None,
+    )
+    if row is None:
+        return
+    sender = f", sent by {row['signal_sender']}" if row.has("signal_sender") else ""
+    at = f" at {row['end_ts']}" if row.has("end_ts") else ""
+    result.speaks_for.append(
+        claim(f"The trigger: the process of rank {row['rank']} was ended by signal {row['exit_signal']}{sender}{at}.")
+    )
+    result.attribution = "job" if facts.host_oom else "undetermined"
+    result.speaks_for += facts.host_oom.claims
+
+
+def _behind(view: View, who: str, result: Assessment) -> float | None:
+    """Name the ranks that never entered, else the few that stand further back than all others; the first of them."""
     everyone = {r.get("rank") for r in view if r.has("rank")}
     absent = _each([r for r in view if r.get("never_entered") and r.has("rank")])
     late = _each([r for r in view if "behind" in r.columns and (r.number("behind") or 0) > 0 and r.has("rank")])
@@ -212,7 +260,7 @@ def _behind(view: View, who: str, result: Assessment) -> bool:
         first = rows[0]
         if absence:
             text = (
-                f"Rank {first['rank']} never entered the collective: it had enqueued {first['last_enqueued_seq']} and "
+                f"Rank {first['rank']}{_on(first)} never entered the collective: it had enqueued {first['last_enqueued_seq']} and "
                 f"completed {first['last_completed_seq']}, all of it, while others waited further on."
             )
             result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} never entered it."
@@ -227,8 +275,12 @@ def _behind(view: View, who: str, result: Assessment) -> bool:
         result.speaks_for += [
             claim(f"The same holds for rank {r['rank']} (by the {who}).", "supported") for r in rows[1:4]
         ]
-        return True
-    return False
+        return first.number("rank")
+    return None
+
+
+def _on(row: RowView) -> str:
+    return f" on {row['node']}" if "node" in row.columns and row.has("node") else ""
 
 
 def _each(rows: list[RowView]) -> list[RowView]:
@@ -284,19 +336,17 @@ def _frozen(facts: Facts) -> list[Claim]:
                 f"Kernels had been launched ({first['launches']} by process {first['pid']}{rank}), and none were lately."
             )
         )
-    spinning = [
-        r
-        for r in facts.table("gpu_summary")
-        if (r.number("engine_late") or 0) > 0.9 and r.has("sm_late") and (r.number("sm_late") or 0) < 0.12
-    ]
-    if found and spinning:
-        first = spinning[0]
-        found.append(
-            claim(
-                f"GPU {first['gpu']} of {first['node']} spins: engine activity {first['engine_late']}, SM activity "
-                f"{first['sm_late']}."
-            )
+    spread = facts.table("gpu_spread").first
+    if found and spread is not None and spread.get("spinning") and facts.beside is None:
+        text = (
+            f"{spread['spinning']} of {spread['gpus']} GPUs spin: median engine activity {spread['spin_engine']}, SM activity "
+            f"{spread['spin_sm']}."
         )
+        if spread.number("cold") == 1:
+            text += f" One is cold: {gpu_of(spread, 'cold_node', ('cold_gpu', 'cold_uuid'))}."
+        elif spread.get("cold"):
+            text += f" {spread['cold']} are cold."
+        found.append(claim(text))
     return found if len(found) > 1 or (stuck and len(stuck) > 1) else []
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import claim, gpu_of, missing
 
 CODE = "C3"
-EXPLAINS = ("D1", "E3", "F3", "F4", "G1")
+EXPLAINS = ("D1", "E3", "F2", "F3", "F4", "G1")
 
 _SUSTAINED_S = 600.0
 
@@ -20,7 +20,7 @@ _SUSTAINED_S = 600.0
 def assess(facts: Facts) -> Assessment:
     """Judge C3 from GPU samples, launches and what the job printed."""
     o = facts.overview
-    gpus = facts.table("gpu_summary")
+    gpus = [] if facts.beside is not None else facts.table("gpu_summary").rows
     count = o.number("gpus") if o is not None and o.has("gpus") else (float(len(gpus)) if gpus else None)
     if count is not None and count > 1:
         return Assessment(
@@ -33,10 +33,10 @@ def assess(facts: Facts) -> Assessment:
     launches = facts.table("cuda_activity")
     if not gpus and not launches:
         return _blind(facts)
-    idle = gpus.first if gpus and _is_idle(gpus.rows[0]) else None
+    idle = gpus[0] if gpus and _is_idle(gpus[0]) else None
     unused = launches.first if launches and all((r.number("launches_late") or 0) == 0 for r in launches) else None
     if (gpus and idle is None) or (launches and unused is None):
-        seen = gpus.first
+        seen = gpus[0] if gpus else None
         text = "Kernels were launched until the end."
         if seen is not None and seen.has("engine_late"):
             text = f"The GPU was at work to the end: its engine activity was {seen['engine_late']} in the last minutes."
@@ -50,7 +50,7 @@ def assess(facts: Facts) -> Assessment:
     if idle is not None:
         result.speaks_for.append(
             claim(
-                f"GPU {idle['gpu']} of {idle['node']}: engine activity {idle['engine_late']} in the last minutes, memory in "
+                f"{gpu_of(idle)}: engine activity {idle['engine_late']} in the last minutes, memory in "
                 f"use {idle['last_gib']} GiB."
             )
         )

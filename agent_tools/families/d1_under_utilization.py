@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D1"
 EXPLAINS = ("G1",)
@@ -62,9 +62,7 @@ def assess(facts: Facts) -> Assessment:
     )
     result.headline = f"The GPUs stood idle most of the time: the busiest worked {busiest['engine_mean']} of it."
     result.speaks_for.append(
-        claim(
-            f"GPU {busiest['gpu']} of {busiest['node']} is the busiest, with a mean engine activity of {busiest['engine_mean']}."
-        )
+        claim(f"{gpu_of(busiest)} is the busiest, with a mean engine activity of {busiest['engine_mean']}.")
     )
     if spread is not None and spread.has("all_sm_median"):
         result.speaks_for.append(claim(f"The median SM activity over the job's GPUs is {spread['all_sm_median']}."))
@@ -95,6 +93,9 @@ def assess(facts: Facts) -> Assessment:
             "Measure the time the loop waits for data; then more workers, prefetch, tokenising beforehand, faster storage."
         )
     )
+    if facts.beside is not None:
+        result.status, result.confidence = "suspected", 0.35
+        result.missing.append(whose())
     result.counterfactual = result.speaks_for[0].text
     if not severe:
         result.warnings.append(claim(f"Low duty cycle: {result.speaks_for[0].text}", "supported"))

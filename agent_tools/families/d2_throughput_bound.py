@@ -13,6 +13,8 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
 CODE = "D2"
+_LOW_SM = 0.45
+"""A setting that serialises launches shows where the GPUs do less than this."""
 EXPLAINS = ("D1", "F3", "G1")
 
 _ACTIONS = {
@@ -118,7 +120,10 @@ def _blocking(facts: Facts) -> Assessment | None:
     if row is None:
         return None
     busy = facts.table("cuda_activity").where(lambda r: (r.number("sync_share") or 0) > 0.5)
-    result = Assessment(CODE, "confirmed" if busy else "suspected", "launch_blocking", 0.88 if busy else 0.55)
+    spread = facts.table("gpu_spread").first if facts.beside is None else None
+    low = spread is not None and (spread.number("all_sm_median") or 0) < _LOW_SM
+    result = Assessment(CODE, "confirmed" if busy or low else "suspected", "launch_blocking")
+    result.confidence = 0.88 if busy else 0.75 if low else 0.5
     result.headline = "A debug setting serialises every kernel launch."
     where = f" ({row['file']} line {row['line_no']})" if row.has("file") else ""
     result.speaks_for.append(claim(f"The {row['source']} shows it: {row['text']}{where}."))
@@ -126,7 +131,12 @@ def _blocking(facts: Facts) -> Assessment | None:
         result.speaks_for.append(
             claim(f"The process spends {busy[0]['sync_share']} of its time in synchronising calls.")
         )
+    if low and not busy and spread is not None:
+        result.speaks_for.append(claim(f"The median SM activity over the job's GPUs is {spread['all_sm_median']}."))
     result.implies.append(claim("Every launch waits for the one before, so the GPU idles in between."))
+    if not busy and not low:
+        result.warnings.append(claim(f"{result.headline} {result.speaks_for[0].text}"))
+        result.missing.append(missing("What it costs.", "SM activity (gpu_sample), time in calls (cuda_sample)"))
     return result
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D3"
 EXPLAINS = ("D1", "D2", "F3", "G1")
@@ -31,7 +31,7 @@ def assess(facts: Facts) -> Assessment:
         )
     times = row.number("times_peers") or 0
     text = (
-        f"SM activity is even: the highest is {row['sm_mean']} (GPU {row['gpu']} of {row['node']}), the median of the others "
+        f"SM activity is even: the highest is {row['sm_mean']} ({gpu_of(row)}), the median of the others "
         f"{row['peer_sm_median']}."
     )
     steps = facts.progress.steps
@@ -42,16 +42,19 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     result = Assessment(CODE, "confirmed" if times >= 2.2 else "suspected", attribution="undetermined")
     result.confidence = 0.88 if times >= 2.2 else 0.45
-    result.headline = f"A single rank holds the others up: GPU {row['gpu']} of {row['node']}."
+    result.headline = f"A single rank holds the others up: {gpu_of(row)}."
     result.speaks_for.append(
         claim(
-            f"GPU {row['gpu']} of {row['node']} has a mean SM activity of {row['sm_mean']}, the median of the others is "
-            f"{row['peer_sm_median']}."
+            f"{gpu_of(row)} has a mean SM activity of {row['sm_mean']}, the median of the others is "
+            f"{row['peer_sm_median']} ({row['gpus']} GPUs in all)."
         )
     )
     result.speaks_for.append(
         claim(f"The others spin meanwhile: their median engine activity is {row['peer_engine_median']}.")
     )
+    if facts.beside is not None:
+        result.status, result.confidence = "suspected", 0.35
+        result.missing.append(whose())
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"The run advances: {facts.progress.phrase}."))
     result.implies.append(claim("Every synchronised step goes at the pace of this rank; the other GPUs wait for it."))

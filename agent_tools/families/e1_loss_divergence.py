@@ -16,7 +16,7 @@ from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "E1"
-EXPLAINS = ("G1", "A3", "D1", "D2", "D3", "F3", "F4")
+EXPLAINS = ("G1", "A3", "D1", "D2", "D3", "F2", "F3", "F4")
 
 MAY_RISE = re.compile(r"grpo|ppo|dpo|rloo|kto|orpo|cpo|simpo|reward|rlhf|gan|online|rl\b", re.IGNORECASE)
 DIVERGED = ("non_finite", "spike", "plateau", "flat")

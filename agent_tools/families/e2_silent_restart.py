@@ -15,7 +15,7 @@ from agent_tools.say import count, lacks, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "E2"
-EXPLAINS = ("A1", "A3", "G1", "E1")
+EXPLAINS = ("A1", "A3", "E1", "F2", "G1")
 
 _LOAD = re.compile(
     r"size mismatch for|Error\(s\) in loading state_dict|(Missing|Unexpected) key\(s\) in state_dict|UnpicklingError|"

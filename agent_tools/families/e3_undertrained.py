@@ -14,7 +14,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.say import count, lacks, own_failure, say
 
 CODE = "E3"
-EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2")
+EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2", "F2")
 
 HANDFUL = 5
 MAY_BE_MEANT = 8

@@ -14,6 +14,8 @@ from agent_tools.say import count, lacks, own_failure, quoted, say
 CODE = "F1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "E2", "F2", "F3", "F4", "G1")
 
+LONG_S = 600.0
+"""A node that was down for longer than this before the wall had not fallen by the wall."""
 NEVER_BY_NODE = {"COMPLETED", "TIMEOUT", "OUT_OF_MEMORY", "DEADLINE", "PREEMPTED"}
 
 
@@ -33,12 +35,36 @@ def assess(facts: Facts) -> Assessment:
         return _before(facts, failed_before)
     if "node_fail" in facts.ending.marks:
         return _confirmed(facts, overview, None, fallen, 0.93)
+    if fallen and state == "TIMEOUT" and (count(fallen[0], "before_end_s") > LONG_S):
+        quiet = facts.table("quiet_end").first
+        if quiet is None or _together(quiet, fallen[0]):
+            return _waited_out(facts, overview, fallen, quiet)
     if fallen and state and state not in NEVER_BY_NODE:
         own = own_failure(facts)
         if own and count(end, "errors"):
             return _secondary(fallen[0], own)
         return _confirmed(facts, overview, None, fallen, 0.88)
     return _not_it(facts, nodes.rows, fallen, state)
+
+
+def _together(quiet: RowView, row: RowView) -> bool:
+    """Whether the silence before the wall began as the node went down: then the ranks that were left waited for it."""
+    apart = count(quiet, "quiet_s") - count(row, "before_end_s")
+    return count(quiet, "times_usual") >= 20 and -300 <= apart <= 900
+
+
+def _waited_out(facts: Facts, overview: RowView | None, fallen: list[RowView], quiet: RowView | None) -> Assessment:
+    """A node that went down long before the wall, and was down still when the wall came."""
+    result = _confirmed(facts, overview, None, fallen, 0.93 if quiet is not None else 0.85)
+    if quiet is not None:
+        result.speaks_for += say(
+            f"Training stood still from then on: its last report came at {quiet['progress_ts']}, {quiet['quiet_min']} before the wall."
+        )
+    result.implies += say(
+        "The ranks that were left waited for the lost ones until the wall: the hang and the time limit are its consequences.",
+        status="supported",
+    )
+    return result
 
 
 def _confirmed(
@@ -74,6 +100,10 @@ def _confirmed(
         )
     if facts.progress.phrase:
         shows.append(f"Until then {facts.progress.phrase}.")
+    own = overview.text("start_ts") if overview is not None else ""
+    before = facts.table("job_attempts").where(
+        lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("end_ts") and r.text("end_ts") < own
+    )
     missing = [lacks("Why the node failed.", "its kernel log, its management controller, or the site's operators")]
     if not fallen:
         missing.append(
@@ -94,6 +124,13 @@ def _confirmed(
             status="supported",
         ),
         missing=missing,
+        warnings=say(
+            *(
+                f"An earlier attempt lost a node too: it ended as {r['state']} at {r['end_ts']}"
+                + (f", by {r['failed_node']}." if r.has("failed_node") else ".")
+                for r in before[:2]
+            )
+        ),
         actions=say(
             "Submit the job again from its last checkpoint; nothing in the code needs a change.",
             f"Ask the operators to look at the node{where} before it takes jobs again, or exclude it with --exclude.",

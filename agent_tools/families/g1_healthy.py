@@ -5,8 +5,6 @@ Health needs positive evidence. That no error was printed is none, nor is a log 
 
 from __future__ import annotations
 
-from statistics import median
-
 from agent_tools.curve import Reading
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
@@ -158,18 +156,19 @@ def _end_words(end: RowView | None, words: RowView) -> list[str]:
 
 def _gpus(facts: Facts) -> tuple[str, bool]:
     """What the GPUs did, and whether that is real work without serious counters that rose."""
-    if not facts.has("gpu_sample"):
+    if not facts.has("gpu_sample") or facts.beside is not None:
         return "", False
-    rows = facts.table("gpu_summary").where(lambda r: r.has("sm_mean"))
-    if not rows:
+    row = facts.table("gpu_spread").first
+    if row is None:
         return "", False
-    ordered = sorted(rows, key=lambda r: count(r, "sm_mean"))
-    middle = ordered[len(ordered) // 2]
     rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")) and count(r, "rise") > 0)
-    working = count(middle, "sm_mean") >= WORKING and not rises
-    text = f"The GPUs did real work: the middle GPU's SM activity was {middle['sm_mean']} on average, the lowest {ordered[0]['sm_mean']}"
-    if count(middle, "sm_mean") < WORKING:
-        text = f"The GPUs did little: the middle GPU's SM activity was {middle['sm_mean']} on average"
+    working = count(row, "all_sm_median") >= WORKING and not rises
+    text = f"The GPUs did little: the median GPU's SM activity was {row['all_sm_median']} on average"
+    if count(row, "all_sm_median") >= WORKING:
+        text = (
+            f"The GPUs did real work: the median GPU's SM activity was {row['all_sm_median']} on average, the lowest "
+            f"{row['all_sm_min']}"
+        )
     text += (
         ", and no serious error counter rose."
         if not rises
@@ -179,13 +178,12 @@ def _gpus(facts: Facts) -> tuple[str, bool]:
 
 
 def _slow(facts: Facts) -> str:
-    if not facts.has("gpu_sample"):
+    if not facts.has("gpu_sample") or facts.beside is not None:
         return ""
-    rows = facts.table("gpu_summary").where(lambda r: r.has("sm_mean"))
-    if not rows or median(count(r, "sm_mean") for r in rows) >= SLOW:
+    row = facts.table("gpu_spread").first
+    if row is None or count(row, "all_sm_median") >= SLOW:
         return ""
-    row = sorted(rows, key=lambda r: count(r, "sm_mean"))[len(rows) // 2]
-    return f"The GPUs were little used: SM activity {row['sm_mean']} on average."
+    return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
 
 
 def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, reading: Reading) -> Assessment:

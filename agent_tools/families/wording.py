@@ -16,6 +16,25 @@ def missing(text: str, signal: str = "") -> Missing:
     return Missing(text=text[:1200], signal=signal[:300])
 
 
+def gpu_of(
+    row: RowView, node_column: str = "node", columns: tuple[str, ...] = ("gpu", "gpu_uuid", "pci_bus_id")
+) -> str:
+    """Which GPU a row speaks of, by what its source calls it (index, UUID or PCI address, in this order), and its node."""
+    node = f"{row[node_column]}" if row.has(node_column) else "a node that is not named"
+    for column, text in zip(columns, ("GPU {}", "GPU {}", "the GPU at {}"), strict=False):
+        if column in row.columns and row.has(column):
+            return f"{text.format(row[column])} of {node}"
+    return f"a GPU of {node}"
+
+
+def whose() -> Missing:
+    """On a node that is shared, and where nothing tells the job's GPUs from those beside it."""
+    return missing(
+        "Which of the GPUs on its nodes the job held: there are more than it was given.",
+        "the job's processes and their GPUs (process.gpu_uuids)",
+    )
+
+
 def spread(row: RowView) -> str:
     """Who raised it: "Rank 3 on n12", "All 16 ranks" and the like, from the columns ranks, rank and node."""
     ranks = row.number("ranks") or 0

@@ -1,6 +1,6 @@
 -- gpu_counter_rises: Error counters of the job's GPUs: what they stood at before, and what they rose by in the run.
 -- TABLES: gpu_sample, gpu_minute
--- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
@@ -15,7 +15,8 @@
 -- CAVEAT: A counter that was not sampled before the fault can show no rise.
 WITH s AS NOT MATERIALIZED (
   SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
+    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 ),
 g AS MATERIALIZED (
   SELECT node, gpu, gpu_uuid,

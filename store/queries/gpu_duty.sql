@@ -1,6 +1,6 @@
 -- gpu_duty: How busy each GPU of the job was in a window, the busiest first.
 -- TABLES: gpu_sample, gpu_minute
--- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
@@ -10,7 +10,8 @@
 -- CAVEAT: Engine activity counts a spin as work.
 WITH s AS (
   SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
+    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 )
 SELECT
   node, gpu, gpu_uuid, sum(samples) AS samples, round(sum(engine_sum) / nullif(sum(engine_n), 0), 3) AS engine_mean

@@ -1,9 +1,10 @@
 -- gpu_events: XIDs and other events of the job's GPUs, from the kernel log or the driver.
--- TABLES: gpu_event
--- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- TABLES: gpu_event, gpu_device
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- PRUNE: from_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
+-- COLUMN gpu_uuid: UUID, where the node's inventory knows the PCI address
 -- COLUMN pci_bus_id: PCI address
 -- COLUMN event: xid, sxid, fallen_off_bus, nvlink, row_remap, ...
 -- COLUMN xid: XID code
@@ -15,17 +16,28 @@
 -- COLUMN process_name: its name
 -- COLUMN message: text of the first one
 -- CAVEAT: Only nodes whose kernel log was read are here.
-WITH e AS (
-  SELECT * FROM gpu_event
+WITH d AS (
+  SELECT node, pci_bus_id, any_value(gpu) AS gpu, any_value(gpu_uuid) AS gpu_uuid FROM gpu_device
+  WHERE pci_bus_id IS NOT NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
+  GROUP BY node, pci_bus_id
+  HAVING count(DISTINCT coalesce(gpu_uuid, gpu::VARCHAR)) = 1
+),
+x AS (
+  SELECT g.* REPLACE (coalesce(g.gpu, d.gpu) AS gpu, coalesce(g.gpu_uuid, d.gpu_uuid) AS gpu_uuid)
+  FROM gpu_event g LEFT JOIN d ON d.node = g.node AND d.pci_bus_id = g.pci_bus_id
+),
+e AS (
+  SELECT * FROM x
   WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))
+    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid))
     AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP)
     AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 5 MINUTE)
 )
 SELECT
-  e.node, e.gpu, e.pci_bus_id, e.event, e.xid, count(*) AS events, min(e.ts) AS event_ts, max(e.ts) AS last_ts,
+  e.node, e.gpu, e.gpu_uuid, e.pci_bus_id, e.event, e.xid, count(*) AS events, min(e.ts) AS event_ts, max(e.ts) AS last_ts,
   date_diff('second', min(e.ts), $to_ts::TIMESTAMP) AS before_end_s,
   first(e.pid ORDER BY e.ts) AS pid, first(e.process_name ORDER BY e.ts) AS process_name,
   first(left(e.message, 300) ORDER BY e.ts, e.message) AS message
 FROM e
-GROUP BY e.node, e.gpu, e.pci_bus_id, e.event, e.xid
+GROUP BY e.node, e.gpu, e.gpu_uuid, e.pci_bus_id, e.event, e.xid
 ORDER BY event_ts, e.node, e.gpu, e.pci_bus_id, e.event, e.xid

@@ -1,9 +1,10 @@
 -- gpu_spread: The GPU of the job that works most against the others: SM activity, and what the others do meanwhile.
 -- TABLES: gpu_sample, gpu_minute
--- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node of the GPU whose SM activity is highest
 -- COLUMN gpu: its index
+-- COLUMN gpu_uuid: its UUID
 -- COLUMN sm_mean [ratio]: its mean SM activity
 -- COLUMN engine_mean [ratio]: its mean engine activity
 -- COLUMN gpus: GPUs with samples
@@ -14,27 +15,46 @@
 -- COLUMN all_engine_median [ratio]: median engine activity of all GPUs
 -- COLUMN all_sm_median [ratio]: median SM activity of all GPUs
 -- COLUMN all_engine_min [ratio]: lowest engine activity of all GPUs
+-- COLUMN all_sm_min [ratio]: lowest SM activity of all GPUs
 -- COLUMN all_sm_max [ratio]: highest SM activity of all GPUs
+-- COLUMN spinning: GPUs that spun in the last ten minutes: engine activity above 0.9, SM activity below 0.12
+-- COLUMN spin_engine [ratio]: their median engine activity in the last ten minutes
+-- COLUMN spin_sm [ratio]: their median SM activity in the last ten minutes
+-- COLUMN cold: GPUs whose engine did nothing in the last ten minutes
+-- COLUMN cold_node: node of the first of them
+-- COLUMN cold_gpu: its index
+-- COLUMN cold_uuid: its UUID
 -- CAVEAT: Engine activity counts a spin as work; only SM activity tells waiting from computing.
 WITH s AS (
   SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
+    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 ),
+e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s),
 g AS (
   SELECT node, gpu, gpu_uuid, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine,
-    sum(sm_sum) / nullif(sum(sm_n), 0) AS sm
-  FROM s
+    sum(sm_sum) / nullif(sum(sm_n), 0) AS sm,
+    sum(engine_sum) FILTER (WHERE ts >= e.late) / nullif(sum(engine_n) FILTER (WHERE ts >= e.late), 0) AS engine_late,
+    sum(sm_sum) FILTER (WHERE ts >= e.late) / nullif(sum(sm_n) FILTER (WHERE ts >= e.late), 0) AS sm_late
+  FROM s, e
   GROUP BY node, gpu, gpu_uuid
   HAVING sum(sm_n) > 0
 ),
 r AS (SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu) AS place FROM g)
 SELECT
-  arg_min(node, place) AS node, arg_min(gpu, place) AS gpu, round(max(sm), 3) AS sm_mean,
+  arg_min(node, place) AS node, arg_min(gpu, place) AS gpu, arg_min(gpu_uuid, place) AS gpu_uuid, round(max(sm), 3) AS sm_mean,
   round(arg_min(engine, place), 3) AS engine_mean, count(*) AS gpus,
   round(median(sm) FILTER (WHERE place > 1), 3) AS peer_sm_median, round(max(sm) FILTER (WHERE place > 1), 3) AS peer_sm_max,
   round(median(engine) FILTER (WHERE place > 1), 3) AS peer_engine_median,
   round(max(sm) / nullif(median(sm) FILTER (WHERE place > 1), 0), 1) AS times_peers,
   round(median(engine), 3) AS all_engine_median, round(median(sm), 3) AS all_sm_median, round(min(engine), 3) AS all_engine_min,
-  round(max(sm), 3) AS all_sm_max
+  round(min(sm), 3) AS all_sm_min, round(max(sm), 3) AS all_sm_max,
+  count(*) FILTER (WHERE engine_late > 0.9 AND sm_late < 0.12) AS spinning,
+  round(median(engine_late) FILTER (WHERE engine_late > 0.9 AND sm_late < 0.12), 3) AS spin_engine,
+  round(median(sm_late) FILTER (WHERE engine_late > 0.9 AND sm_late < 0.12), 3) AS spin_sm,
+  count(*) FILTER (WHERE engine_late < 0.02) AS cold,
+  arg_min(node, place) FILTER (WHERE engine_late < 0.02) AS cold_node,
+  arg_min(gpu, place) FILTER (WHERE engine_late < 0.02) AS cold_gpu,
+  arg_min(gpu_uuid, place) FILTER (WHERE engine_late < 0.02) AS cold_uuid
 FROM r
 HAVING count(*) > 0

@@ -1,6 +1,6 @@
 -- gpu_summary: What each GPU of the job did in the run: memory, activity, clocks, temperature.
 -- TABLES: gpu_sample, gpu_minute
--- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
@@ -30,7 +30,8 @@
 -- CAVEAT: A sampled peak can lie below the true one; a card that is shared shows all of its users.
 WITH s AS NOT MATERIALIZED (
   SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))
+  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
+    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 ),
 e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s)
 SELECT

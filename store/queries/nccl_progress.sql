@@ -11,7 +11,7 @@
 -- COLUMN stuck_collective: collective that it entered and did not finish
 -- COLUMN stuck_seq: its sequence number
 -- COLUMN behind: how many collectives this rank is behind the furthest rank; nothing where ranks talk in pairs
--- COLUMN never_entered: everything that it enqueued is completed while others wait in a later collective
+-- COLUMN never_entered: everything that it enqueued is completed while others wait, in a later collective where they are numbered
 -- COLUMN completed: collectives completed, all intervals
 -- COLUMN completed_late: collectives completed in the last ten minutes of samples
 -- COLUMN last_ts: last sample
@@ -32,17 +32,22 @@ r AS (
     min(seq) FILTER (WHERE state IN ('scheduled', 'started')) AS stuck_seq,
     bool_or(regexp_matches(coalesce(collective, ''), '(?i)send|recv|coalesced|batched')) AS pairwise, sum(completed) AS completed,
     sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 10 MINUTE) AS completed_late, max(s.ts) AS last_ts,
+    arg_max(in_flight, s.ts) FILTER (WHERE state IS NULL) AS open,
     left(arg_min(frames, seq) FILTER (WHERE state IN ('scheduled', 'started')), 600) AS frames
   FROM s, e
   GROUP BY comm, seat
 ),
 g AS (
-  SELECT comm, max(last_enqueued_seq) AS furthest, count(stuck_seq) AS stuck, bool_or(pairwise) AS pairwise FROM r GROUP BY comm
+  SELECT comm, max(last_enqueued_seq) AS furthest, count(stuck_seq) AS stuck, bool_or(pairwise) AS pairwise,
+    -- A probe that came late counts from where it came: then who waits is known, and the numbers cannot be compared.
+    count(*) FILTER (WHERE open > 0 AND completed_late = 0) * 2 > count(*) AS waiting
+  FROM r GROUP BY comm
 )
 SELECT
   r.comm, r.rank, r.node, r.comm_size, r.last_enqueued_seq, r.last_completed_seq, r.stuck_collective, r.stuck_seq,
   CASE WHEN NOT g.pairwise THEN g.furthest - r.last_enqueued_seq END AS behind,
-  NOT g.pairwise AND r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq AS never_entered,
+  NOT g.pairwise AND CASE WHEN g.waiting THEN r.open = 0 AND r.completed_late = 0
+    ELSE r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq END AS never_entered,
   r.completed, r.completed_late, r.last_ts, r.frames
 FROM r JOIN g ON g.comm IS NOT DISTINCT FROM r.comm
 ORDER BY never_entered DESC NULLS LAST, behind DESC NULLS LAST, g.stuck DESC, r.comm, r.rank

@@ -41,7 +41,7 @@ def test_completion_progress_and_a_falling_loss_are_health(tmp_path: Path) -> No
 def test_gpus_that_worked_raise_the_confidence(tmp_path: Path) -> None:
     a = judge(gpus(healthy(tmp_path), 0.6), assess)
     assert a.confidence >= 0.95
-    assert any("sm_mean" in c.text for c in a.speaks_for)
+    assert any("all_sm_median" in c.text for c in a.speaks_for)
 
 
 def test_gpus_that_idled_make_it_slow(tmp_path: Path) -> None:

@@ -14,14 +14,14 @@ from agent_tools.families import d1_under_utilization as d1
 from agent_tools.families import d2_throughput_bound as d2
 from agent_tools.families import d3_straggler as d3
 from agent_tools.families import u0_undetermined as u0
-from store.rows import GpuEvent, GpuSample, LogEvent, LogLine, NcclSample
+from store.rows import GpuEvent, GpuSample, LogEvent, LogLine, NcclSample, Process
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0 - 0.01 * i for i in range(40)]
 
 
-def ran(folder: Path, state: str = "COMPLETED") -> World:
-    return World(folder).job(state).train(LOSSES, every_s=60.0)
+def ran(folder: Path, state: str = "COMPLETED", **fields: object) -> World:
+    return World(folder).job(state, **fields).train(LOSSES, every_s=60.0)
 
 
 def gpus(world: World, count: int = 4, minutes: int = 60, **fields: object) -> World:
@@ -93,7 +93,7 @@ def test_severe_bits_with_clocks_down_are_throttling_and_benign_ones_are_not(tmp
 def test_a_gpu_that_throttles_is_found_among_hundreds(tmp_path: Path) -> None:
     """It is the last of them, far behind the rows that an answer usually has."""
     world = gpus(
-        ran(tmp_path),
+        ran(tmp_path, gpus=230),
         count=230,
         minutes=4,
         throttle_reasons=lambda g, m: 0x40 if g == 229 else 0,
@@ -146,3 +146,48 @@ def test_what_is_missing_is_named_where_nothing_decides(tmp_path: Path) -> None:
     world = ran(tmp_path, "FAILED").without(LogEvent, LogLine, NcclSample)
     found = judge(world, u0.assess)
     assert {m.signal.split(" ")[0] for m in found.missing} and JOB
+
+
+def beside(folder: Path, state: str = "COMPLETED", *, known: bool) -> World:
+    """A job of two GPUs on a node of four; `known`: its processes say which two."""
+    world = gpus(
+        ran(folder, state, gpus=2),
+        gpu_uuid=lambda g, m: f"GPU-{g}",
+        sm_active=lambda g, m: 0.9 if g == 3 else 0.2,
+        engine_active=0.95,
+        ecc_dbe_total=lambda g, m: 2 if g == 3 and m > 50 else 0,
+    )
+    return world.add(Process(job_id=JOB, attempt=1, node="n1", pid=9, gpu_uuids="GPU-0,GPU-1")) if known else world
+
+
+def test_a_gpu_of_another_job_on_the_same_node_is_not_blamed(tmp_path: Path) -> None:
+    world = beside(tmp_path, "FAILED", known=True)
+    assert judge(world, b2.assess).status == "ruled_out"
+    assert judge(world, d3.assess).status == "ruled_out"
+
+
+def test_on_a_shared_node_without_a_word_of_which_gpus_were_its_own_the_hardware_is_only_suspected(
+    tmp_path: Path,
+) -> None:
+    found = judge(beside(tmp_path, "FAILED", known=False), b2.assess)
+    assert found.status == "suspected" and found.confidence < 0.5
+    assert any("process.gpu_uuids" in m.signal for m in found.missing)
+
+
+def test_throttling_of_several_nodes_is_told_by_what_they_share(tmp_path: Path) -> None:
+    """Two nodes of four: no wall of cards, the count and the nodes."""
+    world = ran(tmp_path, gpus=16)
+    for node in ("n1", "n2", "n3", "n4"):
+        for gpu in range(4):
+            for m in range(20):
+                bad = node in ("n2", "n3")
+                world.add(
+                    GpuSample(
+                        node=node, gpu=gpu, ts=T + timedelta(minutes=m), job_id=JOB, attempt=1, engine_active=0.9,
+                        throttle_reasons=0x40 if bad else 0, sm_clock_mhz=700.0 if bad else 1900.0,
+                    )
+                )  # fmt: skip
+    found = judge(world, b3.assess)
+    assert found.status == "confirmed" and not found.warnings
+    assert "throttled]] GPUs on" in found.headline
+    assert any("named_nodes" in c.text for c in found.speaks_for)
