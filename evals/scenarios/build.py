@@ -13,8 +13,6 @@ from evals.scenarios.plan import Plan
 from store import Writer
 from store.rows import Row
 
-SKEW_S = 2.0
-"""Standard deviation of a node's clock."""
 _SKEWED = ("gpu_sample", "cuda_sample", "nccl_sample", "cgroup_sample", "host_sample", "gpu_event", "host_event")
 
 
@@ -28,9 +26,9 @@ def lake(plan: Plan, folder: Path) -> Path:
 def rows(plan: Plan, folder: Path) -> list[Row]:
     """Every row that is collected, in the order in which it arrives."""
     rng = Random(plan.rng.getrandbits(64))
-    skew = {node: timedelta(seconds=rng.gauss(0, SKEW_S)) for node in plan.nodes}
+    skew = {node: timedelta(seconds=rng.gauss(0, plan.site.skew_s)) for node in plan.nodes}
     found = [_skewed(row, skew) for row in _all(plan, folder) if row.TABLE not in plan.absent | plan.failing]
-    doubled = [r for r in found if r.TABLE in _SKEWED and rng.random() < 0.002]
+    doubled = [r for r in found if r.TABLE in _SKEWED and rng.random() < plan.site.doubled]
     # A log's lines keep their order; everything else arrives when it does.
     kept = [r for r in found if r.TABLE not in _SKEWED]
     moving = [r for r in found if r.TABLE in _SKEWED and r.TABLE != "nccl_sample"] + [

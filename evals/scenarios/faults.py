@@ -40,7 +40,7 @@ def activity(
             values["sm_active"] = min(1.0, max(0.0, sm * (1 + wobble.gauss(0, 0.05))))
             values["tensor_active"] = values["sm_active"] * 0.5
             values["dram_active"] = values["sm_active"] * 0.6
-            values["power_w"] = 110 + 500 * values["sm_active"] + 60 * engine
+            values["power_w"] = plan.site.card.power_w * (0.15 + 0.72 * values["sm_active"] + 0.08 * engine)
 
     return change
 
@@ -60,25 +60,24 @@ def no_launches(who: Who, start: float) -> Change:
 
     def change(values: Values, gpu: Gpu, minute: float) -> None:
         if who(gpu) and minute > start:
-            values.update(launches=0, graph_launches=0, h2d_bytes=0, d2h_bytes=0, max_launch_gap_s=60.0)
+            values.update(launches=0, graph_launches=0, h2d_bytes=0, d2h_bytes=0, max_launch_gap_s=values["interval_s"])
 
     return change
 
 
 def frozen(culprit: Gpu | None, start: float) -> Change:
     """Collectives stop at a minute: peers hang in one, the culprit never enters it."""
-    stuck: dict[int, int] = {}
-    floor: list[int] = []
+    last: dict[int, int] = {}
 
     def change(values: Values, gpu: Gpu, minute: float) -> None:
         if minute <= start:
             return
-        before = stuck.setdefault(gpu.rank, int(values["seq"]) - int(values["completed"]))
+        # What was in flight at the sample before has come to its end on every rank.
+        done = last.setdefault(gpu.rank, int(values["done"]) + 1)
         if culprit is not None and gpu.rank == culprit.rank:
-            values.update(enqueued=0, completed=0, in_flight=0, seq=min(before, floor[0]) if floor else before)
-            return
-        floor.append(before)
-        values.update(enqueued=0, completed=0, in_flight=1, seq=before + 1, duration_ms=None)
+            values.update(enqueued=0, completed=0, in_flight=0, seq=done)
+        else:
+            values.update(enqueued=0, completed=0, in_flight=1, seq=done + 1, duration_ms=None)
 
     return change
 
@@ -87,8 +86,9 @@ def xid(plan: Plan, gpu: Gpu, code: int, minute: float, words: str, pid: int | N
     """A line of the kernel's log about a GPU."""
     named = f"pid={pid}, name=python, " if pid else ""
     bus = gpu.pci.split(":", 1)[1]
+    known: Values = {"gpu": gpu.index, "gpu_uuid": gpu.uuid} if plan.site.identity == "both" else {}
     return GpuEvent(
-        cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), origin="kernel", gpu=gpu.index, gpu_uuid=gpu.uuid,
+        cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), origin="kernel", **known,
         pci_bus_id=gpu.pci, event="xid", xid=code, pid=pid, process_name="python" if pid else None,
         message=f"NVRM: Xid (PCI:0000:{bus}): {code}, {named}{words}",
     )  # fmt: skip
@@ -106,8 +106,8 @@ def oom_kill(plan: Plan, gpu: Gpu, minute: float, rss_gib: float, limit: bool) -
 
 
 def named(gpu: Gpu, **fields: object) -> dict[str, object]:
-    """`extra` of an expectation that this GPU is to be named by node and index."""
-    return {"culprit": {"node": gpu.node, "gpu": gpu.index}, **fields}
+    """`extra` of an expectation that this GPU is to be named by node, and by what its site calls it."""
+    return {"culprit": {"node": gpu.node, "gpu": (gpu.index, gpu.uuid, f"at {gpu.pci}")}, **fields}
 
 
 def sound(mode: str | None = None, **extra: object) -> Expected:

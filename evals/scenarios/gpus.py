@@ -9,46 +9,62 @@ from evals.scenarios.plan import Gpu, Plan, Values
 from store.rows import GpuDevice, GpuSample, Row
 
 GIB = 1 << 30
-MAX_SAMPLES = 20_000
+MAX_SAMPLES = 8_000
 """Samples of one job at most: a larger job is sampled less often."""
 
 
 def every_s(plan: Plan) -> float:
     """Seconds between two samples of a GPU."""
-    usual = plan.rng.choice((10.0, 15.0, 30.0))
-    return min(60.0, max(usual, plan.minutes * 60 * len(plan.gpus) / MAX_SAMPLES))
+    return min(
+        60.0 if len(plan.gpus) <= 256 else 120.0,
+        max(plan.site.gpu_every_s, plan.minutes * 60 * len(plan.gpus) / MAX_SAMPLES),
+    )
 
 
 def rows(plan: Plan) -> Iterator[Row]:
-    """Devices and samples of every GPU, with gaps."""
+    """Devices and samples of every GPU, with gaps; a stale exporter repeats what it last read."""
     step = every_s(plan) / 60
-    source = plan.rng.choice(("dcgm", "gpm"))
-    for gpu in plan.gpus:
+    card = plan.site.card
+    late = plan.site.late_min if plan.minutes > 40 else -9.0
+    stuck = plan.nodes[0] if plan.site.stale and plan.minutes > 30 else None
+    for gpu in (*plan.gpus, *plan.beside):
         rng = Random(plan.rng.getrandbits(64))
         yield GpuDevice(
-            cluster=plan.cluster, node=gpu.node, ts=plan.at(-30), gpu=gpu.index, gpu_uuid=gpu.uuid, pci_bus_id=gpu.pci,
-            model="NVIDIA H100 80GB HBM3", driver_version="570.124.06", fb_total_bytes=int(plan.card_gib * GIB),
-            power_limit_w=700.0, sm_clock_max_mhz=1980.0,
+            cluster=plan.cluster, node=gpu.node, ts=plan.at(-30), **identity(plan, gpu), pci_bus_id=gpu.pci,
+            model=card.model, driver_version="570.124.06", fb_total_bytes=int(card.gib * GIB),
+            power_limit_w=card.power_w, sm_clock_max_mhz=card.clock_mhz,
         )  # fmt: skip
+        stale = rng.uniform(0.2, 0.6) * plan.minutes if gpu.node == stuck else 1e9
+        last: Values = {}
         gap = rng.uniform(0.1, 0.8) * plan.minutes if rng.random() < 0.3 else -9.0
         minute = rng.uniform(-2, -2 + step)
         while minute < plan.minutes + (0 if plan.state == "RUNNING" else 2):
-            if not gap <= minute <= gap + 2.5:
-                yield _sample(plan, gpu, minute, rng, source)
+            if not gap <= minute <= gap + 2.5 and minute >= late:
+                values = _values(plan, gpu, minute, rng)
+                last = last if stale <= minute <= stale + 3 and last else values
+                yield GpuSample(
+                    cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), origin="metrics", **identity(plan, gpu),
+                    activity_source=plan.site.activity, fb_total_bytes=int(card.gib * GIB), power_limit_w=card.power_w, **last,
+                )  # fmt: skip
             minute += step * rng.uniform(0.97, 1.03)
 
 
-def _sample(plan: Plan, gpu: Gpu, minute: float, rng: Random, source: str) -> Row:
+def identity(plan: Plan, gpu: Gpu) -> Values:
+    """What this site's metrics call a GPU."""
+    if plan.site.identity == "both":
+        return {"gpu": gpu.index, "gpu_uuid": gpu.uuid}
+    return {"gpu_uuid": gpu.uuid} if plan.site.identity == "uuid" else {"gpu": gpu.index}
+
+
+def _values(plan: Plan, gpu: Gpu, minute: float, rng: Random) -> Values:
     values = _healthy(plan, gpu, minute, rng)
-    for change in plan.gpu_changes:
+    for change in plan.beside_changes if gpu in plan.beside else plan.gpu_changes:
         change(values, gpu, minute)
-    return GpuSample(
-        cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), origin="metrics", gpu=gpu.index, gpu_uuid=gpu.uuid,
-        activity_source=source, fb_total_bytes=int(plan.card_gib * GIB), power_limit_w=700.0, **values,
-    )  # fmt: skip
+    return values
 
 
 def _healthy(plan: Plan, gpu: Gpu, minute: float, rng: Random) -> Values:
+    watts = plan.site.card.power_w
     inside = 0 <= minute <= plan.minutes
     busy = inside and plan.setup_min <= minute <= plan.minutes - 0.2
     pause = busy and (minute % 17.0) > 16.3
@@ -63,8 +79,8 @@ def _healthy(plan: Plan, gpu: Gpu, minute: float, rng: Random) -> Values:
         "fb_used_bytes": int(used * GIB),
         "temp_c": round((62 if busy else 34) + rng.gauss(0, 1.5), 0),
         "memory_temp_c": round((72 if busy else 40) + rng.gauss(0, 1.5), 0),
-        "power_w": max(60.0, 120 + 520 * duty + rng.gauss(0, 12)) if busy else 75 + rng.gauss(0, 2),
-        "sm_clock_mhz": 1980.0 - abs(rng.gauss(0, 25)) if busy else 345.0,
+        "power_w": watts * (max(0.09, 0.17 + 0.74 * duty + rng.gauss(0, 0.02)) if busy else 0.11 + rng.gauss(0, 0.003)),
+        "sm_clock_mhz": plan.site.card.clock_mhz - abs(rng.gauss(0, 25)) if busy else 345.0,
         "throttle_reasons": (0x4 if duty > 0.75 and rng.random() < 0.3 else 0) if busy else 0x1,
         "ecc_sbe_total": 0,
         "ecc_dbe_total": 0,

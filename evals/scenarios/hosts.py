@@ -28,7 +28,7 @@ _SOURCES = {
 
 
 def rows(plan: Plan) -> Iterator[Row]:
-    """One process a rank, a cgroup and a host sample every other minute and node."""
+    """One process a rank, a cgroup and a host sample now and then on every node."""
     for gpu in plan.gpus:
         values: Values = {
             "end_ts": plan.end,
@@ -44,6 +44,7 @@ def rows(plan: Plan) -> Iterator[Row]:
             world_size=len(plan.gpus), gpu_uuids=gpu.uuid,
             cgroup=_cgroup(plan), **(values | plan.process.get(gpu.rank, {})),
         )  # fmt: skip
+    every = plan.site.host_every_min if len(plan.nodes) <= 16 else 5.0
     limit = plan.rng.choice((128, 256, 512, 960)) * GIB
     for node in plan.nodes:
         rng = Random(plan.rng.getrandbits(64))
@@ -71,7 +72,7 @@ def rows(plan: Plan) -> Iterator[Row]:
                 cpu_busy=round(rng.uniform(0.05, 0.3), 3), memory_total_bytes=1024 * GIB,
                 memory_available_bytes=1024 * GIB - used - 40 * GIB, oom_kills=0,
             )  # fmt: skip
-            minute += 2.0
+            minute += every
 
 
 def _cgroup(plan: Plan) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from zoneinfo import ZoneInfo
 
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
 from evals.scenarios.plan import Plan
 from store.rows import Row
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)([ T_])(\d\d:\d\d:\d\d)")
+_RANK = re.compile(r"\[rank(\d+)\]")
 
 
 def text(plan: Plan) -> str:
@@ -20,7 +25,29 @@ def text(plan: Plan) -> str:
     if not plan.silent:
         timed += _banner(plan) + list(_progress(plan, rng))
     timed.sort(key=lambda pair: pair[0])
-    return "".join(f"{line}\n" for _, line in timed)
+    lines = [_labelled(plan, line) for _, said in timed for line in said.split("\n")]
+    return _local("".join(f"{line}\n" for line in lines), plan.site.zone)
+
+
+def _labelled(plan: Plan, line: str) -> str:
+    """`srun -l` puts the task's number before what a task prints; Slurm's own words stay as they are."""
+    if not plan.site.labelled or plan.silent or line.startswith(("srun:", "slurmstepd", "/var/spool", "+ ")):
+        return line
+    said = _RANK.match(line)
+    return f"{said.group(1) if said else 0:>{len(str(len(plan.gpus) - 1))}}: {line}"
+
+
+def _local(body: str, zone: ZoneInfo | None) -> str:
+    """The times of a text, which are UTC, as clocks of that zone show them."""
+    if zone is None:
+        return body
+
+    def shown(found: re.Match[str]) -> str:
+        day, between, time = found.groups()
+        at = datetime.fromisoformat(f"{day}T{time}+00:00").astimezone(zone)
+        return f"{at:%Y-%m-%d}{between}{at:%H:%M:%S}"
+
+    return _TIME.sub(shown, body)
 
 
 def rows(plan: Plan, folder: Path) -> Iterator[Row]:
@@ -31,7 +58,7 @@ def rows(plan: Plan, folder: Path) -> Iterator[Row]:
     path = folder / f"slurm-{plan.job_id}.out"
     path.write_text(body, encoding="utf-8")
     context = ImportContext(
-        name=f"logs/slurm-{plan.job_id}.out", zone=UTC, zone_known=True, cluster=plan.cluster, job_id=plan.job_id,
+        name=f"logs/slurm-{plan.job_id}.out", zone=plan.site.zone or UTC, zone_known=True, cluster=plan.cluster, job_id=plan.job_id,
         attempt=1 + len(plan.attempts), modified=plan.end, size=len(body),
     )  # fmt: skip
     yield from JobLog().rows(path, context)

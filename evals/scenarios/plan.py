@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+from evals.scenarios.sites import Site, site
 from store.rows import Row
 
 Values = dict[str, Any]
@@ -62,7 +63,7 @@ class Plan:
     duty: float
     """SM activity of a healthy GPU of this job."""
     memory_gib: float
-    card_gib: float = 79.6
+    site: Site
     rate: Callable[[float], float] = lambda share: 1e-4
     noise: Callable[[float], float] = lambda share: 0.012
     """Standard deviation of single loss reports, relative."""
@@ -91,11 +92,19 @@ class Plan:
     cgroup_changes: list[Callable[[Values, str, float], None]] = field(
         default_factory=list[Callable[[Values, str, float], None]]
     )
+    beside: list[Gpu] = field(default_factory=list[Gpu])
+    """GPUs of other jobs on its nodes."""
+    beside_changes: list[Change] = field(default_factory=list[Change])
     extra: list[Row] = field(default_factory=list[Row])
     absent: set[str] = field(default_factory=set[str])
     """Tables that nobody collects here."""
     failing: set[str] = field(default_factory=set[str])
     """Tables whose source tried and failed."""
+
+    @property
+    def card_gib(self) -> float:
+        """Memory of one of its GPUs."""
+        return self.site.card.gib
 
     @property
     def nodes(self) -> list[str]:
@@ -148,6 +157,7 @@ def healthy(seed: int, *, gpus: int | None = None, minutes: float | None = None,
     count = gpus or rng.choice((1, 2, 4, 8, 8, 16, 16, 32, 64))
     per_node = min(count, 8 if count >= 8 else 4)
     length = minutes or rng.uniform(45, 110)
+    watched = site(seed)
     start = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(seconds=rng.randrange(60 * 86400))
     stride = rng.choice((5, 10, 10, 20))
     steps = stride * rng.randrange(40, 90)
@@ -168,7 +178,8 @@ def healthy(seed: int, *, gpus: int | None = None, minutes: float | None = None,
         loss=_falling(rng),
         grad=_settling(rng.uniform(0.3, 1.2)),
         duty=rng.uniform(0.5, 0.85),
-        memory_gib=rng.uniform(30, 72),
+        memory_gib=rng.uniform(0.38, 0.9) * watched.card.gib,
+        site=watched,
         limit_min=length + rng.uniform(30, 600),
         saves_every=stride * rng.choice((10, 15, 20)),
     )

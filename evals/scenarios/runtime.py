@@ -1,4 +1,4 @@
-"""CUDA and NCCL activity of a made-up job, a sample a minute and rank: launches, time in calls, collectives."""
+"""CUDA and NCCL activity of a made-up job, by rank: launches, time in calls, collectives."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from random import Random
 from evals.scenarios.plan import Gpu, Plan, Values
 from store.rows import CudaSample, NcclSample, Row
 
+MAX_SAMPLES = 4_000
+"""Samples of one job at most, as long as five minutes hold one."""
+
 
 def rows(plan: Plan) -> Iterator[Row]:
-    """Samples of every rank; a job of one GPU has no collectives."""
+    """Samples of every rank; a job of one GPU has no collectives. Ranks go through the same collectives in lock-step."""
     per_minute = plan.rng.randrange(9_000, 60_000)
     collectives = plan.rng.randrange(120, 900)
     sync = plan.rng.uniform(0.05, 0.25)
-    every = 1.0 if len(plan.gpus) <= 64 else 5.0
+    every = min(300.0, max(plan.site.runtime_every_s, plan.minutes * 60 * len(plan.gpus) / MAX_SAMPLES)) / 60
     for gpu in plan.gpus:
         rng = Random(plan.rng.getrandbits(64))
-        minute, seq = 1.0, 0
+        minute, done = every, 0
         while minute <= plan.minutes:
-            busy = plan.setup_min <= minute - 0.5 and minute <= plan.minutes - 0.2
+            busy = plan.setup_min <= minute - every / 2 and minute <= plan.minutes - 0.2
             yield _cuda(plan, gpu, minute, every, int(per_minute * every) if busy else 0, sync, rng)
             if len(plan.gpus) > 1 and minute > plan.setup_min:
-                row = _nccl(plan, gpu, minute, every, int(collectives * every) if busy else 0, seq, rng)
+                count = int(collectives * every) if busy else 0
+                row = _nccl(plan, gpu, minute, every, count, done, rng)
+                done += count
                 if row is not None:
-                    seq = row.seq or seq
                     yield row
             minute += every
 
@@ -32,6 +36,7 @@ def rows(plan: Plan) -> Iterator[Row]:
 def _cuda(plan: Plan, gpu: Gpu, minute: float, every: float, launches: int, sync: float, rng: Random) -> Row:
     interval = every * 60.0
     values: Values = {
+        "interval_s": interval,
         "attached": True,
         "launches": launches + (rng.randrange(-40, 40) if launches else 0),
         "graph_launches": 0,
@@ -45,16 +50,17 @@ def _cuda(plan: Plan, gpu: Gpu, minute: float, every: float, launches: int, sync
         change(values, gpu, minute)
     return CudaSample(
         cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
-        rank=gpu.rank, local_rank=gpu.index, pid=gpu.pid, gpu_uuid=gpu.uuid, interval_s=interval, **values,
+        rank=gpu.rank, local_rank=gpu.index, pid=gpu.pid, gpu_uuid=gpu.uuid, **values,
     )  # fmt: skip
 
 
-def _nccl(plan: Plan, gpu: Gpu, minute: float, every: float, count: int, seq: int, rng: Random) -> NcclSample | None:
+def _nccl(plan: Plan, gpu: Gpu, minute: float, every: float, count: int, done: int, rng: Random) -> NcclSample | None:
     values: Values = {
         "enqueued": count,
         "completed": count,
         "in_flight": 0 if rng.random() < 0.6 else 1,
-        "seq": seq + count,
+        "done": done,
+        "seq": done + count,
         "duration_ms": round(rng.uniform(2, 30), 2),
         "collective": "all_reduce",
     }
@@ -64,6 +70,7 @@ def _nccl(plan: Plan, gpu: Gpu, minute: float, every: float, count: int, seq: in
         change(values, gpu, minute)
     if values.pop("gone", False):
         return None
+    del values["done"]
     return NcclSample(
         cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
         rank=gpu.rank, local_rank=gpu.index, pid=gpu.pid, comm="0", comm_size=len(plan.gpus), comm_rank=gpu.rank,

@@ -49,8 +49,9 @@ def rows(plan: Plan) -> Iterator[Row]:
         "cluster": plan.cluster, "job_id": plan.job_id, "attempt": last, "start_ts": plan.at(0.05), "end_ts": job["end_ts"],
         "ts": plan.end, "elapsed_s": job["elapsed_s"], "state": plan.state, "exit_code": plan.exit_code, "origin": "sacct",
     }  # fmt: skip
-    yield SlurmStep(**step, step_id="batch", name="batch", node_list=plan.nodes[0], tasks=1)
-    yield SlurmStep(**step, step_id="0", name="python", node_list=",".join(plan.nodes), tasks=len(plan.gpus))
+    if plan.site.steps:
+        yield SlurmStep(**step, step_id="batch", name="batch", node_list=plan.nodes[0], tasks=1)
+        yield SlurmStep(**step, step_id="0", name="python", node_list=",".join(plan.nodes), tasks=len(plan.gpus))
     for node in plan.nodes:
         yield SlurmNodeState(
             cluster=plan.cluster, node=node, ts=plan.at(-0.1), end_ts=plan.end + timedelta(seconds=2), state="ALLOCATED", observed=True

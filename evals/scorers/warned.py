@@ -9,14 +9,16 @@ from evals.scorers.base import Answer, Expected, Score, Scorer, read
 
 @dataclass(repr=False)
 class Warned(Scorer):
-    """Not applicable without `extra["warning"]`, words that a warning must hold."""
+    """Not applicable without `extra["warning"]`, words that a warning must hold, or several such."""
 
     title = "warning"
 
     def score(self, answer: Answer, expected: Expected) -> Score:
         """Look for the words in the warnings."""
-        wanted: str = expected.extra.get("warning", "")
+        said: str | tuple[str, ...] = expected.extra.get("warning", ())
+        wanted = (said,) if isinstance(said, str) else said
         if not wanted:
             return Score(None)
-        found = any(wanted in text for text in read(answer.verdict, (w.text for w in answer.verdict.warnings)))
-        return Score(found, "" if found else f"no warning says {wanted!r}")
+        told = list(read(answer.verdict, (w.text for w in answer.verdict.warnings)))
+        lost = [words for words in wanted if not any(words in text for text in told)]
+        return Score(not lost, f"no warning says {', '.join(lost)}" if lost else "")

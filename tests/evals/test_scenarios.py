@@ -10,14 +10,17 @@ import pytest
 from evals.scenarios import healthy
 from evals.scenarios.build import rows
 from evals.scenarios.cases import drawn, made, standing, stems, variants
+from evals.scenarios.faults import frozen
 from evals.suite import run_one
-from store.rows import GpuSample
+from store.rows import GpuSample, NcclSample
 
 SLICE = (
     "a2_signal_kill/cgroup", "b1_cuda_oom/low-peak", "b2_gpu_fault/ecc", "b2_gpu_fault/latent", "b3_clock_throttle/thermal",
     "b3_clock_throttle/gone", "c1_rendezvous_hang/no-log", "c2_collective_hang/lost-peer", "c2_collective_hang/no-collectives",
     "c2_collective_hang/gone", "c3_idle_gpu/never", "d1_under_utilization/severe", "d1_under_utilization/stalls",
     "d2_throughput_bound/slow-net", "d3_straggler/strong", "e1_loss_divergence/flat", "e1_loss_divergence/gone",
+    "a2_signal_kill/hung-peers", "a3_midrun_crash/evicted", "b2_gpu_fault/twice", "b2_gpu_fault/hung", "c2_collective_hang/stack",
+    "c2_collective_hang/hours", "f1_node_down/hung", "f1_node_down/twice", "g1_healthy/neighbour", "g1_healthy/any-uuids",
     "e2_silent_restart/flag", "f1_node_down/states", "g1_healthy/any",
 )  # fmt: skip
 
@@ -66,3 +69,21 @@ def test_every_folder_of_cases_has_faults_twins_a_healthy_one_and_a_blind_one() 
     for stem in stems():
         assert {v.kind for v in variants(stem)} == {"fault", "twin", "healthy", "blind"}, stem
         assert sum(v.draws for v in variants(stem) if v.kind == "fault") >= 8, stem
+        assert len({v.name for v in variants(stem)}) == len(variants(stem)), stem
+
+
+def test_the_standing_set_has_six_hundred_cases_and_more_shapes_than_seeds() -> None:
+    cases = standing()
+    assert len(cases) >= 600
+    assert len({(c.stem, c.variant) for c in cases}) > 0.8 * len(cases)
+
+
+def test_ranks_go_through_the_same_collectives_until_one_does_not(tmp_path: Path) -> None:
+    """Sequence numbers are in lock-step; frozen, the culprit stands one back and has nothing in flight."""
+    plan = healthy(3, gpus=4, minutes=40)
+    plan.nccl_changes.append(frozen(plan.gpus[2], 20.0))
+    found = [r for r in rows(plan, tmp_path) if isinstance(r, NcclSample)]
+    last = {rank: max((r for r in found if r.rank == rank), key=lambda r: r.ts or plan.start) for rank in range(4)}
+    assert {r.in_flight for rank, r in last.items() if rank != 2} == {1}
+    assert last[2].in_flight == 0
+    assert {r.seq for rank, r in last.items() if rank != 2} == {(last[2].seq or 0) + 1}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import cancelled, crash, launcher_summary, raised, time_limit
-from evals.scenarios.faults import blind, oom_kill, sound
+from evals.scenarios.endings import at_start, cancelled, crash, launcher_summary, raised, time_limit
+from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, oom_kill, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -123,18 +124,78 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("process", "host_event", "cgroup_sample", "log_line", "gpu_event"), blind("log_line")
 
 
+def _peers(seed: int) -> tuple[Plan, Expected]:
+    """One rank dies of a native fault, and its peers complain of the network."""
+    plan = healthy(seed, gpus=16)
+    gpu, minute = plan.some_gpu(), plan.minutes * 0.6
+    plan.stop("FAILED", minute=minute + 0.9, exit_code=1)
+    plan.progress_until = minute
+    plan.process[gpu.rank] = {"end_ts": plan.at(minute), "exit_code": None, "exit_signal": 11, "signal_sender": None}
+    raised(
+        plan,
+        minute + 0.3,
+        "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2021, remote process exited or there was a network error",
+    )
+    launcher_summary(plan, gpu, minute + 0.4, -11, "SIGSEGV")
+    return plan, Expected(
+        ("A2",),
+        None,
+        "job",
+        extra={"culprit": {"rank": gpu.rank}, "timeline": (r"SIGSEGV|signal 11", r"ended, FAILED")},
+    )
+
+
+def _early(seed: int) -> tuple[Plan, Expected]:
+    """Killed while data are loaded into host memory, before any GPU memory is taken."""
+    plan = at_start(seed, gpus=8)
+    gpu, minute = plan.some_gpu(), plan.minutes - 0.3
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(minute), "exit_code": None, "exit_signal": 9, "signal_sender": "kernel-oom", "oom_killed": True,
+    }  # fmt: skip
+    plan.extra.append(oom_kill(plan, gpu, minute, 480, limit=True))
+    launcher_summary(plan, gpu, minute, -9, "SIGKILL")
+    return plan, Expected(("A2",), None, "job", facts=("its cgroup's limit",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _hung_peers(seed: int) -> tuple[Plan, Expected]:
+    """A killed rank whose peers hang to the wall: the hang is the family, the kill its trigger."""
+    plan = healthy(seed, gpus=8, minutes=90)
+    gpu = plan.some_gpu()
+    plan.progress_until = 40.0
+    plan.gpu_changes += [activity(plan, 0.995, 0.04, but(gpu), 40), activity(plan, 0.0, 0.0, only(gpu), 40)]
+    plan.cuda_changes.append(no_launches(lambda _: True, 40))
+    plan.nccl_changes.append(frozen(gpu, 40))
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(40), "exit_code": None, "exit_signal": 9, "signal_sender": "kernel-oom", "oom_killed": True,
+    }  # fmt: skip
+    time_limit(plan)
+    return plan, Expected(
+        ("C2",),
+        extra={
+            "culprit": {"rank": gpu.rank},
+            "timeline": (rf"[Rr]ank {gpu.rank}\b.*(SIGKILL|signal 9)", r"ended, TIMEOUT"),
+        },
+    )
+
+
 VARIANTS = (
-    Variant("kernel", "fault", _kernel, 2),
-    Variant("cgroup", "fault", _cgroup, 2),
-    Variant("processes", "fault", _table_only, 2),
-    Variant("state", "fault", _slurm_state, 2),
-    Variant("host", "fault", _host, 2),
-    Variant("native", "fault", _native, 2),
-    Variant("bus", "fault", _bus, 1),
-    Variant("person", "fault", _person, 2),
-    Variant("exception", "twin", _exception, 2),
-    Variant("wall", "twin", _wall, 1),
-    Variant("cancel", "twin", _cancel, 1),
-    Variant("noisy", "healthy", _noisy, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("kernel", "fault", _kernel),
+    Variant("cgroup", "fault", _cgroup),
+    Variant("processes", "fault", _table_only),
+    Variant("state", "fault", _slurm_state),
+    Variant("host", "fault", _host),
+    Variant("native", "fault", _native),
+    Variant("bus", "fault", _bus),
+    Variant("person", "fault", _person),
+    Variant("exception", "twin", _exception),
+    Variant("wall", "twin", _wall),
+    Variant("cancel", "twin", _cancel),
+    Variant("noisy", "healthy", _noisy),
+    Variant("gone", "blind", _gone),
+    Variant("peers", "fault", _peers),
+    Variant("early", "fault", _early),
+    Variant("hung-peers", "twin", _hung_peers),
+    *placed("kernel", _kernel, "coarse", "array", "latent", "uuids", "beside"),
+    *placed("native", _native, "exporter", "printed", "shared"),
+    *placed("noisy", _noisy, "roomy", kind="healthy"),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import at_start, crash, launcher_summary, raised
+from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
 from evals.scenarios.faults import blind, counter, named, only, sound, xid
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -50,14 +51,114 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line"), blind("log_line")
 
 
+_REMOTE = (
+    "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2021, remote process exited or there was a "
+    "network error, NCCL version 2.21.5"
+)
+
+
+def _peers(gpus: int) -> Callable[[int], tuple[Plan, Expected]]:
+    """One rank raises; the others' network errors come after it and are printed before it."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, gpu, minute = crash(seed, gpus=gpus, minutes=50)
+        for peer in [g for g in plan.gpus if g.rank != gpu.rank][:6]:
+            plan.say(minute - 0.01, f"[rank{peer.rank}]: Traceback (most recent call last):")
+            plan.say(minute - 0.01, f'[rank{peer.rank}]:   File "/home/{plan.user}/train.py", line 80, in step')
+            plan.say(minute - 0.01, f"[rank{peer.rank}]:     loss.backward()", f"[rank{peer.rank}]: {_REMOTE}")
+        raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
+        launcher_summary(plan, gpu, minute, 1)
+        return plan, Expected(
+            ("A3",), "data", "job", facts=("KeyError",), extra={"timeline": (r"KeyError", r"ended, FAILED")}
+        )
+
+    return make
+
+
+def _watchdog(seed: int) -> tuple[Plan, Expected]:
+    """The peers of a rank that raised wait until their watchdog ends them."""
+    plan, gpu, minute = crash(seed, gpus=8, minutes=80)
+    plan.minutes += 10.3
+    stamp = f"{plan.at(minute):%Y-%m-%d %H:%M:%S},000"
+    plan.say(minute, f"{stamp} ERROR train: rank {gpu.rank} failed")
+    raised(
+        plan,
+        minute,
+        "RuntimeError: stack expects each tensor to be equal size, but got [4096] at entry 0 and [4095] at entry 3",
+        "collate.py",
+    )
+    for peer in plan.gpus:
+        if peer.rank != gpu.rank:
+            plan.say(
+                minute + 10.1,
+                f"[rank{peer.rank}]:[E ProcessGroupNCCL.cpp:632] [Rank {peer.rank}] Watchdog caught collective operation timeout: "
+                "WorkNCCL(SeqNum=771, OpType=ALLREDUCE, NumelIn=512, NumelOut=512, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.",
+            )
+    return plan, Expected(("A3",), "data", "job", facts=("RuntimeError",))
+
+
+def _resumed(seed: int) -> tuple[Plan, Expected]:
+    """Preempted, and crashed in the attempt that went on."""
+    plan, _, minute = crash(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    raised(plan, minute, "IndexError: list index out of range", "sampler.py")
+    return plan, Expected(
+        ("A3",),
+        None,
+        "job",
+        extra={"warning": "preempted", "timeline": (r"preempted", r"IndexError", r"ended, FAILED")},
+    )
+
+
+def _third(seed: int) -> tuple[Plan, Expected]:
+    """A node failed under the first attempt, the second was evicted, the third dies of its own."""
+    plan, _, minute = crash(seed, gpus=16)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    attempt_before(plan, "NODE_FAIL", None)
+    raised(plan, minute, "ZeroDivisionError: float division by zero", "schedule.py")
+    return plan, Expected(("A3",), "code", "job", extra={"warning": ("preempted", "node failed")})
+
+
+def _contained(seed: int) -> tuple[Plan, Expected]:
+    """An XID of the application's own beside it: a consequence."""
+    plan, gpu, minute = crash(seed)
+    plan.extra.append(xid(plan, gpu, 43, minute + 0.1, "Ch 00000010", gpu.pid))
+    raised(plan, minute, "ValueError: Expected input batch_size (32) to match target batch_size (31).")
+    return plan, Expected(("A3",), None, "job", extra={"warning": "43"})
+
+
+def _hours(seed: int) -> tuple[Plan, Expected]:
+    """What it cost: from the last save to the end."""
+    plan, _, minute = crash(seed, gpus=8, minutes=100)
+    plan.style, plan.saves_every = "plain", None
+    saved = minute * 0.7
+    plan.say(
+        saved,
+        f"{plan.at(saved):%Y-%m-%d %H:%M:%S},000 INFO train: saved checkpoint to /scratch/{plan.user}/step_100.pt",
+    )
+    raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
+    hours = {"held": plan.minutes / 60 * 8, "wasted": (plan.minutes - saved) / 60 * 8}
+    return plan, Expected(("A3",), "data", "job", extra={"hours": hours})
+
+
 VARIANTS = (
-    Variant("key", "fault", _raises("data", "KeyError: 'labels'", "data_collator.py"), 2),
-    Variant("disk", "fault", _raises("storage", "OSError: [Errno 28] No space left on device"), 3),
-    Variant("quota", "fault", _raises("storage", "OSError: [Errno 122] Disk quota exceeded: '/scratch/out/step_400.pt'"), 2),
-    Variant("shape", "fault", _raises("code", "RuntimeError: The size of tensor a (4096) must match the size of tensor b (4095) at non-singleton dimension 1", "model.py"), 2),
-    Variant("network", "fault", _raises("network", "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='hub.example.org', port=443): Max retries exceeded with url: /api (Caused by NewConnectionError('Failed to establish a new connection'))"), 2),
-    Variant("hardware", "twin", _hardware, 2),
-    Variant("early", "twin", _early, 2),
-    Variant("handled", "healthy", _handled, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("key", "fault", _raises("data", "KeyError: 'labels'", "data_collator.py")),
+    Variant("disk", "fault", _raises("storage", "OSError: [Errno 28] No space left on device"), 2),
+    Variant("quota", "fault", _raises("storage", "OSError: [Errno 122] Disk quota exceeded: '/scratch/out/step_400.pt'")),
+    Variant("shape", "fault", _raises("code", "RuntimeError: The size of tensor a (4096) must match the size of tensor b (4095) at non-singleton dimension 1", "model.py")),
+    Variant("network", "fault", _raises("network", "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='hub.example.org', port=443): Max retries exceeded with url: /api (Caused by NewConnectionError('Failed to establish a new connection'))")),
+    Variant("hardware", "twin", _hardware),
+    Variant("early", "twin", _early),
+    Variant("handled", "healthy", _handled),
+    Variant("gone", "blind", _gone),
+    Variant("peers", "fault", _peers(16)),
+    Variant("peers-many", "fault", _peers(512)),
+    Variant("watchdog", "fault", _watchdog),
+    Variant("evicted", "fault", _resumed),
+    Variant("third", "fault", _third),
+    Variant("contained", "twin", _contained),
+    Variant("hours", "fault", _hours),
+    *placed("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "printed", "exporter", "array", "latent", "beside", "shared"),
+    *placed("hardware", _hardware, "uuids", "indices", "coarse", kind="twin"),
+    *placed("handled", _handled, "latent", kind="healthy"),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, raised
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 _LIVE = (
@@ -60,16 +61,43 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line"), blind("log_line")
 
 
+def _held(seed: int) -> tuple[Plan, Expected]:
+    plan, expected = _waits("JobHeldUser")(seed)
+    return plan, expected
+
+
+def _container(seed: int) -> tuple[Plan, Expected]:
+    plan, expected = _launch(
+        1,
+        "slurmstepd: error: pyxis: failed to import docker image",
+        "slurmstepd: error: pyxis: printing enroot log file:",
+        "slurmstepd: error: pyxis:     [ERROR] Could not process JSON input",
+        "slurmstepd: error: pyxis: couldn't start container",
+        "srun: error: {node}: task 0: Exited with exit code 1",
+    )(seed)
+    return plan, expected
+
+
 VARIANTS = (
-    Variant("resources", "fault", _waits("Resources"), 2),
-    Variant("priority", "fault", _waits("Priority"), 1),
-    Variant("limit", "fault", _waits("AssocGrpGRES"), 2),
-    Variant("dependency", "fault", _waits("Dependency"), 1),
-    Variant("nodes", "fault", _waits("ReqNodeNotAvail, UnavailableNodes:n001"), 1),
-    Variant("path", "fault", _launch(127, "/var/spool/slurmd/job{job}/slurm_script: line 14: /home/{user}/venv/bin/python: No such file or directory"), 2),
-    Variant("permission", "fault", _launch(126, "/var/spool/slurmd/job{job}/slurm_script: line 9: ./run.sh: Permission denied"), 1),
-    Variant("prolog", "fault", _launch(1, "srun: error: Task launch for StepId={job}.0 failed on node {node}: Job prolog failed", "srun: error: Application launch failed: Job prolog failed"), 1),
-    Variant("program", "twin", _program, 2),
-    Variant("waited", "healthy", _waited, 1),
-    Variant("gone", "blind", _gone, 2),
+    Variant("resources", "fault", _waits("Resources")),
+    Variant("priority", "fault", _waits("Priority")),
+    Variant("limit", "fault", _waits("AssocGrpGRES")),
+    Variant("dependency", "fault", _waits("Dependency")),
+    Variant("nodes", "fault", _waits("ReqNodeNotAvail, UnavailableNodes:n001")),
+    Variant("path", "fault", _launch(127, "/var/spool/slurmd/job{job}/slurm_script: line 14: /home/{user}/venv/bin/python: No such file or directory")),
+    Variant("permission", "fault", _launch(126, "/var/spool/slurmd/job{job}/slurm_script: line 9: ./run.sh: Permission denied")),
+    Variant("prolog", "fault", _launch(1, "srun: error: Task launch for StepId={job}.0 failed on node {node}: Job prolog failed", "srun: error: Application launch failed: Job prolog failed")),
+    Variant("program", "twin", _program),
+    Variant("waited", "healthy", _waited),
+    Variant("gone", "blind", _gone),
+    Variant("held", "fault", _held),
+    Variant("container", "fault", _container),
+    Variant("begin", "fault", _waits("BeginTime")),
+    Variant("quota", "fault", _waits("QOSMaxGRESPerUser")),
+    Variant("array-limit", "fault", _waits("JobArrayTaskLimit")),
+    Variant("never", "fault", _waits("DependencyNeverSatisfied")),
+    Variant("partition", "fault", _waits("PartitionTimeLimit")),
+    *placed("resources", _waits("Resources"), "array"),
+    *placed("path", _launch(127, "/var/spool/slurmd/job{job}/slurm_script: line 14: /home/{user}/venv/bin/python: No such file or directory"), "printed", "beside", "shared"),
+    *placed("waited", _waited, "exporter", "shared", kind="healthy"),
 )  # fmt: skip

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import at_start, crash, launcher_summary, raised
-from evals.scenarios.faults import blind, oom_kill, sound
+from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
+from evals.scenarios.faults import blind, counter, named, only, oom_kill, sound, xid
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 GIB = 1 << 30
@@ -44,7 +45,7 @@ def _midway(top: float | None) -> Callable[[int], tuple[Plan, Expected]]:
 
 def _first_step(seed: int) -> tuple[Plan, Expected]:
     plan = at_start(seed)
-    raised(plan, plan.minutes - 0.3, _text(plan, plan.gpus[0], 91.6, 60.0))
+    raised(plan, plan.minutes - 0.3, _text(plan, plan.gpus[0], 1.15 * plan.card_gib, 0.75 * plan.card_gib))
     return plan, Expected(("B1",), None, "job")
 
 
@@ -106,15 +107,58 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line"), blind("log_line")
 
 
+def _peers(seed: int) -> tuple[Plan, Expected]:
+    """One rank runs out; the others lose it."""
+    plan, gpu, minute = crash(seed, gpus=16, minutes=60)
+    raised(plan, minute, _text(plan, gpu, 4.4, 0.9))
+    raised(
+        plan,
+        minute + 0.3,
+        "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2021, remote process exited or there was a network error",
+    )
+    launcher_summary(plan, gpu, minute + 0.4, 1)
+    _curve(plan, gpu, minute, 0.98)
+    return plan, Expected(("B1",), None, "job", extra={"timeline": (r"Out of CUDA memory", r"ended, FAILED")})
+
+
+def _evicted(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _midway(0.98)(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(("B1",), None, "job", extra={"warning": "preempted"})
+
+
+def _beside_fault(seed: int) -> tuple[Plan, Expected]:
+    """A card that lost a page of memory at that very moment is no card that was asked for too much."""
+    plan, gpu, minute = crash(seed)
+    plan.gpu_changes.append(counter("ecc_dbe_total", minute, 2, only(gpu)))
+    plan.extra.append(xid(plan, gpu, 48, minute, "DBE (double bit error) ECC Error", gpu.pid))
+    raised(plan, minute, "RuntimeError: CUDA error: uncorrectable ECC error encountered")
+    return plan, Expected(("B2",), None, "infrastructure", extra=named(gpu))
+
+
+def _many(seed: int) -> tuple[Plan, Expected]:
+    plan = at_start(seed, gpus=128)
+    for gpu in plan.gpus[::16]:
+        raised(plan, plan.minutes - 0.3, _text(plan, gpu, 1.1 * plan.card_gib, 0.8 * plan.card_gib))
+    return plan, Expected(("B1",), None, "job")
+
+
 VARIANTS = (
-    Variant("full", "fault", _midway(0.99), 3),
-    Variant("low-peak", "fault", _midway(0.7), 2),
-    Variant("first-step", "fault", _first_step, 2),
-    Variant("load", "fault", _at_load, 2),
-    Variant("latent", "fault", _with_latent, 1),
-    Variant("log", "fault", _log_only, 2),
-    Variant("host", "twin", _host, 2),
-    Variant("survived", "twin", _survived, 2),
-    Variant("brim", "healthy", _full_but_fine, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("full", "fault", _midway(0.99), 2),
+    Variant("low-peak", "fault", _midway(0.7)),
+    Variant("first-step", "fault", _first_step),
+    Variant("load", "fault", _at_load),
+    Variant("latent", "fault", _with_latent),
+    Variant("log", "fault", _log_only),
+    Variant("host", "twin", _host),
+    Variant("survived", "twin", _survived),
+    Variant("brim", "healthy", _full_but_fine),
+    Variant("gone", "blind", _gone),
+    Variant("peers", "fault", _peers),
+    Variant("evicted", "fault", _evicted),
+    Variant("ecc", "twin", _beside_fault),
+    Variant("many", "fault", _many),
+    *placed("full", _midway(0.99), "coarse", "uuids", "indices", "array", "shared", "beside", "exporter"),
+    *placed("brim", _full_but_fine, "uuids", "coarse", kind="healthy"),
+    *placed("host", _host, "array", kind="twin"),
 )

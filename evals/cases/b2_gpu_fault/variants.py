@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import crash, raised
-from evals.scenarios.faults import blind, counter, named, only, sound, xid
+from evals.scenarios.endings import attempt_before, crash, launcher_summary, node_state, raised, time_limit
+from evals.scenarios.faults import activity, blind, but, counter, frozen, named, no_launches, only, sound, xid
 from evals.scenarios.plan import Gpu, Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -133,21 +134,111 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("gpu_event", "host_event", "gpu_sample"), blind("gpu_event")
 
 
+def _twice(seed: int) -> tuple[Plan, Expected]:
+    """The same GPU ended the first attempt, and now the third; the second was evicted."""
+    plan, gpu, minute = crash(seed, gpus=16)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    attempt_before(plan, "FAILED", None, exit_code=1, exit_signal=0)
+    before = (plan.attempts[0]["end_ts"] - plan.start).total_seconds() / 60
+    plan.extra.append(xid(plan, gpu, 79, before - 0.5, "GPU has fallen off the bus."))
+    plan.extra.append(xid(plan, gpu, 79, minute, "GPU has fallen off the bus."))
+    return plan, Expected(("B2",), None, "infrastructure", extra=named(gpu, warning=("earlier attempt", "preempted")))
+
+
+def _cascade(gpus: int) -> Callable[[int], tuple[Plan, Expected]]:
+    """A GPU dies, the program on it gets an error, its peers lose it."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, gpu, minute = crash(seed, gpus=gpus, minutes=50)
+        plan.extra.append(xid(plan, gpu, 79, minute, "GPU has fallen off the bus."))
+        raised(plan, minute + 0.1, "RuntimeError: CUDA error: unspecified launch failure")
+        raised(
+            plan,
+            minute + 0.3,
+            "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2021, remote process exited or there was a network error",
+        )
+        launcher_summary(plan, gpu, minute + 0.4, 1)
+        return plan, Expected(
+            ("B2",), None, "infrastructure", extra=named(gpu, timeline=(r"fallen off the bus", r"ended, FAILED"))
+        )
+
+    return make
+
+
+def _hung(seed: int) -> tuple[Plan, Expected]:
+    """A GPU dies and the others wait for it to the wall."""
+    plan = healthy(seed, gpus=16, minutes=70)
+    gpu, at = plan.some_gpu(), 45.0
+    plan.progress_until = at
+    plan.gpu_changes += [activity(plan, 0.995, 0.04, but(gpu), at), activity(plan, 0.0, 0.0, only(gpu), at)]
+    plan.cuda_changes.append(no_launches(lambda _: True, at))
+    plan.nccl_changes.append(frozen(gpu, at))
+    plan.extra.append(xid(plan, gpu, 79, at, "GPU has fallen off the bus."))
+    time_limit(plan)
+    return plan, Expected(
+        ("B2",), None, "infrastructure", extra=named(gpu, timeline=(r"fallen off the bus", r"ended, TIMEOUT"))
+    )
+
+
+def _with_node(seed: int) -> tuple[Plan, Expected]:
+    """The node is drained for its GPU half a minute after."""
+    plan, gpu, minute = crash(seed, gpus=16)
+    plan.extra.append(xid(plan, gpu, 79, minute, "GPU has fallen off the bus."))
+    node_state(plan, gpu.node, plan.minutes + 0.5, "DRAINED", "gpu health check failed", "DRAIN")
+    return plan, _fault(gpu)
+
+
+def _two(seed: int) -> tuple[Plan, Expected]:
+    """Two GPUs on two nodes: the first to fail is the cause, the other a warning."""
+    plan, _, minute = crash(seed, gpus=32)
+    gpu, other = plan.gpus[3], plan.gpus[-1]
+    plan.extra.append(xid(plan, gpu, 79, minute, "GPU has fallen off the bus."))
+    plan.extra.append(
+        xid(plan, other, 74, minute + 0.4, "NVLink: fatal error detected on link 1(0x0, 0x0, 0x10000, 0x0)")
+    )
+    return plan, Expected(("B2",), None, "infrastructure", extra=named(gpu, warning=other.node))
+
+
+def _host(seed: int) -> tuple[Plan, Expected]:
+    """Killed for host memory: no fault of a card."""
+    plan, gpu, minute = crash(seed)
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(minute), "exit_code": None, "exit_signal": 9, "signal_sender": "kernel-oom", "oom_killed": True,
+    }  # fmt: skip
+    plan.gpu_changes.append(counter("ecc_sbe_total", minute, 3, only(gpu)))
+    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+
+
 VARIANTS = (
-    Variant("ecc", "fault", _ecc, 3),
-    Variant("bus", "fault", _bus, 2),
-    Variant("remap", "fault", _remap, 2),
-    Variant("nvlink", "fault", _nvlink, 2),
-    Variant("counter", "fault", _counter_only, 2),
-    Variant("gsp", "fault", _gsp, 2),
-    Variant("latent", "twin", _latent, 2),
-    Variant("latent-crash", "twin", _latent_crash, 2),
-    Variant("xid-31", "twin", _application(31, "Ch 00000008, intr 10000000. MMU Fault: ENGINE GRAPHICS"), 2),
-    Variant("xid-13", "twin", _application(13, "Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0)"), 1),
-    Variant("xid-94", "twin", _contained, 1),
-    Variant("elsewhere", "twin", _elsewhere, 2),
-    Variant("hearsay", "twin", _hearsay, 2),
-    Variant("flag", "twin", _flag, 2),
-    Variant("noisy", "healthy", _noisy, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("ecc", "fault", _ecc, 2),
+    Variant("bus", "fault", _bus),
+    Variant("remap", "fault", _remap),
+    Variant("nvlink", "fault", _nvlink),
+    Variant("counter", "fault", _counter_only),
+    Variant("gsp", "fault", _gsp),
+    Variant("latent", "twin", _latent),
+    Variant("latent-crash", "twin", _latent_crash),
+    Variant("xid-31", "twin", _application(31, "Ch 00000008, intr 10000000. MMU Fault: ENGINE GRAPHICS")),
+    Variant("xid-13", "twin", _application(13, "Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0)")),
+    Variant("xid-94", "twin", _contained),
+    Variant("elsewhere", "twin", _elsewhere),
+    Variant("hearsay", "twin", _hearsay),
+    Variant("flag", "twin", _flag),
+    Variant("noisy", "healthy", _noisy),
+    Variant("gone", "blind", _gone),
+    Variant("twice", "fault", _twice),
+    Variant("cascade", "fault", _cascade(16)),
+    Variant("cascade-many", "fault", _cascade(1024)),
+    Variant("hung", "fault", _hung),
+    Variant("with-node", "fault", _with_node),
+    Variant("two", "fault", _two),
+    Variant("host", "twin", _host),
+    *placed("ecc", _ecc, "coarse", "delayed", "uuids", "indices", "array", "shared", "roomy"),
+    *placed("bus", _bus, "uuids", "indices"),
+    *placed("counter", _counter_only, "exporter"),
+    *placed("latent", _latent, "uuids", "shared", kind="twin"),
+    *placed(
+        "xid-31", _application(31, "Ch 00000008, intr 10000000. MMU Fault: ENGINE GRAPHICS"), "beside", kind="twin"
+    ),
+    *placed("noisy", _noisy, "beside", "coarse", kind="healthy"),
 )

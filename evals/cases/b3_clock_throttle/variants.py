@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import time_limit
-from evals.scenarios.faults import activity, blind, but, named, only, sound
+from evals.scenarios.endings import crash, raised, time_limit
+from evals.scenarios.faults import activity, blind, but, counter, named, only, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 HW_SLOWDOWN, HW_THERMAL, SW_THERMAL, POWER_BRAKE = 0x8, 0x40, 0x20, 0x80
@@ -20,7 +21,7 @@ def _bits(plan: Plan, gpu: Gpu, bits: int, clock: float, temp: float, start: flo
     def change(values: Values, at: Gpu, minute: float) -> None:
         if at.rank == gpu.rank and start <= minute < plan.minutes - 0.3 and rng.random() < share:
             values["throttle_reasons"] = bits
-            values["sm_clock_mhz"] = clock + rng.gauss(0, 20)
+            values["sm_clock_mhz"] = clock / 1980 * plan.site.card.clock_mhz + rng.gauss(0, 20)
             values["temp_c"] = round(temp + rng.gauss(0, 1))
 
     plan.gpu_changes.append(change)
@@ -92,18 +93,72 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.losing("gpu_sample"), blind("gpu_sample")
 
 
+def _rack(seed: int) -> tuple[Plan, Expected]:
+    """Cooling fails for a rack: the cards of eight nodes of 128 throttle."""
+    plan = healthy(seed, gpus=1024, minutes=30)
+    nodes = plan.nodes[40:48]
+    start = 0.4 * plan.minutes
+    rng = plan.rng
+
+    def change(values: Values, at: Gpu, minute: float) -> None:
+        if at.node in nodes and start <= minute < plan.minutes - 0.3 and rng.random() < 0.9:
+            values.update(
+                throttle_reasons=HW_THERMAL | HW_SLOWDOWN, sm_clock_mhz=0.45 * plan.site.card.clock_mhz, temp_c=92
+            )
+
+    plan.gpu_changes.append(change)
+    plan.pace = lambda minute: 2.0 if minute > start else 1.0
+    return plan, Expected(("B3",), None, "infrastructure", facts=("64", "8"), extra={"culprit": {"node": nodes[0]}})
+
+
+def _latent_too(seed: int) -> tuple[Plan, Expected]:
+    """The card that throttles carries an old fault of its memory besides."""
+    plan = healthy(seed)
+    gpu = plan.some_gpu()
+    start = 0.4 * plan.minutes
+    _bits(plan, gpu, HW_THERMAL | HW_SLOWDOWN, 900, 91, start, 0.9)
+    plan.gpu_changes.append(counter("ecc_dbe_total", 1e9, 0, only(gpu), before=4))
+    plan.pace = lambda minute: 1.9 if minute > start else 1.0
+    return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu, warning="Latent"))
+
+
+def _then_crash(seed: int) -> tuple[Plan, Expected]:
+    """Throttled for a while, and then a plain error of the program."""
+    plan, _, minute = crash(seed, gpus=8)
+    _bits(plan, plan.some_gpu(), HW_SLOWDOWN, 1000, 88, plan.setup_min, 0.6)
+    raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
+    return plan, Expected(("A3",), "data", "job", extra={"warning": "lowered its clocks"})
+
+
 VARIANTS = (
-    Variant("thermal", "fault", _throttled(HW_THERMAL | HW_SLOWDOWN, 900, 91), 3),
-    Variant("power-brake", "fault", _throttled(POWER_BRAKE | HW_SLOWDOWN, 1000, 70), 2),
-    Variant("slowdown", "fault", _throttled(HW_SLOWDOWN, 600, 75, 0.6), 2),
-    Variant("software-thermal", "fault", _throttled(SW_THERMAL, 1100, 88, 0.3), 2),
-    Variant("straggler", "fault", _as_straggler, 2),
-    Variant("wall", "fault", _to_the_wall, 2),
-    Variant("power-cap", "twin", _benign(SW_POWER_CAP, 1750, 64), 2),
-    Variant("idle-bits", "twin", _benign(IDLE, 1970, 50), 1),
-    Variant("application-clocks", "twin", _benign(APP_CLOCKS, 1410, 55), 1),
-    Variant("brief", "twin", _brief, 2),
-    Variant("slow-rank", "twin", _slow_rank, 2),
-    Variant("hot", "healthy", _hot, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("thermal", "fault", _throttled(HW_THERMAL | HW_SLOWDOWN, 900, 91), 2),
+    Variant("power-brake", "fault", _throttled(POWER_BRAKE | HW_SLOWDOWN, 1000, 70)),
+    Variant("slowdown", "fault", _throttled(HW_SLOWDOWN, 600, 75, 0.6)),
+    Variant("software-thermal", "fault", _throttled(SW_THERMAL, 1100, 88, 0.3)),
+    Variant("straggler", "fault", _as_straggler),
+    Variant("wall", "fault", _to_the_wall),
+    Variant("power-cap", "twin", _benign(SW_POWER_CAP, 1750, 64)),
+    Variant("idle-bits", "twin", _benign(IDLE, 1970, 50)),
+    Variant("application-clocks", "twin", _benign(APP_CLOCKS, 1410, 55)),
+    Variant("brief", "twin", _brief),
+    Variant("slow-rank", "twin", _slow_rank),
+    Variant("hot", "healthy", _hot),
+    Variant("gone", "blind", _gone),
+    Variant("rack", "fault", _rack),
+    Variant("latent", "fault", _latent_too),
+    Variant("crashed", "twin", _then_crash),
+    *placed(
+        "thermal",
+        _throttled(HW_THERMAL | HW_SLOWDOWN, 900, 91),
+        "coarse",
+        "delayed",
+        "uuids",
+        "indices",
+        "array",
+        "shared",
+        "roomy",
+        "exporter",
+    ),
+    *placed("power-cap", _benign(SW_POWER_CAP, 1750, 64), "coarse", "shared", kind="twin"),
+    *placed("hot", _hot, "uuids", "delayed", kind="healthy"),
 )

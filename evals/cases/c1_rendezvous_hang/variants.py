@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import at_start, cancelled, raised, time_limit
+from evals.scenarios.endings import at_start, attempt_before, cancelled, raised, time_limit
 from evals.scenarios.faults import activity, blind, everyone, no_launches, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
-def _cold(seed: int, gpus: int = 16, *, silent: bool = False) -> Plan:
-    plan = healthy(seed, gpus=(gpus, 32)[seed % 2])
+def _cold(seed: int, gpus: int = 16, *, silent: bool = False, exact: bool = False) -> Plan:
+    plan = healthy(seed, gpus=gpus if exact else (gpus, 32)[seed % 2])
     plan.progress_until = 0.0
     plan.silent = silent
     plan.gpu_changes.append(activity(plan, 0.0, 0.0, everyone, 0.0))
@@ -89,14 +90,43 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("gpu_sample", "cuda_sample", "nccl_sample", "log_line"), blind("gpu_sample")
 
 
+def _one_silent(seed: int) -> tuple[Plan, Expected]:
+    """Half of the clients joined; the store gave up on the others."""
+    return _timed_out(
+        "torch.distributed.DistStoreError: wait timeout after 1800000ms, keys: /default_pg/0//worker_count", seed
+    )
+
+
+def _unresolved(seed: int) -> tuple[Plan, Expected]:
+    return _timed_out(
+        "torch.distributed.DistNetworkError: The IPv6 network addresses of (head-node, 29500) cannot be retrieved (gai error: -2 - Name or service not known).",
+        seed,
+    )
+
+
+def _again(seed: int) -> tuple[Plan, Expected]:
+    """Trained in the first attempt; after the requeue its ranks never meet."""
+    plan = _cold(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return time_limit(plan), Expected(("C1",), extra={"warning": "preempted"})
+
+
 VARIANTS = (
-    Variant("banner", "fault", _silent, 3),
-    Variant("cancelled", "fault", _cancelled, 2),
-    Variant("no-log", "fault", _no_log, 2),
-    Variant("store", "fault", _store, 2),
-    Variant("refused", "fault", _refused, 2),
-    Variant("one-host", "twin", _one_host, 2),
-    Variant("loading", "twin", _loading, 2),
-    Variant("noisy", "healthy", _noisy, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("banner", "fault", _silent, 2),
+    Variant("cancelled", "fault", _cancelled),
+    Variant("no-log", "fault", _no_log),
+    Variant("store", "fault", _store),
+    Variant("refused", "fault", _refused),
+    Variant("one-host", "twin", _one_host),
+    Variant("loading", "twin", _loading),
+    Variant("noisy", "healthy", _noisy),
+    Variant("gone", "blind", _gone),
+    Variant("wide", "fault", lambda seed: (time_limit(_cold(seed, 256, exact=True)), Expected(("C1",)))),
+    Variant("joined", "fault", _one_silent),
+    Variant("unresolved", "fault", _unresolved),
+    Variant("again", "fault", _again),
+    *placed("banner", _silent, "coarse", "uuids", "indices", "array", "latent", "shared", "exporter"),
+    *placed("store", _store, "printed"),
+    *placed("loading", _loading, "coarse", "exporter", kind="twin"),
+    *placed("noisy", _noisy, "latent", kind="healthy"),
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import cancelled, time_limit
+from evals.scenarios.endings import attempt_before, cancelled, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
 from evals.scenarios.plan import Gpu, Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
-def _freeze(seed: int, gpus: int | None = None) -> tuple[Plan, Gpu, float]:
-    plan = healthy(seed, gpus=gpus or (4, 8, 16, 32)[seed % 4], minutes=70 + seed % 40)
+def _freeze(seed: int, gpus: int | None = None, minutes: float | None = None) -> tuple[Plan, Gpu, float]:
+    plan = healthy(seed, gpus=gpus or (4, 8, 16, 32)[seed % 4], minutes=minutes or 70 + seed % 40)
     gpu = plan.some_gpu()
     at = plan.rng.uniform(0.35, 0.6) * plan.minutes
     plan.stop("TIMEOUT")
@@ -124,18 +125,94 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("nccl_sample", "cuda_sample", "gpu_sample", "process"), blind("gpu_sample")
 
 
+def _many(seed: int) -> tuple[Plan, Expected]:
+    """One rank of 1,024 never comes."""
+    plan, gpu, _ = _freeze(seed, 1024, 60)
+    time_limit(plan)
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _stack(seed: int) -> tuple[Plan, Expected]:
+    """The rank that never comes sits in a read of the file system."""
+    plan, gpu, _ = _freeze(seed)
+    time_limit(plan)
+    plan.process[gpu.rank] = {
+        "end_ts": None, "exit_signal": None, "signal_sender": None,
+        "host_stack": "nfs4_file_read\nvfs_read\nread (libc)\n_read_shard (shards.py:77)\n__next__ (dataloader.py:630)",
+    }  # fmt: skip
+    return plan, Expected(("C2",), facts=("_read_shard",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _slow_before(seed: int) -> tuple[Plan, Expected]:
+    """A rank that was slow all along stops at last."""
+    plan, gpu, at = _freeze(seed, 16)
+    time_limit(plan)
+    plan.gpu_changes[:0] = [
+        activity(plan, 0.96, 0.6, only(gpu), end=at), activity(plan, 0.985, 0.16, but(gpu), end=at),
+    ]  # fmt: skip
+    return plan, Expected(
+        ("C2",),
+        extra={
+            "culprit": {"rank": gpu.rank},
+            "warning": "slower",
+            "timeline": (r"[Ll]ast training report", r"ended, TIMEOUT"),
+        },
+    )
+
+
+def _hours(seed: int) -> tuple[Plan, Expected]:
+    """What the hang cost: from the last save to the wall."""
+    plan, gpu, at = _freeze(seed, 8)
+    plan.style, plan.saves_every = "plain", None
+    saved = at * 0.8
+    plan.say(
+        saved,
+        f"{plan.at(saved):%Y-%m-%d %H:%M:%S},000 INFO train: saved checkpoint to /scratch/{plan.user}/step_100.pt",
+    )
+    time_limit(plan)
+    hours = {"held": plan.minutes / 60 * 8, "wasted": (plan.minutes - saved) / 60 * 8}
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}, "hours": hours})
+
+
+def _unsaved(seed: int) -> tuple[Plan, Expected]:
+    """Without a save all of it is lost, whatever the log's style."""
+    plan, gpu, _ = _freeze(seed, 4)
+    plan.saves_every = None
+    time_limit(plan)
+    held = plan.minutes / 60 * 4
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}, "hours": {"held": held, "wasted": held}})
+
+
+def _resumed(seed: int) -> tuple[Plan, Expected]:
+    plan, gpu, _ = _freeze(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    time_limit(plan)
+    return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}, "warning": "preempted"})
+
+
 VARIANTS = (
-    Variant("lost-peer", "fault", _lost_peer, 3),
-    Variant("never-entered", "fault", _never_entered, 3),
-    Variant("all-spin", "fault", _all_spin, 2),
-    Variant("cancelled", "fault", _cancelled, 2),
-    Variant("held", "fault", _still_held, 2),
-    Variant("no-collectives", "fault", _no_nccl, 2),
-    Variant("watchdog", "fault", _watchdog, 2),
-    Variant("slow", "twin", _slow, 2),
-    Variant("pause", "twin", _pause, 2),
-    Variant("compiling", "twin", _compiling, 2),
-    Variant("wall", "twin", _at_the_wall, 2),
-    Variant("noisy", "healthy", _noisy, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("lost-peer", "fault", _lost_peer, 2),
+    Variant("never-entered", "fault", _never_entered, 2),
+    Variant("all-spin", "fault", _all_spin),
+    Variant("cancelled", "fault", _cancelled),
+    Variant("held", "fault", _still_held),
+    Variant("no-collectives", "fault", _no_nccl),
+    Variant("watchdog", "fault", _watchdog),
+    Variant("slow", "twin", _slow),
+    Variant("pause", "twin", _pause),
+    Variant("compiling", "twin", _compiling),
+    Variant("wall", "twin", _at_the_wall),
+    Variant("noisy", "healthy", _noisy),
+    Variant("gone", "blind", _gone),
+    Variant("many", "fault", _many),
+    Variant("stack", "fault", _stack),
+    Variant("slow-before", "fault", _slow_before),
+    Variant("hours", "fault", _hours),
+    Variant("unsaved", "fault", _unsaved),
+    Variant("evicted", "fault", _resumed),
+    *placed("never-entered", _never_entered, "coarse", "delayed", "uuids", "array", "latent", "shared"),
+    *placed("lost-peer", _lost_peer, "roomy", "coarse"),
+    *placed("watchdog", _watchdog, "printed"),
+    *placed("pause", _pause, "coarse", "delayed", kind="twin"),
+    *placed("noisy", _noisy, "coarse", "latent", kind="healthy"),
 )

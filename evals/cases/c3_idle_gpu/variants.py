@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from evals.scenarios.cases import Variant
+from evals.scenarios.endings import attempt_before
 from evals.scenarios.faults import activity, blind, everyone, no_launches, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -98,17 +100,47 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("gpu_sample", "cuda_sample"), blind("gpu_sample")
 
 
+def _reading(seed: int) -> tuple[Plan, Expected]:
+    """Stuck in a read of the file system."""
+    plan = _idle(seed, at=22.0, silent=False)
+    plan.process[0] = {
+        "end_ts": None, "exit_signal": None, "signal_sender": None,
+        "host_stack": "rpc_wait_bit_killable\nnfs4_proc_open\nopenat (libc)\nopen_shard (data.py:61)",
+    }  # fmt: skip
+    return plan, Expected(("C3",), facts=("openat",))
+
+
+def _evicted(seed: int) -> tuple[Plan, Expected]:
+    plan = _idle(seed, at=18.0, silent=False)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(("C3",), extra={"warning": "preempted"})
+
+
+def _hours(seed: int) -> tuple[Plan, Expected]:
+    """Nothing was ever done: all of it is wasted."""
+    plan = _idle(seed, at=0.0, silent=True)
+    plan.stop("TIMEOUT")
+    plan.limit_min = plan.minutes
+    return plan, Expected(("C3",), extra={"hours": {"held": plan.minutes / 60, "wasted": plan.minutes / 60}})
+
+
 VARIANTS = (
-    Variant("never", "fault", _never, 3),
-    Variant("after-work", "fault", _after_work, 2),
-    Variant("cancelled", "fault", _cancelled, 2),
-    Variant("wall", "fault", _wall, 2),
-    Variant("unattached", "fault", _unattached, 2),
-    Variant("stack", "fault", _stack, 2),
-    Variant("metrics", "fault", _metrics_only, 2),
-    Variant("started", "twin", _started, 2),
-    Variant("starved", "twin", _starved, 2),
-    Variant("many", "twin", _many, 2),
-    Variant("working", "healthy", _working, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("never", "fault", _never, 2),
+    Variant("after-work", "fault", _after_work),
+    Variant("cancelled", "fault", _cancelled),
+    Variant("wall", "fault", _wall),
+    Variant("unattached", "fault", _unattached),
+    Variant("stack", "fault", _stack),
+    Variant("metrics", "fault", _metrics_only),
+    Variant("started", "twin", _started),
+    Variant("starved", "twin", _starved),
+    Variant("many", "twin", _many),
+    Variant("working", "healthy", _working),
+    Variant("gone", "blind", _gone),
+    Variant("reading", "fault", _reading),
+    Variant("evicted", "fault", _evicted),
+    Variant("hours", "fault", _hours),
+    *placed("never", _never, "coarse", "uuids", "indices", "array", "latent", "shared", "beside"),
+    *placed("after-work", _after_work, "coarse", "exporter", "delayed"),
+    *placed("working", _working, "shared", "roomy", "coarse", kind="healthy"),
 )

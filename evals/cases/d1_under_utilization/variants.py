@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
+from evals.scenarios.endings import crash, raised
 from evals.scenarios.faults import activity, blind, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -76,15 +78,52 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.losing("gpu_sample").without("cuda_sample"), blind("gpu_sample")
 
 
+def _then_failed(seed: int) -> tuple[Plan, Expected]:
+    """Starved, and then dead of its own: the crash is the family."""
+    plan, _, minute = crash(seed, gpus=4)
+    plan.gpu_changes.append(activity(plan, 0.06, 0.03))
+    _gaps(plan, 5.0)
+    raised(plan, minute, "OSError: [Errno 5] Input/output error: '/data/shard-0042.tar'", "shards.py")
+    return plan, Expected(("A3",), "storage", "infrastructure", extra={"warning": "Low duty cycle"})
+
+
+def _diverged(seed: int) -> tuple[Plan, Expected]:
+    """Starved and not learning: what the model is worth comes first."""
+    plan = healthy(seed, gpus=4)
+    plan.gpu_changes.append(activity(plan, 0.06, 0.03))
+    _gaps(plan, 5.0)
+    good = plan.loss
+    plan.loss = lambda share: good(share) if share < 0.5 else float("nan")
+    return plan, Expected(("E1",), "non_finite", "job", extra={"warning": "stood idle"})
+
+
 VARIANTS = (
-    Variant("severe", "fault", _starved(0.05, 6.0), 4),
-    Variant("very-low", "fault", _starved(0.02, 9.0), 2),
-    Variant("many", "fault", _starved(0.08, 3.0, 16), 2),
-    Variant("stalls", "fault", _hard_stalls, 2),
-    Variant("mild", "twin", _mild, 2),
-    Variant("few-steps", "twin", _few_steps, 2),
-    Variant("saves", "twin", _saves, 2),
-    Variant("small", "twin", _small, 2),
-    Variant("noisy", "healthy", _noisy, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("severe", "fault", _starved(0.05, 6.0), 3),
+    Variant("very-low", "fault", _starved(0.02, 9.0)),
+    Variant("many", "fault", _starved(0.08, 3.0, 16)),
+    Variant("stalls", "fault", _hard_stalls),
+    Variant("mild", "twin", _mild),
+    Variant("few-steps", "twin", _few_steps),
+    Variant("saves", "twin", _saves),
+    Variant("small", "twin", _small),
+    Variant("noisy", "healthy", _noisy),
+    Variant("gone", "blind", _gone),
+    Variant("failed", "twin", _then_failed),
+    Variant("diverged", "twin", _diverged),
+    Variant("wide", "fault", _starved(0.06, 5.0, 128)),
+    *placed(
+        "severe",
+        _starved(0.05, 6.0),
+        "coarse",
+        "delayed",
+        "uuids",
+        "indices",
+        "array",
+        "latent",
+        "shared",
+        "roomy",
+        "exporter",
+    ),
+    *placed("small", _small, "coarse", "shared", kind="twin"),
+    *placed("noisy", _noisy, "delayed", "roomy", kind="healthy"),
 )

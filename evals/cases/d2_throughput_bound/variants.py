@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.faults import activity, blind, but, only, sound
+from evals.scenarios.endings import time_limit
+from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 _SOCKET = "{host}:{pid}:{pid} [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.{n}<0>"
@@ -29,7 +31,7 @@ def _interconnect(sm: float, *, words: bool) -> Callable[[int], tuple[Plan, Expe
     def make(seed: int) -> tuple[Plan, Expected]:
         plan = healthy(seed, gpus=(8, 16, 32, 64)[seed % 4])
         plan.gpu_changes.append(activity(plan, 0.985, sm))
-        plan.cuda_changes.append(lambda v, g, m: v.update(api_time_s=52.0) if v["launches"] else None)
+        plan.cuda_changes.append(lambda v, g, m: v.update(api_time_s=0.87 * v["interval_s"]) if v["launches"] else None)
         plan.nccl_changes.append(lambda v, g, m: v.update(duration_ms=900.0))
         if words:
             host, pid = plan.nodes[0], plan.gpus[0].pid
@@ -43,7 +45,13 @@ def _blocking(where: str) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
         plan = healthy(seed)
         plan.gpu_changes.append(activity(plan, 0.55, 0.3))
-        plan.cuda_changes.append(lambda v, g, m: v.update(sync_time_s=47.0, api_time_s=55.0) if v["launches"] else None)
+        plan.cuda_changes.append(
+            lambda v, g, m: (
+                v.update(sync_time_s=0.78 * v["interval_s"], api_time_s=0.92 * v["interval_s"])
+                if v["launches"]
+                else None
+            )
+        )
         if where == "submit":
             plan.slurm["submit_line"] = "sbatch --export=ALL,CUDA_LAUNCH_BLOCKING=1 train.sbatch"
         elif where == "log":
@@ -104,19 +112,64 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.losing("gpu_sample"), blind("gpu_sample")
 
 
+def _unmeasured(seed: int) -> tuple[Plan, Expected]:
+    """The setting is known, and what it cost is not: a warning beside a run that did what it should."""
+    plan, _ = _blocking("submit")(seed)
+    plan.without(
+        "gpu_sample", "cuda_sample", "nccl_sample", "process", "cgroup_sample", "host_sample", "gpu_event", "host_event"
+    )
+    return plan, sound(warning="serialises")
+
+
+def _wide(seed: int) -> tuple[Plan, Expected]:
+    """A slow transport under 256 GPUs."""
+    plan = healthy(seed, gpus=256, minutes=40)
+    plan.gpu_changes.append(activity(plan, 0.985, 0.1))
+    plan.cuda_changes.append(lambda v, g, m: v.update(api_time_s=0.87 * v["interval_s"]) if v["launches"] else None)
+    plan.nccl_changes.append(lambda v, g, m: v.update(duration_ms=900.0))
+    return plan, Expected(("D2",), "interconnect", "infrastructure")
+
+
+def _to_the_wall(seed: int) -> tuple[Plan, Expected]:
+    """Saves at every step, until the wall."""
+    plan, _ = _storm(1)(seed)
+    return time_limit(plan), Expected(("D2", "F3"), "save_storm", "job")
+
+
+def _frozen(seed: int) -> tuple[Plan, Expected]:
+    """A slow transport that stops at last is a hang."""
+    plan = healthy(seed, gpus=8, minutes=80)
+    gpu = plan.some_gpu()
+    plan.progress_until = 45.0
+    plan.gpu_changes += [activity(plan, 0.985, 0.1, end=45), activity(plan, 0.995, 0.04, start=45)]
+    plan.cuda_changes.append(no_launches(lambda _: True, 45))
+    plan.nccl_changes.append(frozen(gpu, 45))
+    return time_limit(plan), Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
+
+
 VARIANTS = (
-    Variant("storm", "fault", _storm(1), 3),
-    Variant("storm-two", "fault", _storm(2), 2),
-    Variant("storm-trainer", "fault", _storm(1, "trainer"), 1),
-    Variant("slow-net", "fault", _interconnect(0.1, words=False), 3),
-    Variant("sockets", "fault", _interconnect(0.12, words=True), 2),
-    Variant("blocking-submit", "fault", _blocking("submit"), 2),
-    Variant("blocking-log", "fault", _blocking("log"), 2),
-    Variant("blocking-process", "fault", _blocking("process"), 2),
-    Variant("advice", "twin", _advice, 2),
-    Variant("sockets-fast", "twin", _socket_but_fast, 2),
-    Variant("straggler", "twin", _straggler, 1),
-    Variant("usual-saves", "twin", _usual_saves, 1),
-    Variant("cheap-saves", "healthy", _cheap_saves, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("storm", "fault", _storm(1), 2),
+    Variant("storm-two", "fault", _storm(2)),
+    Variant("storm-trainer", "fault", _storm(1, "trainer")),
+    Variant("slow-net", "fault", _interconnect(0.1, words=False), 2),
+    Variant("sockets", "fault", _interconnect(0.12, words=True)),
+    Variant("blocking-submit", "fault", _blocking("submit")),
+    Variant("blocking-log", "fault", _blocking("log")),
+    Variant("blocking-process", "fault", _blocking("process")),
+    Variant("advice", "twin", _advice),
+    Variant("sockets-fast", "twin", _socket_but_fast),
+    Variant("straggler", "twin", _straggler),
+    Variant("usual-saves", "twin", _usual_saves),
+    Variant("cheap-saves", "healthy", _cheap_saves),
+    Variant("gone", "blind", _gone),
+    Variant("wide", "fault", _wide),
+    Variant("wall", "fault", _to_the_wall),
+    Variant("frozen", "twin", _frozen),
+    *placed("storm", _storm(1), "coarse", "exporter", "array", "uuids", "latent"),
+    *placed("slow-net", _interconnect(0.1, words=False), "coarse", "uuids", "shared", "delayed"),
+    *placed("sockets", _interconnect(0.12, words=True), "exporter", "indices"),
+    Variant("blocking-unmeasured", "healthy", _unmeasured),
+    *placed("blocking-submit", _blocking("submit"), "exporter"),
+    *placed("sockets-fast", _socket_but_fast, "coarse", kind="twin"),
+    *placed("cheap-saves", _cheap_saves, "coarse", "shared", kind="healthy"),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import time_limit
-from evals.scenarios.faults import activity, blind, but, named, only, sound
+from evals.scenarios.endings import crash, raised, time_limit
+from evals.scenarios.faults import activity, blind, but, counter, named, only, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -16,9 +17,11 @@ def _lag(plan: Plan, gpu: Gpu, own: float, peers: float) -> None:
     plan.gpu_changes.append(activity(plan, 0.985, peers, but(gpu)))
 
 
-def _slow(own: float, peers: float, gpus: int | None = None) -> Callable[[int], tuple[Plan, Expected]]:
+def _slow(
+    own: float, peers: float, gpus: int | None = None, minutes: float | None = None
+) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
-        plan = healthy(seed, gpus=gpus or (8, 16, 32, 4)[seed % 4])
+        plan = healthy(seed, gpus=gpus or (8, 16, 32, 4)[seed % 4], minutes=minutes)
         gpu = plan.some_gpu()
         _lag(plan, gpu, own, peers)
         return plan, Expected(("D3",), None, None, extra=named(gpu))
@@ -70,15 +73,41 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.losing("gpu_sample"), blind("gpu_sample")
 
 
+def _latent_too(seed: int) -> tuple[Plan, Expected]:
+    """The slow GPU carries an old fault: a warning, and no proof of why it is slow."""
+    plan = healthy(seed, gpus=16)
+    gpu = plan.some_gpu()
+    _lag(plan, gpu, 0.58, 0.16)
+    plan.gpu_changes.append(counter("remapped_uncorrectable", 1e9, 0, only(gpu), before=3))
+    return plan, Expected(("D3",), None, None, extra=named(gpu, warning="Latent"))
+
+
+def _then_crash(seed: int) -> tuple[Plan, Expected]:
+    """A slow rank, and an error of the program that ends the run."""
+    plan, _, minute = crash(seed, gpus=16)
+    gpu = plan.some_gpu()
+    _lag(plan, gpu, 0.58, 0.16)
+    raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
+    return plan, Expected(("A3",), "data", "job", extra={"warning": "holds the others up"})
+
+
 VARIANTS = (
-    Variant("strong", "fault", _slow(0.58, 0.16), 4),
-    Variant("milder", "fault", _slow(0.5, 0.2), 2),
-    Variant("two", "fault", _slow(0.62, 0.2, 2), 1),
-    Variant("many", "fault", _slow(0.55, 0.15, 64), 1),
-    Variant("wall", "fault", _wall, 2),
-    Variant("uniform", "twin", _uniform, 2),
-    Variant("rank-zero", "twin", _rank_zero, 2),
-    Variant("warm-up", "twin", _short, 2),
-    Variant("pipeline", "healthy", _pipeline, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("strong", "fault", _slow(0.58, 0.16), 3),
+    Variant("milder", "fault", _slow(0.5, 0.2)),
+    Variant("two", "fault", _slow(0.62, 0.2, 2)),
+    Variant("many", "fault", _slow(0.55, 0.15, 64)),
+    Variant("wall", "fault", _wall),
+    Variant("uniform", "twin", _uniform),
+    Variant("rank-zero", "twin", _rank_zero),
+    Variant("warm-up", "twin", _short),
+    Variant("pipeline", "healthy", _pipeline),
+    Variant("gone", "blind", _gone),
+    Variant("giant", "fault", _slow(0.55, 0.15, 1024, 30)),
+    Variant("latent", "fault", _latent_too),
+    Variant("crashed", "twin", _then_crash),
+    *placed(
+        "strong", _slow(0.58, 0.16), "coarse", "delayed", "uuids", "indices", "array", "shared", "roomy", "exporter"
+    ),
+    *placed("rank-zero", _rank_zero, "coarse", "shared", kind="twin"),
+    *placed("pipeline", _pipeline, "coarse", "roomy", "uuids", kind="healthy"),
 )

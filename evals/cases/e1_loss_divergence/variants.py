@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
+from evals.scenarios.endings import attempt_before, cancelled, time_limit
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 NAN = float("nan")
@@ -101,16 +103,57 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line"), blind("log_line")
 
 
+def _to_the_wall(seed: int) -> tuple[Plan, Expected]:
+    """Not finite from its middle on, and the wall at the end."""
+    plan, _ = _shape("non_finite", _nan(0.3))(seed)
+    time_limit(plan)
+    return plan, Expected(
+        ("E1",), "non_finite", "job", extra={"timeline": (r"not finite|[Ll]ast training report", r"ended, TIMEOUT")}
+    )
+
+
+def _cancelled(seed: int) -> tuple[Plan, Expected]:
+    """Somebody saw it and cancelled."""
+    plan, _ = _shape("non_finite", _nan(0.2))(seed)
+    plan.progress_until = None
+    cancelled(plan, plan.user, plan.minutes * 0.9)
+    return plan, Expected(("E1",), "non_finite", "job")
+
+
+def _resumed(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _shape("plateau", _plateau, 0.001)(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(("E1",), "plateau", "job", extra={"warning": "preempted"})
+
+
+def _rising_reward(seed: int) -> tuple[Plan, Expected]:
+    """A preference loss that starts low and moves little is no failure to learn."""
+    plan = healthy(seed, style="trainer")
+    rng = plan.rng
+    plan.loss = lambda share: 0.69 - 0.35 * share + rng.gauss(0, 0.01)
+    return plan, sound()
+
+
 VARIANTS = (
-    Variant("late-nan", "fault", _shape("non_finite", _nan(0.6)), 2),
-    Variant("early-nan", "fault", _shape("non_finite", _nan(0.15)), 2),
-    Variant("plateau", "fault", _shape("plateau", _plateau, 0.001), 3),
-    Variant("spike", "fault", _shape("spike", _spike), 2),
-    Variant("flat", "fault", _flat, 2),
-    Variant("warm-up", "twin", _warm_up, 2),
-    Variant("recovered", "twin", _recovered, 2),
-    Variant("bump", "twin", _bump, 1),
-    Variant("few", "twin", _few, 1),
-    Variant("noisy", "healthy", _noisy, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("late-nan", "fault", _shape("non_finite", _nan(0.6))),
+    Variant("early-nan", "fault", _shape("non_finite", _nan(0.15))),
+    Variant("plateau", "fault", _shape("plateau", _plateau, 0.001), 2),
+    Variant("spike", "fault", _shape("spike", _spike)),
+    Variant("flat", "fault", _flat),
+    Variant("warm-up", "twin", _warm_up),
+    Variant("recovered", "twin", _recovered),
+    Variant("bump", "twin", _bump),
+    Variant("few", "twin", _few),
+    Variant("noisy", "healthy", _noisy),
+    Variant("gone", "blind", _gone),
+    Variant("wall", "fault", _to_the_wall),
+    Variant("cancelled", "fault", _cancelled),
+    Variant("evicted", "fault", _resumed),
+    Variant("preference", "twin", _rising_reward),
+    *placed("late-nan", _shape("non_finite", _nan(0.6)), "printed", "exporter", "array", "latent", "beside"),
+    *placed("plateau", _shape("plateau", _plateau, 0.001), "printed", "shared", "coarse"),
+    *placed("spike", _shape("spike", _spike), "printed", "delayed"),
+    *placed("flat", _flat, "printed"),
+    *placed("recovered", _recovered, "printed", kind="twin"),
+    *placed("noisy", _noisy, "printed", "latent", kind="healthy"),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import at_start, raised
+from evals.scenarios.endings import at_start, attempt_before, raised
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 _FLAG = "sbatch train.sbatch --resume-from-checkpoint /scratch/run/checkpoint-500"
@@ -69,14 +70,38 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line"), blind("log_line")
 
 
+def _evicted(seed: int) -> tuple[Plan, Expected]:
+    """Evicted, run again, and begun at the beginning although a checkpoint was named."""
+    plan, _ = _silent(_FLAG)(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(("E2",), "silent", "job", extra={"warning": "preempted"})
+
+
+def _evicted_load(seed: int) -> tuple[Plan, Expected]:
+    """Evicted while it saved; the rerun cannot read what it finds."""
+    plan, _ = _load("RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory")(
+        seed
+    )
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(
+        ("E2",), "load_crash", "job", extra={"warning": "preempted", "timeline": (r"preempted", r"ended, FAILED")}
+    )
+
+
 VARIANTS = (
-    Variant("flag", "fault", _silent(_FLAG), 3),
-    Variant("dependency", "fault", _silent(_FLAG, "afterany:4810"), 2),
-    Variant("mismatch", "fault", _load("RuntimeError: Error(s) in loading state_dict for GPT:\n\tsize mismatch for wte.weight: copying a param with shape torch.Size([50257, 1024]) from checkpoint, the shape in current model is torch.Size([50304, 1024])."), 2),
-    Variant("broken", "fault", _load("RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"), 2),
-    Variant("none", "fault", _load("ValueError: No valid checkpoint found in output directory (/scratch/run)"), 1),
-    Variant("resumed", "twin", _resumed, 2),
-    Variant("startup", "twin", _startup, 1),
-    Variant("first", "healthy", _first, 2),
-    Variant("gone", "blind", _gone, 1),
+    Variant("flag", "fault", _silent(_FLAG), 2),
+    Variant("dependency", "fault", _silent(_FLAG, "afterany:4810")),
+    Variant("mismatch", "fault", _load("RuntimeError: Error(s) in loading state_dict for GPT:\n\tsize mismatch for wte.weight: copying a param with shape torch.Size([50257, 1024]) from checkpoint, the shape in current model is torch.Size([50304, 1024]).")),
+    Variant("broken", "fault", _load("RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory")),
+    Variant("none", "fault", _load("ValueError: No valid checkpoint found in output directory (/scratch/run)")),
+    Variant("resumed", "twin", _resumed),
+    Variant("startup", "twin", _startup),
+    Variant("first", "healthy", _first),
+    Variant("gone", "blind", _gone),
+    Variant("evicted", "fault", _evicted),
+    Variant("evicted-load", "fault", _evicted_load),
+    *placed("flag", _silent(_FLAG), "printed", "exporter", "array", "latent", "beside"),
+    *placed("mismatch", _load("RuntimeError: Error(s) in loading state_dict for GPT:\n\tsize mismatch for lm_head.weight: copying a param with shape torch.Size([32000, 4096]) from checkpoint, the shape in current model is torch.Size([32064, 4096])."), "printed", "array", "shared"),
+    *placed("resumed", _resumed, "printed", "array", "exporter", kind="twin"),
+    *placed("first", _first, "printed", "coarse", kind="healthy"),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import cancelled, crash, raised
 from evals.scenarios.faults import activity, blind, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -47,15 +48,40 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line").losing("gpu_sample"), blind("log_line")
 
 
+def _wide(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=256, minutes=12)
+    plan.steps, plan.stride, plan.saves_every = 2, 1, None
+    return plan, Expected(("E3",), None, "job")
+
+
+def _hours(seed: int) -> tuple[Plan, Expected]:
+    """A handful of steps: all of it is wasted."""
+    plan, _ = _few(2)(seed)
+    held = plan.minutes / 60 * len(plan.gpus)
+    return plan, Expected(("E3",), None, "job", extra={"hours": {"held": held, "wasted": held}})
+
+
+def _diverged(seed: int) -> tuple[Plan, Expected]:
+    """Three steps with a rising loss say nothing of the loss."""
+    plan, _ = _few(3)(seed)
+    plan.loss = lambda share: 8.0 + 4 * share
+    return plan, Expected(("E3",), None, "job")
+
+
 VARIANTS = (
-    Variant("one", "fault", _few(1), 2),
-    Variant("three", "fault", _few(3), 2),
-    Variant("megatron", "fault", _few(4, "megatron"), 1),
-    Variant("trainer", "fault", _few(2, "trainer"), 1),
-    Variant("idle", "fault", _few(3, None, 0.04), 2),
-    Variant("saved", "fault", _few(2, "plain", None, 1), 1),
-    Variant("crashed", "twin", _crashed, 2),
-    Variant("stopped", "twin", _stopped, 2),
-    Variant("short", "healthy", _short, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("one", "fault", _few(1)),
+    Variant("three", "fault", _few(3)),
+    Variant("megatron", "fault", _few(4, "megatron")),
+    Variant("trainer", "fault", _few(2, "trainer")),
+    Variant("idle", "fault", _few(3, None, 0.04)),
+    Variant("saved", "fault", _few(2, "plain", None, 1)),
+    Variant("crashed", "twin", _crashed),
+    Variant("stopped", "twin", _stopped),
+    Variant("short", "healthy", _short),
+    Variant("gone", "blind", _gone),
+    Variant("hours", "fault", _hours),
+    Variant("rising", "fault", _diverged),
+    Variant("wide", "fault", _wide),
+    *placed("three", _few(3), "printed", "exporter", "array", "latent", "beside", "shared"),
+    *placed("short", _short, "printed", "coarse", "shared", kind="healthy"),
 )

@@ -5,29 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import crash, raised
-from evals.scenarios.faults import blind, named, sound, xid
-from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.endings import attempt_before, crash, node_state, raised, time_limit
+from evals.scenarios.faults import activity, blind, counter, frozen, named, no_launches, only, sound, xid
+from evals.scenarios.plan import Gpu, Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 from store.rows import SlurmNodeState
 
 
-def _state(plan: Plan, node: str, minute: float, state: str, reason: str | None, flags: str | None = None) -> None:
-    plan.extra.append(
-        SlurmNodeState(
-            cluster=plan.cluster,
-            node=node,
-            ts=plan.at(minute),
-            state=state,
-            state_flags=flags,
-            reason=reason,
-            observed=True,
-        )
-    )
-
-
-def _lost(seed: int, gpus: int = 16) -> tuple[Plan, str, float]:
-    plan = healthy(seed, gpus=gpus)
+def _lost(seed: int, gpus: int = 16, minutes: float | None = None) -> tuple[Plan, str, float]:
+    plan = healthy(seed, gpus=gpus, minutes=minutes)
     node = plan.rng.choice(plan.nodes)
     minute = plan.rng.uniform(0.3, 0.9) * plan.minutes
     plan.stop("NODE_FAIL", minute=minute, exit_signal=0)
@@ -41,28 +28,28 @@ def _down(node: str) -> Expected:
 
 def _not_responding(seed: int) -> tuple[Plan, Expected]:
     plan, node, minute = _lost(seed, (16, 32)[seed % 2])
-    _state(plan, node, minute - 0.3, "DOWN", "Not responding", "NOT_RESPONDING")
+    node_state(plan, node, minute - 0.3, "DOWN", "Not responding", "NOT_RESPONDING")
     plan.slurm["failed_node"] = node
     return plan, _down(node)
 
 
 def _states_only(seed: int) -> tuple[Plan, Expected]:
     plan, node, minute = _lost(seed)
-    _state(plan, node, minute - 0.5, "DOWN", "Node unexpectedly rebooted")
+    node_state(plan, node, minute - 0.5, "DOWN", "Node unexpectedly rebooted")
     return plan, _down(node)
 
 
 def _as_failed(seed: int) -> tuple[Plan, Expected]:
     plan, node, minute = _lost(seed)
     plan.stop("FAILED", minute=minute, exit_code=1)
-    _state(plan, node, minute - 0.4, "DOWN", "Not responding")
+    node_state(plan, node, minute - 0.4, "DOWN", "Not responding")
     plan.slurm["failed_node"] = node
     return plan, _down(node)
 
 
 def _peers_complain(seed: int) -> tuple[Plan, Expected]:
     plan, node, minute = _lost(seed)
-    _state(plan, node, minute - 0.3, "DOWN", "Not responding")
+    node_state(plan, node, minute - 0.3, "DOWN", "Not responding")
     plan.slurm["failed_node"] = node
     raised(
         plan,
@@ -74,7 +61,7 @@ def _peers_complain(seed: int) -> tuple[Plan, Expected]:
 
 def _single(seed: int) -> tuple[Plan, Expected]:
     plan, node, minute = _lost(seed, 8)
-    _state(plan, node, minute - 0.3, "DOWN", "Not responding", "NOT_RESPONDING")
+    node_state(plan, node, minute - 0.3, "DOWN", "Not responding", "NOT_RESPONDING")
     plan.say(minute, f"srun: error: Node failure on {node}")
     return plan, _down(node)
 
@@ -82,7 +69,7 @@ def _single(seed: int) -> tuple[Plan, Expected]:
 def _drained_after(seed: int) -> tuple[Plan, Expected]:
     plan, _, minute = crash(seed, gpus=16)
     raised(plan, minute, "KeyError: 'attention_mask'")
-    _state(plan, plan.nodes[0], plan.minutes + 45, "DRAINED", "maintenance", "DRAIN")
+    node_state(plan, plan.nodes[0], plan.minutes + 45, "DRAINED", "maintenance", "DRAIN")
     return plan, Expected(("A3",), None, "job")
 
 
@@ -121,7 +108,7 @@ def _gpu(seed: int) -> tuple[Plan, Expected]:
 
 def _maintenance(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed, gpus=16)
-    _state(plan, plan.nodes[0], plan.minutes * 0.7, "DRAINING", "kernel update", "DRAIN")
+    node_state(plan, plan.nodes[0], plan.minutes * 0.7, "DRAINING", "kernel update", "DRAIN")
     return plan, sound()
 
 
@@ -131,15 +118,72 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("slurm_node_state"), blind("slurm_node_state")
 
 
+def _hung(seed: int) -> tuple[Plan, Expected]:
+    """A node dies, the job is not ended, its other ranks hang to the wall."""
+    plan = healthy(seed, gpus=32, minutes=90)
+    node, at = plan.rng.choice(plan.nodes), 40.0
+    plan.progress_until = at
+
+    def lost(gpu: Gpu) -> bool:
+        return gpu.node == node
+
+    plan.gpu_changes += [activity(plan, 0.995, 0.04, lambda g: not lost(g), at), activity(plan, 0.0, 0.0, lost, at)]
+    plan.cuda_changes.append(no_launches(lambda _: True, at))
+    plan.nccl_changes.append(frozen(None, at))
+    node_state(plan, node, at + 1.0, "DOWN", "Not responding", "NOT_RESPONDING")
+    time_limit(plan)
+    return plan, Expected(
+        ("F1",), None, "infrastructure",
+        extra={"culprit": {"node": node}, "timeline": (r"Slurm: started", rf"{node}: DOWN", r"ended, TIMEOUT")},
+    )  # fmt: skip
+
+
+def _twice(seed: int) -> tuple[Plan, Expected]:
+    """The same node was lost under the first attempt, and is lost again."""
+    plan, node, minute = _lost(seed)
+    plan.slurm["failed_node"] = node
+    attempt_before(plan, "NODE_FAIL", None, failed_node=node)
+    before = (plan.attempts[0]["end_ts"] - plan.start).total_seconds() / 60
+    for at in (before - 0.3, minute - 0.3):
+        node_state(plan, node, at, "DOWN", "Not responding", "NOT_RESPONDING")
+    return plan, Expected(
+        ("F1",), None, "infrastructure", extra={"culprit": {"node": node}, "warning": "earlier attempt"}
+    )
+
+
+def _many(seed: int) -> tuple[Plan, Expected]:
+    """One node of 128."""
+    plan, node, minute = _lost(seed, 1024, 30)
+    node_state(plan, node, minute - 0.3, "DOWN", "Not responding", "NOT_RESPONDING")
+    plan.slurm["failed_node"] = node
+    return plan, _down(node)
+
+
+def _latent_too(seed: int) -> tuple[Plan, Expected]:
+    plan, node, minute = _lost(seed)
+    node_state(plan, node, minute - 0.3, "DOWN", "Not responding", "NOT_RESPONDING")
+    plan.slurm["failed_node"] = node
+    plan.gpu_changes.append(counter("ecc_dbe_total", 1e9, 0, only(plan.gpus[0]), before=2))
+    return plan, Expected(("F1",), None, "infrastructure", extra={"culprit": {"node": node}, "warning": "Latent"})
+
+
 VARIANTS = (
-    Variant("silent-node", "fault", _not_responding, 3),
-    Variant("states", "fault", _states_only, 2),
-    Variant("failed", "fault", _as_failed, 2),
-    Variant("peers", "fault", _peers_complain, 2),
-    Variant("single", "fault", _single, 2),
-    Variant("later", "twin", _drained_after, 2),
-    Variant("elsewhere", "twin", _elsewhere, 2),
-    Variant("gpu", "twin", _gpu, 2),
-    Variant("maintenance", "healthy", _maintenance, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("silent-node", "fault", _not_responding, 2),
+    Variant("states", "fault", _states_only),
+    Variant("failed", "fault", _as_failed),
+    Variant("peers", "fault", _peers_complain),
+    Variant("single", "fault", _single),
+    Variant("later", "twin", _drained_after),
+    Variant("elsewhere", "twin", _elsewhere),
+    Variant("gpu", "twin", _gpu),
+    Variant("maintenance", "healthy", _maintenance),
+    Variant("gone", "blind", _gone),
+    Variant("hung", "fault", _hung),
+    Variant("twice", "fault", _twice),
+    Variant("many", "fault", _many),
+    Variant("latent", "fault", _latent_too),
+    *placed("silent-node", _not_responding, "exporter", "array", "coarse"),
+    *placed("failed", _as_failed, "exporter", "coarse"),
+    *placed("later", _drained_after, "exporter", "array", kind="twin"),
+    *placed("maintenance", _maintenance, "coarse", "exporter", kind="healthy"),
 )

@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import crash, raised
-from evals.scenarios.faults import blind, sound
+from evals.scenarios.endings import attempt_before, crash, raised
+from evals.scenarios.faults import blind, counter, only, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
-from store.rows import SlurmJobEvent
-
-
-def _before(plan: Plan, state: str, event: str | None) -> None:
-    length = plan.rng.uniform(20, 90)
-    wait = plan.rng.uniform(2, 60)
-    end = plan.start - timedelta(minutes=wait)
-    plan.attempts.append(
-        {
-            "state": state,
-            "start_ts": end - timedelta(minutes=length),
-            "end_ts": end,
-            "elapsed_s": length * 60,
-            "exit_code": 0,
-            "exit_signal": 15,
-            "restarts": 0,
-        }
-    )
-    if event is not None:
-        plan.extra.append(
-            SlurmJobEvent(
-                cluster=plan.cluster,
-                job_id=plan.job_id,
-                attempt=len(plan.attempts),
-                ts=end,
-                event=event,
-                state=state,
-                observed=True,
-            )
-        )
 
 
 def _again(
-    mode: str, state: str, event: str | None, last: str = "COMPLETED", times: int = 1
+    mode: str, state: str, event: str | None, last: str = "COMPLETED", times: int = 1, gpus: int | None = None
 ) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
-        plan = healthy(seed)
+        plan = healthy(seed, gpus=gpus, minutes=40 if gpus else None)
         for _ in range(times):
-            _before(plan, state, event)
+            attempt_before(plan, state, event)
         if last != "COMPLETED":
             plan.stop(last)
         return plan, Expected(("F2",), mode, "scheduler")
@@ -58,14 +28,14 @@ def _again(
 
 def _own(seed: int) -> tuple[Plan, Expected]:
     plan, _, minute = crash(seed)
-    _before(plan, "REQUEUED", "requeued")
+    attempt_before(plan, "REQUEUED", "requeued")
     raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
     return plan, Expected(("A3",), None, "job")
 
 
 def _node(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed, gpus=16)
-    _before(plan, "NODE_FAIL", None)
+    attempt_before(plan, "NODE_FAIL", None)
     return plan, Expected(("F1",), None, "infrastructure")
 
 
@@ -83,13 +53,44 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     )
 
 
+def _both(seed: int) -> tuple[Plan, Expected]:
+    """Evicted once, sent back once, completed at last."""
+    plan = healthy(seed)
+    attempt_before(plan, "REQUEUED", "requeued")
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(("F2",), "preemption", "scheduler", extra={"timeline": (r"preempted", r"ended, COMPLETED")})
+
+
+def _latent_too(seed: int) -> tuple[Plan, Expected]:
+    plan, _ = _again("preemption", "PREEMPTED", "preempted")(seed)
+    plan.gpu_changes.append(counter("remapped_uncorrectable", 1e9, 0, only(plan.gpus[0]), before=2))
+    return plan, Expected(("F2",), "preemption", "scheduler", extra={"warning": "Latent"})
+
+
+def _held(seed: int) -> tuple[Plan, Expected]:
+    """What all attempts held together."""
+    plan, _ = _again("requeue", "REQUEUED", "requeued")(seed)
+    hours = (plan.minutes * 60 + plan.attempts[0]["elapsed_s"]) / 3600 * len(plan.gpus)
+    return plan, Expected(("F2",), "requeue", "scheduler", extra={"hours": {"held": hours}})
+
+
 VARIANTS = (
-    Variant("evicted", "fault", _again("preemption", "PREEMPTED", "preempted"), 3),
-    Variant("sent-back", "fault", _again("requeue", "REQUEUED", "requeued"), 3),
-    Variant("twice", "fault", _again("preemption", "PREEMPTED", "preempted", times=2), 1),
-    Variant("running", "fault", _again("requeue", "REQUEUED", "requeued", "RUNNING"), 2),
-    Variant("own", "twin", _own, 2),
-    Variant("node", "twin", _node, 2),
-    Variant("once", "healthy", _once, 1),
-    Variant("gone", "blind", _gone, 1),
+    Variant("evicted", "fault", _again("preemption", "PREEMPTED", "preempted"), 2),
+    Variant("sent-back", "fault", _again("requeue", "REQUEUED", "requeued"), 2),
+    Variant("twice", "fault", _again("preemption", "PREEMPTED", "preempted", times=2)),
+    Variant("running", "fault", _again("requeue", "REQUEUED", "requeued", "RUNNING")),
+    Variant("own", "twin", _own),
+    Variant("node", "twin", _node),
+    Variant("once", "healthy", _once),
+    Variant("gone", "blind", _gone),
+    Variant("both", "fault", _both),
+    Variant("latent", "fault", _latent_too),
+    Variant("held", "fault", _held),
+    Variant("wide", "fault", _again("preemption", "PREEMPTED", "preempted", gpus=128)),
+    *placed(
+        "evicted", _again("preemption", "PREEMPTED", "preempted"), "printed", "exporter", "array", "coarse", "beside"
+    ),
+    *placed("sent-back", _again("requeue", "REQUEUED", "requeued"), "printed", "array"),
+    *placed("own", _own, "printed", "exporter", kind="twin"),
+    *placed("once", _once, "array", "printed", "coarse", kind="healthy"),
 )

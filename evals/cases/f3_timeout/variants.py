@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import crash, raised, time_limit
-from evals.scenarios.faults import activity, blind, but, everyone, frozen, no_launches, only, sound
+from evals.scenarios.faults import activity, blind, but, everyone, frozen, named, no_launches, only, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -67,16 +68,52 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line", "slurm_job", "slurm_step", "slurm_job_event"), blind("slurm_job")
 
 
+def _hours(seed: int) -> tuple[Plan, Expected]:
+    """What has to be run again: from the last save to the wall."""
+    plan = healthy(seed, gpus=4)
+    plan.style, plan.saves_every = "plain", None
+    saved = plan.minutes * 0.9
+    plan.say(
+        saved,
+        f"{plan.at(saved):%Y-%m-%d %H:%M:%S},000 INFO train: saved checkpoint to /scratch/{plan.user}/step_100.pt",
+    )
+    time_limit(plan)
+    hours = {"held": plan.minutes / 60 * 4, "wasted": plan.minutes * 0.1 / 60 * 4}
+    return plan, Expected(("F3",), None, "job", extra={"hours": hours})
+
+
+def _diverged(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed)
+    good = plan.loss
+    plan.loss = lambda share: good(share) if share < 0.25 else float("nan")
+    return time_limit(plan), Expected(("E1",), "non_finite", "job")
+
+
+def _slow_rank(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=16)
+    gpu = plan.some_gpu()
+    plan.gpu_changes += [activity(plan, 0.96, 0.58, only(gpu)), activity(plan, 0.985, 0.15, but(gpu))]
+    return time_limit(plan), Expected(("D3",), None, None, extra=named(gpu))
+
+
 VARIANTS = (
-    Variant("megatron", "fault", _wall("megatron"), 2),
-    Variant("trainer", "fault", _wall("trainer"), 2),
-    Variant("plain", "fault", _wall("plain"), 2),
-    Variant("one", "fault", _wall(None, 1), 1),
-    Variant("large", "fault", _wall(None, 32), 1),
-    Variant("bare", "fault", _bare, 2),
-    Variant("hung", "twin", _hung, 2),
-    Variant("idle", "twin", _idle, 2),
-    Variant("crashed", "twin", _crashed, 1),
-    Variant("in-time", "healthy", _in_time, 1),
-    Variant("gone", "blind", _gone, 1),
+    Variant("megatron", "fault", _wall("megatron")),
+    Variant("trainer", "fault", _wall("trainer")),
+    Variant("plain", "fault", _wall("plain")),
+    Variant("one", "fault", _wall(None, 1)),
+    Variant("large", "fault", _wall(None, 32)),
+    Variant("bare", "fault", _bare),
+    Variant("hung", "twin", _hung),
+    Variant("idle", "twin", _idle),
+    Variant("crashed", "twin", _crashed),
+    Variant("in-time", "healthy", _in_time),
+    Variant("gone", "blind", _gone),
+    Variant("hours", "fault", _hours),
+    Variant("diverged", "twin", _diverged),
+    Variant("slow-rank", "twin", _slow_rank),
+    Variant("wide", "fault", _wall(None, 128)),
+    *placed("megatron", _wall("megatron"), "printed", "exporter", "array", "latent", "shared", "coarse"),
+    *placed("plain", _wall("plain"), "printed", "beside", "delayed"),
+    *placed("hung", _hung, "coarse", "uuids", kind="twin"),
+    *placed("in-time", _in_time, "printed", "shared", "coarse", kind="healthy"),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import cancelled, crash, raised, time_limit
-from evals.scenarios.faults import blind, sound
+from evals.scenarios.endings import attempt_before, cancelled, crash, raised, time_limit
+from evals.scenarios.faults import activity, blind, but, everyone, frozen, no_launches, only, sound
 from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.settings import placed
 from evals.scorers.base import Expected
 
 
@@ -60,13 +61,62 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line", "slurm_job", "slurm_step", "slurm_job_event"), blind("slurm_job")
 
 
+def _diverged(seed: int) -> tuple[Plan, Expected]:
+    """Cancelled because it had long been not finite."""
+    plan = healthy(seed, gpus=8)
+    good = plan.loss
+    plan.loss = lambda share: good(share) if share < 0.15 else float("nan")
+    cancelled(plan, plan.user, plan.minutes * 0.95)
+    return plan, Expected(("E1",), "non_finite", "job")
+
+
+def _hung(seed: int) -> tuple[Plan, Expected]:
+    """Cancelled because it hung."""
+    plan = healthy(seed, gpus=8, minutes=90)
+    gpu = plan.some_gpu()
+    plan.progress_until = 40.0
+    plan.gpu_changes += [activity(plan, 0.995, 0.04, but(gpu), 40), activity(plan, 0.0, 0.0, only(gpu), 40)]
+    plan.cuda_changes.append(no_launches(everyone, 40))
+    plan.nccl_changes.append(frozen(gpu, 40))
+    return cancelled(plan, plan.user), Expected(("C2",), extra={"culprit": {"rank": gpu.rank}})
+
+
+def _evicted(seed: int) -> tuple[Plan, Expected]:
+    plan = cancelled(healthy(seed), "root")
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(("F4",), "operator", None, extra={"warning": "preempted"})
+
+
+def _hours(seed: int) -> tuple[Plan, Expected]:
+    """What was not saved when it was cancelled."""
+    plan = healthy(seed, gpus=8)
+    plan.style, plan.saves_every = "plain", None
+    end = plan.minutes * 0.7
+    plan.say(
+        end * 0.5,
+        f"{plan.at(end * 0.5):%Y-%m-%d %H:%M:%S},000 INFO train: saved checkpoint to /scratch/{plan.user}/step_100.pt",
+    )
+    cancelled(plan, plan.user, end)
+    return plan, Expected(
+        ("F4",), "user", "user", extra={"hours": {"held": end / 60 * 8, "wasted": end * 0.5 / 60 * 8}}
+    )
+
+
 VARIANTS = (
-    Variant("own", "fault", _by(None, "user", "user"), 4),
-    Variant("root", "fault", _by("root", "operator", None), 2),
-    Variant("large", "fault", _by(None, "user", "user", 32), 1),
-    Variant("waiting", "fault", _before_start, 2),
-    Variant("failed", "twin", _failed_first, 2),
-    Variant("wall", "twin", _wall, 1),
-    Variant("finished", "healthy", _finished, 1),
-    Variant("gone", "blind", _gone, 1),
+    Variant("own", "fault", _by(None, "user", "user"), 3),
+    Variant("root", "fault", _by("root", "operator", None)),
+    Variant("large", "fault", _by(None, "user", "user", 32)),
+    Variant("waiting", "fault", _before_start),
+    Variant("failed", "twin", _failed_first),
+    Variant("wall", "twin", _wall),
+    Variant("finished", "healthy", _finished),
+    Variant("gone", "blind", _gone),
+    Variant("diverged", "twin", _diverged),
+    Variant("hung", "twin", _hung),
+    Variant("evicted", "fault", _evicted),
+    Variant("hours", "fault", _hours),
+    *placed("own", _by(None, "user", "user"), "printed", "exporter", "array", "latent", "shared", "beside", "coarse"),
+    *placed("root", _by("root", "operator", None), "printed"),
+    *placed("wall", _wall, "printed", kind="twin"),
+    *placed("finished", _finished, "printed", "latent", "coarse", kind="healthy"),
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.faults import activity, blind, no_launches, sound
+from evals.scenarios.faults import activity, blind, counter, no_launches, only, sound, xid
 from evals.scenarios.plan import Plan, Values, healthy
+from evals.scenarios.settings import neighbours, placed
 from evals.scorers.base import Expected
 
 
@@ -66,17 +67,62 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("log_line").losing("gpu_sample"), blind("log_line")
 
 
+def _short_of_sm(seed: int) -> tuple[Plan, Expected]:
+    """An exporter with its usual fields: engine and tensor activity, no SM activity."""
+    plan = healthy(seed)
+    plan.gpu_changes.append(lambda v, g, m: v.update(sm_active=None))
+    return plan.without("cuda_sample", "nccl_sample", "process", "cgroup_sample", "host_sample"), sound("healthy")
+
+
+def _two_warnings(seed: int) -> tuple[Plan, Expected]:
+    plan = healthy(seed, gpus=8)
+    plan.gpu_changes.append(activity(plan, 0.28, 0.24))
+    plan.gpu_changes.append(counter("ecc_dbe_total", 1e9, 0, only(plan.gpus[2]), before=1))
+    return plan, sound(warning=("Latent", "Low duty cycle"))
+
+
+def _evicted_neighbours(seed: int) -> tuple[Plan, Expected]:
+    """Beside a job whose GPU dies."""
+    plan = healthy(seed, gpus=2)
+    gpu = neighbours(plan, busy=True)[0]
+    plan.beside_changes.append(counter("ecc_dbe_total", plan.minutes * 0.5, 6, only(gpu)))
+    plan.extra.append(xid(plan, gpu, 48, plan.minutes * 0.5, "DBE (double bit error) ECC Error"))
+    return plan, sound("healthy")
+
+
 VARIANTS = (
-    Variant("any", "fault", _size(None), 6),
-    Variant("one", "fault", _size(1), 2),
-    Variant("megatron", "fault", _size(16, "megatron"), 2),
-    Variant("trainer", "fault", _size(4, "trainer"), 2),
-    Variant("plain", "fault", _size(8, "plain"), 2),
-    Variant("large", "fault", _size(64), 1),
-    Variant("slow", "fault", _slow, 2),
-    Variant("log", "fault", _log_only, 2),
-    Variant("idle", "twin", _idle, 2),
-    Variant("flat", "twin", _flat, 2),
-    Variant("patchy", "healthy", _patchy, 2),
-    Variant("gone", "blind", _gone, 2),
+    Variant("any", "fault", _size(None), 5),
+    Variant("one", "fault", _size(1)),
+    Variant("megatron", "fault", _size(16, "megatron")),
+    Variant("trainer", "fault", _size(4, "trainer")),
+    Variant("plain", "fault", _size(8, "plain")),
+    Variant("large", "fault", _size(64)),
+    Variant("slow", "fault", _slow),
+    Variant("log", "fault", _log_only),
+    Variant("idle", "twin", _idle),
+    Variant("flat", "twin", _flat),
+    Variant("patchy", "healthy", _patchy),
+    Variant("gone", "blind", _gone),
+    Variant("giant", "fault", lambda seed: (healthy(seed, gpus=1024, minutes=30), sound("healthy"))),
+    Variant("no-sm", "fault", _short_of_sm),
+    Variant("warned", "fault", _two_warnings),
+    Variant("neighbour", "fault", _evicted_neighbours),
+    *placed(
+        "any",
+        _size(None),
+        "coarse",
+        "delayed",
+        "uuids",
+        "indices",
+        "array",
+        "latent",
+        "shared",
+        "roomy",
+        "beside",
+        "exporter",
+        "printed",
+    ),
+    *placed("slow", _slow, "coarse", "uuids"),
+    *placed("flat", _flat, "printed", kind="twin"),
+    *placed("patchy", _patchy, "coarse", "uuids", kind="healthy"),
 )
