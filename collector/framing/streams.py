@@ -245,9 +245,11 @@ class Demux:
 
     def time(self, text: str, data: bytes, start: int) -> tuple[datetime | None, str | None]:
         """The best time of a line that starts at `start` of the chunk's `data`, and how it is known."""
-        if self.clock.read(text) is None:
-            self._carry(data, start)
-        return self.clock.best(text)
+        found = self.clock.read(text)
+        if found is not None:
+            return found, "embedded"
+        self._carry(data, start)
+        return self.clock.best(text)  # what was carried may complete a time without a day
 
     def _carry(self, data: bytes, start: int) -> None:
         # Nobody decoded the lines between; their times still date this one. Near ones first: most often that is enough.

@@ -31,6 +31,10 @@ _VALID = re.compile(
 _ITERS = re.compile(r"^ *(?:[\w.]*args\.)?train_iters \.{3,} ?(\d{1,18})")
 _SAMPLES = re.compile(r"^ *train_samples \.{3,} ?(\d{1,18})")
 MAX_FIELD = 300
+# Pieces of a line's shape. A number as it mostly stands there: what is written in any other way goes the long way.
+_PLAIN = r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
+_COUNT = r" *iteration:? +[0-9]+ ?/ *[0-9]+ *"
+_NO_FIELD = r" *(?:[^A-Za-z |][^|]*)?"
 _LOSSES = ("lm loss", "lm-loss", "lm_loss", "loss", "language loss", "language_loss")
 _NOT_LOSS = ("loss scale", "loss_scale")
 
@@ -53,7 +57,8 @@ class Megatron(LineParser):
     )
 
     def __init__(self) -> None:
-        self._heads: list[tuple[str, str]] = []
+        self._shape: re.Pattern[str] | None = None
+        self._keys: tuple[str, ...] = ()
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -101,37 +106,29 @@ class Megatron(LineParser):
         ]
 
     def _values(self, text: str) -> dict[str, float]:
-        parts = text.split("|")
-        heads = self._heads
-        if len(heads) == len(parts):  # the lines of one run have the same fields in the same order
-            values: dict[str, float] = {}
-            try:
-                for (head, key), part in zip(heads, parts, strict=True):
-                    if not key:
-                        continue
-                    if not part.startswith(head):
-                        break
-                    values[key] = float(part[len(head) :])
-                else:
-                    return values
-            except ValueError:
-                pass
-        return self._learn(parts)
+        if self._shape is not None and (found := self._shape.fullmatch(text)):
+            return dict(zip(self._keys, map(float, found.groups()), strict=True))
+        return self._learn(text)
 
-    def _learn(self, parts: list[str]) -> dict[str, float]:
+    def _learn(self, text: str) -> dict[str, float]:
+        """The fields of a line; the next lines of the run have the same ones in the same order, and are read by its shape."""
         values: dict[str, float] = {}
-        self._heads = []
-        for part in parts:
+        shape: list[str] = []
+        for part in text.split("|"):
             field = (_PAIRED.match(part) or _FIELD.match(part)) if len(part) < MAX_FIELD else None
             value = number(field["value"]) if field else None
             if field is None or value is None:
-                self._heads.append(("", ""))
+                shape.append(_NO_FIELD if re.fullmatch(_NO_FIELD, part) else re.escape(part))
                 continue
             key = field["key"].strip()
-            fresh = key not in values and key != "iteration"
-            self._heads.append((part[: field.start("value")].rstrip(), key) if fresh else ("", ""))
-            if fresh:
-                values[key] = value
+            if key == "iteration":
+                shape.append(_COUNT)
+                continue
+            head = re.escape(part[: field.start("value")].rstrip())
+            shape.append(f"{head} *(?:{_PLAIN}) *" if key in values else f"{head} *({_PLAIN}) *")
+            values.setdefault(key, value)
+        self._keys = tuple(values)
+        self._shape = re.compile(r"\|".join(shape))
         return values
 
     def _validation(self, line: Line, match: re.Match[str]) -> Iterable[ParsedRow]:

@@ -54,7 +54,7 @@ class PlainLoop(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """One line, one completed step."""
         text = line.text
-        if len(text) > 500 or _OTHERS.search(text):
+        if len(text) > 500 or "|" in text or _OTHERS.search(text):
             return
         step, loss = _STEP.search(text), _LOSS.search(text)
         if step is None and "loss=" in text:

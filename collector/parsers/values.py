@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import re
+from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?i:nan|inf(?:inity)?)(?:\.0{0,4})?(?![A-Za-z]))"
@@ -59,11 +60,21 @@ def as_json(values: dict[str, Any]) -> str | None:
     """Further numbers as a JSON object; NaN and infinity become their names (JSON has none); None where there are none."""
     if not values:
         return None
-    for value in values.values():
-        if isinstance(value, float) and not math.isfinite(value):
-            values = {k: str(v) if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
-            break
-    return json.dumps(values)
+    # Put together by hand: there is one of these for every step of a run, and the names in them are always the same.
+    pieces = [
+        f"{_quoted(key)}: {value!r}" if type(value) is float and isfinite(value) else f"{_quoted(key)}: {_odd(value)}"
+        for key, value in values.items()
+    ]
+    return "{" + ", ".join(pieces) + "}"
+
+
+@lru_cache(maxsize=4096)
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
+def _odd(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, float) and not isfinite(value) else json.dumps(value)
 
 
 def seconds(text: str) -> float | None:
