@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
+
+from collector.framing.database import compiled
 
 try:
     import hyperscan  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
@@ -30,8 +33,11 @@ class AnchorMatcher:
         self.masks = [masks[raw] for raw in self.literals]
         self._database: Any = None
         if fast and hyperscan is not None and self.literals:
-            self._database = _compile(self.literals)
-        self._pattern = re.compile(b"|".join(sorted(map(re.escape, self.literals), key=len)) or b"(?!)")
+            self._database = compiled(self.literals)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        return re.compile(b"|".join(sorted(map(re.escape, self.literals), key=len)) or b"(?!)")
 
     @property
     def fast(self) -> bool:
@@ -104,14 +110,3 @@ def bounds(data: bytes, inside: int, floor: int, bars: bool) -> tuple[int, int]:
         stop_bar = data.find(b"\r", inside, stop)
         stop = stop if stop_bar < 0 else stop_bar
     return start, stop
-
-
-def _compile(literals: list[bytes]) -> Any:
-    database: Any = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)  # pyright: ignore
-    database.compile(
-        expressions=[b"".join(b"\\x%02x" % c for c in raw) for raw in literals],
-        ids=list(range(len(literals))),
-        elements=len(literals),
-        flags=[0] * len(literals),
-    )
-    return database

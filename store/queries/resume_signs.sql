@@ -124,13 +124,13 @@ m AS (
   FROM mine
 )
 SELECT
-  w.asked_by,
-  try_cast(nullif(regexp_extract(w.asked_by, '(?i)(?:checkpoint|ckpt|iter|global_?step|step)[-_=]?0*(\d{1,9})(?:\D|$)', 1), '') AS BIGINT) AS asked_step,
+  (SELECT asked_by FROM w) AS asked_by,
+  try_cast(nullif(regexp_extract((SELECT asked_by FROM w), '(?i)(?:checkpoint|ckpt|iter|global_?step|step)[-_=]?0*(\d{1,9})(?:\D|$)', 1), '') AS BIGINT) AS asked_step,
   nullif((SELECT dependency FROM dep), '') AS dependency, (SELECT id FROM parent) AS parent_job,
-  pstate.state AS parent_state, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
-  pt.last_loss AS parent_last_loss, ea.attempts AS earlier_attempts, et.last_step AS earlier_last_step,
-  et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, es.saves AS earlier_saves,
+  (SELECT state FROM pstate) AS parent_state, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
+  pt.last_loss AS parent_last_loss, (SELECT attempts FROM ea) AS earlier_attempts, et.last_step AS earlier_last_step,
+  et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, (SELECT saves FROM es) AS earlier_saves,
   cc.loads, cc.load_message, cc.load_line, cc.load_step, cc.fresh, cc.fresh_message, cc.fresh_line, cc.load_starts,
   cc.load_start_message, cc.load_failures, cc.load_failure_message, cc.load_failure_line, m.first_step, m.first_loss,
   m.start_loss, m.last_step, m.last_loss, round(m.start_loss - coalesce(et.last_loss, pt.last_loss), 4) AS jump
-FROM w, pstate, pt, ea, et, es, cc, m
+FROM pt, et, cc, m
