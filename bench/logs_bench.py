@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench import missed
 from collector.framing.parts import plan
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
@@ -129,6 +130,7 @@ def main() -> None:
                     "against": name,
                     "reference": round(size / reference / 1e6, 1),
                     "ratio": round(wall / reference, 1),
+                    "aim": 10.0,
                     "rows": dict(rows),
                 }
             )
@@ -162,7 +164,9 @@ def main() -> None:
         print(json.dumps(figures))
         return
     for figure in figures:
-        print("{name:32} {value:>10} {unit:5} against {against:10} {reference:>8}  ratio {ratio}".format(**figure))
+        aim = float(str(figure.setdefault("aim", 1.0)))
+        text = "{name:32} {value:>10} {unit:5} against {against:10} {reference:>8}  ratio {ratio}, aim {aim:g}"
+        print(text.format(**figure) + missed(float(str(figure["ratio"])), aim))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import duckdb
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench import missed
 from store import Reader, Writer
 from store.catalog import QueryInfo
 from store.compact import compact
@@ -204,7 +205,10 @@ def main() -> None:
         print(json.dumps([{n: getattr(f, n) for n in Figure.__dataclass_fields__} for f in figures]))
         return
     for f in figures:
-        print(f"{f.name:48} {f.value:14,.3f} {f.unit:7} {f.against}: {f.reference:,.3f}   ratio {f.ratio:.2f}")
+        print(
+            f"{f.name:48} {f.value:14,.3f} {f.unit:7} {f.against}: {f.reference:,.3f}   ratio {f.ratio:.2f}"
+            + (missed(f.ratio) if f.against == "limit" else "")
+        )
 
 
 if __name__ == "__main__":
