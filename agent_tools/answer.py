@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
 
+from agent_tools.plain import plain
 from agent_tools.verdict import Claim, Missing, Provenance
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What a model is sent with every request."""
+        made = plain(handler(schema))
+        return {k: v for k, v in made.items() if k != "description"}
 
 
 class Answer(_Model):

@@ -189,18 +189,18 @@ def answering(investigation: Investigation) -> Agent[Deps, Answer]:
 
 
 def _agent() -> Agent[Deps, Answer]:
-    from pydantic_ai import Agent, Tool
+    from pydantic_ai import Agent
 
     from agent_tools.tools.base import Deps
     from agent_tools.tools.open_job import open_job
-    from agent_tools.tools.registry import tools
+    from agent_tools.tools.registry import made, tools
 
     return Agent(
         None,
         output_type=Answer,
         deps_type=Deps,
         instructions=instructions(),
-        tools=[*tools(), Tool[Deps](open_job, takes_ctx=True, sequential=True)],
+        tools=[*tools(), made(open_job)],
         name="inquest-answer",
         end_strategy="early",
     )

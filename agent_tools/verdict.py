@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+from agent_tools.plain import plain
 
 Attribution = Literal["job", "infrastructure", "scheduler", "user", "none", "undetermined"]
 ClaimStatus = Literal["established", "supported", "hypothesis"]
@@ -42,6 +45,12 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What a model is sent with every request."""
+        made = plain(handler(schema))
+        return {k: v for k, v in made.items() if k != "description"}
 
 
 class Claim(_Model):

@@ -26,7 +26,7 @@ async def differential(ctx: RunContext[Deps]) -> ToolReturn:
     order = {status: n for n, status in enumerate((*SHOWN, "ruled_out"))}
     found = sorted(deps.assessments, key=lambda a: (order[a.status], -a.confidence, a.code))
     parts += [describe(deps, a) for a in found if a.status in SHOWN]
-    out = [f"{a.code}: {show_sentence(deps, a.counterfactual)}" for a in found if a.status == "ruled_out"]
+    out = [a.code for a in found if a.status == "ruled_out"]
     if out:
-        parts += ["Ruled out:", deps.fence.wrap("\n".join(out))]
+        parts.append(f"Ruled out (assess tells why): {', '.join(out)}.")
     return ToolReturn("\n\n".join(parts))

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic_ai import Tool
 
+from agent_tools.plain import plain
 from agent_tools.tools.assess import assess
 from agent_tools.tools.base import Deps
 from agent_tools.tools.coverage import coverage
@@ -54,4 +55,11 @@ def functions() -> dict[str, Any]:
 
 def tools() -> list[Tool[Deps]]:
     """The tools. They run one after another: a reader is not shared between threads."""
-    return [Tool[Deps](function, takes_ctx=True, sequential=True) for function in _FUNCTIONS]
+    return [made(function) for function in _FUNCTIONS]
+
+
+def made(function: Any) -> Tool[Deps]:
+    """One tool, with its schema as plain as it can be."""
+    tool = Tool[Deps](function, takes_ctx=True, sequential=True)
+    tool.function_schema.json_schema = plain(tool.function_schema.json_schema)
+    return tool
