@@ -61,10 +61,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _watch(args: argparse.Namespace, state: Path) -> int:
+    from collector.slurm.choose import choose
     from collector.slurm.command_line import CommandLine
+    from collector.sources.base import SourceUnavailable
     from inquest.watch.checkup import checkup
 
-    points = checkup(CommandLine(), state, args.spool, args.notify_config)
+    try:
+        access = choose()
+    except SourceUnavailable:
+        access = CommandLine()  # whose reason and remedy are what most clusters need
+    points = checkup(access, state, args.spool, args.notify_config)
     healthy = all(p.ok is not False for p in points)
     if args.json:
         print_json({"healthy": healthy, "watch": [asdict(p) for p in points]})

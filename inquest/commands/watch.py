@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import threading
 import time
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collector.slurm.access import SlurmAccess
     from inquest.watch.loop import Watcher
     from inquest.watch.notify.base import Notifier
+    from inquest.watch.shared import Shared
     from inquest.watch.state import State
 
 
@@ -44,6 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="M", default=os.environ.get("INQUEST_MODEL"), help="a model instead of the examiner"
     )
+    parser.add_argument("--no-follow", action="store_true", help="leave queue, nodes and controller alone")
+    parser.add_argument("--slurm", metavar="WAY", help="rest, commands or pyslurm (default: the first that works)")
     add_timezone(parser)
     add_json(parser)
 
@@ -55,17 +59,18 @@ def run(args: argparse.Namespace) -> int:
     hand = Hand()  # before any thread, and before the database is open
     lake = lake_of(args, must_exist=False)
     from collector.slurm.command_line import CommandLine
-    from collector.sources.base import SourceUnavailable
     from inquest.watch.config import BadConfig, load
+    from inquest.watch.shared import Shared
     from inquest.watch.state import State
     from store import Lake
 
-    access = CommandLine()
     try:
+        if args.notify_config:
+            load(args.notify_config, CommandLine(), hand)  # before Slurm is waited for
+        access = Shared(_reached(args.slurm, args.once))
         notifiers = load(args.notify_config, access, hand) if args.notify_config else []
     except BadConfig as error:
         raise Failure(str(error), USAGE) from error
-    _reach(access, args.once, SourceUnavailable)
     Lake(lake).create()
     folder: Path = args.state or lake / "watch"
     state = State(folder)
@@ -77,8 +82,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _watch(
-    args: argparse.Namespace, access: SlurmAccess, lake: Path, folder: Path, state: State, notifiers: list[Notifier]
+    args: argparse.Namespace, access: Shared, lake: Path, folder: Path, state: State, notifiers: list[Notifier]
 ) -> int:
+    from inquest.watch.following import Following
     from inquest.watch.loop import Options, Watcher
     from inquest.watch.metrics import Server
     from inquest.watch.pool import Pool
@@ -100,6 +106,7 @@ def _watch(
     watcher = Watcher(access, state, pool, options, notifiers, Spool(args.spool))
     teller = Teller(state, folder, notifiers)
     server: Server | None = None
+    following = None if args.no_follow or args.once else Following(access, lake, folder)
     try:
         if args.metrics:
             server = Server(args.metrics, lambda: _page(watcher))
@@ -109,8 +116,12 @@ def _watch(
             _report(args, state, left)
             return 0 if left == 0 else 1
         teller.start()
+        if following is not None:
+            following.start()
         watcher.run(threading.Event())
     finally:
+        if following is not None:
+            following.stop()
         teller.stop()
         pool.close()
         if server is not None:
@@ -118,18 +129,20 @@ def _watch(
     return 0
 
 
-def _reach(access: SlurmAccess, once: bool, unavailable: type[Exception]) -> None:
-    """Ask Slurm whether it is there; a service waits for it, `--once` does not."""
+def _reached(way: str | None, once: bool) -> SlurmAccess:
+    """Slurm, by the way in that works; a service waits for it, `--once` does not."""
+    from collector.slurm.choose import choose
+    from collector.sources.base import SourceUnavailable
     from inquest.watch.teller import say
 
     wait = 1.0
     while True:
         try:
-            access.probe()
-            return
-        except unavailable as error:
-            remedy = getattr(error, "remedy", None)
-            text = f"Slurm cannot be asked: {error}" + (f" (try: {remedy})" if remedy else "")
+            return choose(way)
+        except ValueError as error:
+            raise Failure(str(error), USAGE) from error
+        except SourceUnavailable as error:
+            text = f"Slurm cannot be asked: {error.reason}" + (f" (try: {error.remedy})" if error.remedy else "")
             if once:
                 raise Failure(text) from error
             say(text)
@@ -170,14 +183,18 @@ def _report(args: argparse.Namespace, state: State, left: int) -> None:
 
 def local_zone() -> str | None:
     """The name of this host's zone, in which its jobs print their times; None where it has none."""
-    named = os.environ.get("TZ", "").lstrip(":")
-    if named:
-        return named
-    try:
-        target = str(Path("/etc/localtime").readlink())
-    except OSError:
-        return None
-    return target.partition("zoneinfo/")[2] or None
+    from collector import zones
+
+    names = [os.environ.get("TZ", "").lstrip(":").partition("zoneinfo/")[2] or os.environ.get("TZ", "")]
+    with contextlib.suppress(OSError):
+        names.append(str(Path("/etc/localtime").readlink()).partition("zoneinfo/")[2])
+    for name in filter(None, names):
+        try:
+            zones.named(name)
+        except zones.UnknownZone:
+            continue
+        return name
+    return None
 
 
 def _moment(text: str) -> datetime:

@@ -26,6 +26,10 @@ class Refused(Exception):
     """The file was not touched; the text says why."""
 
 
+class Gone(RuntimeError):
+    """The helper has ended: this process cannot touch users' files any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Who:
     uid: int
@@ -87,9 +91,11 @@ class Hand:
         except KeyError as error:
             raise Refused(f"no user {user!r} on this host") from error
         except OSError as error:
-            raise Refused(f"the helper does not answer: {error.strerror}") from error
+            raise Gone(f"the helper does not answer: {error.strerror}") from error
+        if not answer:
+            raise Gone("the helper has ended")
         if answer != b"ok":
-            raise Refused(answer.decode("utf-8", "replace") or "the helper ended")
+            raise Refused(answer.decode("utf-8", "replace"))
         return fds[0] if fds else -1
 
     def _who(self, user: str) -> _Who:

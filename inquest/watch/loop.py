@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from collector.slurm.access import SlurmAccess
 from collector.sources.base import SourceUnavailable
 from inquest.watch import worker
 from inquest.watch.attempt import Attempt
@@ -24,7 +23,9 @@ from inquest.watch.notify.base import Notifier
 from inquest.watch.pool import Pool
 from inquest.watch.running import Running
 from inquest.watch.settling import settle
+from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
+from inquest.watch.stamps import Stamp, Stamps
 from inquest.watch.state import State
 from inquest.watch.teller import say
 
@@ -56,7 +57,7 @@ class _Mine:
     attempt: Attempt
     tries: int
     since: float
-    seen: tuple[tuple[int, int] | None, ...] | None = None
+    seen: Stamp | None = None
     still: float = 0.0
     not_before: float = 0.0
     failed: float = 0.0
@@ -67,7 +68,7 @@ class _Mine:
 class Watcher:
     """One watcher process."""
 
-    access: SlurmAccess
+    access: Shared
     state: State
     pool: Pool
     options: Options
@@ -76,6 +77,7 @@ class Watcher:
     _mine: dict[str, _Mine] = field(default_factory=dict[str, _Mine])
     _noticing: Noticing = field(init=False)
     _running: Running = field(init=False)
+    _stamps: Stamps = field(default_factory=Stamps)
     _polled: float = 0.0
     _good: float = 0.0
     _pause_s: float = 0.0
@@ -162,8 +164,8 @@ class Watcher:
         """Whether the job's output has stopped growing, or has had time enough."""
         if not self._wanted(mine.attempt):
             return True
-        seen = tuple(_stamp(path) for path in mine.attempt.logs)
-        if seen != mine.seen:
+        seen = self._stamps.look(mine.attempt.key, mine.attempt.logs)
+        if seen is None or seen != mine.seen:
             mine.seen, mine.still = seen, now
         return now - mine.still >= self.options.quiet_s or now - mine.since >= self.options.patience_s
 
@@ -185,6 +187,7 @@ class Watcher:
             self._good = time.monotonic()
             settle(self.state, mine.attempt, ok, self.notifiers)
             self._running.ended(mine.attempt)
+            self._stamps.forget(mine.attempt.key)
             del self._mine[mine.attempt.key]
             return
         mine.not_before = time.monotonic() + AGAIN_S
@@ -206,11 +209,3 @@ class Watcher:
             key, attempt = found
             o = self.options
             self.pool.put(key, worker.request(attempt, o.lake, timezone=o.timezone, early=True, key=key))
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        found = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns

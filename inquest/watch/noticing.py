@@ -10,13 +10,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from collector.discover import fill_pattern
-from collector.slurm.access import SlurmAccess
 from inquest.watch.attempt import ended, merged
+from inquest.watch.paths import Outputs
+from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
 from inquest.watch.state import State
 from store import Writer
@@ -33,7 +32,7 @@ SOON_S, LATER_S = 0.4, 5.0
 class Noticing:
     """From Slurm's word to attempts that wait for their verdict."""
 
-    def __init__(self, access: SlurmAccess, state: State, spool: Spool, lake: Path) -> None:
+    def __init__(self, access: Shared, state: State, spool: Spool, lake: Path) -> None:
         self._access = access
         self._state = state
         self._spool = spool
@@ -41,6 +40,7 @@ class Noticing:
         self._swept: float | None = None
         self._asked = 0.0
         self._wait_s = SOON_S
+        self._outputs = Outputs(access)
 
     def poll(self) -> int:
         """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable."""
@@ -51,6 +51,7 @@ class Noticing:
         if sweep:
             since = min(since, max(began, datetime.now(UTC) - SWEEP))
         rows = list(self._access.accounting(since, datetime.now(UTC) + AHEAD))
+        self._outputs.keep_up()
         over = [a for a in ended(rows, self._cluster()) if a.ended >= began.timestamp()]
         new = self.note(sorted({a.job_id for a in self._state.unknown(over)}))
         last = max((a.end_ts for a in over if a.end_ts), default=None)
@@ -69,11 +70,16 @@ class Noticing:
         if not told:
             self._wait_s = SOON_S
             return 0
-        self._asked = time.monotonic()
+        begun = time.monotonic()
         rows = list(self._access.accounting(self._began(), job_ids=sorted(told)))
+        self._asked = time.monotonic()
+        took = self._asked - begun
         jobs = merged(r for r in rows if isinstance(r, SlurmJob))
-        over = {(a.job_id, a.attempt) for a in ended(rows, self._cluster())}
-        new = self.note(sorted({job for job, _ in over}), rows)
+        new = self.note(sorted({a.job_id for a in ended(rows, self._cluster())}), rows)
+        left = {
+            a.key for a in self._state.unknown(ended(rows, self._cluster())) if a.ended >= self._began().timestamp()
+        }
+        over = {(a.job_id, a.attempt) for a in ended(rows, self._cluster()) if a.key not in left}
         progress = False
         for raw, files in told.items():
             mine = [j for j in jobs if raw in (j.job_id_raw, j.job_id)]
@@ -84,7 +90,7 @@ class Noticing:
                 self._spool.done(files)
                 progress = True
         # Accounting is a moment behind the epilog: ask again soon, and less and less often.
-        self._wait_s = SOON_S if progress else min(LATER_S, self._wait_s * 1.5)
+        self._wait_s = max(SOON_S if progress else min(LATER_S, self._wait_s * 1.5), 4 * took)
         return new
 
     def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:
@@ -98,18 +104,14 @@ class Noticing:
         found = [a for a in ended(told, self._cluster()) if a.ended >= began]
         if not self._state.unknown(found):
             return 0
-        told = self._with_paths(told)
+        later = self._outputs.find(r for r in told if isinstance(r, SlurmJob))
+        told = [self._outputs.placed(r) if isinstance(r, SlurmJob) else r for r in told]
+        told = [r for r in told if getattr(r, "job_id", None) not in later]
+        if not told:
+            return 0
         digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
         self._writer.append(told, batch=f"watch:{digest}")
         return self._state.add([a for a in ended(told, self._cluster()) if a.ended >= began])
-
-    def _with_paths(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows with the paths of the jobs' output, which accounting knows from release 24.05 on only."""
-        lacking = {r.job_id for r in rows if isinstance(r, SlurmJob) and not r.stdout_path}
-        known: dict[str | None, SlurmJob] = {}
-        if lacking:
-            known = {r.job_id: r for r in self._access.queue() if isinstance(r, SlurmJob) and r.job_id in lacking}
-        return [_placed(r, known.get(r.job_id)) if isinstance(r, SlurmJob) else r for r in rows]
 
     def _began(self) -> datetime:
         mark = self._state.mark("began")
@@ -117,23 +119,3 @@ class Noticing:
 
     def _cluster(self) -> str:
         return self._access.cluster or "cluster"
-
-
-def _placed(job: SlurmJob, told: SlurmJob | None) -> SlurmJob:
-    """The job with the paths that the controller tells, else with sbatch's own default."""
-    if job.stdout_path:
-        out, err = job.stdout_path, job.stderr_path
-    elif told is not None and told.stdout_path:
-        out, err = told.stdout_path, told.stderr_path
-    elif job.work_dir and job.start_ts and (job.submit_line or "sbatch").split()[0].endswith("sbatch"):
-        out, err = f"{job.work_dir}/slurm-{'%A_%a' if job.array_task_id else '%j'}.out", None
-    else:
-        return job
-    return replace(job, stdout_path=_absolute(out, job), stderr_path=_absolute(err, job))
-
-
-def _absolute(path: str | None, job: SlurmJob) -> str | None:
-    if not path:
-        return path
-    filled = fill_pattern(path, job)
-    return filled if filled.startswith("/") or not job.work_dir else f"{job.work_dir}/{filled}"

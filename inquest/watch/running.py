@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from collector.slurm.access import SlurmAccess
 from inquest.watch.attempt import Attempt
 from inquest.watch.attempt import running as running_attempts
 from inquest.watch.notify.base import Notifier
 from inquest.watch.outbox import put
 from inquest.watch.settling import of_job
+from inquest.watch.shared import Shared
 from inquest.watch.state import State, count
 from store import Writer
 from store.rows import SlurmJob
@@ -31,7 +31,7 @@ YOUNG_S = 120.0
 class Running:
     """Which running job to look at next, and what to make of the answer."""
 
-    def __init__(self, access: SlurmAccess, state: State, lake: Path, every_s: float) -> None:
+    def __init__(self, access: Shared, state: State, lake: Path, every_s: float) -> None:
         self._access = access
         self._state = state
         self._writer = Writer(lake)
@@ -48,7 +48,7 @@ class Running:
             return None
         if self._listed is None or now - self._listed >= self._every_s / 2:
             self._listed = now
-            rows = [r for r in self._access.queue() if isinstance(r, SlurmJob)]
+            rows = self._access.recent(self._every_s / 2)
             self._jobs = {
                 _key(a): (a, r) for a, r in running_attempts(rows, self._access.cluster or "cluster") if wanted(a)
             }

@@ -66,24 +66,26 @@ class Teller:
         return self._folder / f"tell-{name}.lock"
 
     def _serve(self, notifier: Notifier) -> None:
+        pause = TICK_S
         while not self._stop.is_set():
             try:
                 with locked(self._lock(notifier), wait=False) as ours:
                     while ours and not self._stop.is_set():
-                        self.turn(notifier)
-                        self._stop.wait(TICK_S)
+                        # A channel that is down is asked less and less often, whatever waits for it.
+                        pause = TICK_S if self.turn(notifier) else min(60.0, max(2.0, pause * 2))
+                        self._stop.wait(pause)
             except Exception as error:  # a full disk, a database that is busy: later again
                 say(f"{notifier.name}: {type(error).__name__}: {error}")
             self._stop.wait(TICK_S * 4)
 
-    def turn(self, notifier: Notifier) -> None:
-        """Tell what is due on one channel."""
+    def turn(self, notifier: Notifier) -> bool:
+        """Tell what is due on one channel; False when it could not be told."""
         outbox = Outbox(self._state, notifier.name, notifier.policy)
         outbox.gather()
         for delivery in outbox.ready():
-            if self._stop.is_set():
-                return
-            self._tell(notifier, outbox, delivery)
+            if not self._stop.is_set() and not self._tell(notifier, outbox, delivery):
+                return False
+        return True
 
     def _tell(self, notifier: Notifier, outbox: Outbox, delivery: Delivery) -> bool:
         """Whether the delivery is over, one way or the other."""

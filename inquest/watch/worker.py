@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from inquest.watch.attempt import Attempt
-from inquest.watch.hand import Hand, Refused
+from inquest.watch.hand import Gone, Hand, Refused
 from inquest.watch.words import unmarked
 
 QUICK = 32 << 20
@@ -41,6 +41,8 @@ def main() -> int:
         want: dict[str, Any] = json.loads(line)
         try:
             got: dict[str, Any] = {"ok": (warned if want.get("early") else examined)(hand, want)}
+        except Gone:  # without it no output can be read: a new worker has a new one
+            return 1
         except Exception as error:  # one attempt's trouble; the watcher counts tries
             got = {"error": f"{type(error).__name__}: {str(error)[:400]}"}
         try:

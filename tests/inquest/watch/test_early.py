@@ -16,6 +16,7 @@ from inquest.watch.attempt import Attempt
 from inquest.watch.hand import Hand
 from inquest.watch.notify.base import Channel
 from inquest.watch.running import Running
+from inquest.watch.shared import Shared
 from inquest.watch.state import State
 from store import Reader, Writer
 from store.rows import GpuSample, SlurmJob
@@ -118,7 +119,7 @@ class Running_:
         self.lake = folder / "lake"
         self.accounts = Accounts(folder / "none")
         self.channel = Channel(name="c")
-        self.running = Running(self.accounts, self.state, self.lake, 0.001)
+        self.running = Running(Shared(self.accounts), self.state, self.lake, 0.001)
         self.hand = Hand()
 
     def look(self, job: SlurmJob) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from inquest.watch.loop import Options, Watcher  # noqa: E402
 from inquest.watch.notify.base import Channel, Temporary  # noqa: E402
 from inquest.watch.outbox import Delivery, Policy  # noqa: E402
 from inquest.watch.pool import Pool  # noqa: E402
+from inquest.watch.shared import Shared  # noqa: E402
 from inquest.watch.spool import Spool  # noqa: E402
 from inquest.watch.state import State  # noqa: E402
 from inquest.watch.teller import Teller  # noqa: E402
@@ -65,7 +66,9 @@ def main() -> None:
     channel = ToFile(name="told", path=Path(told), policy=Policy(quiet_s=0.3, again_s=0.5))
     teller = Teller(state, Path(state_folder), [channel])
     teller.start()
-    Watcher(Accounts(Path(accounts)), state, Pool(2, limit_s=60.0), options, [channel], Spool(Path(spool))).run()
+    Watcher(
+        Shared(Accounts(Path(accounts))), state, Pool(2, limit_s=60.0), options, [channel], Spool(Path(spool))
+    ).run()
     del hand
 
 

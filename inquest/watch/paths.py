@@ -1,0 +1,79 @@
+"""Where a job's output lies. Accounting says so from release 24.05 on; before that only the controller knows, for a while.
+
+The controller is asked for all its jobs at once, so it is asked seldom: what it said of a job when it ran is kept, and a new
+look costs at most a twentieth of the time. A job that nobody knew yet waits for the next look.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+
+from collector.discover import fill_pattern
+from inquest.watch.shared import Shared
+from store.rows import SlurmJob
+
+OFTEN_S, SELDOM_S, SHARE = 2.0, 60.0, 20.0
+Paths = tuple[str | None, str | None, str | None]
+"""Standard output, standard error, working directory."""
+
+
+class Outputs:
+    """What is known of the paths of jobs."""
+
+    def __init__(self, access: Shared) -> None:
+        self._access = access
+        access.learn.append(self._learn)
+        self._known: dict[str, Paths] = {}
+        self._looked = float("-inf")
+        self._gap_s = OFTEN_S
+        self.needed = False
+        """Accounting has left out a path, so the controller must be asked."""
+
+    def keep_up(self) -> None:
+        """Look now and then, so that a job which ends is known already. Raises SourceUnavailable."""
+        if self.needed and time.monotonic() - self._looked >= max(SELDOM_S, self._gap_s):
+            self._look()
+
+    def find(self, jobs: Iterable[SlurmJob]) -> set[str]:
+        """The jobs whose paths are not known yet and may be after the next look. Raises SourceUnavailable."""
+        lacking = {j.job_id for j in jobs if j.job_id and not j.stdout_path and j.job_id not in self._known}
+        if not lacking:
+            return set()
+        self.needed = True
+        if time.monotonic() - self._looked < self._gap_s:
+            return lacking
+        self._look()
+        return set()
+
+    def placed(self, job: SlurmJob) -> SlurmJob:
+        """The job with the paths of its output: as told, else as sbatch names it by itself."""
+        out, err, folder = job.stdout_path, job.stderr_path, job.work_dir
+        if not out and job.job_id in self._known:
+            out, err, told = self._known[job.job_id]
+            folder = folder or told
+        if not out and folder and job.start_ts and (job.submit_line or "sbatch").split()[0].endswith("sbatch"):
+            out = "slurm-%A_%a.out" if job.array_task_id else "slurm-%j.out"
+        if not out:
+            return job
+        return replace(
+            job, work_dir=folder, stdout_path=_absolute(out, job, folder), stderr_path=_absolute(err, job, folder)
+        )
+
+    def _look(self) -> None:
+        begun = time.monotonic()
+        list(self._access.queue())
+        self._gap_s = max(OFTEN_S, SHARE * (time.monotonic() - begun))
+
+    def _learn(self, queue: list[SlurmJob]) -> None:
+        """Whoever asked."""
+        self._looked = time.monotonic()
+        self._known = {r.job_id: (r.stdout_path, r.stderr_path, r.work_dir) for r in queue if r.job_id}
+
+
+def _absolute(path: str | None, job: SlurmJob, folder: str | None) -> str | None:
+    if not path:
+        return path
+    filled = fill_pattern(path, job)
+    return filled if filled.startswith("/") or not folder else f"{folder}/{filled}"
