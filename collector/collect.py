@@ -69,14 +69,15 @@ class Collector:
         self.tiers.flush()
         self._ending = True
         self._wake.set()
-        self._disk.join(10)
+        self._disk.join(5)
         if self._disk.is_alive():
             return [*wrong, f"the spool's disk hangs: the last seconds are lost ({self._settings.spool})"]
         self._spool.close()
         if self._sealer is not None:
-            self._sealer.wait(30)
+            # Within what systemd waits for: what is not sealed by then stays in the spool, for the next start.
+            self._sealer.wait(5)
             self._sealer.start()
-            if not self._sealer.wait(60) or self._sealer.problem:
+            if not self._sealer.wait(15) or self._sealer.problem:
                 wrong.append(f"not everything is in the lake yet: {self._sealer.problem or 'the seal goes on'}")
         if self._spool.problem:
             wrong.append(self._spool.problem)

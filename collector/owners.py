@@ -35,6 +35,10 @@ class Owners:
     names: dict[str, str] = field(default_factory=dict[str, str])
     """What a cgroup's path calls a job (its number, its SLUID) to its id as Slurm shows it."""
     gpu_pids: dict[str, frozenset[int]] = field(default_factory=dict[str, frozenset[int]])
+    activity: dict[str, tuple[float, dict[str, float]]] = field(
+        default_factory=dict[str, tuple[float, dict[str, float]]]
+    )
+    """What DCGM says a GPU does, by UUID, with when (steady seconds): for GPUs on which NVML does not say it."""
     gpu_order: dict[int, str] = field(default_factory=dict[int, str])
     """UUIDs by index, for CUDA_VISIBLE_DEVICES=0,1."""
     gpu_by_bus: dict[str, str] = field(default_factory=dict[str, str])

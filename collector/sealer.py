@@ -61,7 +61,7 @@ class Sealer:
         now = self._clock.steady()
         self._gap = min(self._gap * 2, self._every) if now - self._last < 2 * self._gap else FIRST_GAP_S
         self._last, self._due = now, now + self._every
-        if not self._spool.waiting:
+        if self._child is not None or not self._spool.waiting:
             return
         words = [sys.executable, "-P", "-m", "collector.seal", str(self._spool.folder), str(self._lake), self._node]
         env = {**os.environ, "PYTHONPATH": str(_ROOT)}

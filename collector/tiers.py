@@ -99,7 +99,7 @@ class Tiers:
             else:
                 self._keep(row)
         reason = alarming(row)
-        if reason is not None:
+        if reason is not None and self._recent(row):
             self.trigger(reason)
 
     def trigger(self, reason: str) -> None:
@@ -131,6 +131,11 @@ class Tiers:
             for coarse in self._open.values():
                 self._keep(coarse.row())
             self._open.clear()
+
+    def _recent(self, row: Row) -> bool:
+        """What the kernel's log still tells of last week is evidence, and no reason to keep what the ring holds now."""
+        at = row.end_ts if isinstance(row, Process) else row.ts
+        return at is None or (self._clock.now() - at).total_seconds() <= self._before_s
 
     def _sample(self, kind: type[Row], row: Row, every_s: float) -> None:
         now = self._clock.steady()

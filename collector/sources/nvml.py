@@ -26,12 +26,12 @@ from collector.sources.base import SourceUnavailable
 from store.rows import GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, Row
 
 SLOW_S, PIDS_S, DEVICE_S, LOST_S = 15.0, 5.0, 3600.0, 30.0
+DCGM_S = 40.0
 HOLD_S = 2.0
 """An XID waits so long for the kernel's log to tell of it too."""
 _LOST: frozenset[int] = frozenset({nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED})
 _WHOLE = 0xFFFFFFFF
 _REMEDIES: dict[int, str] = {
-    nvml.NVML_ERROR_LIBRARY_NOT_FOUND: "no remedy needed on a node without NVIDIA GPUs; in a container mount the driver's libraries",
     nvml.NVML_ERROR_DRIVER_NOT_LOADED: "modprobe nvidia",
     nvml.NVML_ERROR_NO_PERMISSION: "run the collector as root, or in a container give it /dev/nvidia*",
     nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "the driver was replaced: restart the collector",
@@ -83,7 +83,7 @@ class Nvml:
             for gpu in self._gpus:
                 self._subscribe(gpu)
         except nvml.NVMLError as error:
-            raise _unavailable(error) from None
+            raise self._unavailable(error) from None
         self._say_order()
         if not self._gpus and not self._lost:
             raise SourceUnavailable("the driver finds no GPU")
@@ -111,7 +111,7 @@ class Nvml:
         except nvml.NVMLError as error:
             self._was_away = True
             yield from self._xids_of_ours(steady)
-            raise _unavailable(error) from None
+            raise self._unavailable(error) from None
         if not self._gpus:
             raise SourceUnavailable(f"all GPUs are lost ({len(self._lost)})", "reset the GPUs or reboot the node")
 
@@ -127,6 +127,13 @@ class Nvml:
             nvml.nvmlShutdown()
         except nvml.NVMLError:
             return  # it was gone already
+
+    def _unavailable(self, error: Any) -> SourceUnavailable:
+        if error.value == nvml.NVML_ERROR_LIBRARY_NOT_FOUND:
+            if not (self._here.dev / "nvidiactl").exists():
+                return SourceUnavailable("no NVIDIA GPU: neither the driver's library nor /dev/nvidiactl is here")
+            return SourceUnavailable("libnvidia-ml.so.1 is not found", "in a container mount the driver's libraries")
+        return SourceUnavailable(f"NVML: {error}", _REMEDIES.get(error.value))
 
     def _subscribe(self, gpu: _Gpu) -> None:
         """XIDs come through an event set: none is missed between two looks."""
@@ -251,7 +258,7 @@ class _Gpu:
         values, violations = self.device.fast()
         changes += self._changes.fast(steady, values.get("throttle_reasons"), violations)
         activity = self._gpm.look() if self._gpm else {}
-        values.update(activity or self.device.utilisation())
+        values.update(activity or self._from_dcgm(steady) or self.device.utilisation())
         yield GpuSample(**common, **values, **self._slow, processes=self._processes)
         for instance in self._instances:
             owner = self._here.owners.of_gpu(instance.uuid)
@@ -273,6 +280,10 @@ class _Gpu:
         for gpm in (self._gpm, *(i.gpm for i in self._instances)):
             if gpm is not None:
                 gpm.close()
+
+    def _from_dcgm(self, steady: float) -> dict[str, Any]:
+        at, values = self._here.owners.activity.get(self.device.uuid, (float("-inf"), {}))
+        return {**values, "activity_source": "dcgm"} if steady - at < DCGM_S and "sm_active" in values else {}
 
     def _look_at_processes(self) -> None:
         owners = self._here.owners
@@ -310,7 +321,3 @@ def _link(common: dict[str, Any]) -> dict[str, Any]:
 def _address(handle: Any) -> int | None:
     """A handle as something that can be compared."""
     return ctypes.cast(handle, ctypes.c_void_p).value
-
-
-def _unavailable(error: Any) -> SourceUnavailable:
-    return SourceUnavailable(f"NVML: {error}", _REMEDIES.get(error.value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -11,6 +12,7 @@ from collector.sources.base import Source
 
 SOURCES: dict[str, tuple[str, str]] = {
     "cgroup": ("Cgroup", "memory, OOM kills and pressure of jobs and steps"),
+    "dcgm": ("Dcgm", "dcgm-exporter: SM and tensor activity before Hopper (on with $INQUEST_DCGM_URL)"),
     "disk": ("Disk", "how full local file systems are"),
     "host": ("Host", "load, memory, pressure, disks, interfaces, the clock's offset"),
     "infiniband": ("Infiniband", "InfiniBand, RoCE and EFA ports: errors and flaps"),
@@ -23,13 +25,13 @@ SOURCES: dict[str, tuple[str, str]] = {
 }
 """Module's stem → its class and what it looks at. A class takes a `Here`."""
 
-OPTIONAL: frozenset[str] = frozenset()
-"""Only when named: what they see, another source sees by default."""
+OPTIONAL: dict[str, str] = {"dcgm": "INQUEST_DCGM_URL"}
+"""Only when named, or when this variable is set."""
 
 
 def sources(here: Here, names: Sequence[str] = ()) -> list[Source]:
     """The sources of these names, or all that are on by default. Raises KeyError with a name that is none."""
-    wanted = list(names) or [n for n in SOURCES if n not in OPTIONAL]
+    wanted = list(names) or [n for n in SOURCES if n not in OPTIONAL or os.environ.get(OPTIONAL[n])]
     return [make(name, here) for name in wanted]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 SECTIONS: dict[str, str] = {
+    "node": "what `inquest collect` sees on this node",
     "slurm": "ways into Slurm",
 }
 

@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--spool", type=Path, metavar="DIR", help="where rows wait for the lake (default: $INQUEST_SPOOL)"
     )
     parser.add_argument("--source", action="append", default=[], metavar="NAME", help="only this one; may be repeated")
-    parser.add_argument("--list", action="store_true", help="the sources, and whether each works here")
     parser.add_argument("--once", action="store_true", help="look once and end")
     parser.add_argument("--print", action="store_true", help="print rows instead of keeping them")
     parser.add_argument("--interval", type=seconds, default=0.0, metavar="S", help="no source looks more often")
@@ -46,8 +45,6 @@ def run(args: argparse.Namespace) -> int:
 
     here = Here(node=args.node or node_name(), cluster=args.cluster)
     found = _sources(args, here)
-    if args.list:
-        return _list(found, args.json)
     if args.print:
         return _print(found, here, args)
     if args.once:
@@ -86,21 +83,6 @@ def _spool(args: argparse.Namespace) -> Path:
     return home / "inquest/spool"
 
 
-def _list(found: list[Source], as_json: bool) -> int:
-    from collector.survey_sources import survey
-    from inquest.options import print_json
-
-    states = [survey(s) for s in found]
-    if as_json:
-        print_json([{"source": s.name, "works": s.works, "why_not": s.why_not, "remedy": s.remedy} for s in states])
-        return 0
-    for s in states:
-        print(f"{s.name:<12} {'works' if s.works else safe.line(s.why_not or 'does not work')}")
-        if s.remedy:
-            print(f"{'':<12} {safe.line(s.remedy)}")
-    return 0
-
-
 def _print(found: list[Source], here: Here, args: argparse.Namespace) -> int:
     from collector.collect import Handed
     from collector.loop import Loop
@@ -121,6 +103,7 @@ def _once(found: list[Source], here: Here, args: argparse.Namespace) -> int:
 
     lake = lake_of(args, must_exist=False)
     spool = SpoolOut(_spool(args))
+    here.state = spool.folder
     try:
         spool.open()
     except SpoolTaken as taken:

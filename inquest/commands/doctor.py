@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser)
     parser.add_argument("--deep", action="store_true", help="read every value, not only the files' footers")
     parser.add_argument(
-        "--live", nargs="*", metavar="SECTION", help="look at the live sources here instead (all, or: slurm)"
+        "--live", nargs="*", metavar="SECTION", help="look at the live sources here instead (all, or: node, slurm)"
     )
     watch = parser.add_argument_group("what `inquest watch` needs")
     watch.add_argument("--watch", action="store_true", help="look at that instead of the lake's files")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from collector.here import Here
 from collector.tiers import RULES, Tiers
 from store.rows import GpuDetail, GpuEvent, GpuSample, LinkEvent, Process, Row, columns
@@ -64,6 +66,13 @@ def test_calm_events_trigger_nothing() -> None:
     node.event(LinkEvent(event="up"))
     node.event(Process(pid=1, end_ts=node.clock.now(), exit_code=0))
     assert not node.alarms
+
+
+def test_an_old_event_triggers_nothing() -> None:
+    """At the start the kernel's log tells of all since the boot."""
+    node = Node()
+    node.event(GpuEvent(event="xid", xid=79, ts=node.clock.now() - timedelta(hours=1)))
+    assert not node.alarms and len(node.kept.of(GpuEvent)) == 1
 
 
 def test_a_rank_that_ends_abnormally_is_a_trigger() -> None:

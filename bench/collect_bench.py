@@ -1,0 +1,156 @@
+"""What `inquest collect` costs on a node of eight GPUs and sixty-four ranks, every source on, each GPU looked at once a second.
+
+The GPUs are software (tests/software_gpu), the ranks real processes with a job's environment, /proc and the cgroups this
+host's own. Beside it, in the same run, Debian's prometheus-node-exporter, which sees no GPU, scraped once a second.
+CPU time is that of the process with its children, from the kernel's accounting: load on the host moves it little.
+
+usage: python bench/collect_bench.py [--seconds 60] [--processes 5000] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.software_gpu.driver import SoftwareGpus, why_not  # noqa: E402
+
+CPU_LIMIT, RSS_LIMIT_MB = 0.5, 35.0
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Peer:
+    """A process that is measured: CPU time with its dead children, resident memory at most."""
+
+    def __init__(self, name: str, words: list[str], env: dict[str, str] | None = None) -> None:
+        self.name = name
+        self.child = subprocess.Popen(words, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.rss_mb = 0.0
+        self._from: tuple[float, float, float] | None = None
+
+    def _spent(self) -> tuple[float, float, float]:
+        """Now, own CPU seconds, CPU seconds of dead children."""
+        f = Path(f"/proc/{self.child.pid}/stat").read_text().rpartition(")")[2].split()
+        return time.monotonic(), (int(f[11]) + int(f[12])) / TICK, (int(f[13]) + int(f[14])) / TICK
+
+    def begin(self) -> None:
+        """Start-up is not counted."""
+        self._from = self._spent()
+
+    def look(self) -> None:
+        """Resident memory now."""
+        for line in Path(f"/proc/{self.child.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                self.rss_mb = max(self.rss_mb, int(line.split()[1]) / 1024)
+
+    def end(self) -> dict[str, float]:
+        """Percent of one core, own and with children, and memory."""
+        assert self._from is not None
+        now, own, children = self._spent()
+        seconds = now - self._from[0]
+        self.child.send_signal(signal.SIGTERM)
+        self.child.wait(120)
+        return {
+            "cpu_percent": 100 * (own - self._from[1]) / seconds,
+            "cpu_percent_with_seals": 100 * (own - self._from[1] + children - self._from[2]) / seconds,
+            "rss_mb": self.rss_mb,
+        }
+
+
+def ranks(count: int, others: int) -> list[subprocess.Popen[bytes]]:
+    """Processes of a job that do nothing, and processes of nobody."""
+    started: list[subprocess.Popen[bytes]] = []
+    for rank in range(count):
+        job = {"SLURM_JOB_ID": "4812", "SLURM_STEP_ID": "0", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}
+        env = {
+            "PATH": os.environ["PATH"],
+            **job,
+            "SLURM_STEP_NUM_TASKS": str(count),
+            "CUDA_VISIBLE_DEVICES": str(rank % 8),
+        }
+        started.append(subprocess.Popen(["sleep", "100000"], env=env))
+    started += [subprocess.Popen(["sleep", "100000"], env={}) for _ in range(others)]
+    return started
+
+
+def free_port() -> int:
+    """A port that nobody uses."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def main() -> int:
+    """Measure, print, and say whether the limits hold."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--seconds", type=float, default=60, help="how long to measure (600 for a report)")
+    parser.add_argument("--processes", type=int, default=0, help="so many more processes on the node, of nobody")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    problem = why_not()
+    if problem:
+        print(f"not measured: {problem}")
+        return 0
+    folder = Path(tempfile.mkdtemp(prefix="collect-bench-"))
+    children: list[subprocess.Popen[bytes]] = []
+    peers: list[Peer] = []
+    try:
+        gpus = SoftwareGpus(folder, count=8)
+        children = ranks(64, args.processes)
+        for rank, child in enumerate(children[:64]):
+            gpus.runs(rank % 8, child.pid, 1 << 30)
+        words = [sys.executable, "-m", "inquest", "collect", "--lake", str(folder / "lake"), "--node", "bench"]
+        peers.append(Peer("inquest collect", [*words, "--spool", str(folder / "spool")], gpus.environment))
+        exporter, port = shutil.which("prometheus-node-exporter"), free_port()
+        if exporter:
+            peers.append(Peer("node_exporter", [exporter, f"--web.listen-address=127.0.0.1:{port}"]))
+        time.sleep(min(20.0, args.seconds / 3))
+        for peer in peers:
+            peer.begin()
+        deadline = time.monotonic() + args.seconds
+        while time.monotonic() < deadline:
+            time.sleep(1)
+            if exporter:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
+            for peer in peers:
+                peer.look()
+        found: dict[str, Any] = {peer.name: peer.end() for peer in peers}
+        peers.clear()
+    finally:
+        for peer in peers:
+            peer.child.kill()
+        for child in children:
+            child.kill()
+        for child in children:
+            child.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+    ours = found["inquest collect"]
+    holds = ours["cpu_percent"] <= CPU_LIMIT and ours["rss_mb"] <= RSS_LIMIT_MB
+    if args.json:
+        print(json.dumps({"seconds": args.seconds, "processes": args.processes, "holds": holds, **found}))
+        return 0 if holds else 1
+    for name, values in found.items():
+        print(
+            f"{name:16} {values['cpu_percent']:.3f} % of a core ({values['cpu_percent_with_seals']:.3f} % with seals), {values['rss_mb']:.1f} MB"
+        )
+    if not exporter:
+        print("node_exporter is not installed: apt-get install prometheus-node-exporter")
+    print(f"limits {CPU_LIMIT} % and {RSS_LIMIT_MB:g} MB: {'hold' if holds else 'DO NOT HOLD'}")
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
