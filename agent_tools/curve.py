@@ -101,6 +101,8 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
         return Reading("none", 0)
     if not may_rise and (stuck := _stuck_epochs(good, losses)) is not None:
         return stuck
+    if not may_rise and n >= 4 and min(losses) >= 0.0 and (burst := _burst(losses)) is not None:
+        return burst
     if n >= FEW:
         still = _flat(good, losses)
         if still is not None and not (may_rise and not _rate_is_zero(good)):
@@ -161,6 +163,15 @@ def _rate_is_zero(good: list[Point]) -> bool:
         return False
     # A rate that still climbs at the end is a warm-up that has hardly begun.
     return not (rates[-1] == max(rates) > min(rates))
+
+
+def _burst(losses: list[float]) -> Reading | None:
+    """The last report stands twenty times above all before it, and the one before it had begun to climb: never strong."""
+    before = losses[:-2]
+    usual = median(before)
+    if usual <= 0.01 or losses[-1] < 20.0 * max(before) or losses[-2] < 1.5 * usual:
+        return None
+    return Reading("spike", len(losses), at=len(losses) - 2, strong=False, why="burst")
 
 
 def _exploded(losses: list[float]) -> Reading | None:

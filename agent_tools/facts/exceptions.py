@@ -38,7 +38,7 @@ _OOM = re.compile(
     r"cuMemCreate.{0,40}out of memory",
     re.IGNORECASE,
 )
-_ECC = re.compile(r"uncorrectable ECC|ECC error|cudaErrorECCUncorrectable|row.?remap", re.IGNORECASE)
+_ECC = re.compile(r"uncorrectable (?:ECC|NVLink)|ECC error|cudaErrorECCUncorrectable|row.?remap", re.IGNORECASE)
 _KILLED_WORKER = re.compile(
     r"DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
     r"process pool was terminated abruptly|worker.{0,40}killed by signal|killed due to memory pressure|"

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from agent_tools.facts.views import RowView, View
 
+FAR = 20
+"""A single line of a loop counts as training where it is of this step or a later one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -62,6 +65,7 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
     )
     hinted = hints is not None and (
         (hints.number("lines") or 0) >= 2
+        or (hints.number("furthest") or 0) >= FAR
         or (hints.number("passes") or 0) >= 1
         or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
     )

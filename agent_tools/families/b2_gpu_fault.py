@@ -17,7 +17,7 @@ EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "F1", "F4")
 _HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
 _APPLICATION = {13, 31, 43, 45, 94, 137}
 _NOTICE = {63, 92, 145, 149, 150, 154}
-_RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink")
+_RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 _NEAR_S = 1800.0
 
 
@@ -195,7 +195,8 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
     if rows:
         row = rows[0]
         rank = f" on rank {row['rank']}" if row.has("rank") else ""
-        result.headline = f"The CUDA runtime reported a hardware error{rank}: {row['message']}"
+        whose = "ROCm's" if row.text("code") == "hw_exception" else "The CUDA"
+        result.headline = f"{whose} runtime reported a hardware error{rank}: {row['message']}"
         result.speaks_for.append(
             claim(f"The runtime said{rank}: {row['message']} ({row['file']} line {row['line_no']}).")
         )
@@ -207,6 +208,8 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
         claim(
             "The GPU no longer answers the driver; code does not cause that."
             if rows and rows[0].text("code") == "gpu_lost"
+            else "The GPU hung by the word of ROCm's runtime; a driver or a kernel that hangs it looks the same."
+            if rows and rows[0].text("code") == "hw_exception"
             else "An uncorrectable memory error is the driver's word, given through the runtime; code does not cause it.",
             "supported",
         )
@@ -217,8 +220,9 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
             "the node's kernel log (gpu_event), ECC counters before and after (gpu_sample)",
         )
     )
+    lines = "amdgpu's lines (RAS, reset)" if rows and rows[0].text("code") == "hw_exception" else "XID lines"
     result.actions.append(
-        claim("Look for XID lines in the kernel log of that node and have the GPU tested; rerun elsewhere.")
+        claim(f"Look for {lines} in the kernel log of that node and have the GPU tested; rerun elsewhere.")
     )
     return result
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
+from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
 
 CODE = "C2"
 EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
-_WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown")
+_WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown", "peer_lost")
 
 
 def assess(facts: Facts) -> Assessment:
@@ -30,7 +31,7 @@ def assess(facts: Facts) -> Assessment:
             or (r.text("name") == "watchdog_exception" and "timeout" in r.text("message").lower())
         )
     )
-    gave_up = gave_up or _stalled(facts, events)
+    gave_up = gave_up or stalled_for_good(facts, events)
     weak = events.one_of("name", *_WEAK)
     raised = facts.of_role("collective")
     if not weak and facts.progress.begun and not facts.table("fatal_signals") and not facts.of_role("application"):
@@ -42,7 +43,10 @@ def assess(facts: Facts) -> Assessment:
         return _absent(facts)
     result = Assessment(CODE, "confirmed", confidence=0.91, attribution="undetermined")
     result.counterfactual = "Collectives timed out, as a consequence."
-    if gave_up:
+    stalled = bool(gave_up) and gave_up[0].text("name") in STALLS
+    if stalled:
+        told(gave_up[0], result)
+    elif gave_up:
         _watchdog(gave_up[0], result)
     elif waits:
         what = waits.rows[0]["collective"] if waits.rows[0].has("collective") else "a collective"
@@ -80,7 +84,13 @@ def assess(facts: Facts) -> Assessment:
             "Look at the rank that is named (or the silent one) first: its log, its node, its data; do not blame the reporters."
         )
     )
-    if not waits:
+    if stalled:
+        result.actions.append(
+            claim(
+                "Set HOROVOD_STALL_SHUTDOWN_TIME_SECONDS, so that a job whose rank is lost ends by itself.", "supported"
+            )
+        )
+    elif not waits:
         result.actions.append(
             claim(
                 "Rerun with the flight recorder on, and let the watchdog end the job, so that a lost rank fails fast.",
@@ -88,15 +98,6 @@ def assess(facts: Facts) -> Assessment:
             )
         )
     return result
-
-
-def _stalled(facts: Facts, events: View) -> list[RowView]:
-    """Horovod's stall inspector, where the loop did not come back after its last word: a late rank is no hang."""
-    rows = events.one_of("name", "stalled", "stalled_ranks")
-    last = max((r.number("last_line") or 0.0 for r in rows), default=0.0)
-    if not rows or facts.progress.finished or facts.progress.last_hint > last:
-        return []
-    return sorted(rows, key=lambda r: r.text("name") != "stalled")
 
 
 def _stacks(facts: Facts, result: Assessment) -> None:

@@ -198,7 +198,7 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
             "The machines did their work; what they trained is not usable. Because nothing crashed, no error says so.",
             status="supported",
         ),
-        missing=[_cause()],
+        missing=[_cause(mode)],
         warnings=say(f"The run also failed otherwise: {other}." if other else ""),
         actions=_actions(mode, shape),
     )
@@ -251,9 +251,11 @@ def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
     )
 
 
-def _cause() -> Missing:
+def _cause(mode: str = "") -> Missing:
     return lacks(
-        "Why it diverged: learning rate or schedule, mixed precision, or bad data and labels.",
+        "Why it did not learn: learning rate, frozen parameters, or labels and inputs that say nothing."
+        if mode == "flat"
+        else "Why it diverged: learning rate or schedule, mixed precision, or bad data and labels.",
         "the training configuration and the data, which telemetry does not hold",
     )
 

@@ -38,6 +38,9 @@ _RESUME_FRAME = re.compile(
     re.IGNORECASE,
 )
 
+# The idiom of scripts that look only where --resume says.
+_NAMED_FILE = re.compile(r"=> no checkpoint found at ")
+
 
 def assess(facts: Facts) -> Assessment:
     """Judge whether the run resumed."""
@@ -64,6 +67,8 @@ def _asked(signs: RowView) -> list[str]:
     asked: list[str] = []
     if signs.has("asked_by"):
         asked.append(f'The command asks to resume: "{signs["asked_by"]}".')
+    if _NAMED_FILE.search(signs.text("fresh_message")):
+        asked.append("It looked for a checkpoint that it had been told of, and the file was not there.")
     if count(signs, "earlier_attempts") and (count(signs, "earlier_saves") or signs.has("earlier_last_step")):
         asked.append(f"{signs['earlier_attempts']} earlier attempts of the job had trained before it.")
     if signs.has("dependency") and (signs.has("parent_last_step") or count(signs, "earlier_saves")):
@@ -123,6 +128,10 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         missing.append(
             lacks("How far the run before had come.", "the log of the run before (train_step of the parent job)")
         )
+    elif fresh and _NAMED_FILE.search(signs.text("fresh_message")):
+        # A first run whose script names the file from the start prints the same.
+        confidence = 0.55
+        missing.append(lacks("Whether a run before had written that file.", "the log of the run before"))
     elif steps_back and explicit:
         confidence = 0.75
         missing.append(lacks("Whether the loss is back at its start.", "losses of the run before"))
@@ -141,14 +150,17 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                 )
             ],
         )
-    wasted = " The training of the run before was thrown away."
+    known = before is not None or count(signs, "earlier_attempts") > 0 or signs.has("asked_by")
+    wasted = " The training of the run before was thrown away." if known else ""
     return Assessment(
         CODE,
-        "confirmed",
+        "confirmed" if confidence >= 0.6 else "suspected",
         "silent",
         confidence,
         "job",
-        "The run was meant to go on from a checkpoint but silently trained from scratch.",
+        "The run was meant to go on from a checkpoint but silently trained from scratch."
+        if confidence >= 0.6
+        else "The run looked for a checkpoint, found none there and trained from scratch.",
         say(*shows),
         implies=say(
             f"The checkpoint was not honoured.{wasted} Loss and hardware look healthy, so nothing else shows it.",

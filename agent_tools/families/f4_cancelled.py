@@ -117,6 +117,10 @@ def _by_message(facts: Facts, end: RowView) -> Assessment:
         # A reason followed, and it is lost: a time limit, a preemption, anything.
         sure = 0.25
         shows = [f"The log says: {quoted(end, 'stop_message', 'stop_line')}, and the reason after it is cut off."]
+    elif not end.text("stop_message").rstrip().endswith("***"):
+        # The line is cut before the place where a reason would stand.
+        sure = min(sure, 0.45)
+        shows.append("The line is cut off before its end, where a reason such as a time limit would stand.")
     if failed_task:
         shows.append(f"{end['failed_tasks']} tasks were reported with an exit status of their own.")
         sure -= 0.2

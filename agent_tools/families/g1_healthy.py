@@ -78,15 +78,18 @@ def assess(facts: Facts) -> Assessment:
     if not facts.has_log and shape is None:
         confidence = min(confidence, BLIND)
     slow = _slow(facts)
+    head = "The run is healthy: it completed and did what it should."
+    if slow:
+        head = "The run is healthy but slow: it completed, and its GPUs were little used."
+    elif not facts.has_log and shape is None:
+        head = "Slurm recorded that the job completed; whether it did what it should is not known."
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
         "healthy_but_slow" if slow else "healthy",
         confidence,
         "none",
-        "The run is healthy but slow: it completed, and its GPUs were little used."
-        if slow
-        else "The run is healthy: it completed and did what it should.",
+        head,
         say(*shows),
         implies=say("This rests on what the run did, not on the absence of errors.", status="supported"),
         missing=missing,

@@ -25,7 +25,7 @@ _BRACKET = re.compile(
 _RAY = re.compile(
     r"\((?P<name>[\w.:<>\[\]-]{1,80})(?:\([^)]*\))?,? pid=(?P<pid>\d+)(?:, ip=(?P<ip>[0-9a-fA-F.:]+))?\) ?"
 )
-_HOST = re.compile(r"(?P<host>[A-Za-z][A-Za-z_.-]*\d[\w.-]{0,60}): ")
+_HOST = re.compile(r"(?P<host>(?!slurm|srun)[A-Za-z][A-Za-z_.-]*\d[\w.-]{0,60}): ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class JobLog:
 
     def claims(self, path: Path, head: bytes) -> int:
         """Any text: surely in a folder called logs, well by a log's suffix, weakly otherwise; never binary."""
-        if _binary(head):
+        if _binary(head) or _document(path, head):
             return 0
         if path.parent.name == "logs" or "logs" in path.parts[:-1]:
             return 60
@@ -197,6 +197,15 @@ _PICKLES = (b"\x02", b"\x03", b"\x04", b"\x05")
 
 _ODD = bytes({*range(1, 7), *range(14, 27), *range(28, 32), 127})
 """Controls that no terminal program prints: all but NUL, bell, blanks and escape."""
+
+
+def _document(path: Path, head: bytes) -> bool:
+    """One JSON document, that of some other tool: a log in JSON has an object on each line."""
+    start = head.lstrip()
+    if path.suffix.lower() != ".json" or start[:1] not in (b"{", b"["):
+        return False
+    first, _, rest = start.partition(b"\n")
+    return not (first.rstrip().endswith(b"}") and first.startswith(b"{") and rest.lstrip().startswith(b"{"))
 
 
 def _binary(head: bytes) -> bool:

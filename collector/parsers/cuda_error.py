@@ -19,7 +19,7 @@ from collector.parsers.shapes import detail
 NAMES: dict[str, str] = {
     "cuda_error": "an error of a running kernel or call: detail.code is one of ecc_uncorrectable, illegal_address, "
     "device_assert, launch_failure, launch_timeout, misaligned, illegal_instruction, gpu_lost, nvlink, cublas, cudnn, "
-    "cufft, hip_fault, unknown_error, initialization, other",
+    "cufft, hip_fault, hw_exception, unknown_error, initialization, other",
     "cuda_setup": "the GPU or driver cannot be used: no_device, devices_unavailable, driver_insufficient, driver_mismatch, "
     "no_kernel_image, invalid_ordinal, not_compiled, nvml_failed, system_not_ready, bad_binary",
     "device_assert": "the assertion that a kernel printed (detail.assertion)",
@@ -48,6 +48,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_error", "cublas", r"(?P<cublas>CUBLAS_STATUS_(?!ALLOC_FAILED|SUCCESS)[A-Z_]+)"),
     ("cuda_error", "cudnn", r"(?P<cudnn>CUDNN_STATUS_(?!ALLOC_FAILED|SUCCESS)[A-Z_]+)"),
     ("cuda_error", "cufft", r"(?P<cufft>CUFFT_[A-Z_]*(?:FAILED|ERROR|INVALID)[A-Z_]*)"),
+    ("cuda_error", "hw_exception", r"HW Exception by GPU"),
     ("cuda_error", "hip_fault", r"Memory access fault by GPU|HIP error: (?!out of memory)"),
     ("cuda_error", "initialization", r"CUDA (?:driver )?error: initialization error|CUDA initialization: .{0,120}(?:[Ee]rror|fail)|Cannot re-initialize CUDA in forked subprocess"),
     ("cuda_error", "unknown_error", r"CUDA (?:unknown error|(?:driver )?error: unknown error)"),
@@ -98,6 +99,7 @@ class CudaError(LineParser):
         "CUDNN_STATUS_",
         "CUFFT_",
         "Memory access fault by GPU",
+        "HW Exception by GPU",
         "Assertion `",
         "Error 802",
     )

@@ -30,6 +30,9 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("metrics", "hf-trainer", r"\*{5} train metrics \*{5}"),
         ("exited", "megatron", r"\[?exiting program (?P<why>at iteration (?P<step>\d+)|after .{1,60}|due to .{1,60})"),
         ("limit_reached", "lightning", r"Time limit reached\. Elapsed time is (?P<limit>[\w:., ]{1,40})"),
+        ("completed", "timm", r"^\W*\*\*\* Best metric: "),
+        ("completed", "detectron2", r"Total training time: \d[\d:, days]*\(.{1,40} on hooks\)"),
+        ("completed", "espnet", r"The training was finished at \d+ epochs"),
         ("completed", "fairseq", r"done training in [\d.]+ seconds"),
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
@@ -69,6 +72,9 @@ class Finish(LineParser):
         "Done training",
         "Completed ",
         "Training time",
+        "training time: ",
+        "training was finished",
+        "Best metric: ",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:

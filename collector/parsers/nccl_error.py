@@ -26,6 +26,7 @@ NAMES: dict[str, str] = {
     "no_interface": "no usable network interface or network plugin",
     "gloo_timeout": "Gloo: timed out waiting for a send or receive (timeout_ms)",
     "gloo_closed": "Gloo: the connection was closed or reset by the peer",
+    "peer_lost": "the coordination service no longer hears from a task (its heartbeat stopped)",
     "backend_error": "a DistBackendError or ncclResult without one of the names above",
     "warn": "any other NCCL WARN line",
 }
@@ -43,6 +44,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("invalid_usage", re.compile(r"ncclInvalid(?:Usage|Argument)|Duplicate GPU detected|NCCL.{0,80}invalid (?:usage|argument)")),
     ("system_error", re.compile(r"ncclSystemError|unhandled system error")),
     ("internal_error", re.compile(r"ncclInternalError|NCCL.{0,200}internal error")),
+    ("peer_lost", re.compile(r"(?:ask|task:\d+|tasks).{0,60}heartbeat (?:has )?timed? ?out|heartbeat has timed out for|[Tt]he (?:following )?tasks have crashed")),
     ("backend_error", re.compile(r"DistBackendError: NCCL error|NCCL error in: |ncclResult_t|NCCL Error \d+")),
     ("warn", re.compile(r"NCCL WARN (?P<text>\S.*)")),
 )  # fmt: skip
@@ -75,6 +77,8 @@ class NcclError(LineParser):
         "remote process exited",
         "socketProgress",
         "closed by remote peer",
+        "heartbeat",
+        "asks have crashed",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:

@@ -101,6 +101,9 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 _SUBMITIT = re.compile(
     r"Caught signal SIG(?P<signal>\w+) on (?P<node>[\w.-]+): this job is (?P<case>preempted|timed-out)"
 )
+# seff's summary, which a job script may print or a mail carries.
+_SEFF = re.compile(r"^\s*State: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE)(?: \(exit code \d+\))?\s*$")
+_SEFF_NAMES = {"TIMEOUT": "time_limit", "PREEMPTED": "preempted", "NODE_FAIL": "node_failure", "DEADLINE": "deadline"}
 # Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).
 _UNLABELLED = {
     "step_aborted",
@@ -129,6 +132,7 @@ class Slurm:
         "slurmd[",
         "pyxis: ",
         ": this job is ",
+        "State: ",
     )
 
     def __init__(self) -> None:
@@ -186,6 +190,9 @@ class Slurm:
                     detail=detail(who="submitit", due_to=found["case"]),
                 )
             ]
+        if found := _SEFF.match(line.text):
+            name = _SEFF_NAMES[found["state"]]
+            return [line.event("slurm", name, severity="fatal", parser=self.name, framework="seff")]
         found = _SPEAKER.search(line.text)
         return self._speaks(line, found) if found else []
 
@@ -195,9 +202,12 @@ class Slurm:
 
     def _cancel(self, line: Line, found: re.Match[str], line_end: int) -> ParsedRow:
         why = " ".join((found["why"] or "").split())
-        name = next((n for words, n in _REASONS if words in why.upper()), "cancelled")
         job, _, step = found["id"].partition(".")
         cut = found["end"] != "***"
+        name = next((n for words, n in _REASONS if words in why.upper()), "cancelled")
+        if cut and name == "cancelled" and why:
+            begun = {n for words, n in _REASONS if words.startswith(why.upper())}
+            name = begun.pop() if len(begun) == 1 else name
         return line.event(
             "slurm",
             name,

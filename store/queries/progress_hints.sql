@@ -8,6 +8,7 @@
 -- COLUMN first_text: text of the first one
 -- COLUMN last_text: text of the last one
 -- COLUMN passes: those of them that begin with the loss of a whole training pass
+-- COLUMN furthest: the highest count of steps, iterations or batches on such a line
 -- COLUMN bar_text: last progress bar that moved
 -- COLUMN bar_line: its line
 -- COLUMN bar_step: steps done, as the bar shows
@@ -38,6 +39,7 @@ SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
   count(*) FILTER (regexp_matches(text, '(?i)^\s*train(ing)?[ _]loss\s*[:=]')) AS passes,
+  max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]{0,6}([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,
   (SELECT max(TRY_CAST(bar.done AS BIGINT)) FROM m) AS bar_step,
   (SELECT max(TRY_CAST(bar.total AS BIGINT)) FROM m) AS bar_total

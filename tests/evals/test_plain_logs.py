@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from collector.importers.registry import pick
 from evals.recorded import verdict_on
 
 ECC_THEN_ABORT = """\
@@ -117,6 +118,57 @@ srun: error: n0824: task 5: Exited with exit code 1
 srun: error: n0824: tasks 3,7: Killed
 srun: Force Terminated StepId=43575862.0
 """
+HEARTBEAT = """\
+I1115 16:00:39.451247 1406 trainer.py:501] Training: step 198
+2026-01-15 16:03:15.140058: E external/xla/coordination_service.cc:954] /job:jax_worker/replica:0/task:37 has been set to ERROR in coordination service: UNAVAILABLE: Task /job:jax_worker/replica:0/task:37 heartbeat timeout. This indicates that the remote task has failed, got preempted, or crashed unexpectedly.
+2026-01-15 16:03:15.140131: E external/xla/coordination_service.cc:499] Stopping coordination service as heartbeat has timed out for /job:jax_worker/replica:0/task:37
+"""
+ROCM_HANG = """\
+{'loss': 1.2133, 'grad_norm': 0.6112, 'learning_rate': 1.8e-05, 'epoch': 0.42}
+HW Exception by GPU node-5 (Agent handle: 0x9ba3c20) reason :GPU Hang
+E1121 04:12:58.311000 2213 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -6) local_rank: 3 (pid: 2243) of binary: python
+"""
+CUT_LIMIT = """\
+step 41200/100000 loss 2.113 lr 1.2e-4 gnorm 0.41
+slurmstepd: error: *** JOB 9112 ON gpua031 CANCELLED AT 2024-07-11T03:22:10 DUE TO TIME L
+"""
+NAMED_STEPD = """\
+srun: job 34262460 has been allocated resources
+slurmstepd-sp-0016: error: pyxis: couldn't start container
+slurmstepd-sp-0016: error: spank: required plugin spank_pyxis.so: task_init() failed with rc=-1
+slurmstepd-sp-0016: error: Failed to invoke spank plugin stack
+srun: error: sp-0016: task 0: Exited with exit code 1
+"""
+BURST = """\
+Step 13900 stats, train: loss = 1.08
+Step 14100 stats, train: loss = 1.13
+Step 14200 stats, train: loss = 0.91
+Step 14300 stats, train: loss = 2.30
+Step 14400 stats, train: loss = 95.80
+"""
+NVLINK = """\
+INFO 03-11 10:11:01 engine.py:88] step 310 reward 0.41
+RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution
+"""
+ONE_LINE_THEN_CRASH = """\
+iter 2200 loss 1.20 time 211ms
+Traceback (most recent call last):
+  File "fit.py", line 210, in <module>
+    loss.backward()
+RuntimeError: CUDA error: an illegal memory access was encountered
+"""
+NO_RATE = "".join(
+    f"iter {n}00 loss 6.93{noise:02} lr 0.000e+00\n" for n, noise in enumerate((13, 1, 22, 9, 15, 11, 7, 18, 12, 10), 1)
+)
+SEFF = """\
+Job ID: 551231
+State: TIMEOUT (exit code 0)
+Job Wall-clock time: 02:24:00
+"""
+NO_HEAD = """\
+2025-03-01 11:00:01,112 INFO scripts.py:1005 -- Local node IP: 10.0.0.12
+[2025-03-01 11:01:01,119 E 4211 4211] gcs_client.cc: Failed to connect to GCS within 60 seconds. GCS may have been killed.
+"""
 
 
 @pytest.mark.parametrize(
@@ -136,6 +188,16 @@ srun: Force Terminated StepId=43575862.0
         (NAN_BEFORE_LEARNING, "G1", "healthy"),
         (EVEN_ODDS, "E1", "flat"),
         (OTHERS_KILLED, "U0", None),
+        (HEARTBEAT, "C2", None),
+        (ROCM_HANG, "B2", None),
+        (CUT_LIMIT, "F3", None),
+        (NAMED_STEPD, "A4", "launch"),
+        (BURST, "E1", "spike"),
+        (NVLINK, "B2", None),
+        (ONE_LINE_THEN_CRASH, "A3", "code"),
+        (NO_RATE, "E1", "flat"),
+        (SEFF, "F3", None),
+        (NO_HEAD, "C1", None),
     ],
     ids=[
         "ecc",
@@ -152,6 +214,16 @@ srun: Force Terminated StepId=43575862.0
         "unlearnt",
         "odds",
         "killed",
+        "heartbeat",
+        "rocm",
+        "cut",
+        "stepd",
+        "burst",
+        "nvlink",
+        "one line",
+        "no rate",
+        "seff",
+        "no head",
     ],
 )
 def test_the_cause_is_told_from_its_consequences(tmp_path: Path, text: str, family: str, mode: str | None) -> None:
@@ -192,3 +264,24 @@ def test_an_xid_in_the_output_alone_blames_no_gpu(tmp_path: Path) -> None:
     path = tmp_path / "slurm-4872.out"
     path.write_text(XID_ALONE, encoding="utf-8")
     assert verdict_on(path).family != "B2"
+
+
+def test_a_cancellation_that_is_cut_before_its_reason_is_no_sure_word(tmp_path: Path) -> None:
+    path = tmp_path / "slurm-4872.out"
+    path.write_text(CUT_LIMIT.partition(" DUE")[0], encoding="utf-8")
+    verdict = verdict_on(path)
+    assert verdict.family == "F4" and verdict.confidence < 0.5
+
+
+def test_json_of_another_tool_is_no_job_log_and_a_log_of_json_lines_is(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    assert pick(path, b'{"a": 1, "b": [1, 2, {"c": "x"}]}\n') is None
+    lines = pick(path, b'{"msg": "step 1", "loss": 2.0}\n{"msg": "step 2", "loss": 1.9}\n')
+    assert lines is not None and lines.name == "job_log"
+
+
+def test_accounting_alone_does_not_vouch_for_what_a_job_did(tmp_path: Path) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text("JobID|JobName|State|ExitCode|Elapsed\n51500|train|COMPLETED|0:0|03:11:09\n", encoding="utf-8")
+    verdict = verdict_on(path)
+    assert verdict.family == "G1" and verdict.confidence < 0.5 and "not known" in verdict.headline
