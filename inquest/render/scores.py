@@ -109,7 +109,7 @@ def _heat(confusion: Sequence[dict[str, Any]]) -> str:
             n = cells.get((r, c), 0)
             kind = "right" if r == c else "wrong"
             floor = 12 if kind == "right" else 35
-            weight = floor + round((85 - floor) * n / total)
+            weight = floor + round((65 - floor) * n / total)
             line.append(f'<td class="{kind}" style="--w:{weight}">{n}</td>' if n else "<td></td>")
         body.append("".join(line) + "</tr>")
     note = '<p class="note">Down: what happened. Across: what the verdict says.</p>'
@@ -118,7 +118,7 @@ def _heat(confusion: Sequence[dict[str, Any]]) -> str:
 
 def _diagram(bins: Sequence[dict[str, Any]]) -> str:
     """Mean confidence against the share that was right; on the diagonal a confidence is what it says."""
-    size, pad = 300.0, 34.0
+    size, pad = 320.0, 46.0
     top = max((int(b["count"]) for b in bins), default=1)
 
     def x(v: float) -> float:
@@ -140,9 +140,9 @@ def _diagram(bins: Sequence[dict[str, Any]]) -> str:
             f'<circle cx="{x(b["confidence"]):.1f}" cy="{y(b["right"]):.1f}" r="{radius:.1f}" fill="var(--accent)" '
             f'fill-opacity=".65"><title>{b["count"]} verdicts: confidence {b["confidence"]:.2f}, right {b["right"]:.2f}</title></circle>'
         )
-    parts.append(f'<text x="{size / 2}" y="{size - 3}" text-anchor="middle">confidence</text>')
+    parts.append(f'<text x="{size / 2}" y="{size - 10}" text-anchor="middle">confidence</text>')
     parts.append(
-        f'<text x="11" y="{size / 2}" text-anchor="middle" transform="rotate(-90 11 {size / 2})">share right</text>'
+        f'<text x="12" y="{size / 2}" text-anchor="middle" transform="rotate(-90 12 {size / 2})">share right</text>'
     )
     label = "Reliability diagram: mean confidence against the share of verdicts that was right"
     return f'<svg class="square" viewBox="0 0 {size:g} {size:g}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
