@@ -127,6 +127,14 @@ def _broken_beside(plan: Plan, expected: Expected) -> Expected:
     return expected
 
 
+def _strangers(plan: Plan, expected: Expected) -> Expected:
+    """A GPU on a shared node dies, and nothing tells which of its GPUs were this job's."""
+    _broken_beside(plan, expected)
+    plan.site = replace(plan.site, identity="index")
+    plan.without(*RUNTIME)
+    return expected
+
+
 SETTINGS: dict[str, Setting] = {
     "exporter": _exporter,
     "printed": _printed,
@@ -139,5 +147,6 @@ SETTINGS: dict[str, Setting] = {
     "shared": _shared,
     "roomy": _idle_beside,
     "beside": _broken_beside,
+    "strangers": _strangers,
 }
 """By a name that a variant's name ends in."""

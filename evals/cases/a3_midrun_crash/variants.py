@@ -158,7 +158,7 @@ VARIANTS = (
     Variant("third", "fault", _third),
     Variant("contained", "twin", _contained),
     Variant("hours", "fault", _hours),
-    *placed("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "printed", "exporter", "array", "latent", "beside", "shared"),
+    *placed("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "printed", "exporter", "array", "latent", "beside", "shared", "strangers"),
     *placed("hardware", _hardware, "uuids", "indices", "coarse", kind="twin"),
     *placed("handled", _handled, "latent", kind="healthy"),
 )  # fmt: skip

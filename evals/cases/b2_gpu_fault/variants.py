@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, crash, launcher_summary, node_state, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, counter, frozen, named, no_launches, only, sound, xid
 from evals.scenarios.plan import Gpu, Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import neighbours, placed
 from evals.scorers.base import Expected
 
 
@@ -199,6 +200,15 @@ def _two(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("B2",), None, "infrastructure", extra=named(gpu, warning=other.node))
 
 
+def _whose(seed: int) -> tuple[Plan, Expected]:
+    """A GPU dies on a node that is shared; whose it was nobody says."""
+    plan, gpu, minute = crash(seed, gpus=2)
+    neighbours(plan, busy=True)
+    plan.extra.append(xid(plan, gpu, 79, minute, "GPU has fallen off the bus."))
+    plan.site = replace(plan.site, identity="index")
+    return plan.without("process", "cuda_sample", "nccl_sample", "log_line"), blind("process")
+
+
 def _host(seed: int) -> tuple[Plan, Expected]:
     """Killed for host memory: no fault of a card."""
     plan, gpu, minute = crash(seed)
@@ -233,6 +243,7 @@ VARIANTS = (
     Variant("with-node", "fault", _with_node),
     Variant("two", "fault", _two),
     Variant("host", "twin", _host),
+    Variant("whose", "blind", _whose),
     *placed("ecc", _ecc, "coarse", "delayed", "uuids", "indices", "array", "shared", "roomy"),
     *placed("bus", _bus, "uuids", "indices"),
     *placed("counter", _counter_only, "exporter"),

@@ -121,6 +121,7 @@ VARIANTS = (
         "beside",
         "exporter",
         "printed",
+        "strangers",
     ),
     *placed("slow", _slow, "coarse", "uuids"),
     *placed("flat", _flat, "printed", kind="twin"),
