@@ -16,7 +16,7 @@ BUSY_AGENT_QUEUE = 100
 BUSY_RPC_US = 500_000
 SLOWEST = 16.0
 SHARE = 0.05
-"""Of a source's time, what it may spend on asking and reading: a look that takes 2 s comes every 40 s at most."""
+"""Of one processor, what a source may use: a look that costs 2 s comes every 40 s at most."""
 
 
 class Pace:
@@ -47,9 +47,9 @@ class Pace:
                     self.saw(row)
         return self.last
 
-    def interval(self, base_s: float, took_s: float) -> float:
-        """The interval of a source whose last look took so long."""
-        return max(base_s * self.factor, took_s / SHARE)
+    def interval(self, base_s: float, spent_s: float) -> float:
+        """The interval of a source whose last look cost so much processor time."""
+        return max(base_s * self.factor, spent_s / SHARE)
 
 
 def _mean_us(before: SlurmControllerSample | None, now: SlurmControllerSample) -> float | None:

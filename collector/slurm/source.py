@@ -7,6 +7,8 @@ or at `close`. A process that dies before that looks again from where it was, an
 from __future__ import annotations
 
 import hashlib
+import resource
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -44,7 +46,7 @@ class SlurmSource:
 
     @property
     def interval_s(self) -> float:
-        """Seconds from one look to the next: longer while the controller is busy or the looks take long."""
+        """Seconds from one look to the next: longer while the controller is busy, or where a look costs much."""
         return self.pace.interval(self.base_s, self._took_s)
 
     def open(self) -> None:
@@ -58,9 +60,9 @@ class SlurmSource:
     def rows(self) -> Iterator[Row]:
         """What is new. Raises SourceUnavailable."""
         self.done()
-        begun = self.clock.steady()
+        begun = _spent_s()
         found, content = self.look(self.clock.now())
-        self._took_s = self.clock.steady() - begun
+        self._took_s = _spent_s() - begun
         self._unsaved = content
         yield from found
 
@@ -107,6 +109,12 @@ class SlurmSource:
     def origin(self) -> str:
         """What the rows carry as their origin."""
         return self.name
+
+
+def _spent_s() -> float:
+    """Processor time of this thread and of the commands that ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.thread_time() + children.ru_utime + children.ru_stime
 
 
 _VOLATILE = frozenset({"origin", "elapsed_s", "priority"})
