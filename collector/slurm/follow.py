@@ -1,4 +1,4 @@
-"""The four sources of one Slurm, sharing the way in, the pace and what they owe each other."""
+"""The sources of one Slurm, sharing the way in, the pace and what they owe each other."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource
 from collector.sources.slurm_accounting import SlurmAccounting
 from collector.sources.slurm_controller import SlurmController
+from collector.sources.slurm_log import SlurmLog
 from collector.sources.slurm_nodes import SlurmNodes
 from collector.sources.slurm_queue import SlurmQueue
 
@@ -24,12 +25,14 @@ class Follow:
     accounting: SlurmAccounting
     nodes: SlurmNodes
     controller: SlurmController
+    log: SlurmLog | None
     pace: Pace
 
     @property
     def all(self) -> tuple[SlurmSource, ...]:
-        """Queue, accounting, nodes, controller."""
-        return self.queue, self.accounting, self.nodes, self.controller
+        """Queue, accounting, nodes, controller, and the controller's log where there is one."""
+        four = (self.queue, self.accounting, self.nodes, self.controller)
+        return four if self.log is None else (*four, self.log)
 
 
 def follow(
@@ -38,13 +41,18 @@ def follow(
     *,
     clock: Clock | None = None,
     lookback: timedelta = timedelta(hours=1),
+    log: Path | None = None,
 ) -> Follow:
-    """Sources over `access` with their memories in the folder `state` (best beside the lake: `LAKE/slurm/CLUSTER`)."""
+    """Sources over `access` with their memories in the folder `state` (best beside the lake: `LAKE/slurm/CLUSTER`).
+
+    `log` is slurmctld's log file, on its host.
+    """
     pace, owed = Pace(), set[str]()
     return Follow(
         SlurmQueue(access, state, pace, clock, owed),
         SlurmAccounting(access, state, pace, clock, owed, lookback),
         SlurmNodes(access, state, pace, clock),
         SlurmController(access, state, pace, clock),
+        SlurmLog(access, log, state, pace, clock) if log is not None else None,
         pace,
     )

@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "demo": "verdicts on the example jobs that ship with inquest",
     "doctor": "is the lake whole, and what is in it?",
     "eval": "how often is the verdict right? The suite, with the examiner or any model",
+    "follow": "jobs, nodes and the controller of a live Slurm into the lake",
     "import": "read files that a cluster already has into the lake",
     "jobs": "list the jobs in the lake",
     "mcp": "the tools over the Model Context Protocol, on standard streams",

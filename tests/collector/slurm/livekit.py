@@ -33,7 +33,7 @@ SCRIPTS = {
     "step": "srun --mem=50 false\nsrun --mem=50 true\nexit 0\n",
     "trap": "trap 'exit 7' USR1\nsleep 600 &\nwait\n",
     "eats": 'python3 -c "x = bytearray(400 << 20); import time; time.sleep(60)"\n',
-    "three": "exit $SLURM_ARRAY_TASK_ID\n",
+    "three": "sleep 4\nexit $SLURM_ARRAY_TASK_ID\n",
 }
 
 
@@ -95,7 +95,8 @@ def ways(cluster: Cluster, folder: Path) -> dict[str, Way]:
     for name, access in (("commands", commands), ("rest", rest)):
         lake = folder / name
         state = lake / "slurm"
-        found[name] = Way(access, follow(access, state, lookback=timedelta(hours=1)), Writer(lake, durable=False), lake)
+        sources = follow(access, state, lookback=timedelta(hours=1), log=cluster.state / "log/slurmctld.log")
+        found[name] = Way(access, sources, Writer(lake, durable=False), lake)
     return found
 
 

@@ -1,5 +1,6 @@
 """The ways in without a Slurm: commands that fail say what would mend them, and recordings replay."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from collector.slurm.command_line import CommandLine
 from collector.slurm.replay import Replay
 from collector.sources.base import SourceUnavailable
 from store.rows import SlurmJob, SlurmStep
+from tests.collector.slurm.test_rest import ACCOUNTED, NODE, STATISTICS, WAITING
 
 SAMPLES = Path(__file__).parents[1] / "importers/samples"
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -67,6 +69,31 @@ def test_a_record_cannot_be_forged_by_a_job_name(tmp_path: Path):
     for _ in range(20):
         jobs = [r for r in access.accounting(NOW) if isinstance(r, SlurmJob)]
         assert [(j.job_id, j.state) for j in jobs] == [("7", "FAILED"), ("9", "COMPLETED")]
+
+
+def test_newer_releases_are_asked_for_json(tmp_path: Path):
+    """From 23.11 on each command's JSON is read; before, its text, since 22.05 says SUCCESS of what failed."""
+    accounted = json.dumps({"jobs": [ACCOUNTED]})
+    waiting = json.dumps({"jobs": [WAITING]})
+    nodes, statistics = json.dumps({"nodes": [NODE]}), json.dumps({"statistics": STATISTICS})
+    for name, text in (("accounted", accounted), ("waiting", waiting), ("nodes", nodes), ("statistics", statistics)):
+        (tmp_path / name).write_text(text)
+    here = str(tmp_path)
+    access = commands(
+        tmp_path,
+        scontrol=f'case "$*" in *--version) echo slurm 24.11.1;; *config) echo "ClusterName = sky";; '
+        f'*"show node --json") cat {here}/nodes;; *) exit 9;; esac',
+        sacct=f'case "$*" in *--json*) cat {here}/accounted;; *--helpformat*) echo JobID;; *) exit 0;; esac',
+        squeue=f'case "$*" in *--json*) cat {here}/waiting;; *) exit 9;; esac',
+        sdiag=f'case "$*" in *--json*) cat {here}/statistics;; *) exit 9;; esac',
+    )
+    access.probe()
+    assert (access.release, access.cluster) == ((24, 11), "sky")
+    (job,) = [r for r in access.accounting(NOW) if isinstance(r, SlurmJob)]
+    assert (job.job_id, job.attempt, job.exit_code) == ("4812", 2, 3)
+    (waits,) = access.queue()
+    assert isinstance(waits, SlurmJob) and waits.state_reason == "QOSMaxJobsPerUserLimit"
+    assert len(list(access.nodes())) == 2 and len(list(access.controller())) == 1
 
 
 def test_an_answer_of_which_nothing_can_be_read_is_no_empty_answer(tmp_path: Path):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from collector.slurm.access import NotAllowed
+from collector.slurm.choose import choose, every
 from collector.slurm.command_line import CommandLine
 from collector.slurm.rest import Rest
 from collector.sources.base import SourceUnavailable
 from evals.recorder.cluster import Cluster, memory_cgroups, why_not
 from evals.recorder.config import REST_USER
 from store.free_sql import run
+from store.rows import SlurmJob
 from tests.collector.slurm.livekit import SPEC, Told, play
 
 REASON = why_not()
@@ -67,6 +70,20 @@ def test_who_cancelled_is_told(told: Told, way: str):
     """The user's own cancel and an operator's are different people; slurmrestd names them, sacct gives their ids."""
     assert last(told, way, "user-cancels")["cancelled_by"] in ("2002", "dario")
     assert last(told, way, "operator-cancels")["cancelled_by"] in ("2101", "olga")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_controllers_log_names_who_asked(told: Told, way: str):
+    """A signal that a job survives long enough to act on has no other witness; nor has who changed a limit."""
+
+    def actors(job: str, event: str) -> set[str | None]:
+        return {e["actor"] for e in told.events(way, job) if e["event"] == event}
+
+    assert actors("scancel-signal", "signalled") == {"0"}
+    assert actors("operator-cancels", "signalled") == {"2101"}
+    assert "0" in actors("qos-runs", "updated")
+    reclaimed = [e["message"] for e in told.events(way, "preempted") if e["event"] == "preempted"]
+    assert any(m and m.endswith(f"JobId={told.jobs['preempts']}") for m in reclaimed)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -126,7 +143,7 @@ def test_array_tasks_are_jobs_of_their_own(told: Told, way: str):
     )
     assert others.row_count == 0
     waited = [e for e in told.events(way, f"{array}_3") if e["event"] == "blocked"]
-    assert "JobArrayTaskLimit" in {e["reason"] for e in waited}
+    assert {e["reason"] for e in waited} & {"JobArrayTaskLimit", "Resources", "Priority"}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -159,7 +176,7 @@ def test_a_memory_kill_is_out_of_memory(told: Told, way: str):
 @pytest.mark.parametrize("way", WAYS)
 def test_a_changed_limit_is_an_update(told: Told, way: str):
     """What was changed, from what to what, between which two looks."""
-    updates = [e["message"] for e in told.events(way, "qos-runs") if e["event"] == "updated"]
+    updates = [e["message"] for e in told.events(way, "qos-runs") if e["event"] == "updated" and e["attempt"] == 1]
     assert updates == ["time_limit_s: 7200.0 -> 5400.0"]
 
 
@@ -243,6 +260,26 @@ def test_a_comment_reaches_a_job_that_has_ended(told: Told):
     stranger = CommandLine(prefix=[*told.cluster.prefix(), "setpriv", "--reuid=2003", "--clear-groups", "--regid=2003"])
     with pytest.raises((NotAllowed, SourceUnavailable)):
         stranger.set_comment(told.jobs["fails"], "not mine")
+
+
+def test_a_cluster_of_a_federation_is_asked_by_its_name(told: Told):
+    """`-M`: the same jobs under the same cluster."""
+    named = CommandLine(prefix=told.cluster.prefix(), of_cluster="lab")
+    named.probe()
+    jobs = {(j.cluster, j.job_id) for j in named.queue() if isinstance(j, SlurmJob)}
+    assert ("lab", told.jobs["completes"]) in jobs
+    assert [r for r in named.accounting(datetime.now(UTC), None, [told.jobs["fails"]]) if isinstance(r, SlurmJob)]
+    assert list(named.nodes()) and list(named.controller())
+
+
+def test_the_way_that_knows_more_is_chosen(told: Told):
+    """Both work here; slurmrestd of this release does not know exit codes, so the commands are taken unless it is named."""
+    environ = {"SLURMRESTD_URL": f"unix:{told.cluster.rest_local}"}
+    found = {t.way: (t.works, t.reason) for t in every(environ, told.cluster.prefix())}
+    assert found["rest"] == found["commands"] == (True, "Slurm 22.05, cluster lab")
+    assert not found["pyslurm"][0]
+    assert choose(None, environ, told.cluster.prefix()).name == "command line"
+    assert choose("rest", environ, told.cluster.prefix()).name == "slurmrestd"
 
 
 def test_slurmrestd_on_its_own_socket_needs_no_token(told: Told):
