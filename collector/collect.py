@@ -72,6 +72,7 @@ class Collector:
         self._disk.join(5)
         if self._disk.is_alive():
             return [*wrong, f"the spool's disk hangs: the last seconds are lost ({self._settings.spool})"]
+        self._tell(end=True)
         self._spool.close()
         if self._sealer is not None:
             # Within what systemd waits for: what is not sealed by then stays in the spool, for the next start.
@@ -97,7 +98,8 @@ class Collector:
             self._wake.wait(self._settings.write_s)
             self._wake.clear()
             if self._sealer is not None:
-                self._sealer.poll()
+                if self._sealer.poll():
+                    self._tell()
                 if self._sealer.due:
                     self.tiers.flush()
                     self.loop.tell_health()
@@ -107,10 +109,10 @@ class Collector:
             self._here.counters.spool_bytes = self._spool.spool_bytes
             self._tell()
 
-    def _tell(self) -> None:
+    def _tell(self, *, end: bool = False) -> None:
         """Say in `source_health` when what the sources saw does not reach the lake."""
         problem = self._spool.problem or (self._sealer.problem if self._sealer else None)
-        if problem == self._told:
+        if problem == self._told and not end:
             return
         now = self._here.clock.now()
         self._spool.add(

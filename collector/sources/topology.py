@@ -28,6 +28,7 @@ from store.rows import Process, Row
 
 LIST_S, AGAIN_S, MEMORY_S = 2.0, 15.0, 120.0
 NEW_AT_ONCE = 2000
+NAMES = 4096
 
 
 class Topology:
@@ -114,7 +115,10 @@ class Topology:
         owners = self._here.owners
         for name in (seen.place.job, seen.place.sluid, seen.who.job_number):
             if name and seen.who.job_id:
+                owners.names.pop(name, None)  # to the end of the order: the oldest are forgotten first
                 owners.names[name] = seen.who.job_id
+                if len(owners.names) > NAMES:
+                    del owners.names[next(iter(owners.names))]
         owner = self._inherited(seen, seen.owner(owners.names))
         live = _Live(seen, owner, processes.gpus_of(seen, owners.gpu_order))
         self._live[pid] = live
