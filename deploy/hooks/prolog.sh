@@ -35,10 +35,11 @@ while [ "$waited" -lt $((limit * 5 + 10)) ]; do
 done
 
 status=$(tail -n 1 "$out" 2>/dev/null)
+fault=$(grep -c '^fault' "$out" 2>/dev/null)
 sed '$d' "$out" 2>/dev/null
 rm -f "$out"
 case $status in
-'status 0') : >"$run/preflight.fit" ;;
+'status 0') [ "$fault" != 0 ] || : >"$run/preflight.fit" ;;
 'status 10') [ "${INQUEST_ENFORCE:-0}" != 1 ] || exit 1 ;;
 esac 2>/dev/null
 exit 0

@@ -8,6 +8,7 @@ settled is told from the outbox. Waits are measured on the monotonic clock; time
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from inquest.watch.spool import Spool
 from inquest.watch.stamps import Stamp, Stamps
 from inquest.watch.state import State
 from inquest.watch.teller import say
+from store.result import StoreError
 
 TICK_S = 0.2
 AGAIN_S = 5.0
@@ -92,7 +94,16 @@ class Watcher:
         """Watch until `stop` (an Event) is set."""
         self._begin()
         while stop is None or not stop.is_set():
+            self.safe_turn()
+
+    def safe_turn(self) -> None:
+        """`turn`; a lake or a disk that is away for a while ends nothing."""
+        try:
             self.turn()
+        except (StoreError, OSError, sqlite3.Error) as error:
+            say(f"again in {AGAIN_S:g} s: {error}")
+            self._polled = time.monotonic() - self.options.poll_s + AGAIN_S
+            time.sleep(TICK_S)
 
     def once(self) -> None:
         """Give every attempt that has ended its verdict, then return."""

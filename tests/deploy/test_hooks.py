@@ -97,6 +97,13 @@ def test_the_prolog_refuses_only_when_it_is_told_to(tmp_path: Path) -> None:
     assert not list((tmp_path / "run").iterdir())
 
 
+def test_a_fault_of_a_dry_run_is_not_remembered_as_fit(tmp_path: Path) -> None:
+    """The dry run ends with status 0; the next job is looked at again all the same."""
+    node = Node(tmp_path, "echo fault: disk: / is full; exit 0")
+    assert [node.prolog().returncode, node.prolog().returncode] == [0, 0]
+    assert len(node.calls) == 2
+
+
 @pytest.mark.parametrize("broken", ["exit 1", "exit 2", "kill -9 $$", "sleep 60"])
 def test_a_check_that_breaks_off_or_hangs_lets_the_job_start(tmp_path: Path, broken: str) -> None:
     node = Node(tmp_path, broken)

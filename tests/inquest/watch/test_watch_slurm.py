@@ -60,8 +60,15 @@ class Watched:
     def watch(self, name: str) -> str:
         """Start a watcher; its pid inside."""
         argv = f"{sys.executable} -m inquest watch --lake {LAKE} --spool {SPOOL} --notify-config /mnt/data/notify.toml"
-        line = f"cd {ROOT}; exec {argv} --poll 2 >/mnt/data/{name}.log 2>&1"
+        port = 9400 + len(list(self.cluster.data.glob("*.log")))
+        metrics = f"--metrics 127.0.0.1:{port}"
+        line = f"cd {ROOT}; exec {argv} --poll 2 {metrics} >/mnt/data/{name}.log 2>&1"
         return self.cluster.run("bash", "-c", f"setsid bash -c '{line}' >/dev/null 2>&1 & echo $!").strip()
+
+    def metrics(self, port: int) -> str:
+        """The page of a watcher, as Prometheus would fetch it."""
+        code = f"import urllib.request as r; print(r.urlopen('http://127.0.0.1:{port}/metrics').read().decode())"
+        return self.cluster.run(sys.executable, "-c", code)
 
     def kill(self, pid: str) -> None:
         self.cluster.run("bash", "-c", f"kill -9 {pid}")
@@ -105,6 +112,7 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
         time.sleep(1)
     time.sleep(6)
     found = [v for v in watched.verdicts() if (str(v["job_id"]), v["attempt"]) in wanted]
+    page = watched.metrics(9402)
     watched.kill(third)
     given = {(str(v["job_id"]), v["attempt"]): f"{v['family']} {v['mode'] or ''}".strip() for v in found}
     assert set(given) == set(wanted), "each ended attempt has a verdict"
@@ -113,8 +121,16 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
     assert not wrong
     assert doctor(watched.lake).healthy
     _told(watched, jobs)
+    counted = [line.split() for line in page.splitlines() if line.startswith("inquest_verdicts_total{")]
+    assert sum(float(v) for _, v in counted) >= len(wanted)
+    assert "slurm_node_state" in _tables(watched), "it followed the nodes meanwhile"
     if os.environ.get("INQUEST_WATCH_TIMES"):
         print(json.dumps(_delays(watched), indent=1))
+
+
+def _tables(watched: Watched) -> set[str]:
+    with Reader(watched.lake) as reader:
+        return {c.table for c in reader.coverage() if c.rows}
 
 
 def _wanted(live: Live, job: int) -> Iterator[tuple[tuple[str, int], frozenset[str]]]:
@@ -150,3 +166,35 @@ def _delays(watched: Watched) -> dict[str, float]:
         f"{s['job_id']}.{s['attempt']} {s['name']}": round(d - datetime.fromisoformat(s["end_ts"]).timestamp(), 1)
         for s, d in specs
     }
+
+
+@pytest.mark.timeout(300)
+def test_a_node_with_a_fault_is_refused_by_the_prolog(watched: Watched) -> None:
+    """The driver is away on these nodes, and gres.conf gives them GPUs: a job with GPUs is kept off, another one runs."""
+    cluster, data = watched.cluster, watched.cluster.data
+    inquest = data / "inquest"
+    inquest.write_text(f'#!/bin/sh\ncd {ROOT} && exec {sys.executable} -m inquest "$@" --kmsg /nowhere\n')
+    prolog = data / "prolog.sh"
+    text = (ROOT / "deploy/hooks/prolog.sh").read_text()
+    prolog.write_text(text.replace("/etc/inquest/", "/mnt/data/").replace("/run/inquest", "/mnt/data/run"))
+    for path in (inquest, prolog):
+        path.chmod(0o755)
+    (data / "preflight.conf").write_text("INQUEST=/mnt/data/inquest INQUEST_LIMIT=30\n")
+    conf = cluster.state / "etc/slurm/slurm.conf"
+    conf.write_text(conf.read_text() + "Prolog=/mnt/data/prolog.sh\n")
+    cluster.scontrol("reconfigure")
+    (cluster.home / "mira/short.sbatch").write_text("#!/bin/bash\ntrue\n")
+
+    def ran(*options: str) -> int:
+        return cluster.submit("/home/mira/short.sbatch", options=("--mem=100", "--nodelist=gpu01", *options))
+
+    assert cluster.wait_for(ran("--gres=gpu:1")) == "COMPLETED", "a dry run refuses nothing"
+    (data / "preflight.conf").write_text("INQUEST=/mnt/data/inquest INQUEST_LIMIT=30 INQUEST_ENFORCE=1\n")
+    assert cluster.wait_for(ran()) == "COMPLETED", "a job without GPUs is not looked at"
+    # It looks again, though the node passed a minute ago: what a dry run finds is not remembered as fit.
+    (data / "preflight.off").touch()
+    assert cluster.wait_for(ran("--gres=gpu:1")) == "COMPLETED", "the kill switch"
+    (data / "preflight.off").unlink()
+    refused = ran("--gres=gpu:1")
+    cluster.run("bash", "-c", "until scontrol show node gpu01 | grep -q DRAIN; do sleep 0.5; done", timeout_s=60)
+    assert cluster.job(refused)["JobState"] in ("PENDING", "COMPLETING")

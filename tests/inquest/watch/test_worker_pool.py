@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_tools.verify import verify
-from inquest.watch import worker
+from inquest.watch import loop, worker
 from inquest.watch.attempt import Attempt
 from inquest.watch.hand import Hand
 from inquest.watch.loop import Options, Watcher
@@ -149,3 +150,25 @@ def test_once_judges_all_that_ended_and_tells_it(tmp_path: Path) -> None:
     assert [(t["count"], {i["job"] for i in t["items"]}) for t in told] == [(3, {"4700_0", "4700_1", "4700_2"})]
     assert "3 tasks of array 4700" in told[0]["subject"]
     assert {(n, v) for n, _, _, _, v in state.tallies() if n == "verdicts"} == {("verdicts", 3.0)}
+
+
+def test_a_lake_that_is_away_for_a_while_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The attempt is noticed and judged when the lake is back."""
+    monkeypatch.setattr(loop, "AGAIN_S", 0.2)
+    accounts = Accounts(tmp_path / "accounts.jsonl")
+    record(accounts.path, NOW, "4812")
+    lake = tmp_path / "lake"
+    lake.write_text("not a folder: nothing can be stored here")
+    state, pool = State(tmp_path / "state"), Pool(1, limit_s=120.0)
+    state.set_mark("began", (NOW - timedelta(days=1)).isoformat())
+    options = Options(lake=lake, poll_s=0.3, quiet_s=0.0, patience_s=0.0, warn_s=0.0, timezone="UTC")
+    watcher = Watcher(Shared(accounts), state, pool, options)
+    for _ in range(3):
+        watcher.safe_turn()
+    assert state.tallies() == []
+    lake.unlink()
+    deadline = time.monotonic() + 90
+    while not state.tallies() and time.monotonic() < deadline:
+        watcher.safe_turn()
+    pool.close()
+    assert ("verdicts", 1.0) in {(n, v) for n, _, _, _, v in state.tallies()}
