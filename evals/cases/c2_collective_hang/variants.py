@@ -146,6 +146,7 @@ def _stack(seed: int) -> tuple[Plan, Expected]:
 def _slow_before(seed: int) -> tuple[Plan, Expected]:
     """A rank that was slow all along stops at last."""
     plan, gpu, at = _freeze(seed, 16)
+    plan.style = "plain"  # which prints the times that say when it was slow
     time_limit(plan)
     plan.gpu_changes[:0] = [
         activity(plan, 0.96, 0.6, only(gpu), end=at), activity(plan, 0.985, 0.16, but(gpu), end=at),
