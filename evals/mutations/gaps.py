@@ -7,6 +7,11 @@ from __future__ import annotations
 
 GAPS: dict[tuple[str, str], str] = {
     ("A4", "known is None"): "no case has a pending reason that nobody has heard of",
+    (
+        "B2",
+        "any((r.text('code') == 'gpu_lost' for r in rows)) and facts.table('cuda_errors').where("
+        "lambda r: r.text('name') == 'cuda_error' and r.text('code') != 'gpu_lost')",
+    ): "no case has the runtime lose a GPU and report another error beside it, with no log of the kernel",
     ("C2", "not facts.has_log and (not facts.has('nccl_sample'))"): "it words what is missing; the family is the same",
     (
         "E2",

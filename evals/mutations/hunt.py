@@ -21,7 +21,7 @@ from evals.suite import run_one
 from store import Reader
 from store.result import Result
 
-CASES = 24
+CASES = 60
 """Cases of a family at most, one of each variant."""
 
 
