@@ -34,15 +34,12 @@ BEFORE_S, AFTER_S = 120.0, 20.0
 DETAIL_SHARE = 0.2
 """Of all time, at most this share is written in full, however often something triggers."""
 
-MEAN, MOST, LEAST, ANY = "mean", "most", "least", "any"
+MEAN, MOST, LEAST = "mean", "most", "least"
 RULES: dict[type[Row], Mapping[str, str]] = {
     GpuSample: {
-        **dict.fromkeys(
-            ("engine_active", "sm_active", "tensor_active", "dram_active", "power_w", "sm_clock_mhz"), MEAN
-        ),
-        **dict.fromkeys(("memory_clock_mhz", "pcie_tx_bytes_s", "pcie_rx_bytes_s"), MEAN),
+        **dict.fromkeys(("engine_active", "sm_active", "tensor_active", "dram_active", "power_w"), MEAN),
+        **dict.fromkeys(("pcie_tx_bytes_s", "pcie_rx_bytes_s"), MEAN),
         **dict.fromkeys(("fb_used_bytes", "temp_c", "memory_temp_c", "processes"), MOST),
-        "throttle_reasons": ANY,
     },
     LinkSample: {},
     HostSample: {
@@ -55,7 +52,8 @@ RULES: dict[type[Row], Mapping[str, str]] = {
         **dict.fromkeys(("memory_current_bytes", "shmem_bytes", "psi_memory_full", "psi_io_full"), MOST),
     },
 }
-"""How the samples of a table are summed up; what is not named (counters, states) is the last one's."""
+"""How the samples of a table are summed up; what is not named is the last one's: counters, states, and throttle reasons with
+the clock beside them, so that the share of rows with a reason is the share of time."""
 
 IDENTITY: dict[type[Row], tuple[str, ...]] = {
     GpuSample: ("gpu_uuid", "gpu", "mig", "job_id", "attempt", "origin"),
@@ -200,11 +198,8 @@ class _Coarse:
             elif rule is MOST:
                 if value > have[0]:
                     sums[name] = (value, 1)
-            elif rule is LEAST:
-                if value < have[0]:
-                    sums[name] = (value, 1)
-            else:
-                sums[name] = (int(have[0]) | int(value), 1)
+            elif value < have[0]:
+                sums[name] = (value, 1)
 
     def row(self) -> Row:
         last = self._last

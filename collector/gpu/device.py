@@ -11,8 +11,9 @@ from collector.gpu.binding import UNSUPPORTED, nvml
 MIB = 1 << 20
 ECC_SBE, ECC_DBE, RETIRED_SBE, RETIRED_DBE = 3, 4, 29, 30
 FLIT, DATA, REPLAY, RECOVERY, LINK_ECC = 38, 45, 52, 59, 160
-VIOLATIONS = {75: "thermal", 77: "board limit", 79: "reliability"}
-"""Counters of the time (ns) that clocks were held down. Power (74) is left out: a busy GPU at its cap is no fault."""
+VIOLATIONS = {75: "thermal", 77: "board limit"}
+"""Counters of the time (ns) that clocks were held down. Power (74) and reliability (79, the voltage's limit) are left out: a
+busy GPU works at them."""
 MEMORY_TEMPERATURE, PCIE_REPLAYS, NVLINK_TX, NVLINK_RX, RECOVERY_ACTION = 82, 94, 138, 139, 230
 ALL_LINKS = 0xFFFFFFFF
 FAST_FIELDS: tuple[Any, ...] = (MEMORY_TEMPERATURE, *VIOLATIONS)
@@ -217,7 +218,7 @@ class Gpm:
         get.version, get.numMetrics = nvml.NVML_GPM_METRICS_GET_VERSION, len(self.METRICS)
         for at, metric in enumerate(self.METRICS):
             get.metrics[at].metricId = metric
-        self._get = get
+        self._get, self._metrics = get, [get.metrics[at] for at in range(len(self.METRICS))]
 
     @staticmethod
     def supported(handle: Any) -> bool:
@@ -243,11 +244,11 @@ class Gpm:
         get = self._get
         get.sample1, get.sample2 = first, second
         nvml.nvmlGpmMetricsGet(get)
-        found = {
-            metric: float(get.metrics[at].value)
-            for at, metric in enumerate(self.METRICS)
-            if get.metrics[at].nvmlReturn == nvml.NVML_SUCCESS and math.isfinite(get.metrics[at].value)
-        }
+        found: dict[int, float] = {}
+        for metric, told in zip(self.METRICS, self._metrics, strict=True):
+            value = told.value
+            if told.nvmlReturn == 0 and math.isfinite(value):
+                found[metric] = value
         values: dict[str, Any] = {
             column: found[metric] / 100
             for metric, column in ((1, "engine_active"), (2, "sm_active"), (5, "tensor_active"), (10, "dram_active"))

@@ -74,7 +74,7 @@ class GpuSample(GpuRow):
     processes: Annotated[int | None, col("processes with a context")] = None
     interval_s: Annotated[
         float | None,
-        col("samples of so many seconds in this row (means; highest memory and temperature; all reasons)", "s"),
+        col("samples of so many seconds in this row: means of activity and power, highest memory and temperature", "s"),
     ] = None
 
 
