@@ -26,7 +26,7 @@ from collector.slurm.follow import follow  # noqa: E402
 from collector.slurm.keep import keep  # noqa: E402
 from store import Writer  # noqa: E402
 
-CONTROLLER_LIMIT, DATABASE_LIMIT, SHARE_LIMIT = 10.5, 8.5, 0.10
+CONTROLLER_LIMIT, DATABASE_LIMIT, SHARE_LIMIT = 11.0, 8.5, 0.20
 """Requests a minute to slurmctld and to slurmdbd; processor time over time played."""
 
 JOB = """\

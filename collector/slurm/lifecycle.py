@@ -55,6 +55,7 @@ def step(
     same = before if before is not None and before.attempt == attempt else None
     events = list(_requeued(before, job)) if before is not None and same is None else []
     events += _recorded(job, looked)
+    events += _missed(same, job)
     events += _polled(same, job, looked, last_look)
     told = set(same.told) if same is not None else set[str]()
     fresh = [e for e in events if _name(e) not in told]
@@ -84,6 +85,15 @@ def _recorded(job: SlurmJob, looked: datetime) -> Iterator[SlurmJobEvent]:
         suspended = job.state == "SUSPENDED"
         if suspended or job.state in ("RUNNING", "COMPLETING"):
             yield _event(job, "suspended" if suspended else "resumed", job.suspend_ts, "recorded")
+
+
+def _missed(same: Seen | None, job: SlurmJob) -> Iterator[SlurmJobEvent]:
+    """A job that was suspended at the look before and has ended since: the record's later time is that of its resumption."""
+    if same is None or same.state != "SUSPENDED" or job.state not in ENDED or job.suspend_ts is None:
+        return
+    event = replace(_event(job, "resumed", job.suspend_ts, "recorded", state="RUNNING"), observed=False, reason=None)
+    if f"suspended@{int(job.suspend_ts.timestamp())}" not in same.told:
+        yield event
 
 
 def _requeued(before: Seen, job: SlurmJob) -> Iterator[SlurmJobEvent]:

@@ -95,6 +95,20 @@ def test_suspension_updates_and_requeues_are_told():
     assert told[4] == [("requeued", 1, at(55)), ("submitted", 2, at(55)), ("blocked", 2, at(60))]
 
 
+def test_a_resumption_between_two_looks_is_told_afterwards():
+    """Suspended at one look, ended at the next: the record's time of the resumption is kept, and is called inferred."""
+    suspended = replace(RUNNING, state="SUSPENDED", suspend_ts=at(-5), start_ts=at(-20))
+    over = replace(ENDED, suspend_ts=at(3), start_ts=at(-20), end_ts=at(10))
+    _, second = queue([suspended], [over])
+    assert [(r.event, r.ts, r.observed) for r in second if isinstance(r, SlurmJobEvent)] == [
+        ("resumed", at(3), False),
+        ("ended", at(10), True),
+    ]
+    killed = replace(over, suspend_ts=at(-5))
+    _, second = queue([suspended], [killed])
+    assert [e for e, _, _ in events(second)] == ["ended"], "it was ended while it was suspended"
+
+
 def test_a_late_first_look_says_what_it_did_not_see():
     """A job that is running when we first look was submitted unseen."""
     (rows,) = queue([RUNNING])
