@@ -1,12 +1,11 @@
 """Follows the cluster while the watcher runs: the queue, the nodes and the controller's health, into the lake.
 
-Of several watchers one follows. Accounting is not among it: noticing reads that. A look's rows are in the lake before the
-source remembers that it gave them, so a kill loses none; rows that come twice are observations of one thing.
+Of several watchers one follows. Accounting is not among it: noticing reads that. A kill neither loses nor doubles what a
+look gave (`collector/slurm/keep.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
 import time
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from collector.slurm.access import SlurmAccess
 from collector.slurm.follow import follow
+from collector.slurm.keep import keep
 from collector.slurm.source import SlurmSource
 from collector.sources.base import SourceUnavailable
 from inquest.watch.teller import say
@@ -57,18 +57,13 @@ class Following:
 
     def _look(self, source: SlurmSource) -> int:
         try:
-            source.open()
-            rows = list(source.rows())
-            if rows:
-                digest = hashlib.sha256(repr(rows).encode("utf-8", "backslashreplace")).hexdigest()
-                self._writer.append(rows, batch=f"{source.name}:{digest}")
-            source.done()
+            published = keep(self._writer, source)
         except SourceUnavailable as error:
             say(f"{source.name}: {error.reason}" + (f" (try: {error.remedy})" if error.remedy else ""))
             self._due[source.name] = time.monotonic() + RETRY_S
             return 0
         self._due[source.name] = time.monotonic() + source.interval_s
-        return len(rows)
+        return sum(published.rows.values()) if published is not None else 0
 
     def _serve(self) -> None:
         while not self._stop.is_set():
