@@ -83,11 +83,13 @@ class Loop:
         return left
 
     def once(self) -> None:
-        """One round of each source, here and now, without threads or bounds."""
+        """One round of each source, one after the other, each within its bound."""
         for task in self.tasks:
-            task.round()
-        for task in self.tasks:
-            task.finish()
+            thread = threading.Thread(target=task.round_and_finish, name=task.name, daemon=True)
+            thread.start()
+            thread.join(task.bound_s)
+            if thread.is_alive():
+                task.hung()
         self.tell_health()
 
     def stop(self) -> None:
@@ -203,6 +205,11 @@ class _Task:
         """The end."""
         if self._open:
             self._let_go()
+
+    def round_and_finish(self) -> None:
+        """One round, and no more."""
+        self.round()
+        self.finish()
 
     def tell_health(self) -> None:
         """Its `source_health` rows up to now, to the sink."""

@@ -12,9 +12,10 @@ from collector.clock import Clock
 from collector.spool_out import SpoolOut
 
 SEAL_S = 300.0
-SETTLE_S = 3.0
+SETTLE_S = 2.0
 """After an alarm, so that what follows at once is in the same batch."""
-FIRST_GAP_S = 20.0
+FIRST_GAP_S, LAST_GAP_S = 10.0, 60.0
+"""Between seals that alarms ask for: a verdict waits some ten seconds for us, but a storm must not cost a core."""
 LIMIT_S = 300.0
 """A child that takes longer is killed; what it published stays, the rest is tried again."""
 
@@ -45,7 +46,7 @@ class Sealer:
         """Why the last seal did not get everything into the lake; None when it did."""
 
     def hurry(self, _reason: str) -> None:
-        """Seal soon. Alarms that follow each other closely wait longer and longer, up to the ordinary interval."""
+        """Seal soon. Alarms that follow each other closely wait longer and longer, up to a minute."""
         now = self._clock.steady()
         if now - self._last > 2 * self._every:
             self._gap = FIRST_GAP_S
@@ -59,7 +60,7 @@ class Sealer:
     def start(self) -> None:
         """Start a child for the chunks that wait."""
         now = self._clock.steady()
-        self._gap = min(self._gap * 2, self._every) if now - self._last < 2 * self._gap else FIRST_GAP_S
+        self._gap = min(self._gap * 2, LAST_GAP_S) if now - self._last < 2 * self._gap else FIRST_GAP_S
         self._last, self._due = now, now + self._every
         if self._child is not None or not self._spool.waiting:
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 from collector.sources.base import Source, SourceUnavailable
@@ -20,8 +21,23 @@ class State:
     """Columns that it cannot fill here, with the reason."""
 
 
-def survey(source: Source) -> State:
-    """Open it, look once, and close it."""
+LIMIT_S = 15.0
+
+
+def survey(source: Source, limit_s: float = LIMIT_S) -> State:
+    """Open it, look once, and close it; a source that hangs (a dead file server) is left behind and said to."""
+    found: list[State] = []
+    thread = threading.Thread(target=lambda: found.append(_look(source)), name=source.name, daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    if found:
+        return found[0]
+    doing: str | None = getattr(source, "doing", None)
+    text = f"no answer within {limit_s:g} s: it hangs" + (f" in {doing}" if doing else "")
+    return State(source.name, tuple(source.covers), False, text, "see what the kernel's log says of it")
+
+
+def _look(source: Source) -> State:
     try:
         source.open()
         for _ in source.rows():

@@ -148,7 +148,7 @@ class Topology:
 
     def _named_by_driver(self) -> Iterator[Row]:
         used: dict[int, list[str]] = {}
-        for uuid, pids in self._here.owners.gpu_pids.items():
+        for uuid, pids in list(self._here.owners.gpu_pids.items()):
             for pid in pids:
                 used.setdefault(pid, []).append(uuid)
         changed = False

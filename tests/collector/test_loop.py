@@ -15,6 +15,7 @@ from collector.clock import StepWatch
 from collector.here import Here
 from collector.loop import Loop
 from collector.sources.base import SourceUnavailable
+from collector.survey_sources import survey
 from store.rows import HostEvent, HostSample, Row, SourceHealth
 from tests.collector.livekit import Kept, Scripted, SetClock, asked, sample
 
@@ -109,6 +110,27 @@ def test_a_source_that_hangs_for_good_does_not_keep_the_loop_from_ending() -> No
             until(lambda: run.seen("good") > 3)
         assert run.left == ["stuck"]
         assert good.closed == 1
+    finally:
+        release.set()
+
+
+def test_one_look_does_not_wait_for_a_source_that_hangs() -> None:
+    """`--once` and `doctor` end although a file server is dead; the others are looked at."""
+    release = threading.Event()
+
+    def hang() -> list[Row]:
+        release.wait(60)
+        return []
+
+    stuck, kept = Scripted("stuck", hang), Kept()
+    stuck.doing = "statvfs /mnt/dead"  # type: ignore[attr-defined]
+    try:
+        Loop([stuck, Scripted("good", lambda: [sample("good")])], kept, Here()).once()
+        assert [r.origin for r in kept.of(HostSample)] == ["good"]
+        (told,) = [h for h in kept.of(SourceHealth) if not h.ok]
+        assert (told.source, told.message) == ("stuck", "no answer within 0.3 s: it hangs in statvfs /mnt/dead")
+        found = survey(stuck, 0.2)
+        assert not found.works and "statvfs /mnt/dead" in (found.why_not or "")
     finally:
         release.set()
 

@@ -1,0 +1,54 @@
+"""When the spool is sealed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collector.sealer import LAST_GAP_S, Sealer
+from collector.spool_out import SpoolOut
+from tests.collector.livekit import SetClock
+
+
+def sealer(tmp_path: Path, clock: SetClock) -> Sealer:
+    """Over an empty spool: no child is ever started."""
+    return Sealer(SpoolOut(tmp_path / "spool"), tmp_path / "lake", "node1", clock, seal_s=300)
+
+
+def passed_until_due(it: Sealer, clock: SetClock) -> float:
+    begun = clock.steady()
+    while not it.due:
+        clock.passes(0.5)
+    return clock.steady() - begun
+
+
+def test_now_and_then(tmp_path: Path) -> None:
+    clock = SetClock()
+    it = sealer(tmp_path, clock)
+    assert passed_until_due(it, clock) == 300
+    it.start()
+    assert passed_until_due(it, clock) == 300
+
+
+def test_soon_after_an_alarm_but_not_for_each_of_a_storm(tmp_path: Path) -> None:
+    """The first alarm is sealed within seconds; alarms without end are sealed once a minute."""
+    clock = SetClock()
+    it = sealer(tmp_path, clock)
+    waits: list[float] = []
+    for _ in range(8):
+        it.hurry("XID 31")
+        waits.append(passed_until_due(it, clock))
+        it.start()
+    assert waits[0] == 2
+    assert waits == sorted(waits) and waits[-1] == LAST_GAP_S
+
+
+def test_after_a_quiet_time_an_alarm_is_sealed_at_once_again(tmp_path: Path) -> None:
+    clock = SetClock()
+    it = sealer(tmp_path, clock)
+    for _ in range(8):
+        it.hurry("XID 31")
+        passed_until_due(it, clock)
+        it.start()
+    clock.passes(250)
+    it.hurry("XID 79")
+    assert passed_until_due(it, clock) == 2
