@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 from collector.clock import Clock
 from collector.spool_out import SpoolOut
@@ -100,11 +101,14 @@ class Sealer:
         return self._child is None
 
     def _read(self, status: int) -> None:
-        if status == 0:
-            self.problem = None
-            return
         try:
-            self.problem = json.loads((self._spool.folder / "seal.json").read_text())["error"]
-        except (OSError, ValueError, KeyError):
+            told: dict[str, Any] = json.loads((self._spool.folder / "seal.json").read_text())
+        except (OSError, ValueError):
+            told = {}
+        if status:
+            self.problem = told.get("error") or f"seal ended with status {status}"
+        elif told.get("laid_aside"):
+            files = told["laid_aside"]
+            self.problem = f"{len(files)} files could not be read and lie in {self._spool.folder}/bad: {files[0]}"
+        else:
             self.problem = None
-        self.problem = self.problem or f"seal ended with status {status}"

@@ -3,6 +3,7 @@
     SPOOL/lock             flock of the collector that lives here
     SPOOL/open-ID/         the chunk that is being written: TABLE.csv (the store's CSV), columns.json
     SPOOL/ready-ID/        chunks that wait; their id makes a batch's, so that a chunk is published once whatever dies
+    SPOOL/bad/             files that the store could not read, for somebody to look at; the first to go
     SPOOL/seal.json        how the last seal ended
 
 `add` never touches the disk: a thread of our own does, so that a full, slow or vanished disk stops no source. What does
@@ -187,7 +188,7 @@ class SpoolOut:
 
     def _measure(self) -> None:
         size = 0
-        for chunk in self.folder.glob("*-*"):
+        for chunk in (*self.folder.glob("*-*"), self.folder / "bad"):
             try:
                 size += sum(entry.stat().st_size for entry in os.scandir(chunk))
             except OSError:  # sealed meanwhile
@@ -203,8 +204,8 @@ class SpoolOut:
 
     def _shed(self) -> None:
         """Delete what waits, the oldest of the least worth first, until it fits the budget and the disk."""
-        waiting = sorted(self.folder.glob("ready-*/*.csv"))
-        for path in sorted(waiting, key=lambda p: worth(p.stem)):
+        waiting = sorted(sorted(self.folder.glob("ready-*/*.csv")), key=lambda p: worth(p.stem))
+        for path in (*sorted(self.folder.glob("bad/*")), *waiting):
             if self.spool_bytes <= self._budget and self._free() >= self._reserve:
                 return
             try:

@@ -50,6 +50,8 @@ class Device:
         self._slow: list[tuple[tuple[str, ...], Callable[[dict[str, Any]], None]]] = [
             (("power_limit_w",), self._limit),
             (("remapped_correctable", "remapped_uncorrectable", "remap_pending", "remap_failure"), self._remaps),
+            (("ecc_sbe_dram", "ecc_dbe_dram"), lambda to: self._errors(to, "dram", nvml.NVML_MEMORY_LOCATION_DRAM)),
+            (("ecc_sbe_sram", "ecc_dbe_sram"), lambda to: self._errors(to, "sram", nvml.NVML_MEMORY_LOCATION_SRAM)),
         ]
         self._fields_fast, self._fields_slow = list(FAST_FIELDS), list(SLOW_FIELDS)
 
@@ -203,6 +205,14 @@ class Device:
         cor, unc, pending, failure = nvml.nvmlDeviceGetRemappedRows(self.handle)
         to["remapped_correctable"], to["remapped_uncorrectable"] = cor, unc
         to["remap_pending"], to["remap_failure"] = bool(pending), bool(failure)
+
+    def _errors(self, to: dict[str, Any], name: str, where: int) -> None:
+        for kind, column in (
+            (nvml.NVML_MEMORY_ERROR_TYPE_CORRECTED, "sbe"),
+            (nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, "dbe"),
+        ):
+            count = nvml.nvmlDeviceGetMemoryErrorCounter(self.handle, kind, nvml.NVML_VOLATILE_ECC, where)
+            to[f"ecc_{column}_{name}"] = int(count)
 
 
 class Gpm:

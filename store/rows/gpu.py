@@ -76,6 +76,10 @@ class GpuSample(GpuRow):
         float | None,
         col("samples of so many seconds in this row: means of activity and power, highest memory and temperature", "s"),
     ] = None
+    ecc_sbe_dram: Annotated[int | None, col("corrected errors in device memory, running count")] = None
+    ecc_sbe_sram: Annotated[int | None, col("corrected errors in caches and registers, running count")] = None
+    ecc_dbe_dram: Annotated[int | None, col("uncorrected errors in device memory, running count")] = None
+    ecc_dbe_sram: Annotated[int | None, col("uncorrected errors in caches and registers, running count")] = None
 
 
 @table

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from collector.clock import SystemClock
 from collector.sealer import LAST_GAP_S, Sealer
 from collector.spool_out import SpoolOut
-from tests.collector.livekit import SetClock
+from store.rows import HostEvent
+from tests.collector.livekit import SetClock, asked
 
 
 def sealer(tmp_path: Path, clock: SetClock) -> Sealer:
@@ -52,3 +54,19 @@ def test_after_a_quiet_time_an_alarm_is_sealed_at_once_again(tmp_path: Path) -> 
     clock.passes(250)
     it.hurry("XID 79")
     assert passed_until_due(it, clock) == 2
+
+
+def test_a_file_that_was_laid_aside_is_told(tmp_path: Path) -> None:
+    """A real child over a chunk of which one file is no table: the rest is sealed, and the problem names the file."""
+    spool = SpoolOut(tmp_path / "spool")
+    spool.open()
+    spool.add(HostEvent(node="node1", event="storage"))
+    assert spool.rotate()
+    (chunk,) = spool.waiting
+    (chunk / "gpu_event.csv").write_text("this is no row\n")
+    it = Sealer(spool, tmp_path / "lake", "node1", SystemClock())
+    it.start()
+    assert it.wait(60)
+    assert "gpu_event.csv" in (it.problem or "")
+    assert asked(tmp_path / "lake", "SELECT count(*) FROM host_event") == [(1,)]
+    spool.close()

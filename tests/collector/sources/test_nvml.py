@@ -47,7 +47,7 @@ def of(rows: list[Row], kind: type) -> list:  # type: ignore[type-arg]
 def test_a_sample_holds_what_the_gpu_says() -> None:
     node = Node()
     gpu = node.gpus.gpu(0)
-    gpu.ecc[0][0][2], gpu.ecc[1][0][0] = 5, 2
+    gpu.ecc[0][0][2], gpu.ecc[1][0][7] = 5, 2
     gpu.remapped_correctable, gpu.remap_pending = 1, 1
     gpu.fields[138], gpu.fields[38], gpu.fields[94] = 3, 7, 11
     node.gpus.runs(0, 4711, 1 << 30)
@@ -92,6 +92,10 @@ def test_a_sample_holds_what_the_gpu_says() -> None:
         pcie_replays=11,
         health="warning",
         processes=1,
+        ecc_sbe_dram=5,
+        ecc_sbe_sram=0,
+        ecc_dbe_dram=0,
+        ecc_dbe_sram=2,
     )
 
 
