@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_tools.facts.faults import Fault, classify
+from agent_tools.facts.layers import Origin, origin_of
 from agent_tools.facts.views import RowView
 
 Role = Literal[
@@ -35,7 +36,7 @@ _OOM = re.compile(
     r"CUDA out of memory|HIP out of memory|CUDA error: out of memory|cudaErrorMemoryAllocation|OutOfMemoryError|"
     r"CUBLAS_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED|OOM when allocating tensor|XPU out of memory|NPU out of memory|"
     r"Failed to allocate .{0,60}bytes on device|No available memory for the cache blocks|CUDA_ERROR_OUT_OF_MEMORY|"
-    r"cuMemCreate.{0,40}out of memory",
+    r"cuMemCreate.{0,40}out of memory|Out of memory error on GPU",
     re.IGNORECASE,
 )
 _ECC = re.compile(r"uncorrectable (?:ECC|NVLink)|ECC error|cudaErrorECCUncorrectable|row.?remap", re.IGNORECASE)
@@ -150,6 +151,16 @@ class Raised:
     fault: Fault
 
     @property
+    def calls(self) -> str:
+        """Its frames, one a line, the outermost first: those of the root where that is meant."""
+        return (self.row.text("cause_calls") if self.from_cause else "") or self.row.text("calls")
+
+    @property
+    def origin(self) -> Origin:
+        """Which layer of the software it came out of."""
+        return origin_of(self.calls)
+
+    @property
     def in_loop(self) -> bool:
         """A frame stands in a training step: a forward or backward pass, an optimizer's step, a fit."""
         frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.row.text('entry_frame')}"
@@ -188,10 +199,11 @@ def read(row: RowView) -> Raised:
     name, message = row.text("name"), row.text("message")
     role = role_of(name, message, frames)
     cause_name, cause_message = row.text("cause_name"), row.text("cause_message")
-    fault = classify(name, message, frames)
+    calls = row.text("calls") or frames
+    fault = classify(name, message, calls)
     if cause_name and (cause_name, cause_message) != (name, message):
         cause_role = role_of(cause_name, cause_message, frames)
-        cause_fault = classify(cause_name, cause_message, frames)
+        cause_fault = classify(cause_name, cause_message, row.text("cause_calls") or calls)
         tells_more = role == "wrapper" or (role == "peer" and cause_role not in ("wrapper", "peer"))
         if role == "application" and cause_role == "application" and cause_fault.certainty > fault.certainty + 0.05:
             tells_more = True

@@ -64,7 +64,7 @@ def _confidence(facts: Facts, cause: Raised) -> float:
         value = 0.6
     if facts.of_role("rendezvous", "collective", "cuda_oom", "ecc", "worker_killed"):
         value -= 0.1
-    if cause.in_loop:
+    if cause.in_loop or cause.fault.other:
         value = min(value, 0.75)
     if facts.ending.failed:
         value += 0.03
@@ -91,6 +91,10 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         )
     )
     result.actions.append(claim(_ACTIONS[cause.fault.mode]))
+    if cause.fault.other:
+        result.implies.append(
+            claim(f"It may as well lie in {_CLASS[cause.fault.other]}; the message fits both.", "supported")
+        )
     if cause.fault.certainty < 0.8:
         result.missing.append(
             missing(
@@ -114,7 +118,10 @@ def _without_cause(facts: Facts) -> Assessment:
         )
     plain = facts.table("plain_errors").first
     if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
-        return _plain(facts, plain)
+        if plain.get("known"):
+            return _plain(facts, plain)
+        if not facts.raised and _gave_up(facts):
+            return _worded(facts, plain)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
         return Assessment(CODE, "ruled_out", counterfactual=text)
@@ -136,4 +143,33 @@ def _plain(facts: Facts, row: RowView) -> Assessment:
     result.speaks_for.append(claim("No training step was reported, and there is no traceback."))
     result.implies.append(claim(f"The fault lies in {_CLASS[mode]}. The nodes and GPUs are not to blame."))
     result.actions.append(claim(_ACTIONS[mode]))
+    return result
+
+
+def _gave_up(facts: Facts) -> bool:
+    """The program left with a status of its own choice: no signal, no teardown, nothing else that ended it."""
+    statuses = [r.number("exit_code") for r in (*facts.failed_children, *facts.table("slurm_messages"))]
+    signalled = any(r.has("signal") for r in facts.failed_children) or facts.ending.torn_down
+    if signalled or facts.ending.says("cancelled", "host_oom") or facts.table("signals"):
+        return False
+    return any(s for s in statuses) and all(0 <= s < 126 for s in statuses if s is not None)
+
+
+def _worded(facts: Facts, row: RowView) -> Assessment:
+    """The program ended with an exit status and, near its end, a line in its own words that speaks of failure."""
+    fault = classify("", row.text("text"), "")
+    sure = fault.certainty >= 0.7
+    mode = fault.mode if sure else "config"
+    result = Assessment(CODE, "confirmed" if sure else "suspected", mode=mode, attribution="job")
+    result.confidence = 0.7 if sure else 0.45
+    result.headline = f"The program gave up before training began, and near its end it says: {row['text']}"
+    result.speaks_for.append(claim(f"{spread(row)} printed: {row['text']} ({row['file']} line {row['line_no']})."))
+    result.speaks_for.append(claim("No training step was reported, and there is no traceback."))
+    result.implies.append(claim(f"The fault lies in {_CLASS[mode]}.", "supported"))
+    result.actions.append(claim(_ACTIONS[mode], "supported"))
+    result.missing.append(
+        missing(
+            "Whether that line is why the program ended.", "the program's own log, or a run with more verbose output"
+        )
+    )
     return result

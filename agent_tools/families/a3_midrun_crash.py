@@ -34,7 +34,6 @@ _NETWORK = re.compile(
     r"ServerDisconnected|EndpointConnectionError|S3|gcsfs|ProtocolError|ClientPayloadError",
     re.IGNORECASE,
 )
-_DATA_NAMES = re.compile(r"arrow|json|csv|unicode|image|parquet|dataset|tar", re.IGNORECASE)
 _ACTIONS = {
     "code": "Correct the line that the traceback names; resume from the last checkpoint.",
     "data": "Find the record that the message speaks of, mend or skip it, and resume from the last checkpoint.",
@@ -56,8 +55,8 @@ def mode_of(cause: Raised) -> str:
         return "storage"
     if _NETWORK.search(text):
         return "network"
-    frames = cause.row.text("frame") + cause.row.text("user_frame")
-    if cause.fault.mode == "data" or (cause.name.endswith("DecodeError") or _DATA_NAMES.search(frames)):
+    layer = cause.origin.layer
+    if layer != "output" and (cause.fault.mode == "data" or cause.name.endswith("DecodeError") or layer == "data"):
         return "data"
     return "code"
 

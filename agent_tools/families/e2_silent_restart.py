@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts
+from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import count, lacks, quoted, say
@@ -29,13 +30,21 @@ _LOAD = re.compile(
 _RESUME_ITSELF = re.compile(
     r"No valid checkpoint found in output directory|Can't find a valid checkpoint at|resume_from_checkpoint|"
     r"checkpoint-\d+|global_?step_?\d+|iter_\d{3,}|latest_checkpointed_iteration|optimizer's group|optimizer\.(pt|bin)|"
-    r"optim_states|trainer_state|last\.ckpt|rng_state|scheduler\.pt|-epoch=|epoch=\d+-step=\d+",
+    r"optim_states|random_states|trainer_state|last\.ckpt|rng_state|scheduler\.pt|-epoch=|epoch=\d+-step=\d+",
     re.IGNORECASE,
 )
 _RESUME_FRAME = re.compile(
     r"_load_from_checkpoint|load_checkpoint|resume|_load_optimizer|_load_rng|restore_state|restore_training|load_state\b|"
     r"load_training_state|maybe_load|checkpoint_connector|_restore_modules",
     re.IGNORECASE,
+)
+_STATE_FILE = re.compile(
+    r"checkpoint-\d+|/(optimizer|scheduler|random_states|rng_state|trainer_state|optim_states)\w*\.(bin|pt|pkl|json)|last\.ckpt",
+    re.IGNORECASE,
+)
+_RESUMING = re.compile(
+    r"resume|_load_optimizer|_load_rng|restore_training|load_training_state|load_accelerator_state|\bin load_state$",
+    re.I | re.M,
 )
 
 # The idiom of scripts that look only where --resume says.
@@ -276,8 +285,8 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
     """Text and frames to judge, and how to cite them: the failed load that ended the run."""
     for raised in facts.causes:
         full = f"{raised.name}: {raised.message}"
-        if _LOAD.search(full):
-            frames = " ".join(raised.row.text(c) for c in ("frame", "user_frame", "entry_frame"))
+        frames = f"{raised.calls} {raised.row.text('frame')} {raised.row.text('user_frame')}"
+        if _LOAD.search(full) or _broken_off(raised, frames):
             return full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})"
     began = facts.progress.begun
     if count(signs, "load_failures") and not began:
@@ -288,6 +297,15 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
             f" (line {signs['load_failure_line']})" if signs.has("load_failure_line") else "",
         )
     return None
+
+
+def _broken_off(raised: Raised, frames: str) -> bool:
+    """An exception of any other kind that came out of the very code that resumes, or speaks of a file of a saved state."""
+    if raised.name.rsplit(".", 1)[-1] in ("TypeError", "NameError", "ImportError", "ModuleNotFoundError"):
+        return False
+    if raised.fault.mode == "asset" and _STATE_FILE.search(raised.message):
+        return True
+    return _RESUMING.search(frames) is not None and raised.fault.mode == "asset"
 
 
 def _kind(text: str) -> tuple[str, str]:

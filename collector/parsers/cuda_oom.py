@@ -1,4 +1,4 @@
-"""CUDA (and HIP, XPU, NPU) out of memory, in the words of PyTorch, TensorFlow, XLA, CuPy, cuBLAS, NCCL and vLLM.
+"""CUDA (and HIP, XPU, NPU) out of memory, in the words of PyTorch, TensorFlow, XLA, Paddle, CuPy, cuBLAS, NCCL and vLLM.
 
 SOURCE  c10/cuda/CUDACachingAllocator.cpp since torch 1.0, tensorflow bfc_allocator, jaxlib, cupy, vLLM.
 ROWS    one `cuda_oom` per message; sizes in exact bytes of what was printed (2.00 GiB is 2147483648).
@@ -26,6 +26,7 @@ NAMES: dict[str, str] = {
     "cudnn_alloc": "CUDNN_STATUS_ALLOC_FAILED: usually, not surely, memory",
     "tf_oom": "TensorFlow: OOM when allocating tensor, or its allocator ran out (detail.shape)",
     "xla_oom": "JAX or XLA: RESOURCE_EXHAUSTED",
+    "paddle_oom": "PaddlePaddle, which prints binary megabytes as MB",
     "cupy_oom": "CuPy or Numba",
     "kv_cache": "an inference engine found no room for its cache or for its start",
     "nccl_oom": "NCCL could not allocate on the GPU",
@@ -61,6 +62,7 @@ _OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("nccl_oom", re.compile(r"NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
     ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
     ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device")),
+    ("paddle_oom", re.compile(r"Out of memory error on GPU \d+\. Cannot allocate")),
     ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
     ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction")),
     ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
@@ -71,6 +73,7 @@ _BYTES = (
     re.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),
     re.compile(r"allocating (?P<n>[\d,]+) ?(?P<u>bytes)"),
     re.compile(r"failed to allocate .{0,40}\((?P<n>\d+) ?(?P<u>bytes)\)"),
+    re.compile(r"Cannot allocate (?P<n>[\d.]+)(?P<u>[KMGT])B memory on GPU"),
     re.compile(r"Attempting to (?:allocate|reserve) (?P<n>[\d.]+) ?(?P<u>[KMGT])\b"),
 )
 _RAISED = re.compile(r"^\s*(?:[\w.]+: ?){0,3}[\w.]*(?:Error|Exception)(?:\(\w+\))?: ?|^\s*CUDA out of memory")

@@ -1,7 +1,7 @@
-"""Native code gives up: Rust panics (tokenizers, safetensors), failed checks of C++ libraries (glog, TensorFlow, XLA).
+"""Native code gives up: Rust panics, failed checks of C++ libraries (glog, TensorFlow, XLA), CUDA libraries that do not load.
 
 SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK.
-ROWS    `exception` named `RustPanic` or `CheckFailed`; the place in `frame`.
+ROWS    `exception` named `RustPanic`, `CheckFailed` or `LibraryNotLoaded`; the place in `frame`.
 CAVEAT  a Rust panic reaches Python as pyo3_runtime.PanicException, which is a row of its own.
 EXAMPLE thread '<unnamed>' panicked at src/tokenizer.rs:12:3: index out of bounds
 """
@@ -14,11 +14,12 @@ from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
-from collector.parsers.shapes import LOG_LINE, detail
+from collector.parsers.shapes import LOG_LINE, detail, strip_label
 
 NAMES: dict[str, str] = {
     "RustPanic": "a thread of Rust code panicked (detail.thread)",
     "CheckFailed": "a CHECK of a C++ library failed and the process aborts",
+    "LibraryNotLoaded": "a CUDA library could not be loaded at run time, and the process aborts (detail.library)",
 }
 
 _OLD = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at [‘'](?P<text>.*)[’'], (?P<place>\S+:\d+:\d+)")
@@ -26,13 +27,22 @@ _NEW = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at (?P<plac
 _CHECK = re.compile(
     r"(?:^F\d{4} .{0,60}?|\bF (?:external/|tensorflow/|\./)?)(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>(?:Check failed|Non-OK-status|CHECK).{1,600})"
 )
+_LIBRARY = re.compile(
+    r"^\s*(?:Could not load library (?P<a>lib\S+?\.so\S*?)\. Error: |Unable to load any of \{(?P<b>lib[^}]{1,200})\})(?P<text>.{0,400})"
+)
 
 
 class Panic:
     """State: a panic whose message stands on the next line."""
 
     name: ClassVar[str] = "panic"
-    anchors: ClassVar[tuple[str, ...]] = ("panicked at", "Check failed", "Non-OK-status")
+    anchors: ClassVar[tuple[str, ...]] = (
+        "panicked at",
+        "Check failed",
+        "Non-OK-status",
+        "Could not load library lib",
+        "Unable to load any of {lib",
+    )
 
     def __init__(self) -> None:
         self._held: tuple[Line, str, str] | None = None
@@ -61,6 +71,17 @@ class Panic:
             return []
         if found := _CHECK.search(text):
             return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
+        if found := _LIBRARY.match(strip_label(text)):
+            return [
+                line.event(
+                    "exception",
+                    "LibraryNotLoaded",
+                    found[0].strip(),
+                    severity="error",
+                    parser=self.name,
+                    detail=detail(library=found["a"] or found["b"]),
+                )
+            ]
         return []
 
     def close(self) -> Iterable[ParsedRow]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
-from collector.parsers.frames import Frame, frame_at, is_installed
-from collector.parsers.shapes import BAR, LOG_LINE, detail, strip_label
+from collector.parsers.frames import Frame, frame_at
+from collector.parsers.raised import GLUED, LOGGED, LONE, MAX_TEXT, RAISED, Raised, exception_row, names_exception
+from collector.parsers.shapes import BAR, LOG_LINE, strip_label
 
 NAMES: dict[str, str] = {
     "*": "the exception's type as printed: ValueError, torch.OutOfMemoryError, ray.exceptions.RayTaskError(ValueError)",
@@ -24,16 +24,6 @@ NAMES: dict[str, str] = {
 }
 
 HEADER = "Traceback (most recent call last)"
-_TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
-_ENDING = (
-    r"(?:(?:[A-Za-z_]\w*\.)+Error|(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable)"
-    r"|SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
-    r"|StopIteration|BrokenExecutor|TerminatedWorker|FailFast))(?:\([\w., ]+\))?"
-)
-_RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
-_LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
-_LOGGED = re.compile(rf"^(?P<prefix>.{{1,160}}?[\]\s:|-] )(?P<name>{_ENDING}): (?P<text>\S.*)$")
-_GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\))(?P<name>{_ENDING}): (?P<text>\S.*)$")
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause of")
 _ASIDE = re.compile(
     r"Exception ignored in|Exception in thread|--- Logging error ---|Error in (?:sys\.excepthook|atexit)"
@@ -46,25 +36,12 @@ _PARAGRAPHS = re.compile(
     r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
     r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
 )
-_TYPICAL = re.compile(_ENDING)
 _METRIC = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
 _MILD = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
 _SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
 _PLACE = re.compile(r"\s*/\S+:\d+\s*$")
 _CPP = re.compile(r"frame #\d+|Exception raised from ")
-_MAX_LINES, _MAX_STRAY, _MAX_TEXT, _MAX_TAIL = 5000, 12, 2000, 40
-
-
-@dataclass(slots=True)
-class _Raised:
-    """One exception of a chain: type, text and frames."""
-
-    name: str
-    text: list[str] = field(default_factory=list[str])
-    frames: list[Frame] = field(default_factory=list[Frame])
-
-    def message(self) -> str:
-        return "\n".join(self.text).strip()[:_MAX_TEXT]
+_MAX_LINES, _MAX_STRAY, _MAX_TAIL = 5000, 12, 40
 
 
 class Traceback:
@@ -98,9 +75,9 @@ class Traceback:
         self._rich = False
         self._place: str | None = None
         self._notebook = False
-        self._raised: _Raised | None = None
-        self._chain: list[_Raised] = []
-        self._wrappers: list[_Raised] = []
+        self._raised: Raised | None = None
+        self._chain: list[Raised] = []
+        self._wrappers: list[Raised] = []
         self._blank: list[str] = []
         self._seen_blank = False
         self._extra: dict[str, object] = {}
@@ -155,8 +132,8 @@ class Traceback:
         if len(line.text) > 20_000:
             return []
         bare = strip_label(line.text)
-        found = _LONE.match(bare) or _GLUED.search(bare)
-        logged = None if found else _LOGGED.match(bare)
+        found = LONE.match(bare) or GLUED.search(bare)
+        logged = None if found else LOGGED.match(bare)
         if logged and LOG_LINE.match(logged["prefix"]):
             found = logged
         if not found or _METRIC.fullmatch(found["text"] or ""):
@@ -166,7 +143,7 @@ class Traceback:
         self._extra = {"traceback": False}
         if found["name"] == "CommandNotFoundError":  # conda's own word about `conda activate`; the script goes on
             self._severity = "warning"
-        self._raised = _Raised(found["name"], [found["text"] or ""])
+        self._raised = Raised(found["name"], [found["text"] or ""])
         self._base = len(bare) - len(bare.lstrip())
         return []
 
@@ -189,7 +166,7 @@ class Traceback:
 
     def _read_prefix(self, before: str) -> None:
         bare = _GROUP.sub("", strip_label(before))
-        if _RAISED.fullmatch(bare.strip()) and "  " in bare:
+        if RAISED.fullmatch(bare.strip()) and "  " in bare:
             # IPython (notebooks, papermill) puts the type before the header, and its frames have a shape of their own.
             self._notebook = True
             return
@@ -242,10 +219,10 @@ class Traceback:
         indent = len(text) - len(text.lstrip())
         if not stripped or indent > self._base or _MARKER.match(text) or stripped[0] in "╭╰│┃":
             return self._lost_headless(line) if not stripped and not self._headed else []
-        if not LOG_LINE.match(text) or _LONE.match(text):
-            raised = _RAISED.match(stripped)
-            if raised and _names_exception(raised["name"], raised["text"], self._headed):
-                self._raised = _Raised(raised["name"], [raised["text"] or ""], self._frames)
+        if not LOG_LINE.match(text) or LONE.match(text):
+            raised = RAISED.match(stripped)
+            if raised and names_exception(raised["name"], raised["text"], self._headed):
+                self._raised = Raised(raised["name"], [raised["text"] or ""], self._frames)
                 self._frames, self._last = None, line.line_no
                 return []
         self._stray += not self._notebook
@@ -303,19 +280,19 @@ class Traceback:
         if graph or _CPP.match(text.strip()) or (text.strip() == '"""' and self._raised.message()):
             self._last = line.line_no
             return []
-        inner = _LONE.match(text)
+        inner = LONE.match(text)
         other = (LOG_LINE.match(text) if indent <= self._base else None) or inner or frame_at(text) or BAR.search(text)
         if inner and self._raised.message().endswith("raised:"):
             # torch._dynamo prints what its backend raised as the second line of its own message.
             self._wrappers.append(self._raised)
-            self._raised, self._last = _Raised(inner["name"], [inner["text"] or ""], self._raised.frames), line.line_no
+            self._raised, self._last = Raised(inner["name"], [inner["text"] or ""], self._raised.frames), line.line_no
             return []
         if other or _ASIDE.search(text) or len(self._blank) > _MAX_TAIL or "KeyboardInterrupt" in self._raised.name:
             return [*self._finish(), *self._idle(line)]
         if self._seen_blank:
             self._blank.append(text)
             return []
-        if len(self._raised.text) <= _MAX_TAIL and sum(map(len, self._raised.text)) < _MAX_TEXT:
+        if len(self._raised.text) <= _MAX_TAIL and sum(map(len, self._raised.text)) < MAX_TEXT:
             self._raised.text.append(text.rstrip())
         elif indent <= self._base:
             return [*self._finish(), *self._idle(line)]
@@ -324,7 +301,7 @@ class Traceback:
 
     def _take_blank(self) -> None:
         """What came after a blank line turned out to be the same message."""
-        if self._raised is not None and sum(map(len, self._raised.text)) < _MAX_TEXT:
+        if self._raised is not None and sum(map(len, self._raised.text)) < MAX_TEXT:
             self._raised.text.extend(self._blank)
         self._blank, self._seen_blank = [], False
 
@@ -333,7 +310,7 @@ class Traceback:
         self._stray, self._headed = 0, True
         self._blank, self._seen_blank = [], False
 
-    def _unwrapped(self) -> _Raised:
+    def _unwrapped(self) -> Raised:
         """The exception just read; the wrappers around it are dropped when it is only a link of a longer chain."""
         assert self._raised is not None
         self._wrappers = []
@@ -347,7 +324,7 @@ class Traceback:
         if start is None or (not self._headed and known is None):
             self._reset()
             return []
-        self._raised = known or _Raised("Traceback", [""])
+        self._raised = known or Raised("Traceback", [""])
         if not self._raised.frames or not known:
             self._raised.frames = frames
         if known in self._wrappers:
@@ -363,38 +340,15 @@ class Traceback:
             return []
         if self._blank and _PARAGRAPHS.search(raised.name + raised.message()[:80]):
             self._take_blank()
-        outer = self._wrappers[0] if self._wrappers else raised
-        root = self._chain[0] if self._chain else raised if self._wrappers else None
-        frames = raised.frames or outer.frames
-        user = next((f for f in reversed(frames) if not is_installed(f.file)), None)
-        if user is None and self._chain:
-            user = next((f for c in self._chain for f in reversed(c.frames) if not is_installed(f.file)), None)
-        row = start.event(
-            "exception",
-            outer.name,
-            outer.message(),
-            line_end=max(self._last, start.line_no),
-            severity=self._severity,
+        row = exception_row(
+            start,
+            self._last,
+            self._severity,
+            raised,
+            chain=self._chain,
+            wrappers=self._wrappers,
             parser=self.name,
-            frame=str(frames[-1]) if frames else None,
-            user_frame=str(user) if user else None,
-            entry_frame=str(frames[0]) if frames else None,
-            cause_name=root.name if root else None,
-            cause_message=root.message() if root else None,
-            detail=detail(**self._extra, chain=[c.name for c in [*self._chain, raised]] if self._chain else None),
+            extra=self._extra,
         )
         self._reset()
         return [row]
-
-
-def _names_exception(name: str, text: str | None, headed: bool) -> bool:
-    """Tell a type from code whose indentation was lost: `self.run(args)`, `else: x`, `socket.timeout: timed out`.
-
-    After frames without a header only a type that looks like one counts: they may be no traceback at all.
-    """
-    if not headed and "." not in name and not _TYPICAL.fullmatch(name):
-        return False
-    last = name.partition("(")[0].rpartition(".")[2].lstrip("_")
-    if last[:1].isupper():
-        return "(" not in name or "Ray" in name or text is not None
-    return text is not None and "." in name and "(" not in name and not name.startswith(("self.", "cls."))

@@ -18,6 +18,8 @@
 -- COLUMN frame: innermost frame
 -- COLUMN user_frame: innermost frame outside installed packages
 -- COLUMN entry_frame: outermost frame
+-- COLUMN calls: innermost frames of the first one, one a line, the outermost first
+-- COLUMN cause_calls: the same of the root of its chain
 -- COLUMN severity: severity
 -- COLUMN framework: framework or component that spoke
 -- COLUMN steps_after: training steps that the same file reports after the last one
@@ -48,6 +50,8 @@ g AS (
     first(frame ORDER BY own_ts NULLS LAST, file, line_no) AS frame,
     first(user_frame ORDER BY own_ts NULLS LAST, file, line_no) AS user_frame,
     first(entry_frame ORDER BY own_ts NULLS LAST, file, line_no) AS entry_frame,
+    first(detail->>'calls' ORDER BY own_ts NULLS LAST, file, line_no) AS calls,
+    first(detail->>'cause_calls' ORDER BY own_ts NULLS LAST, file, line_no) AS cause_calls,
     first(severity ORDER BY own_ts NULLS LAST, file, line_no) AS severity,
     first(framework ORDER BY own_ts NULLS LAST, file, line_no) AS framework,
     first(parser ORDER BY own_ts NULLS LAST, file, line_no) AS parser
@@ -66,7 +70,7 @@ x AS (
 )
 SELECT
   g.name, left(g.message, 600) AS message, g.cause_name, left(g.cause_message, 600) AS cause_message, g.events, g.ranks,
-  g.rank, g.node, g.first_ts, g.own_ts, g.file, g.line_no, g.line_end, g.frame, g.user_frame, g.entry_frame,
+  g.rank, g.node, g.first_ts, g.own_ts, g.file, g.line_no, g.line_end, g.frame, g.user_frame, g.entry_frame, g.calls, g.cause_calls,
   g.severity, g.framework, coalesce(s.steps_after, 0) AS steps_after, x.last_event - g.line_end AS lines_left, g.parser
 FROM g
 LEFT JOIN s ON s.name IS NOT DISTINCT FROM g.name AND s.shape = g.shape

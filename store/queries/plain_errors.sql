@@ -2,6 +2,7 @@
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
+-- COLUMN known: true for the words of a library's own error line, false for a line near the end that merely speaks of failure
 -- COLUMN text: the first such line
 -- COLUMN lines: how many alike
 -- COLUMN ranks: ranks that printed it, where ranks are told apart
@@ -15,21 +16,27 @@ WITH l AS (
   SELECT *, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back FROM log_line
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
-h AS (
-  SELECT *, regexp_replace(text, '[0-9]+', '#', 'g') AS shape FROM l
-  WHERE (back <= 5000 OR line_no <= 3000)
-    AND regexp_matches(text,
+m AS (
+  SELECT *, regexp_replace(text, '[0-9]+', '#', 'g') AS shape,
+    regexp_matches(text,
       '(?:^|[\s\]])[\w./-]+: error: (?:unrecognized arguments|the following arguments are required|argument |ambiguous option|one of the arguments|invalid |expected )'
       '|can''t open file ''|^Error: (?:No such option|Missing (?:option|argument|command)|Invalid value for|Got unexpected)'
       '|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
       '|Error locating target|error while loading shared libraries|Value error, |does not recognize this architecture'
-      '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)')
+      '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)') AS known
+  FROM l WHERE back <= 5000 OR line_no <= 3000
+),
+h AS (
+  SELECT * FROM m
+  WHERE known OR (back <= 40
+    AND regexp_matches(text, '(?i)\b(error|fatal|failed|missing|not found|cannot|can''t|could not|unable to|does(n''t| not) exist|no such|invalid|unknown|not supported|is required)\b')
+    AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?(srun|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b.{0,40}\berror|error (rate|bars?)|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
 )
 SELECT
-  left(first(text ORDER BY ts NULLS LAST, file, line_no), 500) AS text, count(*) AS lines, count(DISTINCT rank) AS ranks,
+  bool_or(known) AS known, left(first(text ORDER BY ts NULLS LAST, file, line_no), 500) AS text, count(*) AS lines, count(DISTINCT rank) AS ranks,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, first(node ORDER BY ts NULLS LAST, file, line_no) AS node,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS line_ts
 FROM h
 GROUP BY shape
-ORDER BY line_ts NULLS LAST, file, line_no
+ORDER BY known DESC, line_ts NULLS LAST, file, line_no

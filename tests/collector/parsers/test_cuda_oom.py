@@ -114,3 +114,10 @@ def test_no_text_can_crash_it(lines):
 @given(st.integers(0, 200), st.integers(0, 600))
 def test_cut_anywhere_it_still_closes(start, end):
     parse(NEW[start:end])
+
+
+def test_paddle_prints_binary_megabytes_as_mb():
+    (row,) = parse(
+        "Out of memory error on GPU 2. Cannot allocate 512.000000MB memory on GPU 2, 30.1GB memory has been allocated"
+    )
+    assert (row.name, row.requested_bytes) == ("paddle_oom", 512 * 2**20)

@@ -39,3 +39,15 @@ def test_what_resembles_it_gives_nothing(text):
 @given(st.lists(st.one_of(st.just("thread 'a' panicked at b:1:2:"), st.text(max_size=40)), max_size=9))
 def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
+
+
+def test_a_cuda_library_that_does_not_load_is_an_exception_of_its_own():
+    (row,) = parse(
+        "Could not load library libcudnn_adv_infer.so.8. Error: libcudnn_adv_infer.so.8: cannot open shared object file"
+    )
+    assert (row.kind, row.name, row.detail) == (
+        "exception",
+        "LibraryNotLoaded",
+        '{"library": "libcudnn_adv_infer.so.8"}',
+    )
+    assert parse("WARNING: Could not load library libfoo.so.8. Error: ignored") == []

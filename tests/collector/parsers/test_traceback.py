@@ -417,3 +417,8 @@ def test_the_nodes_of_a_graph_are_no_end_of_its_message():
     (row,) = parse(text)
     assert "libdevice not found" in row.message
     assert row.entry_frame == "/x/a.py:3 in <module>"
+
+
+def test_the_frames_are_kept_in_short_from_the_outside_in():
+    calls = json.loads(one(PLAIN).detail)["calls"].splitlines()
+    assert calls == ["~/u/train.py in <module>", "~/u/model.py in main", "peft/mapping.py in get_peft_model"]

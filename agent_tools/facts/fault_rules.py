@@ -1,0 +1,279 @@
+"""What the words of an exception say about whose fault it is: one rule a line of thought, tried in this order.
+
+A rule fits where its type (`names`, any package) and one of its phrases (`says`, case ignored) do. `certainty` is how often a
+text of that shape means the class. Where no rule is sure, the layer that raised it decides (layers.py, faults.py).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Type and words that mean a fault class, and the reason in plain words."""
+
+    mode: str
+    certainty: float
+    why: str
+    names: str = ""
+    says: tuple[str, ...] = ()
+    _name: re.Pattern[str] | None = field(init=False, repr=False)
+    _says: re.Pattern[str] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Compile once."""
+        object.__setattr__(self, "_name", re.compile(rf"(?:^|\.)(?:{self.names})$") if self.names else None)
+        object.__setattr__(self, "_says", re.compile("|".join(self.says), re.IGNORECASE) if self.says else None)
+
+    def fits(self, name: str, message: str) -> bool:
+        """Whether an exception of this type and text is what the rule speaks of."""
+        return (self._name is None or self._name.search(name) is not None) and (
+            self._says is None or self._says.search(message) is not None
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("env", 0.93, "a package or library cannot be loaded",
+        names="ModuleNotFoundError|PackageNotFoundError|LibraryNotLoaded"),
+    Rule("env", 0.93, "a shared library does not fit",
+        says=(
+            r"undefined symbol", r"cannot open shared object file", r"GLIBC(XX)?_",
+            r"version `[A-Z]+_[\d.]+' not found", r"DLL load failed", r"libcud(a|nn|art)\S*\.so",
+        )),
+    Rule("env", 0.9, "the installed library does not know this model architecture",
+        says=(
+            r"does not recognize this architecture", r"checkpoint you are trying to load has model type",
+            r"your version of Transformers is out of date",
+            r"Model architectures? .{0,80}(not supported|failed to be inspected)",
+        )),
+    Rule("code", 0.85, "a name is imported that the program's own module does not have",
+        names="ImportError",
+        says=(
+            r"cannot import name .{1,120} from .{1,200}\((?!.*(site|dist)-packages|.*lib/python)[^)]+\.py\)",
+        )),
+    Rule("env", 0.9, "an import fails",
+        names="ImportError"),
+    Rule("env", 0.92, "the CUDA driver, the toolkit or the GPU's architecture does not fit the build",
+        says=(
+            r"Failed to find C compiler", r"cuDNN failed to initialize", r"CUDNN_STATUS_NOT_INITIALIZED",
+            r"DNN library", r"CUDA driver version is insufficient", r"NVIDIA driver on your system is too old",
+            r"no kernel image is available", r"not compiled with CUDA enabled", r"Found no NVIDIA driver",
+            r"No CUDA GPUs are available", r"CUDA unknown error",
+            r"CUDA_HOME (environment variable )?(is not set|does not exist)", r"nvcc.{0,40}not found",
+            r"Error building extension", r"Ninja is required",
+            r"is not compatible with the current PyTorch installation", r"detected CUDA version .{0,40}mismatches",
+            r"CUDA Setup failed", r"PTXAS error", r"libdevice not found", r"forward compatibility was attempted",
+            r"system not yet initialized", r"libtorch_cuda", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
+            r"no supported gpu backend", r"no CUDA-capable device", r"HIP error: invalid device function",
+        )),
+    Rule("env", 0.88, "the GPU is too old for what is asked",
+        says=(
+            r"only supports Ampere GPUs or newer", r"compute capability", r"Your setup doesn't support bf16",
+            r"requires? .{0,30}sm_?\d\d",
+        )),
+    Rule("env", 0.88, "a package is missing or has the wrong version",
+        says=(
+            r"is not installed", r"operator \S+ does not exist", r"CUDA extension .{0,80}not found",
+            r"(but|and) it was not found in your environment", r"please (re)?install", r"pip install",
+            r"requires? (the )?[\w\[\]-]+(>=|==|<|<=|~=)", r"is required (for|but)", r">=[\d.]+ (is|are) required",
+            r"version .{0,60}(is )?(incompatible|not compatible|too old)", r"numpy\.dtype size changed",
+            r"compiled using NumPy 1", r"_ARRAY_API not found", r"Descriptors cannot be created directly",
+        )),
+    Rule("env", 0.85, "a library's name has gone or not yet come in the installed version",
+        names="AttributeError",
+        says=(
+            r"module '(numpy|np|torch|transformers|tensorflow|keras|jax|jaxlib|pandas|scipy|peft|trl|accelerate|deepspeed|datasets|PIL|pkgutil|collections|inspect|bitsandbytes|triton|flash_attn|xformers|torchvision|pytorch_lightning|lightning|wandb|ray|vllm)[\w.]*' has no attribute",
+        )),
+    Rule("env", 0.85, "the file system fails",
+        says=(
+            r"Input/output error", r"Errno 5\b", r"Stale (NFS )?file handle", r"Transport endpoint is not connected",
+        )),
+    Rule("env", 0.85, "no space is left, or a quota is used up",
+        says=(
+            r"No space left on device", r"Disk quota exceeded", r"Errno 28\b", r"Errno 122\b",
+            r"Read-only file system",
+        )),
+    Rule("env", 0.75, "an API key or log-in of a tracking service is missing",
+        says=(
+            r"wandb.{0,60}(api_key|login)", r"api_key not configured", r"WANDB_API_KEY",
+        )),
+    Rule("data", 0.9, "the dataset is not there or may not be read",
+        names="DatasetNotFoundError|DataFilesNotFoundError|EmptyDatasetError"),
+    Rule("data", 0.88, "the dataset is not there or may not be read",
+        says=(
+            r"Dataset .{0,120}(doesn't exist on the Hub|is a gated dataset|cannot be accessed)",
+            r"Couldn't (find|reach) (a dataset|any data file|.{0,60}on the (Hugging Face )?Hub)",
+            r"datasets/\S+.{0,200}(40[134]|gated|Not Found)",
+        )),
+    Rule("data", 0.85, "the hub that the dataset is read from cannot be reached",
+        names=(
+            "ConnectionError|ConnectTimeout|ReadTimeout|Timeout|MaxRetryError|ProxyError|SSLError|ConnectError|"
+            "NewConnectionError|NameResolutionError|ClientConnectorError"
+        ),
+        says=(
+            r"/api/datasets/", r"/datasets/[^ ]*(resolve|tree)",
+        )),
+    Rule("asset", 0.85, "the hub cannot be reached",
+        names=(
+            "ConnectionError|ConnectTimeout|ReadTimeout|Timeout|MaxRetryError|ProxyError|SSLError|ConnectError|"
+            "NewConnectionError|NameResolutionError|ClientConnectorError"
+        ),
+        says=(
+            r"huggingface", r"hf\.co", r"hf-mirror", r"modelscope", r"/api/(models|repos)",
+        )),
+    Rule("asset", 0.94, "the hub refuses the model, or does not have it",
+        names=(
+            "GatedRepoError|RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|"
+            "CheckpointingException|CheckpointException|RemoteEntryNotFoundError|LocalEntryNotFoundError|"
+            "DisabledRepoError|LocalTokenNotFoundError|BadRequestError"
+        )),
+    Rule("asset", 0.93, "the model, tokenizer or checkpoint cannot be found under that name",
+        says=(
+            r"is not a local folder and is not a valid model identifier", r"not a valid model identifier",
+            r"Can't load (the )?(tokenizer|config|configuration|model|feature extractor|image processor|processor|weights)",
+            r"Error no file named", r"does not appear to have (a file|files) named",
+            r"couldn't connect to '?https?://(huggingface\.co|hf\.co)",
+            r"Cannot find (the requested files|an appropriate cached snapshot)", r"offline mode is enabled",
+            r"outgoing traffic has been disabled", r"Repository Not Found", r"gated repo",
+            r"Access to model .{0,120} is restricted", r"You must (have access|be authenticated)",
+            r"Invalid (user )?token", r"Token is required", r"Repo id must", r"Incorrect path_or_model_id",
+            r"Can't find '?(adapter_config|config)\.json", r"Can't find a vocabulary file",
+            r"Unable to load (weights|vocabulary)", r"Couldn't instantiate the backend tokenizer",
+            r"Unrecognized model in", r"weights? (file )?not found",
+            r"No (safetensors|weights|checkpoint|model).{0,30}found", r"Cannot find any model weights",
+            r"Model .{0,80}(does not exist|not found)", r"failed to load (the )?(model|checkpoint|tokenizer)",
+            r"is not a (\w+ )?checkpoint", r"Invalid repository ID",
+        )),
+    Rule("asset", 0.93, "the weights file is broken",
+        names="SafetensorError"),
+    Rule("asset", 0.92, "the weights file is broken",
+        says=(
+            r"deserializing header", r"HeaderTooLarge", r"MetadataIncompleteBuffer", r"InvalidHeader",
+            r"PytorchStreamReader failed", r"failed finding central directory", r"invalid load key",
+            r"unexpected EOF, expected \d+ more bytes", r"Weights only load failed", r"not a ZIP archive",
+            r"corrupted? (checkpoint|weights|model)",
+        )),
+    Rule("asset", 0.88, "the checkpoint does not fit the model",
+        says=(
+            r"size mismatch for", r"Error\(s\) in loading state_dict", r"Missing key\(s\) in state_dict",
+            r"Unexpected key\(s\) in state_dict", r"ignore_mismatched_sizes",
+        )),
+    Rule("asset", 0.9, "the hub refuses access",
+        says=(
+            r"\b(401|403) (Client Error|Unauthorized|Forbidden)", r"Unauthorized for url", r"Forbidden for url",
+        )),
+    Rule("asset", 0.82, "the hub has no such file",
+        says=(
+            r"\b404 Client Error", r"Entry Not Found for url",
+        )),
+    Rule("config", 0.94, "the adapter's target modules do not exist in the model",
+        says=(
+            r"Target modules? .{0,400}not found in the base model", r"No modules were targeted", r"target_modules",
+        )),
+    Rule("config", 0.93, "arguments or configuration keys are wrong",
+        names=(
+            "ArgumentError|ArgumentTypeError|ConfigAttributeError|ConfigKeyError|ConfigCompositionException|"
+            "MissingConfigException|MissingMandatoryValue|InterpolationKeyError|InterpolationResolutionError|"
+            "OverrideParseException|UnsupportedInterpolationType|MisconfigurationException|DeepSpeedConfigError|"
+            "ScannerError|ParserError.*yaml|ComposerError|NoSuchOption|BadParameter|UsageError|TOMLDecodeError|"
+            "InvalidConfigurationError|ConfigError|ConfigurationError|InstantiationException"
+        )),
+    Rule("config", 0.93, "arguments or configuration keys are wrong",
+        says=(
+            r"HfArgumentParser", r"unrecognized arguments", r"the following arguments are required",
+            r"error: argument ", r"invalid choice:", r"could not convert string to float.{0,40}argument",
+            r"No such option", r"can't open file '", r"train_batch_size is not equal",
+            r"Check batch related parameters", r"Could not override", r"Key '.{1,60}' is not in struct",
+            r"yaml\.(scanner|parser)",
+        )),
+    Rule("config", 0.9, "values of the configuration do not go together",
+        says=(
+            r"(must|should|needs to|has to|is not|not) (be )?(evenly )?(divisible|a multiple)",
+            r"(tensor|pipeline|context|expert|data|model)[ _-]?(model[ _-]?)?parallel[ _-]?size",
+            r"world[ _]size.{0,60}(not|must|divisible|smaller|larger|less|greater)", r"[!=]= ?(self\.)?world_?size",
+            r"parallel dim", r"mutually exclusive", r"larger than the maximum number of tokens",
+            r"max_(seq_len|model_len|position_embeddings|num_batched_tokens|length)", r"gpu_memory_utilization",
+            r"GPU memory utilization",
+        )),
+    Rule("config", 0.88, "a setting has a value that is not allowed",
+        says=(
+            r"is not a valid \w+", r"please select one of", r"Invalid value",
+            r"(unknown|unsupported|invalid|unrecognized) (optimi[sz]er|scheduler|lr_?scheduler|backend|strategy|precision|dtype|model type|argument|option|config|configuration|value|accelerator|attention|loss|activation|key)",
+            r"expected one of", r"should be (one of|either)",
+            r"must be (one of|either|in|set|positive|specified|provided|a positive|greater|less|between|>|<|at least)",
+            r"not in list of", r"choose from", r"--\w[\w-]+ (requires|must|cannot|is required|and --)",
+            r"requires? --\w", r"cannot be used (together )?with", r"incompatible with", r"trust_remote_code",
+            r"environment variable .{0,40}expected, but not set", r"expected, but not set",
+            r"invalid device ordinal", r"requires the .{0,30}environment variable", r"load_best_model_at_end",
+        )),
+    Rule("config", 0.85, "a configuration value fails validation",
+        names="ValidationError|ValidationErrors|StrictDataclassFieldValidationError"),
+    Rule("config", 0.85, "two processes were given the same GPU",
+        says=(
+            r"Duplicate GPU detected", r"ncclInvalidUsage", r"invalid usage",
+        )),
+    Rule("data", 0.93, "the dataset cannot be read",
+        names=(
+            "DatasetGenerationError|DatasetGenerationCastError|ArrowInvalid|ArrowTypeError|"
+            "ArrowNotImplementedError|ArrowIndexError|ArrowCapacityError|EmptyDataError|UnidentifiedImageError|"
+            "CastError|UnexpectedRowCountError|NonMatchingSplitsSizesError|NonMatchingChecksumError|"
+            "UnexpectedSplitsError|ExpectedMoreSplitsError|ExpectedMoreSplits|BadGzipFile|BadZipFile|"
+            "LibsndfileError|LoadError|TruncatedFileError|DataLossError"
+        )),
+    Rule("data", 0.9, "the dataset cannot be read",
+        names=r"ParserError|UnicodeDecodeError|_csv\.Error"),
+    Rule("data", 0.9, "the data have the wrong columns, shape or length",
+        says=(
+            r"same columns",
+            r"Column.{0,80}(not in the dataset|not found|changed from|doesn't exist|does not exist|names? .{0,60}not in)",
+            r"columns? .{0,60}(not in|missing)", r"None of \[.{0,200}are in the \[", r"JSON parse error",
+            r"Failed to (parse|read|load) .{0,40}(json|csv|parquet|dataset|data|row)",
+            r"num_samples should be a positive", r"num_samples=0", r"Unable to create tensor, you should probably",
+            r"expected sequence of length", r"stack expects each tensor to be equal size", r"default_collate",
+            r"Tokenizing data", r"All arrays must be of (the )?same length", r"cannot identify image",
+            r"image file is truncated", r"Compressed file ended", r"Not a gzipped file", r"Unknown split",
+            r"Bad split", r"BuilderConfig .{0,80}not found", r"Unable to find .{0,200}(json|csv|parquet|txt|arrow)",
+            r"Dataset scripts are no longer supported", r"Undefined dataset",
+            r"Error occurred while \w+ the dataset", r"Make sure that your dataset",
+            r"Cannot batch tensors with different shapes", r"dataset .{0,60}(is empty|has no|not found|contains no)",
+            r"empty dataset",
+            r"no (training )?(data|samples|examples|images|files) (were )?(found|left|remain|available)",
+            r"Found no valid file", r"(\.idx|\.bin).{0,60}(cannot be found|not found|does not exist)",
+            r"chat template", r"Conversations? roles must alternate", r"zero-size array to reduction",
+            r"text input must be of type", r"TextEncodeInput must be Union", r"must have at least one",
+            r"Error tokenizing data", r"Schema at index", r"Sizes of tensors must match except in dimension",
+            r"Caught \w+ in DataLoader worker", r"data adapter", r"unrecognized data type", r"unsupported (image|audio|file) (type|format)",
+            r"label value .{0,60}outside the valid range", r"Target \d+ is out of bounds",
+        )),
+    Rule("data", 0.75, "a column that training data usually have is not there",
+        names="KeyError",
+        says=(
+            r"^['\"]?(text|prompts?|chosen|rejected|messages|conversations?|instruction|response|completion|question)['\"]?$",
+            r"^['\"]?(answer|input_ids|labels?|images?|pixel_values|audio|sentence\d?|tokens|caption|target)['\"]?$",
+        )),
+    Rule("code", 0.93, "a name is used that does not exist",
+        names=r"NameError|UnboundLocalError|SyntaxError|IndentationError|TabError|RecursionError|ZeroDivisionError|Tracer\w*Error|ConcretizationTypeError|UnexpectedTracerError|Scope\w*Error|\w*ShapeError"),
+    Rule("code", 0.9, "tensors of the model do not fit together",
+        says=(
+            r"mat1 and mat2", r"size of tensor a", r"einsum\(\)", r"shape '\[.{0,80}is invalid for input",
+            r"view size is not compatible", r"on the same device", r"expected scalar type", r"does not require grad",
+            r"backward through the graph a second time", r"modified by an inplace operation", r"expected input\[",
+            r"weight of size", r"Expected \d+D", r"must match the size of tensor",
+            r"Input type .{0,60}and weight type", r"not enough values to unpack", r"too many values to unpack",
+            r"unused parameters", r"Expected to have finished reduction", r"Incompatible shapes",
+            r"dot_general requires", r"got incompatible shapes",
+        )),
+    Rule("code", 0.85, "a kernel read or wrote where it may not, or an index was out of range on the GPU",
+        says=(
+            r"device-side assert", r"illegal memory access", r"misaligned address",
+            r"CUBLAS_STATUS_(NOT|EXEC|INVALID)", r"an illegal instruction",
+        )),
+    Rule("config", 0.7, "the message speaks of settings of the run",
+        says=(
+            r"(evaluation|eval|save)_strategy", r"per_device_\w+_batch_size", r"learning_rate", r"warmup",
+            r"gradient_accumulation", r"max_steps", r"num_train_epochs", r"\blora\b", r"quantization", r"bf16", r"fp16",
+            r"deepspeed", r"fsdp", r"\bconfig(uration)?\b", r"\barguments?\b",
+        )),
+)  # fmt: skip

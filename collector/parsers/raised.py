@@ -1,0 +1,109 @@
+"""What a printed exception consists of: the shapes of its type, its text, its frames, and the row that it becomes.
+
+ROWS    detail.calls holds the frames of the innermost exception, the outermost first, detail.cause_calls those of the root
+        of its chain: installed files from their package on, the program's own with `~/` before their last two parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.frames import Frame, is_installed
+from collector.parsers.shapes import detail
+
+_TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
+_ENDING = (
+    r"(?:(?:[A-Za-z_]\w*\.)+Error|(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable)"
+    r"|SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
+    r"|StopIteration|BrokenExecutor|TerminatedWorker|FailFast))(?:\([\w., ]+\))?"
+)
+RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
+LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
+LOGGED = re.compile(rf"^(?P<prefix>.{{1,160}}?[\]\s:|-] )(?P<name>{_ENDING}): (?P<text>\S.*)$")
+GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\))(?P<name>{_ENDING}): (?P<text>\S.*)$")
+MAX_TEXT = 2000
+_TYPICAL = re.compile(_ENDING)
+
+
+@dataclass(slots=True)
+class Raised:
+    """One exception of a chain: type, text and frames."""
+
+    name: str
+    text: list[str] = field(default_factory=list[str])
+    frames: list[Frame] = field(default_factory=list[Frame])
+
+    def message(self) -> str:
+        """The text, cut at `MAX_TEXT` characters."""
+        return "\n".join(self.text).strip()[:MAX_TEXT]
+
+
+def names_exception(name: str, text: str | None, headed: bool) -> bool:
+    """Tell a type from code whose indentation was lost: `self.run(args)`, `else: x`, `socket.timeout: timed out`.
+
+    After frames without a header only a type that looks like one counts: they may be no traceback at all.
+    """
+    if not headed and "." not in name and not _TYPICAL.fullmatch(name):
+        return False
+    last = name.partition("(")[0].rpartition(".")[2].lstrip("_")
+    if last[:1].isupper():
+        return "(" not in name or "Ray" in name or text is not None
+    return text is not None and "." in name and "(" not in name and not name.startswith(("self.", "cls."))
+
+
+def exception_row(
+    start: Line,
+    last: int,
+    severity: str,
+    raised: Raised,
+    *,
+    chain: Sequence[Raised],
+    wrappers: Sequence[Raised],
+    parser: str,
+    extra: Mapping[str, object],
+) -> ParsedRow:
+    """The `exception` row of one traceback: named by its outermost type, with the root of its chain beside it."""
+    outer = wrappers[0] if wrappers else raised
+    root = chain[0] if chain else raised if wrappers else None
+    frames = raised.frames or outer.frames
+    user = next((f for f in reversed(frames) if not is_installed(f.file)), None)
+    if user is None and chain:
+        user = next((f for c in chain for f in reversed(c.frames) if not is_installed(f.file)), None)
+    return start.event(
+        "exception",
+        outer.name,
+        outer.message(),
+        line_end=max(last, start.line_no),
+        severity=severity,
+        parser=parser,
+        frame=str(frames[-1]) if frames else None,
+        user_frame=str(user) if user else None,
+        entry_frame=str(frames[0]) if frames else None,
+        cause_name=root.name if root else None,
+        cause_message=root.message() if root else None,
+        detail=detail(
+            **extra,
+            chain=[c.name for c in [*chain, raised]] if chain else None,
+            calls=_calls(frames),
+            cause_calls=_calls(chain[0].frames) if chain else None,
+        ),
+    )
+
+
+def _calls(frames: Sequence[Frame]) -> str | None:
+    """The innermost sixteen frames, one a line, the outermost first; None where there is none."""
+    return "\n".join(f"{_short(f.file)} in {f.where or '<module>'}" for f in frames[-16:])[:2000] or None
+
+
+def _short(file: str) -> str:
+    parts = re.split(r"[\\/]", file)
+    for folder in ("site-packages", "dist-packages"):
+        if folder in parts:
+            return "/".join(parts[parts.index(folder) + 1 :])[-120:]
+    if is_installed(file) or file.startswith("<") or file.endswith((".pyx", ".pxi")):
+        return "/".join(parts[-3:])[-120:]
+    # A folder near the root is where a disk is mounted: /data/train.py says nothing about data.
+    return "~/" + "/".join(parts[-2:] if len(parts) > 3 else parts[-1:])[-120:]

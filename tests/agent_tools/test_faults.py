@@ -1,0 +1,61 @@
+"""Three witnesses of a fault class: the words, the file that is meant, and the layer that was at work."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_tools.facts.faults import classify
+from agent_tools.facts.layers import origin_of
+
+HDF5 = "~/spectra/train.py in main\n~/spectra/reader.py in __init__\nh5py/_hl/files.py in make_fid\nh5py/h5f.pyx in h5py.h5f.open"
+PIECE = "~/sft/run.py in <module>\ntransformers/tokenization_utils_base.py in from_pretrained\nsentencepiece/__init__.py in LoadFromFile"
+IMPORT = "~/job/run.py in <module>\nmatplotlib/__init__.py in <module>\nmatplotlib/rcsetup.py in <module>"
+ACROSS = "~/job/run.py in main\ntransformers/trainer.py in train\npeft/peft_model.py in forward"
+ENCODER = "~/job/run.py in main\npython3.11/json/encoder.py in default"
+
+
+@pytest.mark.parametrize(
+    ("calls", "layer", "importing"),
+    [
+        (HDF5, "data", False),
+        (PIECE, "asset", False),
+        (IMPORT, None, True),
+        (ENCODER, "output", False),
+        ("~/job/my_dataset.py in __getitem__", "data", False),
+        ("~/job/train.py in main\ntorch/nn/modules/linear.py in forward", None, False),
+        ("", None, False),
+    ],
+)
+def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: str | None, importing: bool) -> None:
+    origin = origin_of(calls)
+    assert (origin.layer, origin.importing) == (layer, importing)
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "calls", "mode"),
+    [
+        ("OSError", "Unable to synchronously open file (bad object header)", HDF5, "data"),
+        ("RuntimeError", "Internal: could not parse the proto", PIECE, "asset"),
+        ("AttributeError", "'_Api' object has no attribute 'spam'", IMPORT, "env"),
+        ("TypeError", "forward() got an unexpected keyword argument 'cache_position'", ACROSS, "env"),
+        ("TypeError", "SFTTrainer.__init__() got an unexpected keyword argument 'packing'", "~/job/run.py in <module>", "env"),
+        ("TypeError", "Decoder.__init__() got an unexpected keyword argument 'depth'", "~/job/run.py in <module>", "code"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/a/model.safetensors'", "", "asset"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/a/part-07.parquet'", "", "data"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'conf/zero2.yaml'", "", "config"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'ninja'", "", "env"),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/run/optimizer.bin'", "", "asset"),
+        ("AttributeError", "'NoneType' object has no attribute 'shape'", "~/job/my_dataset.py in __getitem__", "data"),
+        ("KeyError", "'x'", "", "code"),
+    ],
+)  # fmt: skip
+def test_what_the_words_leave_open_the_file_or_the_layer_decides(
+    name: str, message: str, calls: str, mode: str
+) -> None:
+    assert classify(name, message, calls).mode == mode
+
+
+def test_a_class_that_is_nearly_as_likely_is_named_beside_the_first() -> None:
+    fault = classify("IndexError", "list index out of range", "~/job/my_dataset.py in __getitem__")
+    assert {fault.mode, fault.other} == {"data", "code"}
+    assert classify("ModuleNotFoundError", "No module named 'spam'", "").other is None
