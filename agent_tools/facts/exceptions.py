@@ -39,6 +39,12 @@ _OOM = re.compile(
     r"cuMemCreate.{0,40}out of memory|Out of memory error on GPU",
     re.IGNORECASE,
 )
+_COMPILER = re.compile(
+    r"CalledProcessError: Command '?\[?'?[\w./+-]*\b(gcc|g\+\+|cc|c\+\+|nvcc|hipcc|ninja|cmake|ldconfig)\b"
+)
+_REFUSED = re.compile(
+    r"failed to allocate|\bOOM\b|out of memory", re.IGNORECASE
+)  # TensorFlow's word for a full disk too
 _ECC = re.compile(r"uncorrectable (?:ECC|NVLink)|ECC error|cudaErrorECCUncorrectable|row.?remap", re.IGNORECASE)
 _KILLED_WORKER = re.compile(
     r"DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
@@ -116,9 +122,11 @@ def role_of(name: str, message: str, frames: str) -> Role:
         return "interrupt"
     if _KILLED_WORKER.search(text):
         return "worker_killed"
-    if _OOM.search(text) and not text.startswith("RayTaskError"):
+    if (_OOM.search(text) or (short == "ResourceExhaustedError" and _REFUSED.search(message))) and not text.startswith(
+        "RayTaskError"
+    ):
         return "cuda_oom"
-    if is_wrapper(name, message):
+    if is_wrapper(name, message) and not _COMPILER.search(text):
         return "wrapper"
     if _ECC.search(text):
         return "ecc"
@@ -198,9 +206,12 @@ def read(row: RowView) -> Raised:
     frames = "\n".join(filter(None, (row.text("frame"), row.text("user_frame"), row.text("entry_frame"))))
     name, message = row.text("name"), row.text("message")
     role = role_of(name, message, frames)
+    if role == "peer" and origin_of(row.text("calls")).layer == "tracker":
+        role = "application"  # its pipe leads to the tracking service, not to another rank
     cause_name, cause_message = row.text("cause_name"), row.text("cause_message")
     calls = row.text("calls") or frames
-    fault = classify(name, message, calls)
+    again = cause_name == name and cause_message in message  # raised anew with more words: the first place tells more
+    fault = classify(name, cause_message if again else message, (again and row.text("cause_calls")) or calls)
     if cause_name and (cause_name, cause_message) != (name, message):
         cause_role = role_of(cause_name, cause_message, frames)
         cause_fault = classify(cause_name, cause_message, row.text("cause_calls") or calls)

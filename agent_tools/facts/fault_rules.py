@@ -66,7 +66,8 @@ RULES: tuple[Rule, ...] = (
             r"is not compatible with the current PyTorch installation", r"detected CUDA version .{0,40}mismatches",
             r"CUDA Setup failed", r"PTXAS error", r"libdevice not found", r"forward compatibility was attempted",
             r"system not yet initialized", r"libtorch_cuda", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
-            r"no supported gpu backend", r"no CUDA-capable device", r"HIP error: invalid device function",
+            r"no supported gpu backend", r"no CUDA-capable device",
+            r"no platforms that are instances of", r"\blib[\w+-]+\.so\S* .{0,60}(not found|cannot|could not|failed)", r"HIP error: invalid device function",
         )),
     Rule("env", 0.88, "the GPU is too old for what is asked",
         says=(
@@ -86,6 +87,11 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"module '(numpy|np|torch|transformers|tensorflow|keras|jax|jaxlib|pandas|scipy|peft|trl|accelerate|deepspeed|datasets|PIL|pkgutil|collections|inspect|bitsandbytes|triton|flash_attn|xformers|torchvision|pytorch_lightning|lightning|wandb|ray|vllm)[\w.]*' has no attribute",
         )),
+    Rule("env", 0.88, "a compiler or a build tool fails",
+        names="CalledProcessError",
+        says=(r"Command '?\[?'?[\w./+-]*\b(gcc|g\+\+|cc|c\+\+|nvcc|hipcc|ninja|cmake|ldconfig)\b",)),
+    Rule("env", 0.88, "a compiler or a build tool fails",
+        says=(r"No working C\+\+ compiler", r"InvalidCxxCompiler", r"CppCompileError")),
     Rule("env", 0.85, "the file system fails",
         says=(
             r"Input/output error", r"Errno 5\b", r"Stale (NFS )?file handle", r"Transport endpoint is not connected",
@@ -201,7 +207,7 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"is not a valid \w+", r"please select one of", r"Invalid value",
             r"(unknown|unsupported|invalid|unrecognized) (optimi[sz]er|scheduler|lr_?scheduler|backend|strategy|precision|dtype|model type|argument|option|config|configuration|value|accelerator|attention|loss|activation|key)",
-            r"expected one of", r"should be (one of|either)",
+            r"num_classes", r"needs? to be (one of|in)\b", r"--\w+'? value", r"expected one of", r"should be (one of|either)",
             r"must be (one of|either|in|set|positive|specified|provided|a positive|greater|less|between|>|<|at least)",
             r"not in list of", r"choose from", r"--\w[\w-]+ (requires|must|cannot|is required|and --)",
             r"requires? --\w", r"cannot be used (together )?with", r"incompatible with", r"trust_remote_code",
@@ -261,7 +267,7 @@ RULES: tuple[Rule, ...] = (
             r"view size is not compatible", r"on the same device", r"expected scalar type", r"does not require grad",
             r"backward through the graph a second time", r"modified by an inplace operation", r"expected input\[",
             r"weight of size", r"Expected \d+D", r"must match the size of tensor",
-            r"Input type .{0,60}and weight type", r"not enough values to unpack", r"too many values to unpack",
+            r"Input type .{0,60}and weight type",
             r"unused parameters", r"Expected to have finished reduction", r"Incompatible shapes",
             r"dot_general requires", r"got incompatible shapes",
         )),
@@ -276,4 +282,6 @@ RULES: tuple[Rule, ...] = (
             r"gradient_accumulation", r"max_steps", r"num_train_epochs", r"\blora\b", r"quantization", r"bf16", r"fp16",
             r"deepspeed", r"fsdp", r"\bconfig(uration)?\b", r"\barguments?\b",
         )),
+    Rule("code", 0.72, "a sequence has not as many parts as the code expects",
+        says=(r"not enough values to unpack", r"too many values to unpack")),
 )  # fmt: skip

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from agent_tools.facts.fault_rules import RULES
-from agent_tools.facts.layers import Layer, Origin, origin_of
+from agent_tools.facts.layers import Layer, Origin, layer_of_type, origin_of
 
 _I = re.IGNORECASE
 
@@ -57,8 +57,11 @@ _WHY_LAYER: dict[Layer, tuple[str, float, str]] = {
     "config": ("config", 0.8, "it was raised while settings were being read or checked"),
     "env": ("env", 0.8, "it was raised by the code that finds or builds libraries and devices"),
     "tracker": ("env", 0.72, "it was raised by a tracking service's client"),
+    "model": ("code", 0.66, "it was raised in the model or the training loop itself"),
     "output": ("code", 0.72, "it was raised while results were being written"),
 }
+_SETTING = re.compile(r"\b(args|cfg|config|conf|hparams|hp|opts?|FLAGS|params)\b\s*[.\[]")
+_INPUT = re.compile(r"data|img|image|label|annotation|sample|exists\(|isfile|isdir|\.shape|len\(", re.IGNORECASE)
 _KEYWORD = re.compile(
     r"got (an unexpected keyword argument|multiple values for)|missing \d+ required (positional|keyword)"
 )
@@ -74,6 +77,12 @@ _PLAIN_NAMES = ("KeyError", "AssertionError", "RuntimeError", "ValueError", "Exc
 def classify(name: str, message: str, calls: str) -> Fault:
     """The fault class of an exception; `calls` are its frames as the query `exceptions` gives them, or nothing."""
     origin = origin_of(calls)
+    if origin.layer is None:
+        origin = replace(origin, layer=layer_of_type(name))
+    calls, _, source = calls.partition("\n> ")
+    if not message.strip() and source:
+        heard = [f for f in (_by_source(source), _by_layer(name, source, origin)) if f]
+        return max([*heard, _by_type(name, source, calls, origin)], key=lambda f: f.certainty)
     heard = [
         f for f in (_by_words(name, message), _by_file(name, message, origin), _by_layer(name, message, origin)) if f
     ]
@@ -88,6 +97,15 @@ def _by_words(name: str, message: str) -> Fault | None:
     if rule and rule.certainty < 0.75 and name.rsplit(".", 1)[-1] not in (*_PLAIN_NAMES, "NotImplementedError", ""):
         return None
     return Fault(rule.mode, rule.certainty, rule.why) if rule else None
+
+
+def _by_source(source: str) -> Fault | None:
+    """A bare `assert` or `raise` says nothing but the line that it stands on."""
+    if _SETTING.search(source):
+        return Fault("config", 0.82, "a check of the settings fails")
+    if _INPUT.search(source):
+        return Fault("data", 0.81, "a check of the data fails")
+    return None
 
 
 def _by_file(name: str, message: str, origin: Origin) -> Fault | None:

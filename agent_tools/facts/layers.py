@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Layer = Literal["data", "asset", "config", "env", "tracker", "output"]
+Layer = Literal["data", "asset", "config", "env", "tracker", "output", "model"]
 
 # By the package and module that a frame stands in, installed ones first. Words are parts of paths, `in` begins a function.
 _INSTALLED: tuple[tuple[Layer, str], ...] = (
@@ -18,6 +18,8 @@ _INSTALLED: tuple[tuple[Layer, str], ...] = (
     ("data", r"^torch/utils/data/|^torchvision/(datasets|io|transforms)/|^numpy/lib/(_?npyio|format|_npyio_impl)|^megatron/(core/datasets|data)/|^nemo/collections/\w+/data/|^transformers/data/|^trl/data_utils|^(axolotl|llamafactory|verl)/\S*(data|dataset)|^(fairseq|fairseq2|espnet2?|mmengine|mmcv|mmdet\w*|mmseg|ultralytics|detectron2|timm|open_clip_train|nnunetv2|litgpt|torchtune|torchtitan|keras/src|keras|tensorflow/python)/(data|dataset|datasets|dataset_conversion|trainers/data_adapters|preprocessing|utils/dataset\w*|utils/image_utils)\b"),
     ("data", r"^(tarfile|gzip|lzma|bz2|zipfile|csv|wave|_csv)\.py|/(tarfile|gzip|lzma|bz2|zipfile|csv|wave)\.py"),
     ("asset", r"^transformers/(modeling_utils|tokenization\w*|image_processing\w*|feature_extraction\w*|processing_utils|configuration_utils|models/auto|utils/hub|convert_slow_tokenizer|models/\w+/(tokenization|convert)\w*|integrations/peft|core_model_loading)|^(tokenizers|sentencepiece|tiktoken|safetensors|huggingface_hub|modelscope/hub|open_clip/factory|timm/models/_(hub|builder|factory)|peft/(peft_model|config|utils/save_and_load)|diffusers/(models/modeling_utils|models/model_loading|loaders|configuration_utils|pipelines/pipeline_(utils|loading))|orbax|flax/(training/checkpoints|serialization)|torch/(serialization|hub|distributed/checkpoint)|accelerate/utils/modeling|vllm/model_executor/model_loader|vllm/transformers_utils|mmengine/runner/checkpoint|fvcore/common/checkpoint|nemo/core/(connectors|classes/common)|gguf|clip/clip|keras/src/saving|keras/saving|sentence_transformers/SentenceTransformer)"),
+    ("asset", r"^transformers/trainer_callback\.py in load_from_json|^keras/\S*saving|\bin load_weights$"),
+    ("asset", r"^(lightning/pytorch|pytorch_lightning)/trainer/connectors/checkpoint_connector"),
     ("config", r"^(hydra|omegaconf|yaml|ruamel|toml\w*|pydantic\w*|click|typer|fire|absl/(app|flags)|jsonargparse|simple_parsing|tyro|draccus|yacs|fvcore/common/config|mmengine/(config|registry)|mmcv/utils/(config|registry)|mmcv/runner/builder|detectron2/config|marshmallow|cerberus|gin|ml_collections|transformers/(hf_argparser|training_args|generation/configuration_utils)|deepspeed/runtime/(config|zero/config)|accelerate/(utils/dataclasses|commands)|lightning/pytorch/(cli|trainer/connectors|trainer/configuration_validator)|pytorch_lightning/(cli|trainer/connectors|trainer/configuration_validator)|llamafactory/hparams|axolotl/(utils/schemas|utils/config)|torchtune/config|torchtitan/config\w*|megatron/(training/)?arguments|megatron/core/(model_parallel_config|transformer/transformer_config|parallel_state)|verl/utils/config|vllm/(config|engine/arg_utils))[/.]"),
     ("config", r"(^|/)(argparse|configparser|optparse|dataclasses)\.py|\bin (parse_args\w*|parse_args_into_dataclasses|parse_known_args)$"),
     ("env", r"^(bitsandbytes/(cextension|cuda_setup)|deepspeed/ops/op_builder|torch/utils/cpp_extension|triton/(backends|common|compiler|runtime)|torch/_inductor/(codecache|cpp_builder|runtime)|cupy/_environment|cupy_backends|numba/cuda|jaxlib|jax/_src/xla_bridge|torch/cuda/__init__|torch/_ops|torch/_dynamo/backends|apex/|transformer_engine/(common|__init__)|nvidia/\w+/lib|pkg_resources|importlib_metadata|packaging)"),
@@ -27,10 +29,12 @@ _INSTALLED: tuple[tuple[Layer, str], ...] = (
 )  # fmt: skip
 # By the name of the program's own file or function.
 _OWN: tuple[tuple[Layer, str], ...] = (
-    ("data", r"(^~/|[/_.])(data|dataset|datasets|data_?loaders?|datamodules?|collat\w*|preprocess\w*|tokeni[sz]e_\w*|prepare_data)(s?)([/_.]|\.py)|\bin (__getitem__|__iter__|_?collate\w*|(load|read|get|build|make|prepare|create|tokenize|preprocess|encode|format|pack)_\w*(data|dataset|dataloader|loader|samples?|examples?|images?|labels?|corpus|batch|split|manifest|csv|json)\w*|setup_data\w*|preprocess\w*|tokenize\w*|\w*_dataset|\w*_dataloaders?|train_dataloader|prepare_inputs)$"),
+    ("data", r"(^~/|[/_.])(data|dataset|datasets|data_?loaders?|datamodules?|samplers?|collat\w*|preprocess\w*|tokeni[sz]e_\w*|prepare_data)(s?)([/_.]|\.py)|\bin (__getitem__|__iter__|_?collate\w*|(load|read|get|build|make|prepare|create|tokenize|preprocess|encode|format|pack)_\w*(data|dataset|dataloader|loader|samples?|examples?|images?|labels?|corpus|batch|split|manifest|csv|json)\w*|setup_data\w*|preprocess\w*|tokenize\w*|\w*_dataset|\w*_dataloaders?|train_dataloader|prepare_inputs)$"),
     ("config", r"(^~/|[/_])(configs?|arguments|args|options|hparams|params)\.py|\bin (parse_\w+|(load|read|get|build|validate|check)_(config|cfg|args|opts?|hparams|yaml|options)\w*|validate_\w*|check_args|__post_init__)$"),
     ("asset", r"\bin ((load|get|build|init|create|restore|setup)_?(pretrained\w*|checkpoint\w*|ckpt\w*|weights|state_dict|tokenizer\w*|processor|backbone_weights)|from_pretrained|load_model\w*|load_(unet|vae|text_encoder|vgg|clip|bert)\w*)$"),
+    ("model", r"\bin (forward|backward|training_step|compute_\w*loss|_?loss\w*|evaluate\w*|validat\w+|train_one_epoch|train_epoch|on_\w+_end)$|(^~/|[/_])(losses|loss|modules|layers|networks?)[/.]"),
 )  # fmt: skip
+_CONTAINER = re.compile(r"^(h5py|numpy/lib)/|(^|/)(tarfile|gzip|lzma|zipfile)\.py")
 _IN = tuple((layer, re.compile(pattern)) for layer, pattern in _INSTALLED)
 _MINE = tuple((layer, re.compile(pattern, re.IGNORECASE)) for layer, pattern in _OWN)
 
@@ -51,17 +55,26 @@ class Origin:
 
 def origin_of(calls: str) -> Origin:
     """Judge the frames of one exception (`calls` of the query `exceptions`); nothing is known where there is none."""
-    frames = [f for f in calls.split("\n") if f]
+    frames = [f for f in calls.split("\n") if f and not f.startswith("> ")]
     if not frames:
         return Origin()
+    layers = [(f, layer) for f in reversed(frames) if (layer := _layer(f)) is not None]
+    first = layers[0][1] if layers else None
+    if layers and _CONTAINER.search(layers[0][0]):  # a format that weights use too: who opened it knows what it is
+        first = next((layer for _, layer in layers if layer in ("asset", "config")), first)
     mine = [i for i, f in enumerate(frames) if f.startswith("~/")]
     inner = frames[mine[-1] + 1 :] if mine else frames
     return Origin(
-        layer=next((layer for f in reversed(frames) if (layer := _layer(f)) is not None), None),
+        layer=first,
         importing=any(f.endswith(" in <module>") for f in inner) and (not mine or len(inner) > 0),
         own=frames[-1].startswith("~/"),
         between=len({_package(f) for f in inner} - {""}) > 1,
     )
+
+
+def layer_of_type(name: str) -> Layer | None:
+    """The layer of the package that defines an exception's type: `lmdb.Error` comes out of reading data."""
+    return _layer(name.replace(".", "/")) if "." in name else None
 
 
 def _layer(frame: str) -> Layer | None:

@@ -56,6 +56,10 @@ def mode_of(cause: Raised) -> str:
     if _NETWORK.search(text):
         return "network"
     layer = cause.origin.layer
+    if layer == "tracker" and cause.name.rsplit(".", 1)[-1].endswith(
+        ("PipeError", "ConnectionError", "Timeout", "CommError")
+    ):
+        return "network"
     if layer != "output" and (cause.fault.mode == "data" or cause.name.endswith("DecodeError") or layer == "data"):
         return "data"
     return "code"

@@ -23,7 +23,7 @@ _LOAD = re.compile(
     r"invalid load key|PytorchStreamReader failed|failed finding central directory|failed reading zip archive|"
     r"unexpected EOF|corrupt|No valid checkpoint found|Can't find a valid checkpoint|CheckpointException|"
     r"(checkpoint|state_dict|optimizer state).{0,80}(mismatch|does not match|incompatible|not found|missing|invalid|empty|truncated)|"
-    r"(mismatch|different).{0,80}checkpoint|doesn't match the size of optimizer's group|shape mismatch|"
+    r"(mismatch|different).{0,80}checkpoint|loaded state dict|doesn't match the size of optimizer's group|shape mismatch|"
     r"incomplete metadata|Unable to (load|open).{0,60}checkpoint|could not (find|load|read).{0,60}checkpoint|Cannot load checkpoint",
     re.IGNORECASE,
 )
@@ -43,7 +43,7 @@ _STATE_FILE = re.compile(
     re.IGNORECASE,
 )
 _RESUMING = re.compile(
-    r"resume|_load_optimizer|_load_rng|restore_training|load_training_state|load_accelerator_state|\bin load_state$",
+    r"resume|load_from_json$|_load_optimizer|_load_rng|restore_training|load_training_state|load_accelerator_state|\bin load_state$",
     re.I | re.M,
 )
 

@@ -1,7 +1,7 @@
 """What a printed exception consists of: the shapes of its type, its text, its frames, and the row that it becomes.
 
-ROWS    detail.calls holds the frames of the innermost exception, the outermost first, detail.cause_calls those of the root
-        of its chain: installed files from their package on, the program's own with `~/` before their last two parts.
+ROWS    detail.calls holds the frames of the innermost exception, the outermost first, and the line that raised it;
+        detail.cause_calls those of the root of its chain: installed files from their package on, the program's own with `~/` before their last two parts.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Raised:
     name: str
     text: list[str] = field(default_factory=list[str])
     frames: list[Frame] = field(default_factory=list[Frame])
+    source: str | None = None
 
     def message(self) -> str:
         """The text, cut at `MAX_TEXT` characters."""
@@ -69,7 +70,11 @@ def exception_row(
     outer = wrappers[0] if wrappers else raised
     root = chain[0] if chain else raised if wrappers else None
     frames = raised.frames or outer.frames
-    user = next((f for f in reversed(frames) if not is_installed(f.file)), None)
+    again = (
+        bool(chain) and chain[0].name == raised.name
+    )  # caught and raised anew: the first place is the one to look at
+    user = next((f for f in reversed(chain[0].frames if again else frames) if not is_installed(f.file)), None)
+    user = user or next((f for f in reversed(frames) if not is_installed(f.file)), None)
     if user is None and chain:
         user = next((f for c in chain for f in reversed(c.frames) if not is_installed(f.file)), None)
     return start.event(
@@ -87,15 +92,18 @@ def exception_row(
         detail=detail(
             **extra,
             chain=[c.name for c in [*chain, raised]] if chain else None,
-            calls=_calls(frames),
-            cause_calls=_calls(chain[0].frames) if chain else None,
+            calls=_calls(frames, raised.source),
+            cause_calls=_calls(chain[0].frames, chain[0].source) if chain else None,
         ),
     )
 
 
-def _calls(frames: Sequence[Frame]) -> str | None:
-    """The innermost sixteen frames, one a line, the outermost first; None where there is none."""
-    return "\n".join(f"{_short(f.file)} in {f.where or '<module>'}" for f in frames[-16:])[:2000] or None
+def _calls(frames: Sequence[Frame], source: str | None) -> str | None:
+    """The innermost sixteen frames, one a line, the outermost first, and `> ` with the line that raised; None without any."""
+    lines = [f"{_short(f.file)} in {f.where or '<module>'}" for f in frames[-16:]]
+    if lines and source:
+        lines.append(f"> {source}")
+    return "\n".join(lines)[:2000] or None
 
 
 def _short(file: str) -> str:

@@ -49,7 +49,8 @@ _SPOKEN = {
 }
 
 _LABEL = re.compile(
-    r"(?:\[(?:default|rank ?|Rank ?|trainer|worker)\d+\]:? ?|\d{1,5}: (?=\S)|"
+    # `docker logs -t` and `kubectl logs --timestamps` put a time with nanoseconds before each line.
+    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z |\[(?:default|rank ?|Rank ?|trainer|worker)\d+\]:? ?|\d{1,5}: (?=\S)|"
     r"\([A-Za-z_][\w.:=<>-]*(?: pid=\d+)?(?:, ip=[\w.:]+)?\)(?:\x1b\[\d*m)? ?)+"
 )
 

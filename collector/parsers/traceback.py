@@ -67,6 +67,7 @@ class Traceback:
         self._last = 0
         self._lines = 0
         self._frames: list[Frame] | None = None
+        self._source: str | None = None
         self._headed = False
         self._stray = 0
         self._base = 0
@@ -210,7 +211,7 @@ class Traceback:
         frame = frame_at(text, rich=self._rich, notebook=self._notebook)
         if frame is not None:
             self._frames.append(frame)
-            self._stray = 0
+            self._stray, self._source = 0, None
             return []
         self._place = text.strip() if self._rich and _PLACE.match(text) else None
         if HEADER in text:
@@ -218,11 +219,13 @@ class Traceback:
         stripped = text.strip()
         indent = len(text) - len(text.lstrip())
         if not stripped or indent > self._base or _MARKER.match(text) or stripped[0] in "╭╰│┃":
+            if self._source is None and stripped and indent > self._base and not _MARKER.match(text):
+                self._source = stripped[:200]
             return self._lost_headless(line) if not stripped and not self._headed else []
         if not LOG_LINE.match(text) or LONE.match(text):
             raised = RAISED.match(stripped)
             if raised and names_exception(raised["name"], raised["text"], self._headed):
-                self._raised = Raised(raised["name"], [raised["text"] or ""], self._frames)
+                self._raised = Raised(raised["name"], [raised["text"] or ""], self._frames, self._source)
                 self._frames, self._last = None, line.line_no
                 return []
         self._stray += not self._notebook

@@ -18,7 +18,7 @@
 -- COLUMN frame: innermost frame
 -- COLUMN user_frame: innermost frame outside installed packages
 -- COLUMN entry_frame: outermost frame
--- COLUMN calls: innermost frames of the first one, one a line, the outermost first
+-- COLUMN calls: innermost frames of the first one, one a line, the outermost first, then `> ` and the source line that raised it
 -- COLUMN cause_calls: the same of the root of its chain
 -- COLUMN severity: severity
 -- COLUMN framework: framework or component that spoke

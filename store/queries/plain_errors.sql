@@ -21,7 +21,7 @@ m AS (
     regexp_matches(text,
       '(?:^|[\s\]])[\w./-]+: error: (?:unrecognized arguments|the following arguments are required|argument |ambiguous option|one of the arguments|invalid |expected )'
       '|can''t open file ''|^Error: (?:No such option|Missing (?:option|argument|command)|Invalid value for|Got unexpected)'
-      '|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
+      '|^error: (?:Parser key|Validation failed|Configuration check|Problem with given)|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
       '|Error locating target|error while loading shared libraries|Value error, |does not recognize this architecture'
       '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)') AS known
   FROM l WHERE back <= 5000 OR line_no <= 3000

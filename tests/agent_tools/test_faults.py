@@ -47,6 +47,9 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/run/optimizer.bin'", "", "asset"),
         ("AttributeError", "'NoneType' object has no attribute 'shape'", "~/job/my_dataset.py in __getitem__", "data"),
         ("KeyError", "'x'", "", "code"),
+        ("AssertionError", "", "~/job/tok.py in build\n> assert args.vocab is not None", "config"),
+        ("AssertionError", "", "~/job/sets.py in start\n> assert exists(self.img_dir)", "data"),
+        ("IndexError", "too many indices", "~/job/trainer.py in cycle_dataset\n~/loss/seg.py in forward", "code"),
     ],
 )  # fmt: skip
 def test_what_the_words_leave_open_the_file_or_the_layer_decides(

@@ -421,4 +421,24 @@ def test_the_nodes_of_a_graph_are_no_end_of_its_message():
 
 def test_the_frames_are_kept_in_short_from_the_outside_in():
     calls = json.loads(one(PLAIN).detail)["calls"].splitlines()
-    assert calls == ["~/u/train.py in <module>", "~/u/model.py in main", "peft/mapping.py in get_peft_model"]
+    frames = ["~/u/train.py in <module>", "~/u/model.py in main", "peft/mapping.py in get_peft_model"]
+    assert calls == [*frames, "> return PeftModel("]
+
+
+def test_what_is_raised_anew_points_at_the_first_place():
+    row = one(
+        'Traceback (most recent call last):\n  File "/home/u/sets/voc.py", line 39, in __init__\n'
+        "    assert exists(root)\nAssertionError\n\n"
+        "During handling of the above exception, another exception occurred:\n\n"
+        'Traceback (most recent call last):\n  File "/home/u/run/train.py", line 4, in <module>\n'
+        '    build()\n  File "/v/lib/python3.9/site-packages/registry/build.py", line 9, in build\n'
+        "    raise type(e)(str(cls))\nAssertionError: class Voc\n"
+    )
+    assert row.user_frame == "/home/u/sets/voc.py:39 in __init__"
+    assert json.loads(row.detail)["cause_calls"].endswith("> assert exists(root)")
+
+
+def test_times_that_docker_puts_before_each_line_do_not_hide_it():
+    stamp = "2024-11-07T16:22:44.7649229{:02d}Z "
+    row = one("".join(stamp.format(i) + line + "\n" for i, line in enumerate(PLAIN.splitlines())))
+    assert (row.name, row.user_frame) == ("ValueError", "/home/u/model.py:7 in main")
