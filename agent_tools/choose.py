@@ -10,6 +10,11 @@ from agent_tools.evidence import Asks
 MOST = 5000
 """Jobs that are looked at; a folder with more needs its job named."""
 
+BAD = frozenset(
+    {"FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "CANCELLED", "PREEMPTED", "BOOT_FAIL", "DEADLINE", "REVOKED"}
+)
+"""States of jobs that did not end well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -38,15 +43,22 @@ def candidates(reader: Asks) -> list[Candidate]:
     ]
 
 
-def meant(found: list[Candidate]) -> Candidate | None:
-    """The job whose log is there; of several, the last of their dependency chain; None where that does not decide."""
+def meant(found: list[Candidate], *, one_file: bool = False) -> Candidate | None:
+    """The job whose log is there; of several, the last of their dependency chain; None where that does not decide.
+
+    Of the jobs of a single accounting file, the only one that ended badly is the one that somebody asks about.
+    """
     if len(found) == 1:
         return found[0]
     logged = [c for c in found if c.lines > 0]
     if len(logged) == 1:
         return logged[0]
     pool = logged or found
-    return _last_of_chain(pool)
+    last = _last_of_chain(pool)
+    if last is None and one_file and not logged:
+        bad = [c for c in found if c.state and c.state.upper().split()[0] in BAD]
+        return bad[0] if len(bad) == 1 else None
+    return last
 
 
 def nameless(reader: Asks, name: str) -> str | None:

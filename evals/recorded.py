@@ -60,7 +60,7 @@ def imported(path: Path, job: str | None = None, *, threads: int = 2) -> Generat
         import_paths([path], Path(folder), durable=False)
         with Reader(Path(folder), threads=threads) as reader:
             found = candidates(reader)
-            chosen = job or getattr(meant(found), "job_id", None)
+            chosen = job or getattr(meant(found, one_file=path.is_file()), "job_id", None)
             if chosen is None and not found:
                 chosen = nameless(reader, path.name)
             if chosen is None:

@@ -120,7 +120,7 @@ def _chosen(reader: Reader, path: Path, job: str | None) -> str:
         if any(c.job_id == job for c in all_found):
             return job
         raise Failure(f"no job {safe.line(job)} in {path}; there are {_listed(all_found)}")
-    chosen = meant(all_found)
+    chosen = meant(all_found, one_file=path.is_file())
     if chosen is None:
         raise Failure(f"{path} holds several jobs; choose one with --job N: {_listed(all_found)}", USAGE)
     return chosen.job_id

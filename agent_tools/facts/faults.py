@@ -116,7 +116,7 @@ def _by_file(name: str, message: str, origin: Origin) -> Fault | None:
     ):
         return None
     sure = 0.87 if _FILE_NAMES.search(name) else 0.74
-    paths = [next(filter(None, found)) for found in _PATH.findall(message)]
+    paths = [next(g for g in found.groups() if g) for found in _PATH.finditer(message)]
     if not paths:
         return None
     path = paths[-1].rstrip("/.")

@@ -35,8 +35,11 @@ _OWN: tuple[tuple[Layer, str], ...] = (
     ("model", r"\bin (forward|backward|training_step|compute_\w*loss|_?loss\w*|evaluate\w*|validat\w+|train_one_epoch|train_epoch|on_\w+_end)$|(^~/|[/_])(losses|loss|modules|layers|networks?)[/.]"),
 )  # fmt: skip
 _CONTAINER = re.compile(r"^(h5py|numpy/lib)/|(^|/)(tarfile|gzip|lzma|zipfile)\.py")
-_IN = tuple((layer, re.compile(pattern)) for layer, pattern in _INSTALLED)
-_MINE = tuple((layer, re.compile(pattern, re.IGNORECASE)) for layer, pattern in _OWN)
+_NAMED: frozenset[Layer] = frozenset(["asset", "config"])
+_IN: tuple[tuple[Layer, re.Pattern[str]], ...] = tuple((layer, re.compile(pattern)) for layer, pattern in _INSTALLED)
+_MINE: tuple[tuple[Layer, re.Pattern[str]], ...] = tuple(
+    (layer, re.compile(pattern, re.IGNORECASE)) for layer, pattern in _OWN
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,10 @@ def origin_of(calls: str) -> Origin:
     frames = [f for f in calls.split("\n") if f and not f.startswith("> ")]
     if not frames:
         return Origin()
-    layers = [(f, layer) for f in reversed(frames) if (layer := _layer(f)) is not None]
-    first = layers[0][1] if layers else None
+    layers: list[tuple[str, Layer]] = [(f, layer) for f in reversed(frames) if (layer := _layer(f)) is not None]
+    first: Layer | None = layers[0][1] if layers else None
     if layers and _CONTAINER.search(layers[0][0]):  # a format that weights use too: who opened it knows what it is
-        first = next((layer for _, layer in layers if layer in ("asset", "config")), first)
+        first = next((pair for pair in layers if pair[1] in _NAMED), layers[0])[1]
     mine = [i for i, f in enumerate(frames) if f.startswith("~/")]
     inner = frames[mine[-1] + 1 :] if mine else frames
     return Origin(

@@ -124,6 +124,23 @@ def test_several_jobs_in_a_folder_are_listed(tmp_path: Path, capsys: pytest.Capt
     assert (status, json.loads(out)["job"]) == (0, "12")
 
 
+def test_of_one_accounting_file_the_only_job_that_ended_badly_is_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "JobID|JobName|State|ExitCode|Start|End|Elapsed|Timelimit\n"
+    times = "2026-03-01T10:00:00|2026-03-01T11:00:00|01:00:00|01:00:00"
+    rows = [
+        f"{n}|train|{state}|0:0|{times}\n" for n, state in (("11", "COMPLETED"), ("12", "TIMEOUT"), ("13", "RUNNING"))
+    ]
+    path = tmp_path / "sacct.txt"
+    path.write_text(head + "".join(rows))
+    assert main(["why", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["job"] == "12"
+    path.write_text(head + "".join(rows) + f"14|train|FAILED|1:0|{times}\n")
+    assert main(["why", str(path), "--json"]) != 0
+    assert "--job N" in capsys.readouterr().err
+
+
 def test_escape_sequences_of_a_log_never_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither the colour codes, the clipboard sequence nor the bidi override of a hostile message passes."""
     log = tmp_path / "run.log"
