@@ -1,6 +1,6 @@
 """What following a live Slurm costs with 10,000 jobs in its queue: requests per minute, processor time, memory.
 
-The commands are stand-ins that print what scontrol, sacct and sdiag of a real cluster printed, made up to the number of
+The commands are stand-ins that print what squeue, scontrol, sacct and sdiag of a real cluster printed, made up to the number of
 jobs; everything behind them is what runs on a cluster. Ten minutes are played: the clock is moved from one look to the next.
 Each minute one job in a hundred starts and one in a hundred ends.
 
@@ -29,37 +29,58 @@ from store import Writer  # noqa: E402
 CONTROLLER_LIMIT, DATABASE_LIMIT, SHARE_LIMIT = 11.0, 8.5, 0.20
 """Requests a minute to slurmctld and to slurmdbd; processor time over time played."""
 
-JOB = """\
-JobId={job} JobName=train-{job}
-   UserId=mira(2001) GroupId=mira(2001) MCS_label=N/A
-   Priority={priority} Nice=0 Account=research QOS=normal
-   JobState={state} Reason={reason} Dependency=(null)
-   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0
-   RunTime={run} TimeLimit=02:00:00 TimeMin=N/A
-   SubmitTime={submit} EligibleTime={submit}
-   AccrueTime={submit}
-   StartTime={start} EndTime={end} Deadline=N/A
-   PreemptEligibleTime={start} PreemptTime=None
-   SuspendTime=None SecsPreSuspend=0 LastSchedEval={now} Scheduler=Main
-   Partition=batch AllocNode:Sid=head:0
-   ReqNodeList=(null) ExcNodeList=(null)
-   NodeList={nodes}
-   BatchHost={nodes}
-   NumNodes=1 NumCPUs=8 NumTasks=1 CPUs/Task=8 ReqB:S:C:T=0:0:*:*
-   TRES=cpu=8,mem=100M,node=1,billing=8,gres/gpu=4
-   Socks/Node=* NtasksPerN:B:S:C=0:0:*:* CoreSpec=*
-   MinCPUsNode=8 MinMemoryNode=100M MinTmpDiskNode=0
-   Features=(null) DelayBoot=00:00:00
-   OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)
-   Command=/home/mira/train.sh
-   WorkDir=/home/mira
-   StdErr=/home/mira/slurm-{job}.out
-   StdIn=/dev/null
-   StdOut=/home/mira/slurm-{job}.out
-   Power=
-   TresPerNode=gres:gpu:4
+REST: dict[str, object] = json.loads(
+    '{"admin_comment": "", "array_job_id": 0, "array_task_id": null, "array_max_tasks": 0, '
+    '"array_task_string": "", "batch_features": "", "batch_flag": true, "flags": ["JOB_ACCRUE_OVER", '
+    '"JOB_WAS_RUNNING", "JOB_MEM_SET"], "burst_buffer": "", "burst_buffer_state": "", "cluster_features": '
+    '"", "comment": "", "container": "", "contiguous": false, "core_spec": null, "thread_spec": null, '
+    '"cores_per_socket": null, "billable_tres": 1.0, "cpus_per_task": null, "cpu_frequency_minimum": '
+    'null, "cpu_frequency_maximum": null, "cpu_frequency_governor": null, "cpus_per_tres": "", '
+    '"deadline": 0, "delay_boot": 0, "dependency": "", "derived_exit_code": 0, "excluded_nodes": "", '
+    '"exit_code": 0, "features": "", "federation_origin": "", "federation_siblings_active": "", '
+    '"federation_siblings_viable": "", "gres_detail": [], "licenses": "", "max_cpus": 0, "max_nodes": 0, '
+    '"mcs_label": "", "memory_per_tres": "", "nice": null, "tasks_per_core": null, "tasks_per_node": 0, '
+    '"tasks_per_socket": null, "tasks_per_board": 0, "cpus": 1, "node_count": 1, "tasks": 1, '
+    '"het_job_id": 0, "het_job_id_set": "", "het_job_offset": 0, "partition": "batch", "prefer": "", '
+    '"memory_per_node": 100, "memory_per_cpu": null, "minimum_cpus_per_node": 1, '
+    '"minimum_tmp_disk_per_node": 0, "preempt_time": 0, "pre_sus_time": 0, "profile": null, "qos": '
+    '"normal", "reboot": false, "required_nodes": "", "requeue": true, "resize_time": 0, "restart_cnt": '
+    '0, "resv_name": "", "shared": null, "show_flags": ["SHOW_ALL", "SHOW_DETAIL", "SHOW_LOCAL"], '
+    '"sockets_per_board": 0, "sockets_per_node": null, "state_description": "", "standard_input": '
+    '"/dev/null", "suspend_time": 0, "system_comment": "", "time_limit": 120, "time_minimum": 0, '
+    '"threads_per_core": null, "tres_bind": "", "tres_freq": "", "tres_per_job": "", "tres_per_node": "", '
+    '"tres_per_socket": "", "tres_per_task": "", "wckey": ""} '
+)
+"""What squeue of 22.05 prints of each job besides what is set below."""
 
-"""
+
+def job(number: int, waits: bool, priority: int, submit: int, begun: int, now: int) -> str:
+    """A job as `squeue --json` prints it, with its line breaks."""
+    own = {
+        "job_id": number,
+        "name": f"train-{number}",
+        "user_name": "mira",
+        "account": "research",
+        "cluster": "big",
+        "job_state": "PENDING" if waits else "RUNNING",
+        "state_reason": "Priority" if waits else "None",
+        "priority": priority,
+        "submit_time": submit,
+        "eligible_time": submit,
+        "accrue_time": submit,
+        "start_time": 0 if waits else begun,
+        "end_time": 0,
+        "last_sched_evaluation": now,
+        "nodes": "" if waits else f"gpu{number % 400:03d}",
+        "tres_req_str": "cpu=8,mem=100M,node=1,billing=8,gres/gpu=4",
+        "tres_alloc_str": "" if waits else "cpu=8,mem=100M,node=1,billing=8,gres/gpu=4",
+        "command": "/home/mira/train.sh",
+        "current_working_directory": "/home/mira",
+        "standard_output": f"/home/mira/slurm-{number}.out",
+    }
+    return json.dumps({**REST, **own}, indent=1)
+
+
 SDIAG = """\
 sdiag output at Sat Nov 21 00:14:48 2026 ({now})
 Server thread count:  3
@@ -79,7 +100,8 @@ NodeName=gpu{n:03d} Arch=x86_64 CoresPerSocket=1
 """
 COMMANDS = {
     "scontrol": 'case "$*" in *--version*) echo slurm 22.05.8;; *config*) echo "ClusterName = big";; '
-    '*node*) cat "{here}/nodes";; *) cat "{here}/jobs";; esac',
+    '*) cat "{here}/nodes";; esac',
+    "squeue": 'cat "{here}/jobs"',
     "sacct": 'case "$*" in *--helpformat*) echo JobID State End Submit Start Partition QOS; exit;; esac; '
     'for a in "$@"; do case "$a" in --delimiter=*) d="${{a#--delimiter=}}";; esac; done; sed "s/|/$d/g" "{here}/ended"',
     "sdiag": 'cat "{here}/stats"',
@@ -102,26 +124,30 @@ class Moved:
         return datetime.now(UTC) + timedelta(seconds=self.ahead)
 
 
-def write(here: Path, jobs: int, minute: int, now: datetime) -> None:
-    """What the commands print in this minute: those that have ended, those that run, those that wait."""
+def write(here: Path, jobs: int, minute: int, base: datetime) -> None:
+    """What the commands print in this minute after `base`: those that have ended, those that run, those that wait."""
     share = max(1, jobs // 100)
     ended, running = share * minute, share * (minute + 1)
-    submit = (now - timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%S")
-    begun = (now - timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%S")
-    stamp = now.strftime("%Y-%m-%dT%H:%M:%S")
-    known = {"job": "{job}", "priority": 1000 + minute, "now": stamp, "submit": submit, "end": "Unknown"}
-    waiting = JOB.format(**known, state="PENDING", reason="Priority", start="Unknown", nodes="", run="00:00:00")
-    runs = JOB.format(**known, state="RUNNING", reason="None", start=begun, nodes="gpu007", run="00:01:00")
+    start = int(base.timestamp())
     with (here / "jobs.new").open("w") as out:
-        for job in range(ended, jobs):
-            out.write(waiting.format(job=100_000 + job) if job >= running else runs.format(job=100_000 + job))
+        out.write('{"jobs": [')
+        for i in range(ended, jobs):
+            one = job(100_000 + i, i >= running, 1000 + minute, start - 7200, start + 60 * minute, start + 60 * minute)
+            out.write(("," if i > ended else "") + one)
+        out.write("]}")
     (here / "jobs.new").replace(here / "jobs")
     with (here / "ended").open("w") as out:
         out.write("JobID|State|End|Submit|Start|Partition|QOS\n")
-        for job in range(max(0, ended - 3 * share), ended):
-            out.write(f"{100_000 + job}|COMPLETED|{stamp}|{submit}|{begun}|batch|normal\n")
+        for i in range(max(0, ended - 3 * share), ended):
+            begun, over = (_stamp(base + timedelta(minutes=i // share + n)) for n in (0, 1))
+            out.write(f"{100_000 + i}|COMPLETED|{over}|{_stamp(base - timedelta(hours=2))}|{begun}|batch|normal\n")
+    now = base + timedelta(minutes=minute)
     (here / "stats").write_text(SDIAG.format(now=int(now.timestamp())))
     (here / "nodes").write_text("".join(NODE.format(n=n) for n in range(400)))
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def main() -> int:
@@ -140,7 +166,8 @@ def main() -> int:
         access = CommandLine(prefix=("/usr/bin/env", f"PATH={here}:/usr/bin:/bin"))
         sources = follow(access, here / "lake" / "slurm", clock=clock).all
         writer = Writer(here / "lake", durable=False)
-        write(here, args.jobs, 0, clock.now())
+        base = clock.now()
+        write(here, args.jobs, 0, base)
         for source in sources:  # the first look, which sees everything for the first time
             keep(writer, source)
         first = _spent()
@@ -151,7 +178,7 @@ def main() -> int:
             clock.ahead += max(0.0, due[source.name] - clock.steady())
             if int((clock.steady() - begun) // 60) > minute:
                 minute = int((clock.steady() - begun) // 60)
-                write(here, args.jobs, minute, clock.now())
+                write(here, args.jobs, minute, base)
             keep(writer, source)
             due[source.name] = clock.steady() + source.interval_s
         played = clock.steady() - begun

@@ -1,11 +1,11 @@
 """Slurm's own commands as a way in: sacct, squeue, scontrol, sacctmgr, sdiag.
 
-SOURCE  Slurm 20.11 to 26.05. From 23.11 on the JSON of each command; before that its text, since the JSON of 22.05 says
-        SUCCESS of jobs that failed.
+SOURCE  Slurm 20.11 to 26.05. From 23.11 on the JSON of each command; before that squeue's JSON and the others' text, since
+        sacct's JSON of 22.05 says SUCCESS of jobs that failed.
 ROWS    those of `SlurmAccess`.
 OVERHEAD  one request to a daemon per question (`scontrol show node` asks two).
-CAVEAT  sacct's text is cut at a delimiter drawn anew each time, so that no job name can forge a record; scontrol's text
-        has no such thing, and a job name with line breaks can look like another job there.
+CAVEAT  a job's name and comment may hold line breaks. sacct's text is cut at a delimiter drawn anew each time, so that they
+        cannot forge a record. scontrol's text (before 21.08) has no such thing: a job that stands there twice is left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,6 +36,10 @@ from store.rows import Row, SlurmJob
 
 JSON_SINCE = (23, 11)
 """The first release whose JSON says all that its text says."""
+
+QUEUE_JSON_SINCE = (21, 8)
+"""The first release whose squeue has JSON; unlike sacct's, it says all from the beginning."""
+_NO_JSON = re.compile("json|plugin|serializer|unrecognized option|invalid option", re.IGNORECASE)
 
 ENDED_STATES = "CD,CA,F,TO,NF,PR,OOM,BF,DL,RQ"
 FIELDS = (
@@ -65,6 +70,7 @@ class CommandLine:
         self._release: tuple[int, int] = (0, 0)
         self._fields: tuple[str, ...] = ()
         self._json = json
+        self._queue_json = True
         self._calls = Calls()
 
     @property
@@ -110,13 +116,20 @@ class CommandLine:
             yield from whole(self._sacct(["-j", ",".join(job_ids[at : at + BATCH])]), datetime.now(UTC))
 
     def queue(self) -> Iterator[Row]:
-        """`scontrol show job`, or its JSON."""
+        """`squeue --json`, which no job name can forge; `scontrol show job` where there is none."""
+        if self._json is not False and self._queue_json and self._release >= QUEUE_JSON_SINCE:
+            argv = ["squeue", *self._where, "--all", "--states=all", "--json"]
+            try:
+                rows = list(self._asked("slurmctld", "jobs", argv, SqueueJson(), _LONG_S))
+            except SourceUnavailable as why:
+                if not _NO_JSON.search(why.reason):
+                    raise
+                self._queue_json = False
+            else:
+                return (row for row in rows if isinstance(row, SlurmJob))
         argv = ["scontrol", *self._where, "show", "job", "--all"]
-        importer: Reads = ScontrolJob()
-        if self._uses_json():
-            argv, importer = ["squeue", *self._where, "--all", "--states=all", "--json"], SqueueJson()
-        rows = self._asked("slurmctld", "jobs", argv, importer, _LONG_S, empty_is=b"No jobs in the system")
-        return (row for row in rows if isinstance(row, SlurmJob))
+        rows = self._asked("slurmctld", "jobs", argv, ScontrolJob(), _LONG_S, empty_is=b"No jobs in the system")
+        return iter(_unforged([row for row in rows if isinstance(row, SlurmJob)], self._calls))
 
     def nodes(self) -> Iterator[Row]:
         """`scontrol show node`."""
@@ -194,6 +207,19 @@ class CommandLine:
             if empty_is is not None and path.stat().st_size < 200 and empty_is in path.read_bytes():
                 return
             yield from read(importer, path, f"{self.name}: {argv[0]}", asked, self._cluster, self._calls)
+
+
+def _unforged(jobs: Sequence[SlurmJob], calls: Calls) -> list[Row]:
+    """Without jobs that stand there twice or by half: a name with line breaks can look like a record of another's job."""
+    times = Counter(job.job_id for job in jobs)
+    good = [
+        j
+        for j in jobs
+        if times[j.job_id] == 1 and j.state is not None and j.submit_ts is not None and j.user is not None
+    ]
+    if len(good) < len(jobs):
+        calls.problems.append(f"scontrol: {len(jobs) - len(good)} records left out: twice there, or not whole")
+    return list(good)
 
 
 def _delimiter() -> str:

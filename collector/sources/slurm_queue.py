@@ -2,7 +2,7 @@
 
 SOURCE  slurmctld, through any `SlurmAccess`, every 15 s.
 ROWS    slurm_job when something of it changed, slurm_job_event for each change.
-OVERHEAD  one request for all jobs; about 2.5 s of processor time for 10,000 jobs in scontrol's text, then every 50 s.
+OVERHEAD  one request for all jobs; a second or two of processor time for 10,000 jobs (`make bench`).
 CAVEAT  a state that came and went between two looks is told by accounting; a job that the controller forgot before it was
         seen to end is handed over to slurm_accounting (`owed`).
 

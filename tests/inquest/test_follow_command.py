@@ -11,9 +11,9 @@ from store.free_sql import run
 from store.lake import locked
 
 COMMANDS = {
-    "scontrol": 'case "$*" in *--version*) echo slurm 22.05.8;; *config*) echo "ClusterName = lab";; '
+    "scontrol": 'case "$*" in *--version*) echo slurm 20.11.9;; *config*) echo "ClusterName = lab";; '
     '*node*) echo "NodeName=gpu01 Arch=x86_64 CPUAlloc=0 CPUTot=8 CPULoad=1.00"; echo "   State=IDLE";; '
-    '*) echo "JobId=7 JobName=train"; echo "   JobState=PENDING Reason=Resources Dependency=(null)"; '
+    '*) echo "JobId=7 JobName=train"; echo "   UserId=mira(2001)"; echo "   JobState=PENDING Reason=Resources Dependency=(null)"; '
     'echo "   SubmitTime=2026-03-01T10:00:00 EligibleTime=2026-03-01T10:00:00";; esac',
     "sacct": 'case "$*" in *--helpformat*) echo JobID State;; *) echo "JobID|State";; esac',
     "sdiag": 'echo "sdiag output at Sun Mar  1 10:00:00 2026 (1772359200)"; echo "DBD Agent queue size: 0"',

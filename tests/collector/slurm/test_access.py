@@ -71,6 +71,53 @@ def test_a_record_cannot_be_forged_by_a_job_name(tmp_path: Path):
         assert [(j.job_id, j.state) for j in jobs] == [("7", "FAILED"), ("9", "COMPLETED")]
 
 
+FORGED = """\
+JobId=1 JobName=honest
+   UserId=dario(2002) GroupId=dario(2002) MCS_label=N/A
+   JobState=RUNNING Reason=None Dependency=(null)
+   SubmitTime=2026-03-01T10:00:00 EligibleTime=2026-03-01T10:00:00
+
+JobId=2 JobName=x
+
+JobId=1 JobName=evil
+   UserId=dario(2002) GroupId=dario(2002) MCS_label=N/A
+   JobState=FAILED Reason=NonZeroExitCode Dependency=(null)
+   SubmitTime=2026-03-01T09:00:00 EligibleTime=2026-03-01T09:00:00
+   UserId=mira(2001) GroupId=mira(2001) MCS_label=N/A
+   JobState=PENDING Reason=Priority Dependency=(null)
+   SubmitTime=2026-03-01T10:00:00 EligibleTime=2026-03-01T10:00:00
+
+JobId=3 JobName=other
+   UserId=mira(2001) GroupId=mira(2001) MCS_label=N/A
+   JobState=RUNNING Reason=None Dependency=(null)
+   SubmitTime=2026-03-01T10:00:00 EligibleTime=2026-03-01T10:00:00
+"""
+
+
+def test_a_job_name_cannot_end_anothers_job_in_scontrols_text(tmp_path: Path):
+    """Where only text is to be had, a job that stands there twice is left out and said so: which is true cannot be told."""
+    (tmp_path / "jobs").write_text(FORGED)
+    access = commands(tmp_path, scontrol=f"cat {tmp_path}/jobs")
+    assert [r.job_id for r in access.queue() if isinstance(r, SlurmJob)] == ["3"]
+    assert "3 records left out" in access.calls.problems[-1]
+
+
+def test_a_squeue_without_json_is_asked_through_scontrol(tmp_path: Path):
+    """A build without the serializer says so; anything else is a failure."""
+    text = (
+        "JobId=3 JobName=a\\n   UserId=mira(2001)\\n   JobState=RUNNING Reason=None\\n   SubmitTime=2026-03-01T10:00:00"
+    )
+    scontrol = f'case "$*" in *--version) echo slurm 22.05.8;; *config) echo "ClusterName = sky";; *) printf "{text}\\n";; esac'
+    sacct = '[ "$1" = --helpformat ] && echo JobID || exit 0'
+    access = commands(tmp_path, scontrol=scontrol, sacct=sacct, squeue="echo 'error: no serializer/json' >&2; exit 1")
+    access.probe()
+    assert [r.job_id for r in access.queue() if isinstance(r, SlurmJob)] == ["3"]
+    broken = commands(tmp_path, squeue="echo 'Unable to contact slurm controller' >&2; exit 1")
+    broken.probe()
+    with pytest.raises(SourceUnavailable, match="contact slurm controller"):
+        list(broken.queue())
+
+
 def test_newer_releases_are_asked_for_json(tmp_path: Path):
     """From 23.11 on each command's JSON is read; before, its text, since 22.05 says SUCCESS of what failed."""
     accounted = json.dumps({"jobs": [ACCOUNTED]})

@@ -262,6 +262,21 @@ def test_a_comment_reaches_a_job_that_has_ended(told: Told):
         stranger.set_comment(told.jobs["fails"], "not mine")
 
 
+def test_a_job_name_cannot_forge_another_job(told: Told):
+    """A real Slurm keeps line breaks in names and comments, and prints them as they are: nobody else's job is touched."""
+    victim = told.jobs["completes"]
+    evil = f"x\n\nJobId={victim} JobName=evil\n   UserId=mira(2001) G=1\n   JobState=FAILED Reason=x\n   SubmitTime=2026-01-01T00:00:00"
+    forger = told.cluster.submit(
+        "/tmp/ok.sh", user="mira", options=(f"--job-name={evil}", "--hold", f"--comment={evil}")
+    )
+    try:
+        for way in WAYS:
+            jobs = {j.job_id: j for j in told.ways[way].access.queue() if isinstance(j, SlurmJob)}
+            assert jobs[victim].state == "COMPLETED" and jobs[str(forger)].state == "PENDING"
+    finally:
+        told.cluster.cancel(forger)
+
+
 def test_a_cluster_of_a_federation_is_asked_by_its_name(told: Told):
     """`-M`: the same jobs under the same cluster."""
     named = CommandLine(prefix=told.cluster.prefix(), of_cluster="lab")
