@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
@@ -44,6 +45,7 @@ class Watched:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
+        self.ports = itertools.count(9400)
         self.lake = cluster.data / "lake"
         for name in ("spool", "mails"):
             (cluster.data / name).mkdir()
@@ -60,8 +62,7 @@ class Watched:
     def watch(self, name: str) -> str:
         """Start a watcher; its pid inside."""
         argv = f"{sys.executable} -m inquest watch --lake {LAKE} --spool {SPOOL} --notify-config /mnt/data/notify.toml"
-        port = 9400 + len(list(self.cluster.data.glob("*.log")))
-        metrics = f"--metrics 127.0.0.1:{port}"
+        metrics = f"--metrics 127.0.0.1:{next(self.ports)}"
         line = f"cd {ROOT}; exec {argv} --poll 2 {metrics} >/mnt/data/{name}.log 2>&1"
         return self.cluster.run("bash", "-c", f"setsid bash -c '{line}' >/dev/null 2>&1 & echo $!").strip()
 
