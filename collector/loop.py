@@ -6,6 +6,7 @@
 A source may say more than its Protocol asks for, and the loop takes it where it is there:
 `bound_s`   how long a round may take before it counts as hung (default 2 s; with a higher one it gets a thread of its own)
 `doing`     what it is waiting for, where that can hang
+`rest`      gives, once at the end, rows that it had held back
 `missing`   a mapping of columns that it cannot fill here to the reason: `source_health.missing_fields`
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol, cast
 
@@ -202,9 +203,17 @@ class _Task:
             self.watched.saw(self._here.clock.now(), False, message=text)
 
     def finish(self) -> None:
-        """The end."""
-        if self._open:
-            self._let_go()
+        """The end: what the source still holds, then let go."""
+        if not self._open:
+            return
+        rest: Callable[[], Iterable[Row]] = getattr(self.source, "rest", tuple)
+        try:
+            for row in rest():
+                self._sink.add(row, every_s=0)
+        except Exception as error:  # as in a round
+            with self._lock:
+                self.watched.saw(self._here.clock.now(), False, message=f"at the end: {type(error).__name__}: {error}")
+        self._let_go()
 
     def round_and_finish(self) -> None:
         """One round, and no more."""

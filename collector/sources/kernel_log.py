@@ -94,6 +94,10 @@ class KernelLog:
         if told:
             self._remember()
 
+    def rest(self) -> Iterator[Row]:
+        """An OOM kill of which only the first line was written."""
+        return (self._row(event) for event in self._recogniser.close())
+
     def close(self) -> None:
         """Let go; remember where."""
         if self._fd >= 0:

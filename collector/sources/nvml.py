@@ -115,6 +115,10 @@ class Nvml:
         if not self._gpus:
             raise SourceUnavailable(f"all GPUs are lost ({len(self._lost)})", "reset the GPUs or reboot the node")
 
+    def rest(self) -> Iterator[Row]:
+        """XIDs that still wait for the kernel's log to tell of them."""
+        return self._xids_of_ours(float("inf"))
+
     def close(self) -> None:
         """Let the driver go, so that it can be unloaded."""
         gpus, self._gpus = self._gpus, []

@@ -173,6 +173,18 @@ def test_the_xid_of_a_gpu_that_is_lost_with_it_is_told() -> None:
     assert sorted((e.event, e.xid or 0, e.gpu) for e in events) == [("fallen_off_bus", 0, 1), ("xid", 79, 1)]
 
 
+def test_an_xid_just_before_the_end_of_the_collector_is_not_lost() -> None:
+    node, kept = Node(), Kept()
+    task = Loop([node.source], kept, node.here).tasks[0]
+    task.round()
+    node.gpus.xid(0, 48)
+    node.clock.passes(1)
+    task.round()
+    assert not kept.of(GpuEvent)
+    task.finish()
+    assert [e.xid for e in kept.of(GpuEvent)] == [48]
+
+
 def test_an_xid_just_before_the_driver_goes_is_not_lost() -> None:
     node, kept = Node(), Kept()
     task = Loop([node.source], kept, node.here).tasks[0]
