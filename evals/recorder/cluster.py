@@ -46,12 +46,14 @@ ENDED = frozenset(
 MEMORY_CGROUPS = Path("/sys/fs/cgroup/memory")
 
 
-def why_not() -> str | None:
-    """Why no cluster can be brought up here, with the remedy; None if one can."""
+def why_not(*, rest: bool = False) -> str | None:
+    """Why no cluster (or none with slurmrestd's tokens) can be brought up here, with the remedy; None if one can."""
     missing = missing_programs(PACKAGES)
     if missing:
         packages = " ".join(sorted({PACKAGES[program] for program in missing}))
         return f"{', '.join(missing)} not installed: apt-get install {packages} (or evals/recorder/install.sh)"
+    if rest and not any(Path("/usr/lib").glob("*/slurm*/auth_jwt.so")):
+        return "Slurm's plugin for tokens is not installed: apt-get install slurm-wlm-jwt-plugin"
     if os.geteuid() != 0:
         return "a cluster needs root for its namespaces: run as root"
     return None
@@ -119,7 +121,7 @@ class Cluster:
 
     def start(self) -> None:
         """Bring everything up; raises ClusterError that names the remedy."""
-        problem = why_not()
+        problem = why_not(rest=self.spec.rest)
         if problem is not None:
             raise ClusterError(problem)
         self._write_state()

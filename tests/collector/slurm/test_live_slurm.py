@@ -20,7 +20,7 @@ from store.free_sql import run
 from store.rows import SlurmJob
 from tests.collector.slurm.livekit import SPEC, Told, play
 
-REASON = why_not()
+REASON = why_not(rest=True)
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.xdist_group("live_slurm"),
