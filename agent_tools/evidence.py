@@ -7,11 +7,11 @@ The ledger also remembers which cells were *shown* to whoever reasons: a cell th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from store.redact import redact
+from store.redact import redact_lines
 from store.result import Cell, Coverage, Result, ResultColumn, digest
 
 MAX_ROWS = 200
@@ -116,7 +116,7 @@ class Ledger:
 
         An exact repeat (query, parameters and rows) gets the evidence it already has.
         """
-        rows = tuple(tuple(redact(c) if isinstance(c, str) else c for c in row) for row in result.rows)
+        rows = _without_secrets(result.rows)
         sha256 = digest([c.name for c in result.columns], rows)
         key = _key(result.query, result.sql, result.params, result.row_count, sha256)
         known = self._by_key.get(key)
@@ -214,6 +214,15 @@ class Ledger:
                 held = sorted(s for s in self._shown[evidence.id] if s[0] < len(evidence.rows))
                 found += [evidence.cell(name, row) for row, name in held]
         return found
+
+
+def _without_secrets(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """The rows without secrets; a column is read downwards, since a key may stand in the lines of a log."""
+    columns: list[Sequence[Cell]] = []
+    for column in zip(*rows, strict=True):
+        texts = iter(redact_lines([c for c in column if isinstance(c, str)]))
+        columns.append([next(texts) if isinstance(c, str) else c for c in column])
+    return tuple(zip(*columns, strict=True)) if columns else rows
 
 
 def _key(query: str, sql: str, params: dict[str, Cell], row_count: int, sha256: str) -> str:

@@ -1,0 +1,51 @@
+"""Every common token format goes; a hundred thousand lines of normal training stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_tools.evidence import Ledger
+from evals.recorded import EXAMPLES
+from evals.redteam.secrets import ordinary, private_key, samples
+from store.redact import redact, redact_lines
+from store.result import Result, ResultColumn
+
+KINDS = sorted(samples())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_token_of_a_common_format_stays(kind: str) -> None:
+    for seed in range(20):
+        line, secret = samples(seed)[kind]
+        seen = redact(line)
+        assert secret not in seen
+        assert secret[-12:] not in seen, seen
+        assert "[redacted: " in seen
+        assert redact(seen) == seen, "a second pass changes nothing"
+
+
+@pytest.mark.parametrize("kind", ["OPENSSH", "RSA", "EC", "ENCRYPTED"])
+@pytest.mark.parametrize("label", ["", "3: ", "[rank3]: "])
+def test_a_key_that_is_printed_over_several_lines_goes_whole(kind: str, label: str) -> None:
+    lines = [label + line for line in private_key(1, kind)]
+    text = "\n".join(redact_lines(["before", *lines, "after the key"]))
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter the key")
+    assert not [line for line in private_key(1, kind)[1:-1] if line in text]
+    alone = [line for line in private_key(1, kind)[1:-2] if line in redact(line)]
+    assert not alone, "a line of it that a search finds alone"
+
+
+def test_the_rows_of_an_answer_are_lines_of_one_text() -> None:
+    lines = [f"2: {line}" for line in private_key(5)]
+    rows = tuple((n, line) for n, line in enumerate(lines))
+    result = Result("q", "", {}, (ResultColumn("n", "BIGINT"), ResultColumn("m", "VARCHAR")), rows, len(rows), False)
+    kept = str(Ledger().record(result, "t", {}).rows)
+    assert not [line for line in lines[1:-1] if line[3:] in kept]
+
+
+def test_normal_lines_stay_as_they_are() -> None:
+    lines = list(ordinary(EXAMPLES, 100_000))
+    changed = [line for line in lines if redact(line) != line]
+    assert not changed, changed[:5]
+    assert len(set(lines)) > 50_000, "the lines are not one line many times over"
