@@ -54,7 +54,7 @@ def body(notes: Sequence[Note]) -> list[str]:
     lines.append(_cost(notes))
     actions: list[object] = first.get("actions") or []
     lines += [f"- {safe(a, 300)}" for a in actions[:3]]
-    lines.append(_where(first))
+    lines.append(_where(notes))
     return [line for i, line in enumerate(lines) if line or i == 1]
 
 
@@ -92,10 +92,12 @@ def _cost(notes: Sequence[Note]) -> str:
     return text + (f", wasted: {sum(wasted):,.2f}." if wasted else ".")
 
 
-def _where(note: Note) -> str:
+def _where(notes: Sequence[Note]) -> str:
+    """What all of them share."""
+    labels = (("user", "user"), ("partition", "partition"), ("nodes", "on"), ("cluster", "cluster"))
     said = [
-        f"{label} {safe(note[k], 120)}"
-        for k, label in (("user", "user"), ("partition", "partition"), ("nodes", "on"), ("cluster", "cluster"))
-        if note.get(k)
+        f"{label} {safe(notes[0][key], 120)}"
+        for key, label in labels
+        if notes[0].get(key) and len({n.get(key) for n in notes}) == 1
     ]
     return "; ".join(said)

@@ -58,13 +58,15 @@ def test_a_retry_carries_the_same_key(tmp_path: Path) -> None:
 def test_an_array_that_fails_alike_is_one_message(tmp_path: Path) -> None:
     """A thousand tasks, one POST, with the count and examples."""
     with serving() as served:
-        notes = [note(f"4700_{i}", array="4700", id=f"v{i}") for i in range(1000)]
+        notes = [note(f"4700_{i}", array="4700", id=f"v{i}", nodes=f"gpu{i % 7}") for i in range(1000)]
         state = filled(tmp_path, "s", notes)
         Teller(state, tmp_path, [Slack(name="s", url=served.url)]).tell_all()
     assert len(served.got) == 1
     text = json.loads(served.got[0][1])["text"]
     assert "1,000 tasks of array 4700" in text
     assert "4700_0" in text
+    assert "user mira" in text
+    assert "gpu0" not in text, "only what all of them share is said of them"
 
 
 def test_nothing_in_a_message_comes_to_life() -> None:
