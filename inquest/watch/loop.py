@@ -33,6 +33,7 @@ from store.result import StoreError
 
 TICK_S = 0.2
 AGAIN_S = 5.0
+OLD_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +179,8 @@ class Watcher:
         seen = self._stamps.look(mine.attempt.key, mine.attempt.logs)
         if seen is None or seen != mine.seen:
             mine.seen, mine.still = seen, now
+        if seen is not None and _old(seen, mine.attempt):
+            return True
         return now - mine.still >= self.options.quiet_s or now - mine.since >= self.options.patience_s
 
     def _wanted(self, attempt: Attempt) -> bool:
@@ -220,3 +223,10 @@ class Watcher:
             key, attempt = found
             o = self.options
             self.pool.put(key, worker.request(attempt, o.lake, timezone=o.timezone, early=True, key=key))
+
+
+def _old(seen: Stamp, attempt: Attempt) -> bool:
+    """Whether the job and its output ended a while ago by this host's clock: then there is nothing to wait for."""
+    now = time.time()
+    last = [s[1] / 1e9 for s in seen if s is not None]
+    return all(OLD_S < now - at < 86_400 * 365 for at in (attempt.ended, *last))

@@ -90,7 +90,7 @@ class Noticing:
                 self._spool.done(files)
                 progress = True
         # Accounting is a moment behind the epilog: ask again soon, and less and less often.
-        self._wait_s = max(SOON_S if progress else min(LATER_S, self._wait_s * 1.5), 4 * took)
+        self._wait_s = max(SOON_S if progress else min(LATER_S, self._wait_s * 1.5), 2 * took)
         return new
 
     def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:

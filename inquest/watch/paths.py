@@ -1,7 +1,7 @@
 """Where a job's output lies. Accounting says so from release 24.05 on; before that only the controller knows, for a while.
 
 The controller is asked for all its jobs at once, so it is asked seldom: what it said of a job when it ran is kept, and a new
-look costs at most a twentieth of the time. A job that nobody knew yet waits for the next look.
+look comes after three times what the last one took. A job that nobody knew yet waits for the next look.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collector.discover import fill_pattern
 from inquest.watch.shared import Shared
 from store.rows import SlurmJob
 
-OFTEN_S, SELDOM_S, SHARE = 2.0, 60.0, 20.0
+OFTEN_S, SELDOM_S, SHARE = 1.5, 60.0, 3.0
 Paths = tuple[str | None, str | None, str | None]
 """Standard output, standard error, working directory."""
 
