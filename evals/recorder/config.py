@@ -34,6 +34,7 @@ class ClusterSpec:
     `memory_cgroups` a job's memory limit is enforced by the kernel (cgroup v1), as on a real cluster.
     With `rest` a slurmrestd listens on a socket for its own user and on a TCP port for whoever has a token (JWT).
     With `qos_limits` there is a QOS `single` that lets each user run one job at a time.
+    `more` are further lines of slurm.conf.
     """
 
     name: str = "lab"
@@ -49,6 +50,7 @@ class ClusterSpec:
     operators: tuple[User, ...] = ()
     rest: bool = False
     qos_limits: bool = False
+    more: tuple[str, ...] = ()
 
     def address(self, node: str) -> str:
         """The IPv4 address of a node; raises ValueError for a node that is not of this cluster."""
@@ -106,6 +108,7 @@ def slurm_conf(spec: ClusterSpec) -> str:
     everywhere = ",".join(spec.nodes)
     lines.append(f"PartitionName=batch Nodes={everywhere} Default=YES MaxTime=2:00:00 PriorityTier=1")
     lines.append(f"PartitionName=priority Nodes={everywhere} MaxTime=1:00:00 PriorityTier=100 PreemptMode=OFF")
+    lines += spec.more
     return "\n".join(lines) + "\n"
 
 

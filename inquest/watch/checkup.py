@@ -98,7 +98,7 @@ def _hook(spool: Path) -> list[Point]:
     named = [f"{k}={v}" for k, v in hooks.items() if v != "(null)" and k != "Prolog"]
     if named:
         return [Point("epilog", True, ", ".join(named))]
-    remedy = "EpilogSlurmctld=/usr/libexec/inquest/epilog.sh in slurm.conf, then scontrol reconfigure"
+    remedy = "EpilogSlurmctld=/usr/libexec/inquest/epilog.sh in slurm.conf, then systemctl restart slurmctld"
     return [Point("epilog", None, "no epilog is configured: verdicts wait for the next poll", remedy)]
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from evals.recorder.cluster import Cluster, why_not
+from evals.recorder.cluster import Cluster, memory_cgroups, why_not
+from evals.recorder.config import ClusterSpec
 from store import Reader
 from store.doctor import doctor
 from tests.inquest.watch.live import SCENARIOS, Live, drive, submit
@@ -27,7 +28,7 @@ pytestmark = [
     pytest.mark.xdist_group("live_slurm"),
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
 ]
-LAKE, SPOOL = "/mnt/data/lake", "/mnt/data/spool"
+LAKE, SPOOL = "/mnt/data/lake", "/run/inquest/ended"
 CONFIG = """
 [comment]
 [file]
@@ -47,17 +48,11 @@ class Watched:
         self.cluster = cluster
         self.ports = itertools.count(9400)
         self.lake = cluster.data / "lake"
-        for name in ("spool", "mails"):
-            (cluster.data / name).mkdir()
+        cluster.run("mkdir", "-p", SPOOL)
+        (cluster.data / "mails").mkdir()
         (cluster.data / "notify.toml").write_text(CONFIG)
         (cluster.data / "sendmail").write_text(SENDMAIL)
         (cluster.data / "sendmail").chmod(0o755)
-        hook = cluster.data / "epilog.sh"
-        hook.write_text((ROOT / "deploy/hooks/epilog.sh").read_text().replace("/run/inquest/ended", SPOOL))
-        hook.chmod(0o755)
-        conf = cluster.state / "etc/slurm/slurm.conf"
-        conf.write_text(conf.read_text() + "EpilogSlurmctld=/mnt/data/epilog.sh\n")
-        cluster.scontrol("reconfigure")
 
     def watch(self, name: str) -> str:
         """Start a watcher; its pid inside."""
@@ -84,8 +79,21 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    with Cluster(tmp_path_factory.mktemp("watch") / "lab") as cluster:
+    # slurmctld takes up an epilog only at its start, and only one that is there then.
+    hook = f"EpilogSlurmctld={ROOT}/deploy/hooks/epilog.sh"
+    spec = ClusterSpec(memory_cgroups=memory_cgroups(), more=(hook,))
+    with Cluster(tmp_path_factory.mktemp("watch") / "lab", spec) as cluster:
         yield Watched(cluster)
+
+
+def test_the_epilog_announces_a_job_on_the_controller(watched: Watched) -> None:
+    """Before any watcher runs: the file of a job that has ended waits in the spool."""
+    cluster = watched.cluster
+    (cluster.home / "mira/short.sbatch").write_text("#!/bin/bash\ntrue\n")
+    job = cluster.submit("/home/mira/short.sbatch", options=("--mem=100",))
+    assert cluster.wait_for(job) == "COMPLETED"
+    cluster.run("bash", "-c", f"until [ -e {SPOOL}/{job}.0.ended ]; do sleep 0.2; done", timeout_s=30)
+    assert cluster.run("ls", SPOOL).split() == [f"{job}.0.ended"]
 
 
 @pytest.mark.timeout(900)
