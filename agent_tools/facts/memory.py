@@ -37,7 +37,7 @@ def read_host_oom(facts: Facts) -> HostOom:
         )
         sources.append("host_event")
     for row in facts.table("process_exits").where(
-        lambda r: bool(r.get("oom_killed")) or "oom" in r.text("signal_sender").lower()
+        lambda r: bool(r.get("oom_killed")) or r.text("signal_sender").startswith("kernel-oom")
     )[:2]:
         rank = f" (rank {row['rank']})" if row.has("rank") else ""
         claims.append(Claim(text=f"The kernel's OOM killer chose process {row['pid']}{rank} on {row['node']}."))

@@ -14,6 +14,7 @@ SOURCES: dict[str, tuple[str, str]] = {
     "cgroup": ("Cgroup", "memory, OOM kills and pressure of jobs and steps"),
     "dcgm": ("Dcgm", "dcgm-exporter: SM and tensor activity before Hopper (on with $INQUEST_DCGM_URL)"),
     "disk": ("Disk", "how full local file systems are"),
+    "ebpf": ("Ebpf", "CUDA calls, NCCL collectives, ends and output of job processes, by kernel probes"),
     "host": ("Host", "load, memory, pressure, disks, interfaces, the clock's offset"),
     "infiniband": ("Infiniband", "InfiniBand, RoCE and EFA ports: errors and flaps"),
     "kernel_log": ("KernelLog", "XIDs, OOM kills, hung tasks, machine checks, storage stalls"),

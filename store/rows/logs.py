@@ -51,7 +51,10 @@ class LogLine(RankRow):
     stream: Annotated[str | None, col("out, err, or NULL where both are in one file")] = None
     line_no: Annotated[int | None, col("line in the file, from 1")] = None
     ts_kind: Annotated[
-        str | None, col("embedded: printed in the line; carried: from an earlier line; file: the file's own bounds")
+        str | None,
+        col(
+            "embedded: printed in the line; carried: from an earlier line; file: the file's own bounds; written: when the kernel was given it"
+        ),
     ] = None
     text: Annotated[str | None, col("the line")] = None
 

@@ -76,7 +76,9 @@ class Process(RankRow):
     end_ts: Annotated[datetime | None, col("ended (UTC)")] = None
     exit_code: Annotated[int | None, col("exit status")] = None
     exit_signal: Annotated[int | None, col("signal that ended it, 0 for none")] = None
-    signal_sender: Annotated[str | None, col("who sent it: kernel-oom, slurmstepd, user:NAME, pid:NAME")] = None
+    signal_sender: Annotated[
+        str | None, col("who sent it: kernel-oom, kernel, slurmstepd, itself, or PID:COMMAND user:NAME")
+    ] = None
     oom_killed: Annotated[bool | None, col("chosen by the kernel's OOM killer")] = None
     cgroup: Annotated[str | None, col("cgroup path")] = None
     container: Annotated[str | None, col("container id")] = None

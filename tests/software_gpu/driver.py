@@ -23,6 +23,8 @@ from types import TracebackType
 HERE = Path(__file__).resolve().parent
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "libnvidia-ml.so.1": ("nvml.c", "state.c"),
+    "libcuda.so.1": ("cuda.c",),
+    "libnccl.so.2": ("nccl.c",),
 }
 """soname → its sources in this folder."""
 
@@ -92,17 +94,31 @@ def compiler() -> str | None:
 
 def build(folder: Path) -> Path:
     """Compile the libraries into `folder`; gives it."""
-    cc = compiler()
-    assert cc is not None
     folder.mkdir(parents=True, exist_ok=True)
-    for soname, names in LIBRARIES.items():
-        out = folder / soname
-        flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{soname}", "-o", str(out)]
-        subprocess.run([cc, *flags, *(str(HERE / n) for n in names), "-lpthread"], check=True)
+    for soname in LIBRARIES:
+        build_one(folder, soname)
     size = ctypes.CDLL(str(folder / "libnvidia-ml.so.1")).soft_state_size
     size.restype = c_uint64
     assert size() == ctypes.sizeof(State), "driver.py and state.h disagree"
     return folder
+
+
+def build_one(folder: Path, soname: str) -> None:
+    """Compile one library into `folder`."""
+    cc = compiler()
+    assert cc is not None
+    flags = [
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-Wl,-soname,{soname}",
+        "-o",
+        str(folder / soname),
+    ]
+    subprocess.run([cc, *flags, *(str(HERE / n) for n in LIBRARIES[soname]), "-lpthread"], check=True)
 
 
 class SoftwareGpus:

@@ -1,0 +1,97 @@
+"""cuda.bpf.c's other half: which functions of the driver's library it counts, and its counters as rows.
+
+A launch is counted when it is enqueued. The runtime, in whatever soname or linked into a wheel, comes down to these calls.
+Launches are not timed (a probe at the return would double what a launch pays): `api_time_s` is that of the other calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from collector.ebpf.kernel import Map
+
+_LAUNCHES = ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
+_CALLS = ("cuMemAlloc_v2", "cuMemFree_v2", "cuModuleLoadData", "cuModuleLoadDataEx", "cuLibraryLoadData")
+_SYNCS = ("cuCtxSynchronize", "cuStreamSynchronize", "cuStreamSynchronize_ptsz", "cuEventSynchronize")
+_COPIES = {"copy_h2d": "cuMemcpyHtoD", "copy_d2h": "cuMemcpyDtoH", "copy_d2d": "cuMemcpyDtoD"}
+_CONTEXTS = ("cuCtxCreate", "cuCtxCreate_v2", "cuCtxCreate_v3", "cuCtxCreate_v4", "cuDevicePrimaryCtxRetain")
+
+
+def _timed(names: tuple[str, ...], program: str) -> list[tuple[str, str, bool]]:
+    return [entry for n in names for entry in ((n, program, False), (n, "leave", True))]
+
+
+PROBES: tuple[tuple[str, str, bool], ...] = (
+    *((n + suffix, "launch", False) for n in _LAUNCHES for suffix in ("", "_ptsz")),
+    *_timed(("cuGraphLaunch", "cuGraphLaunch_ptsz"), "graph"),
+    *_timed(_CALLS, "call"),
+    *_timed(_SYNCS, "sync"),
+    *(
+        entry
+        for program, name in _COPIES.items()
+        for entry in _timed((f"{name}_v2", f"{name}_v2_ptds", f"{name}Async_v2", f"{name}Async_v2_ptsz"), program)
+    ),
+    *_timed(("cuMemcpyPeer", "cuMemcpyPeer_ptds", "cuMemcpyPeerAsync", "cuMemcpyPeerAsync_ptsz"), "copy_peer"),
+    *((n, "attached", True) for n in _CONTEXTS),
+)
+"""Symbol, program, at its return."""
+
+KEY, VALUE = "=I", "=9QII"
+MISSING = "time in kernel launches is not in api_time_s; copies whose direction only the driver knows are in no column"
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a process asked of CUDA in an interval."""
+
+    pid: int
+    attached: bool
+    launches: int
+    graphs: int
+    h2d: int
+    d2h: int
+    d2d: int
+    api_s: float
+    sync_s: float
+    gap_s: float | None
+
+
+@dataclass(slots=True)
+class Calls:
+    """Reads the counters: each reading gives what came since the one before."""
+
+    calls: Map
+    epoch: Map
+    _before: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    _number: int = 1
+
+    def begin(self) -> None:
+        """The first interval."""
+        self.epoch.put((0,), (self._number,))
+
+    def take(self) -> Iterator[Used]:
+        """All processes."""
+        for (pid,), value in self.calls.items():
+            yield self._since(pid, value)
+        self._number += 1
+        self.epoch.put((0,), (self._number,))
+
+    def last(self, pid: int) -> Used | None:
+        """A process that has ended: its last words; the entry is removed."""
+        value = self.calls.get(pid)
+        if value is None:
+            return None
+        used = self._since(pid, tuple(int(v) for v in value))
+        self.calls.delete(pid)
+        self._before.pop(pid, None)
+        return used
+
+    def _since(self, pid: int, value: tuple[int, ...]) -> Used:
+        before = self._before.get(pid, (0,) * len(value))
+        self._before[pid] = value
+        new = [now - then for now, then in zip(value[:7], before[:7], strict=True)]
+        gap = value[8] / 1e9 if value[9] == self._number and value[8] else None
+        launched = bool(value[0] or value[1] or value[10])
+        launches, graphs, h2d, d2h, d2d, api, sync = new
+        return Used(pid, launched, launches, graphs, h2d, d2h, d2d, api / 1e9, sync / 1e9, gap)

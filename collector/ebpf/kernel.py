@@ -1,0 +1,135 @@
+"""bpf(2) and perf_event_open(2) by ctypes: what is needed to read maps and to attach programs, without bcc in the process."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import platform
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_BPF, _PERF = {"x86_64": (321, 298), "aarch64": (280, 241)}.get(platform.machine(), (-1, -1))
+_UPDATE, _DELETE, _LOOKUP, _LOOKUP_BATCH = 2, 3, 1, 24
+_SET_BPF, _ENABLE = 0x40042408, 0x2400
+_CLOEXEC = 8
+NO_EXIST = 1
+_SIDE_BY_SIDE = 32
+
+
+class Map:
+    """A BPF hash or array whose keys and values are structures as `struct` writes them."""
+
+    def __init__(self, fd: int, key: str, value: str) -> None:
+        self.fd = fd
+        self._key, self._value = struct.Struct(key), struct.Struct(value)
+        self._key_buffer, self._value_buffer = (
+            ctypes.create_string_buffer(self._key.size),
+            ctypes.create_string_buffer(self._value.size),
+        )
+        self._room = 256
+
+    def get(self, *key: int) -> tuple[int | bytes, ...] | None:
+        """The value; None where there is none."""
+        self._key_buffer.raw = self._key.pack(*key)
+        return None if self._element(_LOOKUP, 0) else self._value.unpack(self._value_buffer.raw)
+
+    def put(self, key: tuple[int, ...], value: tuple[int | bytes, ...], flags: int = 0) -> bool:
+        """Write; False where it is full, or there already and `flags` forbids it."""
+        self._key_buffer.raw, self._value_buffer.raw = self._key.pack(*key), self._value.pack(*value)
+        return self._element(_UPDATE, flags) == 0
+
+    def delete(self, *key: int) -> None:
+        """Remove, if it is there."""
+        self._key_buffer.raw = self._key.pack(*key)
+        self._element(_DELETE, 0)
+
+    def items(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """All entries of a hash: one call for some hundreds of them. One that is added meanwhile may be left out."""
+        keys = ctypes.create_string_buffer(self._key.size * self._room)
+        values = ctypes.create_string_buffer(self._value.size * self._room)
+        at, following = (
+            ctypes.create_string_buffer(max(self._key.size, 8)),
+            ctypes.create_string_buffer(max(self._key.size, 8)),
+        )
+        first = True
+        while True:
+            request = bytearray(
+                struct.pack(
+                    "=QQQQIIQQ",
+                    0 if first else ctypes.addressof(at),
+                    ctypes.addressof(following),
+                    ctypes.addressof(keys),
+                    ctypes.addressof(values),
+                    self._room,
+                    self.fd,
+                    0,
+                    0,
+                )
+            )
+            problem = _bpf(_LOOKUP_BATCH, request)
+            if problem == errno.ENOSPC and self._room < 1 << 16:  # one bucket holds more than there is room for
+                self._room *= 4
+                yield from self.items()
+                return
+            if problem and problem != errno.ENOENT:
+                raise OSError(problem, f"reading a BPF map: {os.strerror(problem)}")
+            (count,) = struct.unpack_from("=I", request, 32)
+            yield from zip(
+                self._key.iter_unpack(keys.raw[: count * self._key.size]),
+                self._value.iter_unpack(values.raw[: count * self._value.size]),
+                strict=True,
+            )
+            if problem:
+                return
+            at.raw, first = following.raw, False
+
+    def _element(self, command: int, flags: int) -> int:
+        keys, values = ctypes.addressof(self._key_buffer), ctypes.addressof(self._value_buffer)
+        return _bpf(command, bytearray(struct.pack("=IIQQQ", self.fd, 0, keys, values, flags)))
+
+
+def attach_uprobe(program: int, path: str, offset: int, *, at_return: bool) -> int:
+    """Call a program whenever any process comes to this place of a file. Gives a descriptor: closed, it is detached."""
+    kind = int(Path("/sys/bus/event_source/devices/uprobe/type").read_text())
+    name = ctypes.create_string_buffer(os.fsencode(path))
+    attr = bytearray(112)
+    struct.pack_into("=IIQ", attr, 0, kind, len(attr), 1 if at_return else 0)
+    struct.pack_into("=QQ", attr, 56, ctypes.addressof(name), offset)
+    buffer = (ctypes.c_char * len(attr)).from_buffer(attr)
+    fd = _LIBC.syscall(_PERF, buffer, -1, 0, -1, _CLOEXEC)
+    if fd < 0:
+        problem = ctypes.get_errno()
+        raise OSError(problem, f"perf_event_open: {os.strerror(problem)}")
+    try:
+        fcntl.ioctl(fd, _SET_BPF, program)
+        fcntl.ioctl(fd, _ENABLE, 0)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def detach(fds: Sequence[int]) -> None:
+    """Close the descriptors of many probes. Each waits for the kernel's readers (0.1 s): side by side they wait once."""
+    shares = [fds[i::_SIDE_BY_SIDE] for i in range(min(len(fds), _SIDE_BY_SIDE))]
+    threads = [threading.Thread(target=_close, args=(share,)) for share in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _close(fds: Sequence[int]) -> None:
+    for fd in fds:
+        os.close(fd)
+
+
+def _bpf(command: int, request: bytearray) -> int:
+    """0, or the error's number."""
+    buffer = (ctypes.c_char * len(request)).from_buffer(request)
+    return 0 if _LIBC.syscall(_BPF, command, buffer, len(request)) >= 0 else ctypes.get_errno()

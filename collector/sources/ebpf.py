@@ -1,0 +1,311 @@
+"""CUDA calls, NCCL collectives, ends of processes and printed lines of jobs, from probes in the kernel.
+
+SOURCE  collector/ebpf: uprobes on libcuda and libnccl wherever a job's process maps them, tracepoints for processes and writes.
+ROWS    cuda_sample, nccl_sample (an interval each, and the rest at a process's end); process at its end; log_line.
+OVERHEAD  counted in the kernel: a launch pays one probe, and nothing is read but once in ten seconds.
+CAVEAT  needs root, bcc and kernel headers; without them everything else runs. What a process did before the first process of
+        its library was found (up to a second) is not counted. Output is told with INQUEST_CAPTURE_OUTPUT=1 only, up to
+        128 KB a second and process: a log that is imported as well would stand there twice, and is the better one.
+
+    cuda_sample rank=3 pid=3120 launches=14210 h2d_bytes=1048576 sync_time_s=0.8 max_launch_gap_s=0.02
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from collector.ebpf import cuda, kit, nccl, output, process
+from collector.ebpf.kernel import Map
+from collector.ebpf.libraries import Libraries
+from collector.ebpf.ring import Ring
+from collector.framing.clean import clean_text
+from collector.here import Here
+from collector.owners import NOBODY, Owner
+from collector.topology import processes
+from store.redact import redact
+from store.rows import CudaSample, LogLine, NcclSample, Process, Row
+
+SAMPLE_S = 10.0
+
+
+@dataclass(slots=True)
+class _Known:
+    """A process that is followed. `started` as the topology has it, so that rows of one process are read as one."""
+
+    started: datetime
+    comm: str
+    owner: Owner
+
+
+class Ebpf:
+    """Follows what processes of jobs do, from inside the kernel."""
+
+    name: ClassVar[str] = "ebpf"
+    covers: ClassVar[tuple[str, ...]] = ("cuda_sample", "nccl_sample")
+
+    def __init__(self, here: Here) -> None:
+        self._here = here
+        self._kit: kit.Kit | None = None
+        self._follow: process.Follow | None = None
+        self._output: output.Output | None = None
+        self._calls: cuda.Calls | None = None
+        self._talks: nccl.Talks | None = None
+        self._libraries: Libraries | None = None
+        self._known: dict[int, _Known] = {}
+        self._boot: datetime | None = None
+        self._sampled = 0.0
+        self._lost = (0, 0)
+        self.capture = os.environ.get("INQUEST_CAPTURE_OUTPUT") == "1"
+        self.bound_s = kit.LOAD_S + 10
+        self.doing: str | None = None
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds."""
+        return 1.0
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Probes that this kernel refused, libraries that could not be probed, output that was left out."""
+        told = {f"probe {name}": why for name, why in (self._kit.missing if self._kit else {}).items()}
+        if self._libraries is not None:
+            told |= dict(list(self._libraries.problems.items())[:4])
+        if any(self._lost):
+            told["log_line"] = f"{self._lost[0]} bytes in {self._lost[1]} writes beyond the bound were left out"
+        return told
+
+    def open(self) -> None:
+        """Load the probes (seconds)."""
+        self.doing = "loading the probes"
+        self._boot = processes.boot_time(self._here.proc)
+        loaded = self._kit = kit.load([p for p in kit.PROBES if p != "output" or self.capture])
+        self.doing = None
+        maps = loaded.maps
+        if "process" in loaded.probes:
+            self._follow = process.Follow(
+                Map(maps["watched"], "=I", process.WATCH),
+                Map(maps["mapped"], "=I", "=I"),
+                Ring(maps["events"], process.PAGES),
+            )
+        if "output" in loaded.probes:
+            self._output = output.Output(Ring(maps["texts"], output.PAGES), Map(maps["flow"], "=I", output.FLOW))
+        if "cuda" in loaded.probes:
+            self._calls = cuda.Calls(Map(maps["calls"], cuda.KEY, cuda.VALUE), Map(maps["epoch"], "=I", "=I"))
+            self._calls.begin()
+        if "nccl" in loaded.probes:
+            self._talks = nccl.Talks(
+                Map(maps["comms"], nccl.COMM_KEY, nccl.COMM), Map(maps["kinds"], nccl.KIND_KEY, nccl.KIND)
+            )
+        self._libraries = Libraries(self._here.proc, loaded.programs)
+        self._known = {}
+        self._sampled = self._here.clock.steady()
+
+    def rows(self) -> Iterator[Row]:
+        """What was printed and what ended since the last call; every ten seconds the counters."""
+        assert self._libraries is not None
+        steady = self._here.clock.steady()
+        # Events first: whatever a process printed before its end is in the other ring by then.
+        events = list(self._follow.take()) if self._follow else []
+        for told in events:
+            if told.kind == process.EXECED:
+                self._libraries.gone(told.pid, steady)
+                self._meet(told.pid, None)
+        for pid in [p for p in self._here.owners.pids if p not in self._known]:
+            if self._meet(pid, None) is not None and (self._follow is None or self._follow.add(pid)):
+                self._libraries.look(pid)
+        for told in events:
+            if told.kind == process.MAPPED:
+                assert self._follow is not None
+                self._follow.seen(told.pid)
+                if self._known.get(told.pid) or self._meet(told.pid, told.root):
+                    self._libraries.look(told.pid)
+        for line in self._output.take() if self._output else ():
+            row = self._line(line)
+            if row is not None:
+                yield row
+        for told in events:
+            if told.kind == process.ENDED:
+                yield from self._ended(told, steady)
+        if steady - self._sampled >= SAMPLE_S:
+            yield from self._sample(steady)
+
+    def close(self) -> None:
+        """Take every probe away."""
+        if self._libraries is not None:
+            self._libraries.close()
+        for ring in (self._follow.events if self._follow else None, self._output.texts if self._output else None):
+            if ring is not None:
+                ring.close()
+        if self._kit is not None:
+            self._kit.close()
+        self._kit = self._follow = self._output = self._calls = self._talks = self._libraries = None
+
+    def _meet(self, pid: int, root: int | None) -> _Known | None:
+        """A process that is new or has become another program."""
+        assert self._boot is not None
+        seen = processes.look(self._here.proc, pid, self._boot)
+        if seen is None:
+            return self._adopt(pid, root)
+        owners = self._here.owners
+        for name in (seen.place.job, seen.place.sluid, seen.who.job_number):
+            if name and seen.who.job_id:
+                owners.names[name] = seen.who.job_id
+        met = self._known[pid] = _Known(seen.started, seen.comm, seen.owner(owners.names))
+        return met
+
+    def _adopt(self, pid: int, root: int | None) -> _Known | None:
+        """What cannot be read (any more) belongs to the job of the process that it came from."""
+        parent = self._known.get(root) if root is not None and root != pid else None
+        return _Known(parent.started, parent.comm, parent.owner) if parent else None
+
+    def _owner(self, pid: int, root: int | None = None) -> Owner:
+        known = self._known.get(pid)
+        owner = self._here.owners.pids.get(pid) or (known.owner if known else NOBODY)
+        if owner.job_id is None and root is not None:
+            met = self._meet(pid, root)
+            owner = met.owner if met else NOBODY
+        return owner
+
+    def _line(self, line: output.Line) -> LogLine | None:
+        owner = self._owner(line.pid, line.root)
+        if owner.job_id is None:
+            return None
+        return LogLine(
+            cluster=self._here.cluster,
+            node=self._here.node,
+            ts=self._when(line.at),
+            origin=self.name,
+            job_id=owner.job_id,
+            attempt=owner.attempt,
+            step_id=owner.step_id,
+            rank=owner.rank,
+            local_rank=owner.local_rank,
+            file=f"{self._here.node}/{line.pid}.{line.stream}",
+            stream=line.stream,
+            line_no=line.number,
+            ts_kind="written",
+            text=redact(clean_text(line.text.encode())),
+        )
+
+    def _ended(self, told: process.Told, steady: float) -> Iterator[Row]:
+        assert self._libraries is not None and self._boot is not None
+        interval = steady - self._sampled
+        self._libraries.gone(told.pid, steady)
+        for line in self._output.last(told.pid) if self._output else ():
+            row = self._line(line)
+            if row is not None:
+                yield row
+        owner = self._owner(told.pid, told.root)
+        used = self._calls.last(told.pid) if self._calls else None
+        if used is not None and owner.job_id is not None:
+            yield self._cuda(used, owner, interval)
+        if self._talks is not None and used is not None:
+            for spoke in list(self._talks.take(told.pid)):
+                yield from self._nccl(spoke, owner, interval)
+        known = self._known.pop(told.pid, None)
+        if owner.job_id is None:
+            return
+        born = self._boot + timedelta(seconds=int(told.born * 100) / 100) if told.born else None
+        started = known.started if known else born
+        died = None if told.code is not None else told.signal or None
+        by_signal = told.signal and (died or told.code == 128 + told.signal)
+        if started is None:
+            return
+        yield Process(
+            cluster=self._here.cluster,
+            node=self._here.node,
+            ts=started,
+            origin="process:4",
+            job_id=owner.job_id,
+            attempt=owner.attempt,
+            step_id=owner.step_id,
+            rank=owner.rank,
+            local_rank=owner.local_rank,
+            pid=told.pid,
+            comm=told.comm,
+            end_ts=self._when(told.at),
+            exit_code=told.code,
+            exit_signal=died if died else 0 if told.code is not None else None,
+            signal_sender=told.sender if by_signal or told.oom else None,
+            oom_killed=told.oom,
+        )
+
+    def _sample(self, steady: float) -> Iterator[Row]:
+        assert self._libraries is not None
+        interval, self._sampled = steady - self._sampled, steady
+        if self._calls is not None:
+            for used in self._calls.take():
+                owner = self._owner(used.pid)
+                if owner.job_id is not None:
+                    yield self._cuda(used, owner, interval)
+        if self._talks is not None:
+            for spoke in self._talks.take():
+                yield from self._nccl(spoke, self._owner(spoke.pid), interval)
+        if self._output is not None:
+            self._lost = self._output.lost()
+        self._libraries.tidy(steady)
+
+    def _cuda(self, used: cuda.Used, owner: Owner, interval: float) -> CudaSample:
+        uuids = [uuid for uuid, pids in self._here.owners.gpu_pids.items() if used.pid in pids]
+        return CudaSample(
+            cluster=self._here.cluster,
+            node=self._here.node,
+            ts=self._here.clock.now(),
+            origin=self.name,
+            job_id=owner.job_id,
+            attempt=owner.attempt,
+            step_id=owner.step_id,
+            rank=owner.rank,
+            local_rank=owner.local_rank,
+            pid=used.pid,
+            gpu_uuid=uuids[0] if len(uuids) == 1 else None,
+            interval_s=interval,
+            attached=used.attached,
+            launches=used.launches,
+            graph_launches=used.graphs,
+            api_time_s=used.api_s,
+            sync_time_s=used.sync_s,
+            max_launch_gap_s=used.gap_s,
+            h2d_bytes=used.h2d,
+            d2h_bytes=used.d2h,
+            d2d_bytes=used.d2d,
+        )
+
+    def _nccl(self, spoke: nccl.Spoke, owner: Owner, interval: float) -> Iterator[NcclSample]:
+        """One row a kind; the communicator's own progress stands in one row only, for sums over rows."""
+        if owner.job_id is None:
+            return
+        alone = len(spoke.kinds) == 1
+        for kind in (None, *spoke.kinds) if not alone else spoke.kinds:
+            whole = kind is None or alone
+            yield NcclSample(
+                cluster=self._here.cluster,
+                node=self._here.node,
+                ts=self._here.clock.now(),
+                origin=self.name,
+                job_id=owner.job_id,
+                attempt=owner.attempt,
+                step_id=owner.step_id,
+                rank=owner.rank,
+                local_rank=owner.local_rank,
+                pid=spoke.pid,
+                comm=spoke.comm,
+                comm_size=spoke.size,
+                comm_rank=spoke.rank,
+                interval_s=interval,
+                collective=kind.kind if kind else None,
+                enqueued=kind.count if kind else None,
+                bytes=kind.bytes if kind else None,
+                seq=spoke.seq if whole else None,
+                completed=spoke.completed if whole else None,
+                in_flight=spoke.in_flight if whole else None,
+            )
+
+    def _when(self, monotonic: float) -> datetime:
+        """The kernel's clock as the time of day."""
+        return self._here.clock.now() - timedelta(seconds=time.clock_gettime(time.CLOCK_MONOTONIC) - monotonic)

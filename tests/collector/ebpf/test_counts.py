@@ -1,0 +1,146 @@
+"""What processes ask of CUDA and NCCL, counted by the real kernel to the call."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from collector.ebpf import cuda, nccl
+from collector.ebpf.elf import NotElf, functions
+from store.rows import CudaSample, NcclSample
+from tests.collector.ebpf.probed import Probed, copied, go, libraries, program
+from tests.software_gpu import driver
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Probed]:
+    with Probed() as probed:
+        yield probed
+
+
+def test_launches_copies_and_gaps_are_exact_and_the_ranks_own(node: Probed) -> None:
+    one, two = program(123456, 7, 250, rank=3), program(2000, 2, rank=4)
+    try:
+        node.probes(one)
+        node.probes(two)
+        go(one)
+        go(two)
+        node.sample()
+        (a,), (b,) = node.of(CudaSample, one.pid), node.of(CudaSample, two.pid)
+        assert (a.launches, a.graph_launches, a.attached) == (123457, 7, True)
+        assert (a.h2d_bytes, a.d2h_bytes, a.d2d_bytes) == (7 * 4096, 7 * 512, 0)
+        assert (b.launches, b.graph_launches) == (2001, 2)
+        assert (a.job_id, a.step_id, a.rank, b.rank) == ("990017", "0", 3, 4)
+        assert a.max_launch_gap_s is not None and a.max_launch_gap_s >= 0.25
+        node.sample()
+        again = node.of(CudaSample, one.pid)[-1]
+        assert (again.launches, again.h2d_bytes, again.max_launch_gap_s, again.attached) == (0, 0, None, True)
+    finally:
+        one.communicate()
+        two.communicate()
+
+
+def test_collectives_by_kind_and_what_is_still_open(node: Probed) -> None:
+    process = program(1, 5, rank=6)
+    try:
+        node.probes(process)
+        go(process)
+        node.sample()
+        rows = node.of(NcclSample, process.pid)
+        kinds = {r.collective: (r.enqueued, r.bytes) for r in rows}
+        assert kinds == {None: (None, None), "all_reduce": (6, 6 * 4000), "all_gather": (2, 2 * 600)}
+        (whole,) = [r for r in rows if r.collective is None]
+        # The event was recorded before the last collective and was found finished: that one has shown no end.
+        assert (whole.comm_size, whole.comm_rank, whole.rank) == (8, 6, 6)
+        assert (whole.seq, whole.completed, whole.in_flight) == (8, 7, 1)
+    finally:
+        process.communicate()
+
+
+def test_a_stream_that_was_waited_for_ends_all_and_ranks_name_one_communicator(node: Probed) -> None:
+    ranks = [program(0, 1, 0, "wait", rank=n) for n in (0, 1)]
+    try:
+        for process in ranks:
+            node.probes(process)
+            go(process)
+        node.sample()
+        found = [node.of(NcclSample, p.pid)[-1] for p in ranks]
+        assert [(r.collective, r.seq, r.completed, r.in_flight) for r in found] == [("all_reduce", 2, 2, 0)] * 2
+        assert found[0].comm == found[1].comm and found[0].comm is not None
+        assert [r.comm_rank for r in found] == [0, 1]
+        waited = node.of(CudaSample, ranks[0].pid)[-1]
+        assert waited.sync_time_s is not None and 0.001 <= waited.sync_time_s <= (waited.api_time_s or 0)
+    finally:
+        for process in ranks:
+            process.communicate()
+
+
+def test_an_end_that_does_not_come_is_in_flight(node: Probed, tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    held.touch()
+    process = program(0, 3, INQUEST_SOFTWARE_GPU_HELD=str(held))
+    try:
+        node.probes(process)
+        go(process)
+        node.sample()
+        (whole,) = [r for r in node.of(NcclSample, process.pid) if r.in_flight is not None]
+        assert (whole.seq, whole.completed, whole.in_flight) == (5, 0, 5)
+    finally:
+        process.communicate()
+
+
+def test_what_was_counted_before_the_end_is_told_with_the_end(node: Probed) -> None:
+    process = program(777, 0)
+    node.probes(process)
+    go(process)
+    process.communicate()
+    node.until(lambda: bool(node.of(CudaSample, process.pid)))
+    assert sum(r.launches or 0 for r in node.of(CudaSample, process.pid)) == 778
+
+
+def test_another_file_of_the_same_library_is_probed_too_and_released_after_its_processes(
+    node: Probed, tmp_path: Path
+) -> None:
+    other = copied(tmp_path / "wheel")
+    process = program(500, 0, folder=other)
+    node.probes(process)
+    go(process)
+    node.sample()
+    assert node.of(CudaSample, process.pid)[-1].launches == 501
+    libraries_ = node.source._libraries  # pyright: ignore[reportPrivateUsage]
+    assert libraries_ is not None
+    mine = [k for k, p in libraries_.probed.items() if process.pid in p.pids]
+    process.communicate()
+    node.until(lambda: all(not libraries_.probed[k].pids for k in mine))
+    libraries_.tidy(node.here.clock.steady() + 61)
+    assert not set(mine) & libraries_.probed.keys()
+
+
+def test_symbols_are_where_the_loader_finds_them() -> None:
+    if driver.why_not():
+        pytest.skip(str(driver.why_not()))
+    path = libraries() / "libnccl.so.2"
+    found = functions(str(path), [symbol for symbol, _, _ in nccl.PROBES])
+    library = ctypes.CDLL(str(path))
+    places = {n: ctypes.cast(getattr(library, n), ctypes.c_void_p).value or 0 for n in found}
+    base = {places[n] - found[n] for n in found}
+    assert {"ncclAllReduce", "ncclCommInitRank", "ncclCommSplit"} <= found.keys()
+    # One and the same distance for all: file and memory differ by where the segment was mapped.
+    assert len(base) == 1
+    assert functions(str(libraries() / "libcuda.so.1"), [s for s, _, _ in cuda.PROBES]).keys() >= {"cuLaunchKernel"}
+
+
+def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
+    for content in (b"", b"#!/bin/sh\n" * 20, b"\x7fELF\x02\x01" + b"\xff" * 200):
+        path = tmp_path / "libcuda.so.1"
+        path.write_bytes(content)
+        with pytest.raises(NotElf):
+            functions(str(path), ["cuLaunchKernel"])
+
+
+def test_nothing_of_bcc_stays_in_the_process(node: Probed) -> None:
+    maps = Path("/proc/self/maps").read_text()
+    assert "libbcc" not in maps and "libLLVM" not in maps

@@ -1,0 +1,124 @@
+"""How processes of jobs end, who ended them, and what they printed, as the kernel saw it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from collector.ebpf import load
+from collector.ebpf.load import CannotLoad
+from collector.ebpf.process import named
+from store.rows import LogLine, Process
+from tests.collector.ebpf.probed import JOB, Probed
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Probed]:
+    with Probed() as probed:
+        yield probed
+
+
+def start(node: Probed, code: str, rank: int = 2) -> subprocess.Popen[str]:
+    """A rank of a job that the node knows, waiting for its input to end."""
+    env = {**os.environ, **JOB, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}
+    pipe = subprocess.PIPE
+    wait = "import os, signal, sys\nsys.stdin.read()\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", wait + code], env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+    node.until(lambda: process.pid in node.source._known)  # pyright: ignore[reportPrivateUsage]
+    return process
+
+
+def ended(node: Probed, process: subprocess.Popen[str]) -> Process:
+    """The probe's word on it."""
+    process.communicate(timeout=60)
+    node.until(lambda: any(r.origin == "process:4" for r in node.of(Process, process.pid)))
+    (row,) = [r for r in node.of(Process, process.pid) if r.origin == "process:4"]
+    return row
+
+
+def test_a_signal_has_its_sender(node: Probed) -> None:
+    process = start(node, "")
+    subprocess.run(["/bin/sh", "-c", f"kill -TERM {process.pid}; true"], check=True)
+    row = ended(node, process)
+    assert (row.exit_code, row.exit_signal, row.rank, row.job_id) == (None, 15, 2, "990017")
+    assert row.signal_sender is not None and row.signal_sender.endswith(":sh user:root")
+    assert row.oom_killed is False
+    # One process for the reader: the topology's rows have the same start.
+    assert len({r.ts for r in node.of(Process, process.pid)}) == 1
+
+
+def test_an_exit_code_and_no_sender_where_the_signal_was_handled(node: Probed) -> None:
+    process = start(node, "signal.signal(15, signal.SIG_IGN); signal.raise_signal(15); sys.exit(7)")
+    row = ended(node, process)
+    assert (row.exit_code, row.exit_signal, row.signal_sender) == (7, 0, None)
+
+
+def test_an_abort_comes_from_itself(node: Probed) -> None:
+    row = ended(node, start(node, "os.abort()"))
+    assert (row.exit_signal, row.signal_sender) == (signal.SIGABRT, "itself")
+
+
+def test_a_child_is_followed_from_its_first_instruction(node: Probed) -> None:
+    process = start(node, "p = os.fork()\nif p == 0: os._exit(9)\nos.waitpid(p, 0)\nprint(p)")
+    out, _ = process.communicate(timeout=60)
+    child = int(out)
+    node.until(lambda: bool(node.of(Process, child)))
+    row = node.of(Process, child)[-1]
+    assert (row.exit_code, row.job_id, row.rank) == (9, "990017", 2)
+
+
+def test_printed_lines_are_told_with_rank_and_stream(node: Probed) -> None:
+    process = start(
+        node,
+        "print('step 1 loss 2.5', flush=True)\n"
+        "sys.stdout.write('half '); sys.stdout.flush(); print('a line', flush=True)\n"
+        "sys.stderr.write('ValueError: no end of line')",
+    )
+    ended(node, process)
+    lines = [r for r in node.rows if type(r) is LogLine and r.file and f"/{process.pid}." in r.file]
+    assert [(r.stream, r.line_no, r.text) for r in lines] == [
+        ("out", 1, "step 1 loss 2.5"),
+        ("out", 2, "half a line"),
+        ("err", 1, "ValueError: no end of line"),
+    ]
+    assert {(r.rank, r.job_id, r.ts_kind) for r in lines} == {(2, "990017", "written")}
+
+
+def test_a_flood_is_bounded_and_what_is_left_out_is_counted(node: Probed) -> None:
+    process = start(node, "for n in range(4000): os.write(1, b'%07d ' % n + b'x' * 991 + b'\\n')", rank=5)
+    ended(node, process)
+    lines = [r for r in node.rows if type(r) is LogLine and r.file == f"node1/{process.pid}.out"]
+    node.sample()
+    told = node.source.missing["log_line"]
+    size, writes = int(told.split()[0]), int(told.split()[3])
+    assert lines and len(lines) + writes == 4000
+    assert len(lines) * 1000 + size == 4_000_000
+    assert [r.text for r in lines] == sorted(r.text or "" for r in lines)
+
+
+@pytest.mark.parametrize(
+    ("oom", "comm", "sender", "expected"),
+    [
+        ("kernel-oom", "python", 5, "kernel-oom"),
+        (None, "slurmstepd: [4", 6, "slurmstepd"),
+        (None, "python", 9, "itself"),
+        (None, "", 0, "kernel"),
+        (None, "bash", 6, "6:bash user:root"),
+    ],
+)
+def test_senders_have_names(oom: str | None, comm: str, sender: int, expected: str) -> None:
+    assert named(oom, comm, sender, 0, 9) == expected
+
+
+def test_without_root_the_reason_and_the_remedy_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(CannotLoad) as error:
+        load.find_bcc()
+    assert "root" in error.value.reason and error.value.remedy

@@ -1,0 +1,62 @@
+/* libcuda.so.1 of machines without a GPU: the driver's real symbols, signatures and return codes; nothing is computed.
+   Every call succeeds at once, but for the end of a stream or event: while the file that INQUEST_SOFTWARE_GPU_HELD names
+   exists, none is finished. */
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef int CUresult;
+typedef unsigned long long CUdeviceptr;
+typedef void *handle;
+typedef struct { unsigned grid[3], block[3], shared; handle stream; void *attributes; unsigned count; } CUlaunchConfig;
+enum { OK = 0, NOT_READY = 600 };
+#define U __attribute__((unused))
+
+/* Something to do, different in each: else the compiler makes one function of several. */
+static volatile unsigned long long work;
+#define DONE { work += __LINE__; return OK; }
+
+static int held(void) {
+    const char *path = getenv("INQUEST_SOFTWARE_GPU_HELD");
+    return path && access(path, F_OK) == 0;
+}
+
+CUresult cuInit(U unsigned flags) DONE
+CUresult cuCtxCreate_v2(handle *ctx, U unsigned flags, U int device) {
+    *ctx = (handle)&work;
+    return OK;
+}
+CUresult cuDevicePrimaryCtxRetain(handle *ctx, U int device) {
+    *ctx = (handle)&work;
+    return OK;
+}
+CUresult cuLaunchKernel(U handle f, U unsigned gx, U unsigned gy, U unsigned gz, U unsigned bx, U unsigned by, U unsigned bz,
+                        U unsigned shared, U handle stream, U void **params, U void **extra) DONE
+CUresult cuLaunchKernelEx(U const CUlaunchConfig *config, U handle f, U void **params, U void **extra) DONE
+CUresult cuLaunchCooperativeKernel(U handle f, U unsigned gx, U unsigned gy, U unsigned gz, U unsigned bx, U unsigned by,
+                                   U unsigned bz, U unsigned shared, U handle stream, U void **params) DONE
+CUresult cuGraphLaunch(U handle graph, U handle stream) DONE
+CUresult cuMemAlloc_v2(CUdeviceptr *to, U size_t bytes) {
+    *to = 0x7f0000000000ull;
+    return OK;
+}
+CUresult cuMemFree_v2(U CUdeviceptr p) DONE
+CUresult cuMemcpyHtoD_v2(U CUdeviceptr to, U const void *from, U size_t bytes) DONE
+CUresult cuMemcpyDtoH_v2(U void *to, U CUdeviceptr from, U size_t bytes) DONE
+CUresult cuMemcpyDtoD_v2(U CUdeviceptr to, U CUdeviceptr from, U size_t bytes) DONE
+CUresult cuMemcpyHtoDAsync_v2(U CUdeviceptr to, U const void *from, U size_t bytes, U handle stream) DONE
+CUresult cuMemcpyDtoHAsync_v2(U void *to, U CUdeviceptr from, U size_t bytes, U handle stream) DONE
+CUresult cuMemcpyDtoDAsync_v2(U CUdeviceptr to, U CUdeviceptr from, U size_t bytes, U handle stream) DONE
+CUresult cuMemcpyPeerAsync(U CUdeviceptr to, U handle toc, U CUdeviceptr from, U handle fromc, U size_t bytes, U handle s) DONE
+CUresult cuEventRecord(U handle event, U handle stream) DONE
+CUresult cuEventQuery(U handle event) { return held() ? NOT_READY : OK; }
+CUresult cuStreamQuery(U handle stream) { return held() ? NOT_READY : OK; }
+CUresult cuEventSynchronize(U handle event) {
+    while (held()) usleep(1000);
+    return OK;
+}
+CUresult cuStreamSynchronize(U handle stream) {
+    usleep(1000);
+    while (held()) usleep(1000);
+    return OK;
+}
+CUresult cuCtxSynchronize(void) DONE
