@@ -21,6 +21,7 @@ from agent_tools.cost import cost
 from agent_tools.drive import EXAMINER, Limits, first_answer, said
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
+from agent_tools.traces import traced
 from agent_tools.untrusted import one_line
 from agent_tools.verdict import FAMILIES, Draft, Provenance, Verdict
 from prompts import digest, load
@@ -255,6 +256,7 @@ def agent() -> Agent[Deps, Draft]:
         return report.draft
 
     made.output_validator(through_the_gate)
+    traced(made)
     return made
 
 

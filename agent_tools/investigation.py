@@ -21,6 +21,7 @@ from agent_tools.drive import EXAMINER, Limits, first_answer
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.references import cited, parse
+from agent_tools.traces import traced
 from agent_tools.untrusted import Fence, one_line
 from agent_tools.viewer import Forbidden
 from prompts import load
@@ -185,6 +186,7 @@ def answering(investigation: Investigation) -> Agent[Deps, Answer]:
         return report.answer
 
     made.output_validator(through_the_gate)
+    traced(made)
     return made
 
 
