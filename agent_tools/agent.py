@@ -207,9 +207,10 @@ async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
 async def _run(model: Model, label: str, deps: Deps, limits: Limits) -> _Answer:
     started = time.monotonic()
     trusted = deps.trusted
-    result = await agent().run(
+    result = await agent(limits.small and not trusted).run(
         _prompt(deps),
         model=model,
+        model_settings=None if trusted else limits.settings(),
         deps=deps,
         usage_limits=limits.usage(),
         retries={"tools": limits.tool_retries, "output": 0 if trusted else limits.output_retries},
@@ -230,7 +231,7 @@ def _prompt(deps: Deps) -> str:
 
 
 @cache
-def agent() -> Agent[Deps, Draft]:
+def agent(small: bool = False) -> Agent[Deps, Draft]:
     """The agent: tools, output type and gate. Built once; every run brings its own model."""
     from pydantic_ai import Agent, ModelRetry, RunContext
 
@@ -241,8 +242,8 @@ def agent() -> Agent[Deps, Draft]:
         None,
         output_type=Draft,
         deps_type=Deps,
-        instructions=instructions(),
-        tools=tools(),
+        instructions=instructions(small),
+        tools=tools(small=small),
         name="inquest",
         end_strategy="early",
     )
@@ -261,11 +262,11 @@ def agent() -> Agent[Deps, Draft]:
 
 
 @cache
-def instructions() -> str:
-    """The system prompt: the words of `system.md` and the closed list of families. The same in every run."""
+def instructions(small: bool = False) -> str:
+    """The system prompt: the words of `system.md` or `small.md`, and the closed list of families. The same in every run."""
     rows = ((code, title, ", ".join(modes)) for code, (title, modes) in FAMILIES.items())
     families = "\n".join(f"- {code}: {title}" + (f" (modes: {modes})" if modes else "") for code, title, modes in rows)
-    return f"{load('system')}\n\n# The families\n\n{families}"
+    return f"{load('small' if small else 'system')}\n\n# The families\n\n{families}"
 
 
 def _verdict(answer: _Answer, reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Verdict:

@@ -17,6 +17,7 @@ from store.redact import redact
 if TYPE_CHECKING:
     from pydantic_ai import UsageLimits
     from pydantic_ai.models import Model
+    from pydantic_ai.settings import ModelSettings
 
 EXAMINER = "examiner"
 Whose = Literal["", "endpoint", "answer"]
@@ -30,7 +31,8 @@ _SPENT = re.compile(r"exceeded max\w* .*retries", re.IGNORECASE)
 class Limits:
     """Bounds of one run. `requests` are turns; `seconds` is the wall clock of everything that models do, of a chain together.
 
-    `usd` is what a model may cost; a model whose price is not known is not held to it, and the run says so.
+    `usd` is what a model may cost; a model whose price is not known is not held to it, and the run says so. `small` is for a
+    small model: a short prompt, few tools, one call at a time.
     """
 
     requests: int = 24
@@ -41,6 +43,11 @@ class Limits:
     output_retries: int = 4
     tool_retries: int = 3
     retry_s: float = 60.0
+    small: bool = False
+
+    def settings(self) -> ModelSettings | None:
+        """What the model is asked for besides."""
+        return {"parallel_tool_calls": False} if self.small else None
 
     def usage(self) -> UsageLimits:
         """As the framework wants them."""

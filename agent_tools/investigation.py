@@ -137,9 +137,10 @@ class Investigation:
 
     async def _ask_model(self, model: Model, label: str, deps: Deps, question: str, limits: Limits) -> Reply:
         started = time.monotonic()
-        result = await answering(self).run(
+        result = await answering(self, limits.small).run(
             self._prompt(deps, question),
             model=model,
+            model_settings=limits.settings(),
             deps=deps,
             message_history=self._history(deps),
             usage_limits=limits.usage(),
@@ -171,11 +172,11 @@ class Investigation:
         return messages
 
 
-def answering(investigation: Investigation) -> Agent[Deps, Answer]:
+def answering(investigation: Investigation, small: bool = False) -> Agent[Deps, Answer]:
     """The agent that answers questions: the tools of the verdict's agent and `open_job`, and the answers' gate."""
     from pydantic_ai import ModelRetry, RunContext
 
-    made = _agent()
+    made = _agent(small)
 
     async def through_the_gate(ctx: RunContext[Deps], answer: Answer) -> Answer:
         report = check_answer(answer, investigation.ledger, investigation.assessments)
@@ -190,7 +191,7 @@ def answering(investigation: Investigation) -> Agent[Deps, Answer]:
     return made
 
 
-def _agent() -> Agent[Deps, Answer]:
+def _agent(small: bool) -> Agent[Deps, Answer]:
     from pydantic_ai import Agent
 
     from agent_tools.tools.base import Deps
@@ -202,7 +203,7 @@ def _agent() -> Agent[Deps, Answer]:
         output_type=Answer,
         deps_type=Deps,
         instructions=instructions(),
-        tools=[*tools(), made(open_job)],
+        tools=[*tools(small=small), made(open_job)],
         name="inquest-answer",
         end_strategy="early",
     )

@@ -49,6 +49,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tokens", type=count, default=600_000, metavar="N", help="at most so many tokens (default 600000)"
     )
+    parser.add_argument(
+        "--small-model", action="store_true", help="short prompt, few tools, one call at a time: for small local models"
+    )
     parser.add_argument("--usd", type=_money, metavar="X", help="at most so many US dollars, where the price is known")
 
 
@@ -56,7 +59,7 @@ def limits_of(args: argparse.Namespace) -> Limits:
     """The bounds that the options name."""
     from agent_tools.drive import Limits
 
-    return Limits(requests=args.turns, tokens=args.tokens, seconds=args.seconds, usd=args.usd)
+    return Limits(requests=args.turns, tokens=args.tokens, seconds=args.seconds, usd=args.usd, small=args.small_model)
 
 
 def count(text: str) -> int:

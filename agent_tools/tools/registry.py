@@ -53,9 +53,15 @@ def functions() -> dict[str, Any]:
     return {function.__name__: function for function in _FUNCTIONS}
 
 
-def tools() -> list[Tool[Deps]]:
+SMALL = frozenset(
+    {"overview", "differential", "assess", "timeline", "log_events", "read_log", "training_curve", "find_jobs"}
+)
+"""What a small model is offered: more tools confuse it more than they help."""
+
+
+def tools(*, small: bool = False) -> list[Tool[Deps]]:
     """The tools. They run one after another: a reader is not shared between threads."""
-    return [made(function) for function in _FUNCTIONS]
+    return [made(function) for function in _FUNCTIONS if not small or function.__name__ in SMALL]
 
 
 def made(function: Any) -> Tool[Deps]:

@@ -103,6 +103,19 @@ def test_the_responses_interface_is_spoken_too(tmp_path: Path, monkeypatch: Any)
     assert "input" in endpoint.requests[0]
 
 
+def test_a_small_model_gets_few_tools_a_short_prompt_and_makes_one_call_at_a_time(tmp_path: Path, monkeypatch: Any):
+    sizes: dict[bool, int] = {}
+    for small in (False, True):
+        with serving(by_model(tiny=GOOD), monkeypatch) as endpoint:
+            made = verdict(tmp_path / str(small), model="tiny", limits=replace(QUICK, small=small))
+        assert made.provenance.model == "tiny", made.provenance.notes
+        asked = endpoint.requests[0]
+        assert asked.get("parallel_tool_calls") is (False if small else None)
+        assert "null" not in str([t["function"]["parameters"] for t in asked["tools"]])
+        sizes[small] = len(str(asked))
+    assert sizes[True] < 0.6 * sizes[False]
+
+
 def test_names_of_a_chain():
     assert chain("a, b,examiner,,c") == ["a", "b", "c"]
     assert chain("examiner") == chain(None) == []
