@@ -38,3 +38,6 @@ MEANINGS: dict[int, str] = {
     154: "the driver says which recovery the GPU needs (none, reset, node reboot, drain)",
 }
 """Code to meaning."""
+
+APPLICATION_XIDS = frozenset({13, 31, 43, 45, 94, 137})
+"""Codes that programs cause: they need more before they say anything of the hardware."""

@@ -15,6 +15,7 @@ from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
+from agent_tools.xids import APPLICATION_XIDS
 
 _BY_NODE = {
     "coverage_nodes",
@@ -32,6 +33,10 @@ _ALL_GPUS = 20_000
 """Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
 _BY_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_events", "gpu_spread", "gpu_summary", "gpu_throttled"}
 _NO_JOB = {"node_states"}
+_OWN = ("illegal_address", "device_assert", "misaligned", "illegal_instruction")
+"""CUDA errors of a kernel's own making."""
+_OPEN = frozenset({"launch_failure", "unknown_error", "initialization", "other"})
+"""CUDA errors that a kernel and a broken card give alike."""
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
@@ -209,10 +214,23 @@ class Facts:
         if self.ending.succeeded or self.causes or self.of_role("cuda_oom", "ecc"):
             return None
         rows = self.table("cuda_errors").where(
+            lambda r: r.text("name") == "cuda_error" and r.text("code") in (*_OWN, "launch_failure")
+        )
+        return rows[0] if rows else None
+
+    @cached_property
+    def copied_xid(self) -> RowView | None:
+        """An XID line in the job's own output beside a CUDA error that could have any cause, and no kernel's log to ask.
+
+        Anything can print such a line, so it proves nothing; but with that error it is not sure either that the program failed
+        on its own account.
+        """
+        errors = {r.text("code") for r in self.table("cuda_errors") if r.text("name") == "cuda_error"}
+        if self.has("gpu_event") or not errors & _OPEN or errors & {*_OWN}:
+            return None
+        rows = self.table("other_events").where(
             lambda r: (
-                r.text("name") == "cuda_error"
-                and r.text("code")
-                in ("illegal_address", "device_assert", "misaligned", "illegal_instruction", "launch_failure")
+                r.text("kind") == "xid" and r.text("name") == "nvrm_line" and r.number("xid") not in APPLICATION_XIDS
             )
         )
         return rows[0] if rows else None

@@ -45,7 +45,12 @@ _COMPILER = re.compile(
 _REFUSED = re.compile(
     r"failed to allocate|\bOOM\b|out of memory", re.IGNORECASE
 )  # TensorFlow's word for a full disk too
-_ECC = re.compile(r"uncorrectable (?:ECC|NVLink)|ECC error|cudaErrorECCUncorrectable|row.?remap", re.IGNORECASE)
+_ECC = re.compile(
+    # The runtime's own answer; a copy of a kernel's line is hearsay, and elliptic curves and tables have such errors too.
+    r"^(?!.*\bXid\b)(?:.*uncorrectable (?:ECC|NVLink)|.*cudaErrorECCUncorrectable|"
+    r".*\b(?:CUDA|GPU|HBM)\b.{0,80}(?:ECC error|row.?remap))",
+    re.IGNORECASE | re.MULTILINE,
+)
 _KILLED_WORKER = re.compile(
     r"DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
     r"process pool was terminated abruptly|worker.{0,40}killed by signal|killed due to memory pressure|"

@@ -97,6 +97,8 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.55
     if facts.host_oom:
         result.status, result.confidence = "suspected", 0.35
+    if facts.copied_xid is not None and "CUDA error" in cause.message:
+        result.status, result.confidence = "suspected", 0.4
     result.headline = f"The program crashed while training: {cause.name_ref}: {cause.message_ref}"
     result.speaks_for.append(
         claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")
@@ -133,6 +135,8 @@ def assess(facts: Facts) -> Assessment:
 def _device(facts: Facts, row: RowView) -> Assessment:
     """A kernel went wrong and the process was aborted before Python could print a stack."""
     result = Assessment(CODE, "confirmed", mode="code", confidence=0.8, attribution="job")
+    if facts.copied_xid is not None:
+        result.status, result.confidence = "suspected", 0.4
     rank = f" on rank {row['rank']}" if row.has("rank") else ""
     result.headline = f"A CUDA kernel of the program failed{rank}: {row['message']}"
     result.speaks_for.append(claim(f"The log says{rank}: {row['message']} ({row['file']} line {row['line_no']})."))

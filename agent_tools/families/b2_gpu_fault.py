@@ -2,7 +2,8 @@
 
 FOR      a counter that rose, or a hardware XID from the kernel or the driver, on a GPU of the run, when the run ended
 AGAINST  counters that are flat (latent: a warning), XIDs that applications cause, a health flag alone, text in the job's log
-DECIDES  kernel logs and counters; the CUDA runtime's own ECC error in a traceback raises a suspicion and no more
+DECIDES  kernel logs and counters; the CUDA runtime's own ECC error in a traceback raises a suspicion and no more, and an XID
+         line in the job's output makes it open at most whether a CUDA error was the program's
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
+from agent_tools.xids import APPLICATION_XIDS
 
 CODE = "B2"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "F1", "F4")
 
 _HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
-_APPLICATION = {13, 31, 43, 45, 94, 137}
 _NOTICE = {63, 92, 145, 149, 150, 154}
 _RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 _NEAR_S = 1800.0
@@ -34,15 +35,14 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text, warnings=[claim(w) for w in warnings])
     near = [r for r in (*risen, *hard) if _near(r)] if facts.times_known else []
     runtime = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
-    echoed = _echoed(facts)
     if near:
         result = _confirmed(facts, near[0], bool(risen) and bool(hard))
         if facts.beside is not None:
             _whose(facts, result)
     elif runtime or facts.of_role("ecc"):
         result = _runtime(facts, runtime)
-    elif echoed is not None:
-        result = _heard(facts, echoed)
+    elif facts.copied_xid is not None:
+        result = _heard(facts, facts.copied_xid)
     elif (risen or hard) and not facts.times_known:
         result = _undated((risen or hard)[0])
     elif risen or hard:
@@ -53,39 +53,29 @@ def assess(facts: Facts) -> Assessment:
     return result
 
 
-def _echoed(facts: Facts) -> RowView | None:
-    """A line in the kernel's own shape with a hardware XID in the job's output, beside a CUDA error that ended the program.
-
-    Either alone proves nothing: anything can print such a line, and the runtime's error does not say what caused it.
-    """
-    lines = facts.table("other_events").where(
-        lambda r: r.text("kind") == "xid" and r.text("name") == "nvrm_line" and int(r.number("xid") or 0) in _HARD
-    )
-    return lines[0] if lines and _device_failed(facts) else None
-
-
-def _device_failed(facts: Facts) -> bool:
-    codes = {r.text("code") for r in facts.table("cuda_errors") if r.text("name") == "cuda_error"}
-    return bool(codes & {"launch_failure", "unknown_error", "initialization", "other", *_RUNTIME})
-
-
 def _heard(facts: Facts, row: RowView) -> Assessment:
-    result = Assessment(CODE, "confirmed", confidence=0.78, attribution="infrastructure")
-    result.headline = f"A GPU failed: XID {row['xid']} stands in the job's output beside the CUDA error that ended it."
-    result.speaks_for.append(claim(f"Line {row['line_no']} of {row['file']} has the driver's words: {row['message']}"))
+    """Hearsay beside an error that could have any cause: it blames nothing, and says what to look at."""
+    result = Assessment(CODE, "suspected", confidence=0.45, attribution="undetermined")
+    result.headline = (
+        f"A CUDA error ended the program, and a line in its output speaks of XID {row['xid']}: whether a GPU failed is for "
+        "the kernel's log to say."
+    )
     error = facts.table("cuda_errors").first
     if error is not None:
         result.speaks_for.append(
             claim(f"The runtime said: {error['message']} ({error['file']} line {error['line_no']}).")
         )
-    result.implies.append(
-        claim(
-            "The line is a copy, and only the kernel's own log proves it; the CUDA error agrees with it.", "supported"
-        )
+    result.speaks_for.append(
+        claim(f"Line {row['line_no']} of {row['file']} is in the shape of the kernel's: {row['message']}", "hypothesis")
     )
-    result.missing.append(missing("That the node's kernel said so.", "the node's kernel log (gpu_event)"))
-    result.actions.append(claim("Check the kernel log of that node, take the GPU out of service, rerun elsewhere."))
-    result.counterfactual = "A hardware XID is named in the output, as a consequence."
+    result.implies.append(
+        claim("Anything can print such a line; only the kernel's own log would make it a fault of a GPU.", "supported")
+    )
+    result.missing.append(missing("Whether a GPU failed.", "the kernel log of the job's nodes (gpu_event)"))
+    result.actions.append(
+        claim("Look for XID lines in the kernel log of that node before anything is blamed, and rerun.")
+    )
+    result.counterfactual = f"The output speaks of XID {row['xid']}; that is hearsay."
     return result
 
 
@@ -273,9 +263,9 @@ def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessm
     if soft:
         said.append(claim(_event(soft[0])))
         known = int(soft[0].number("xid") or 0)
-        kind = "is one that applications cause" if known in _APPLICATION else "is a notice and no proof of a fault"
+        kind = "is one that applications cause" if known in APPLICATION_XIDS else "is a notice and no proof of a fault"
         text = f"The only event is XID {soft[0]['xid']} on {gpu_of(soft[0])}, which {kind}."
-        if known not in _APPLICATION | _NOTICE:
+        if known not in APPLICATION_XIDS | _NOTICE:
             return Assessment(
                 CODE,
                 "suspected",

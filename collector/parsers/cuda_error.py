@@ -55,6 +55,8 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_error", "other", r"CUDA (?:runtime |driver )?error: (?!out of memory|CU(?:BLAS|DNN)_STATUS_ALLOC)(?P<text>[a-zA-Z].{0,100})"),
 )  # fmt: skip
 _TABLE = tuple((name, code, re.compile(pattern)) for name, code, pattern in _RULES)
+_KERNEL = re.compile(r"\bNVRM\b|\bXid \(PCI:")
+"""The kernel's own words, which the runtime does not print: whoever copied them is not the driver."""
 _ASSERT = re.compile(
     r"^(?:\[?rank\d+\]?:? ?)?(?P<place>\S+\.(?:cu|cuh|h|hpp|cpp|py)):\d+: .{0,200}?Assertion `(?P<assertion>[^`']{1,200})[`'] failed"
 )
@@ -118,6 +120,8 @@ class CudaError(LineParser):
             return [
                 self._row(line, "device_assert", "error", detail(place=found["place"], assertion=found["assertion"]))
             ]
+        if _KERNEL.search(text):
+            return []
         for name, code, pattern in _TABLE:
             if found := pattern.search(text):
                 got = found.groupdict()

@@ -6,7 +6,7 @@
 -- COLUMN elapsed_s [s]: time running, all attempts
 -- COLUMN gpu_hours_held [h]: GPUs times time running, all attempts counted
 -- COLUMN gpu_hours_last [h]: the same, last attempt
--- COLUMN checkpoints: checkpoints that the last attempt's log says were saved
+-- COLUMN checkpoints: checkpoints of the last attempt: its log says they were saved, or begun and followed by further steps
 -- COLUMN last_checkpoint_ts: the last of them
 -- COLUMN gpu_hours_after_checkpoint [h]: GPU hours of the last attempt after that checkpoint
 -- COLUMN gpu_hours_after_steps [h]: the same by the share of reported steps, where nothing printed a time
@@ -15,7 +15,7 @@
 -- COLUMN bad_ts: first report of the unbroken run to the end whose loss is not finite
 -- COLUMN gpu_hours_after_bad [h]: GPU hours of the last attempt after that
 -- COLUMN steps: steps that the last attempt reported
--- CAVEAT: NULL where accounting or a time is not there. A checkpoint without a time has that of the report before it; one that nothing printed is not known.
+-- CAVEAT: NULL where accounting or a time is not there. A checkpoint without a time has that of the report before it; one that nothing printed is not known. A save in the background, or one of a program that also prints when a save is done, counts by that word alone.
 WITH a AS (
   SELECT DISTINCT ON (coalesce(attempt, 1)) coalesce(attempt, 1) AS n, gpus, elapsed_s, start_ts,
     coalesce(end_ts, start_ts + to_seconds(elapsed_s), ts) AS end_ts
@@ -28,10 +28,22 @@ t AS (
   SELECT t.step, t.loss, t.file, t.line_no, CASE WHEN t.ts_kind = 'embedded' THEN t.ts END AS ts
   FROM train_step t, last WHERE t.job_id = $job_id AND (t.attempt IS NULL OR t.attempt = last.n)
 ),
+e AS (
+  SELECT e.* FROM log_event e, last
+  WHERE e.job_id = $job_id AND e.kind = 'checkpoint' AND e.name IN ('saved', 'saving', 'failed')
+    AND (e.attempt IS NULL OR e.attempt = last.n)
+),
 c AS (
   SELECT e.step, e.file, e.line_no, CASE WHEN e.ts_kind = 'embedded' THEN e.ts END AS own_ts
-  FROM log_event e, last
-  WHERE e.job_id = $job_id AND e.kind = 'checkpoint' AND e.name = 'saved' AND (e.attempt IS NULL OR e.attempt = last.n)
+  FROM e
+  WHERE e.name = 'saved' OR (
+    e.name = 'saving' AND e.message NOT ILIKE '%async%'
+    AND NOT EXISTS (SELECT 1 FROM e s WHERE s.name = 'saved' AND s.framework IS NOT DISTINCT FROM e.framework)
+    AND NOT EXISTS (SELECT 1 FROM e f WHERE f.name = 'failed' AND f.file = e.file AND f.line_no > e.line_no)
+    AND EXISTS (
+      SELECT 1 FROM t WHERE t.file = e.file AND t.line_no > e.line_no AND (e.step IS NULL OR t.step > e.step)
+    )
+  )
 ),
 k AS (
   SELECT *, coalesce(own_ts, (SELECT max(t.ts) FROM t WHERE t.file = c.file AND t.line_no <= c.line_no)) AS ts FROM c

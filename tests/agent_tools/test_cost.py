@@ -47,11 +47,25 @@ def steps(count: int, bad_from: int = 99) -> list[Row]:
     ]  # fmt: skip
 
 
-def untimed(step: int) -> LogEvent:
+def untimed(step: int, framework: str | None = None) -> LogEvent:
     """A save without a time, said after the report of a step."""
     return LogEvent(
-        job_id="7", attempt=1, kind="checkpoint", name="saved", file="a", line_no=10 * step + 1, ts_kind="file", ts=T
-    )
+        job_id="7", attempt=1, kind="checkpoint", name="saved", file="a", line_no=10 * step + 1, ts_kind="file", ts=T,
+        framework=framework,
+    )  # fmt: skip
+
+
+def begun(step: int, framework: str = "hf-trainer", message: str = "Saving model checkpoint to out") -> LogEvent:
+    """The only word about a save, said after the report of a step."""
+    return LogEvent(
+        job_id="7", attempt=1, kind="checkpoint", name="saving", file="a", line_no=10 * step + 1, ts_kind="file", ts=T, step=step,
+        framework=framework, message=message,
+    )  # fmt: skip
+
+
+def failed(step: int) -> LogEvent:
+    """The word that a save failed."""
+    return LogEvent(job_id="7", attempt=1, kind="checkpoint", name="failed", file="a", line_no=10 * step + 2, ts=T)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +78,11 @@ def untimed(step: int) -> LogEvent:
         ([job(1, 2, T), saved(T + timedelta(hours=1), 1)], "F4", 8.0, 4.0),
         ([job(1, 2, T), *steps(1)], "C3", 8.0, 8.0),
         ([job(1, 2, T), *steps(3), untimed(3)], "C2", 8.0, 4.0),
+        ([job(1, 2, T), *steps(4), begun(3)], "A3", 8.0, 4.0),
+        ([job(1, 2, T), *steps(3), begun(3)], "A3", 8.0, 8.0),
+        ([job(1, 2, T), *steps(4), begun(3), failed(3)], "A3", 8.0, 8.0),
+        ([job(1, 2, T), *steps(4), begun(3, "megatron"), untimed(1, "megatron")], "A3", 8.0, 6.667),
+        ([job(1, 2, T), *steps(4), begun(3, "nemo", "Scheduled async checkpoint save for out")], "A3", 8.0, 8.0),
         ([job(1, 2, T), *steps(4, bad_from=3)], "E1", 8.0, 4.0),
         ([job(1, 2, T), *steps(2)], "E3", 8.0, 8.0),
         ([job(1, 2, T)], "G1", 8.0, 0.0),
@@ -72,7 +91,7 @@ def untimed(step: int) -> LogEvent:
         ([job(1, 2, T), job(2, 3, T, gpus=None)], "A1", None, None),
         ([saved(T)], "A1", None, None),
     ],
-    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "cancelled", "idle-unsaved", "checkpoint-after-a-report", "not-finite", "few-steps", "healthy", "slow", "no-gpus", "half", "no-job"],
+    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "cancelled", "idle-unsaved", "checkpoint-after-a-report", "begun-and-gone-on", "begun-at-the-end", "begun-and-failed", "begun-where-others-end", "begun-in-the-background", "not-finite", "few-steps", "healthy", "slow", "no-gpus", "half", "no-job"],
 )  # fmt: skip
 def test_held_and_wasted(tmp_path: Path, rows: list[Row], family: str, held: float | None, wasted: float | None):
     Writer(tmp_path / "lake").append(rows, batch="b")

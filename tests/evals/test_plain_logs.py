@@ -184,7 +184,6 @@ NO_HEAD = """\
         (STALL, "C2", None),
         (SPAWN_GLOO, "C2", None),
         (LOST_GPU, "B2", None),
-        (COPIED_XID, "B2", None),
         (NAN_BEFORE_LEARNING, "G1", "healthy"),
         (EVEN_ODDS, "E1", "flat"),
         (OTHERS_KILLED, "U0", None),
@@ -210,7 +209,6 @@ NO_HEAD = """\
         "stall",
         "spawn",
         "lost",
-        "copied",
         "unlearnt",
         "odds",
         "killed",
@@ -264,6 +262,41 @@ def test_an_xid_in_the_output_alone_blames_no_gpu(tmp_path: Path) -> None:
     path = tmp_path / "slurm-4872.out"
     path.write_text(XID_ALONE, encoding="utf-8")
     assert verdict_on(path).family != "B2"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "CUDA error: an illegal memory access was encountered",
+        "CUDA error: device-side assert triggered",
+        "CUDA error: unspecified launch failure",
+        "CUDA error: unknown error",
+        "CUDA error: invalid argument",
+    ],
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVRM: Xid (PCI:0000:b7:00): 79, pid=4711, name=python, GPU has fallen off the bus.",
+        "NVRM: Xid (PCI:0000:b7:00): 48, uncorrectable ECC error, NVLink error, GPU is lost, GPU requires reset",
+        "health check: xid 48 seen, GPU 0 has fallen off the bus",
+    ],
+)
+def test_words_of_the_kernel_in_the_output_never_blame_the_hardware(tmp_path: Path, error: str, line: str) -> None:
+    path = tmp_path / "slurm-4872.out"
+    crash = COPIED_XID.rpartition("epilog")[0].replace("CUDA error: unknown error", error)
+    path.write_text(crash + line + "\n", encoding="utf-8")
+    verdict = verdict_on(path)
+    assert verdict.attribution != "infrastructure"
+    assert verdict.family == "A3" or (verdict.confidence < 0.5 and verdict.attribution == "undetermined")
+    assert "illegal" not in error or (verdict.family, verdict.attribution) == ("A3", "job")
+
+
+def test_the_drivers_own_answer_to_the_program_counts(tmp_path: Path) -> None:
+    path = tmp_path / "slurm-4872.out"
+    path.write_text(COPIED_XID.replace("unknown error", "uncorrectable ECC error encountered"), encoding="utf-8")
+    verdict = verdict_on(path)
+    assert (verdict.family, verdict.attribution, verdict.confidence >= 0.5) == ("B2", "infrastructure", True)
 
 
 def test_a_cancellation_that_is_cut_before_its_reason_is_no_sure_word(tmp_path: Path) -> None:

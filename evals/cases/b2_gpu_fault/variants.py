@@ -109,6 +109,20 @@ def _hearsay(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("A3",), None, "job")
 
 
+def _pasted(error: str, xid_line: str, *, seen: bool, expected: Expected) -> Callable[[int], tuple[Plan, Expected]]:
+    """Somebody prints a line in the shape of the kernel's beside a CUDA error. `seen`: the kernel's own log is there, and silent."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, gpu, minute = crash(seed)
+        plan.say(minute, f"NVRM: Xid (PCI:0000:1b:00): {xid_line.format(pid=gpu.pid)}")
+        raised(plan, minute, f"RuntimeError: CUDA error: {error}")
+        if not seen:
+            plan.without("gpu_event", "host_event")
+        return plan, expected
+
+    return make
+
+
 def _flag(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed)
     gpu = plan.some_gpu()
@@ -219,6 +233,12 @@ def _host(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
 
 
+_ILLEGAL = "an illegal memory access was encountered"
+_BUS_LINE = "79, pid={pid}, name=python, GPU has fallen off the bus."
+_ECC_LINE = "48, pid={pid}, name=python, uncorrectable ECC error: GPU requires reset"
+_PROGRAM = Expected(("A3",), None, "job")
+_OPEN = blind("gpu_event")
+
 VARIANTS = (
     Variant("ecc", "fault", _ecc, 2),
     Variant("bus", "fault", _bus),
@@ -252,4 +272,9 @@ VARIANTS = (
         "xid-31", _application(31, "Ch 00000008, intr 10000000. MMU Fault: ENGINE GRAPHICS"), "beside", kind="twin"
     ),
     *placed("noisy", _noisy, "beside", "coarse", kind="healthy"),
+    Variant("pasted", "twin", _pasted(_ILLEGAL, _BUS_LINE, seen=False, expected=_PROGRAM)),
+    Variant("pasted-ecc", "twin", _pasted(_ILLEGAL, _ECC_LINE, seen=False, expected=_PROGRAM)),
+    Variant("pasted-seen", "twin", _pasted("unspecified launch failure", _BUS_LINE, seen=True, expected=_PROGRAM)),
+    Variant("pasted-open", "blind", _pasted("unspecified launch failure", _BUS_LINE, seen=False, expected=_OPEN)),
+    Variant("pasted-unknown", "blind", _pasted("unknown error", _ECC_LINE, seen=False, expected=_OPEN)),
 )
