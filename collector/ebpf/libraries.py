@@ -61,6 +61,10 @@ class Libraries:
             except (OSError, NotElf) as error:
                 self.problems[inside] = str(error)[:200]
 
+    def maps(self, pid: int, name: str) -> bool:
+        """Whether a process has such a library, as far as is known."""
+        return any(p.name == name and pid in p.pids for p in self.probed.values())
+
     def gone(self, pid: int, steady: float) -> None:
         """A process ended."""
         for probed in self.probed.values():
@@ -87,7 +91,7 @@ class Libraries:
             probed = self.probed[key] = Probed(name, path, *self._attach(path, wanted))
         probed.pids.add(pid)
         probed.idle_since = None
-        with_nccl = any(p.name == "libnccl" and pid in p.pids for p in self.probed.values())
+        with_nccl = self.maps(pid, "libnccl")
         if name == "libcuda" and with_nccl and not any(s == "ends" for s in probed.symbols):
             fds, _pids, _symbols = self._attach(path, nccl.ENDS)
             probed.fds += fds

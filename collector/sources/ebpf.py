@@ -15,22 +15,24 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ClassVar
 
-from collector.ebpf import cuda, kit, nccl, output, process
+from collector.ebpf import cuda, kit, nccl, output, process, stacks
 from collector.ebpf.kernel import Map
 from collector.ebpf.libraries import Libraries
 from collector.ebpf.ring import Ring
 from collector.framing.clean import clean_text
 from collector.here import Here
 from collector.owners import NOBODY, Owner
+from collector.sources.base import SourceUnavailable
 from collector.topology import processes
 from store.redact import redact
 from store.rows import CudaSample, LogLine, NcclSample, Process, Row
 
 SAMPLE_S = 10.0
+_FIRST_PID_NAMESPACE = 0xEFFFFFFC
 
 
 @dataclass(slots=True)
@@ -63,6 +65,7 @@ class Ebpf:
         self.capture = os.environ.get("INQUEST_CAPTURE_OUTPUT") == "1"
         self.bound_s = kit.LOAD_S + 10
         self.doing: str | None = None
+        self.stalls = stacks.Stalls()
 
     @property
     def interval_s(self) -> float:
@@ -81,6 +84,11 @@ class Ebpf:
 
     def open(self) -> None:
         """Load the probes (seconds)."""
+        if os.stat("/proc/self/ns/pid").st_ino != _FIRST_PID_NAMESPACE:  # noqa: PTH116
+            raise SourceUnavailable(
+                "the kernel numbers processes in another way than is seen from this container",
+                "hostPID: true, --pid=host",
+            )
         self.doing = "loading the probes"
         self._boot = processes.boot_time(self._here.proc)
         loaded = self._kit = kit.load([p for p in kit.PROBES if p != "output" or self.capture])
@@ -195,7 +203,9 @@ class Ebpf:
     def _ended(self, told: process.Told, steady: float) -> Iterator[Row]:
         assert self._libraries is not None and self._boot is not None
         interval = steady - self._sampled
+        speaks = self._libraries.maps(told.pid, "libnccl")
         self._libraries.gone(told.pid, steady)
+        self.stalls.gone(told.pid)
         for line in self._output.last(told.pid) if self._output else ():
             row = self._line(line)
             if row is not None:
@@ -204,7 +214,7 @@ class Ebpf:
         used = self._calls.last(told.pid) if self._calls else None
         if used is not None and owner.job_id is not None:
             yield self._cuda(used, owner, interval)
-        if self._talks is not None and used is not None:
+        if self._talks is not None and speaks:
             for spoke in list(self._talks.take(told.pid)):
                 yield from self._nccl(spoke, owner, interval)
         known = self._known.pop(told.pid, None)
@@ -216,18 +226,8 @@ class Ebpf:
         by_signal = told.signal and (died or told.code == 128 + told.signal)
         if started is None:
             return
-        yield Process(
-            cluster=self._here.cluster,
-            node=self._here.node,
-            ts=started,
-            origin="process:4",
-            job_id=owner.job_id,
-            attempt=owner.attempt,
-            step_id=owner.step_id,
-            rank=owner.rank,
-            local_rank=owner.local_rank,
-            pid=told.pid,
-            comm=told.comm,
+        yield replace(
+            self._process(told.pid, started, owner, told.comm, "4"),
             end_ts=self._when(told.at),
             exit_code=told.code,
             exit_signal=died if died else 0 if told.code is not None else None,
@@ -235,20 +235,63 @@ class Ebpf:
             oom_killed=told.oom,
         )
 
+    def _process(self, pid: int, started: datetime, owner: Owner, comm: str, stage: str) -> Process:
+        """What the topology says of it too; a later `stage` is a later word."""
+        return Process(
+            cluster=self._here.cluster,
+            node=self._here.node,
+            ts=started,
+            origin=f"process:{stage}",
+            job_id=owner.job_id,
+            attempt=owner.attempt,
+            step_id=owner.step_id,
+            rank=owner.rank,
+            local_rank=owner.local_rank,
+            pid=pid,
+            comm=comm,
+        )
+
     def _sample(self, steady: float) -> Iterator[Row]:
         assert self._libraries is not None
         interval, self._sampled = steady - self._sampled, steady
-        if self._calls is not None:
-            for used in self._calls.take():
-                owner = self._owner(used.pid)
-                if owner.job_id is not None:
-                    yield self._cuda(used, owner, interval)
-        if self._talks is not None:
-            for spoke in self._talks.take():
-                yield from self._nccl(spoke, self._owner(spoke.pid), interval)
+        lost: set[int] = set()
+        for used in self._calls.take() if self._calls else ():
+            if used.launches or used.graphs:
+                self.stalls.moved(used.pid, steady)
+            owner = self._owner(used.pid)
+            if owner.job_id is not None:
+                yield self._cuda(used, owner, interval)
+            if not self._lives(used.pid):
+                lost.add(used.pid)
+        for spoke in self._talks.take() if self._talks else ():
+            if spoke.completed or any(k.count for k in spoke.kinds):
+                self.stalls.moved(spoke.pid, steady)
+            yield from self._nccl(spoke, self._owner(spoke.pid), interval)
+            if not self._lives(spoke.pid):
+                lost.add(spoke.pid)
         if self._output is not None:
             self._lost = self._output.lost()
+        for pid in lost:
+            self._forget(pid, steady)
+        for pid in self.stalls.due(steady):
+            known, stack = self._known.get(pid), stacks.take(self._here.proc, pid)
+            if known is not None and stack is not None:
+                yield replace(self._process(pid, known.started, known.owner, known.comm, "2s"), host_stack=stack)
         self._libraries.tidy(steady)
+
+    def _lives(self, pid: int) -> bool:
+        return os.path.exists(f"{self._here.proc}/{pid}")  # noqa: PTH110
+
+    def _forget(self, pid: int, steady: float) -> None:
+        """A process that is gone and whose end nobody told: it was no job's, or the ring was full."""
+        assert self._libraries is not None
+        if self._calls is not None:
+            self._calls.last(pid)
+        if self._talks is not None:
+            list(self._talks.take(pid))
+        self._libraries.gone(pid, steady)
+        self.stalls.gone(pid)
+        self._known.pop(pid, None)
 
     def _cuda(self, used: cuda.Used, owner: Owner, interval: float) -> CudaSample:
         uuids = [uuid for uuid, pids in self._here.owners.gpu_pids.items() if used.pid in pids]

@@ -103,22 +103,14 @@ def build(folder: Path) -> Path:
     return folder
 
 
-def build_one(folder: Path, soname: str) -> None:
+def build_one(folder: Path, soname: str, *more: str) -> None:
     """Compile one library into `folder`."""
     cc = compiler()
     assert cc is not None
-    flags = [
-        "-shared",
-        "-fPIC",
-        "-O1",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        f"-Wl,-soname,{soname}",
-        "-o",
-        str(folder / soname),
-    ]
-    subprocess.run([cc, *flags, *(str(HERE / n) for n in LIBRARIES[soname]), "-lpthread"], check=True)
+    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{soname}", *more]
+    subprocess.run(
+        [cc, *flags, "-o", str(folder / soname), *(str(HERE / n) for n in LIBRARIES[soname]), "-lpthread"], check=True
+    )
 
 
 class SoftwareGpus:

@@ -126,7 +126,9 @@ def test_symbols_are_where_the_loader_finds_them() -> None:
     found = functions(str(path), [symbol for symbol, _, _ in nccl.PROBES])
     library = ctypes.CDLL(str(path))
     places = {n: ctypes.cast(getattr(library, n), ctypes.c_void_p).value or 0 for n in found}
-    base = {places[n] - found[n] for n in found}
+    content = path.read_bytes()
+    begins = {n: at - 4 * (content[at - 4 : at] == b"\xf3\x0f\x1e\xfa") for n, at in found.items()}
+    base = {places[n] - begins[n] for n in found}
     assert {"ncclAllReduce", "ncclCommInitRank", "ncclCommSplit"} <= found.keys()
     # One and the same distance for all: file and memory differ by where the segment was mapped.
     assert len(base) == 1
@@ -144,3 +146,19 @@ def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
 def test_nothing_of_bcc_stays_in_the_process(node: Probed) -> None:
     maps = Path("/proc/self/maps").read_text()
     assert "libbcc" not in maps and "libLLVM" not in maps
+
+
+def test_functions_that_begin_with_a_landing_pad_are_counted(node: Probed, tmp_path: Path) -> None:
+    """As distributions build: the probe sits behind endbr64, where it is cheap."""
+    padded = copied(tmp_path / "padded")
+    driver.build_one(padded, "libcuda.so.1", "-fcf-protection=full")
+    place = functions(str(padded / "libcuda.so.1"), ["cuLaunchKernel"])["cuLaunchKernel"]
+    assert (padded / "libcuda.so.1").read_bytes()[place - 4 : place] == b"\xf3\x0f\x1e\xfa"
+    process = program(4321, 3, folder=padded)
+    node.probes(process)
+    go(process)
+    node.sample()
+    row = node.of(CudaSample, process.pid)[-1]
+    process.communicate()
+    assert (row.launches, row.graph_launches, row.h2d_bytes) == (4322, 3, 3 * 4096)
+    assert row.api_time_s is not None and row.api_time_s > 0

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from collector.ebpf import load
+from collector.ebpf import kit, load
 from collector.ebpf.load import CannotLoad
 from collector.ebpf.process import named
+from collector.ebpf.stacks import STALL_S
 from store.rows import LogLine, Process
-from tests.collector.ebpf.probed import JOB, Probed
+from tests.collector.ebpf.probed import JOB, Probed, go, program
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +123,51 @@ def test_without_root_the_reason_and_the_remedy_are_said(monkeypatch: pytest.Mon
     with pytest.raises(CannotLoad) as error:
         load.find_bcc()
     assert "root" in error.value.reason and error.value.remedy
+
+
+def test_a_task_of_slurmstepd_is_followed_before_anybody_looked(node: Probed) -> None:
+    """The whole life of such a task may pass between two looks."""
+    code = (
+        "import os\n"
+        "open('/proc/self/comm', 'w').write('slurmstepd')\n"
+        "p = os.fork()\n"
+        "if p == 0: os.execv('/bin/sh', ['sh', '-c', 'echo $$ says hello; sleep 0.3; exit 5'])\n"
+        "os.waitpid(p, 0)"
+    )
+    env = {**os.environ, **JOB, "SLURM_PROCID": "0"}
+    process = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    child = int(process.stdout.readline().split()[0])
+    node.rows += node.source.rows()  # the topology has not looked
+    process.communicate(timeout=60)
+    node.until(lambda: bool(node.of(Process, child)))
+    (row,) = [r for r in node.of(Process, child) if r.origin == "process:4"]
+    assert (row.exit_code, row.job_id) == (5, "990017")
+    lines = [r.text for r in node.rows if type(r) is LogLine and r.file == f"node1/{child}.out"]
+    assert lines == [f"{child} says hello"]
+
+
+def test_one_probe_that_does_not_load_takes_no_other_with_it(node: Probed) -> None:
+    loaded = kit.load(("process", "nosuch", "cuda"))
+    try:
+        assert loaded.probes == {"process", "cuda"}
+        assert loaded.missing.keys() == {"nosuch"}
+    finally:
+        loaded.close()
+
+
+def test_a_process_that_stopped_has_its_stack_taken_once(node: Probed) -> None:
+    process = program(10, 1)
+    node.probes(process)
+    go(process)
+    node.sample()
+    node.source.stalls.stall_s = 0.0
+    try:
+        node.sample()
+        node.sample()
+        stacks = [r.host_stack for r in node.of(Process, process.pid) if r.host_stack]
+        assert len(stacks) == 1
+        assert "pipe_read" in stacks[0]
+    finally:
+        node.source.stalls.stall_s = STALL_S
+        process.communicate()
