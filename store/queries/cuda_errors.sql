@@ -15,7 +15,7 @@
 -- COLUMN message: text of the first one
 -- CAVEAT: CUDA reports errors late: the call that raises one is often not the one that caused it.
 SELECT
-  name, json_extract_string(detail, '$.code') AS code, count(*) AS events, count(DISTINCT rank) AS ranks,
+  name, json_extract_string(TRY_CAST(detail AS JSON), '$.code') AS code, count(*) AS events, count(DISTINCT rank) AS ranks,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank,
   first(coalesce(node, host) ORDER BY ts NULLS LAST, file, line_no) AS node,
   first(gpu ORDER BY ts NULLS LAST, file, line_no) AS gpu, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS error_ts,

@@ -50,8 +50,8 @@ g AS (
     first(frame ORDER BY own_ts NULLS LAST, file, line_no) AS frame,
     first(user_frame ORDER BY own_ts NULLS LAST, file, line_no) AS user_frame,
     first(entry_frame ORDER BY own_ts NULLS LAST, file, line_no) AS entry_frame,
-    first(detail->>'calls' ORDER BY own_ts NULLS LAST, file, line_no) AS calls,
-    first(detail->>'cause_calls' ORDER BY own_ts NULLS LAST, file, line_no) AS cause_calls,
+    first(TRY_CAST(detail AS JSON)->>'calls' ORDER BY own_ts NULLS LAST, file, line_no) AS calls,
+    first(TRY_CAST(detail AS JSON)->>'cause_calls' ORDER BY own_ts NULLS LAST, file, line_no) AS cause_calls,
     first(severity ORDER BY own_ts NULLS LAST, file, line_no) AS severity,
     first(framework ORDER BY own_ts NULLS LAST, file, line_no) AS framework,
     first(parser ORDER BY own_ts NULLS LAST, file, line_no) AS parser

@@ -18,7 +18,7 @@
 -- COLUMN line_no: line
 -- CAVEAT: A rank that printed nothing is missing here, and may be the one that hung.
 WITH e AS (
-  SELECT *, coalesce(json_extract_string(detail, '$.pg'), '0') AS pg FROM log_event
+  SELECT *, coalesce(json_extract_string(TRY_CAST(detail AS JSON), '$.pg'), '0') AS pg FROM log_event
   WHERE kind = 'nccl_watchdog' AND name IN ('collective_timeout', 'timeout_state', 'dump_signal')
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),

@@ -25,8 +25,8 @@
 -- CAVEAT: Sizes are as the allocator printed them; a sampled memory curve can miss a peak.
 WITH e AS (
   SELECT *,
-    from_json(json_extract(detail, '$.other_processes'), '[{"pid":"BIGINT","bytes":"BIGINT"}]') AS listed,
-    json_extract(detail, '$.in_use_bytes') IS NOT NULL AS names_itself
+    from_json(json_extract(TRY_CAST(detail AS JSON), '$.other_processes'), '[{"pid":"BIGINT","bytes":"BIGINT"}]') AS listed,
+    json_extract(TRY_CAST(detail AS JSON), '$.in_use_bytes') IS NOT NULL AS names_itself
   FROM log_event
   WHERE kind = 'cuda_oom' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),

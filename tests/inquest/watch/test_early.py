@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,15 @@ NOW = datetime.now(UTC).replace(microsecond=0)
 START = NOW - timedelta(hours=2)
 
 
+@pytest.fixture(autouse=True)
+def now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The watcher reads the real clock: a test's "now" is when it runs, however long the tests before it took."""
+    here = sys.modules[__name__]
+    fresh = datetime.now(UTC).replace(microsecond=0)
+    monkeypatch.setattr(here, "NOW", fresh)
+    monkeypatch.setattr(here, "START", fresh - timedelta(hours=2))
+
+
 def row(**more: Any) -> SlurmJob:
     """The controller's row of a job that runs."""
     given = {
@@ -35,8 +45,9 @@ def row(**more: Any) -> SlurmJob:
     return SlurmJob(**{**given, **more})
 
 
-def steps(path: Path, losses: list[float | str], every_s: int = 10, last: datetime = NOW) -> Path:
+def steps(path: Path, losses: list[float | str], every_s: int = 10, last: datetime | None = None) -> Path:
     """A log of a training loop, with times, whose last report came at `last`."""
+    last = last or NOW
     first = last - timedelta(seconds=every_s * (len(losses) - 1))
     lines = [
         f"[{first + timedelta(seconds=every_s * i):%Y-%m-%d %H:%M:%S}] "
@@ -51,9 +62,9 @@ def falling(n: int) -> list[float | str]:
     return [round(4.0 * 0.99**i + 0.05 * (i % 3), 4) for i in range(n)]
 
 
-def found(lake: Path, now: datetime = NOW) -> dict[str, Any]:
+def found(lake: Path, now: datetime | None = None) -> dict[str, Any]:
     with Reader(lake) as reader:
-        return {e.kind: e for e in early(reader, "4812", None, now)}
+        return {e.kind: e for e in early(reader, "4812", None, now or NOW)}
 
 
 @pytest.fixture
