@@ -18,7 +18,6 @@ _UPDATE, _DELETE, _LOOKUP, _LOOKUP_BATCH = 2, 3, 1, 24
 _SET_BPF, _ENABLE = 0x40042408, 0x2400
 _CLOEXEC = 8
 NO_EXIST = 1
-_SIDE_BY_SIDE = 32
 
 
 class Map:
@@ -44,9 +43,11 @@ class Map:
         return self._element(_UPDATE, flags) == 0
 
     def delete(self, *key: int) -> None:
-        """Remove, if it is there."""
+        """Remove, if it is there. Raises OSError."""
         self._key_buffer.raw = self._key.pack(*key)
-        self._element(_DELETE, 0)
+        problem = self._element(_DELETE, 0)
+        if problem not in (0, errno.ENOENT):
+            raise OSError(problem, f"deleting from a BPF map: {os.strerror(problem)}")
 
     def items(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """All entries of a hash: one call for some hundreds of them. One that is added meanwhile may be left out."""
@@ -90,6 +91,8 @@ class Map:
 
     def _element(self, command: int, flags: int) -> int:
         keys, values = ctypes.addressof(self._key_buffer), ctypes.addressof(self._value_buffer)
+        if command == _DELETE:  # the kernel refuses what this command does not use
+            values = 0
         return _bpf(command, bytearray(struct.pack("=IIQQQ", self.fd, 0, keys, values, flags)))
 
 
@@ -115,13 +118,9 @@ def attach_uprobe(program: int, path: str, offset: int, *, at_return: bool) -> i
 
 
 def detach(fds: Sequence[int]) -> None:
-    """Close the descriptors of many probes. Each waits for the kernel's readers (0.1 s): side by side they wait once."""
-    shares = [fds[i::_SIDE_BY_SIDE] for i in range(min(len(fds), _SIDE_BY_SIDE))]
-    threads = [threading.Thread(target=_close, args=(share,)) for share in shares]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    """Close the descriptors of probes, without waiting: for each the kernel lets all its readers pass first (0.1 s)."""
+    share = list(fds)
+    threading.Thread(target=_close, args=(share,), name="detach", daemon=True).start()
 
 
 def _close(fds: Sequence[int]) -> None:

@@ -59,8 +59,9 @@ TRACEPOINT_PROBE(task, task_newtask) {
 
 TRACEPOINT_PROBE(sched, sched_process_exec) {
     u32 pid = bpf_get_current_pid_tgid() >> 32;
-    struct watch_t *w = watched.lookup(&pid);
-    if (w) tell(EXECED, pid, w);
+    struct watch_t *w = watched.lookup(&pid), stranger = {};
+    // A program that begins may be a job's: who it belongs to is read from /proc, once.
+    tell(EXECED, pid, w ? w : &stranger);
     return 0;
 }
 

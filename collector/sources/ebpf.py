@@ -32,6 +32,7 @@ from store.redact import redact
 from store.rows import CudaSample, LogLine, NcclSample, Process, Row
 
 SAMPLE_S = 10.0
+NEW_AT_ONCE = 2000
 _FIRST_PID_NAMESPACE = 0xEFFFFFFC
 
 
@@ -59,6 +60,8 @@ class Ebpf:
         self._talks: nccl.Talks | None = None
         self._libraries: Libraries | None = None
         self._known: dict[int, _Known] = {}
+        self._over: set[int] = set()
+        """Ended, and perhaps still among the topology's processes."""
         self._boot: datetime | None = None
         self._sampled = 0.0
         self._lost = (0, 0)
@@ -119,13 +122,16 @@ class Ebpf:
         steady = self._here.clock.steady()
         # Events first: whatever a process printed before its end is in the other ring by then.
         events = list(self._follow.take()) if self._follow else []
-        for told in events:
+        self._over -= {told.pid for told in events if told.kind == process.EXECED}
+        self._over |= {told.pid for told in events if told.kind == process.ENDED}
+        for told in events[:NEW_AT_ONCE]:
             if told.kind == process.EXECED:
                 self._libraries.gone(told.pid, steady)
-                self._meet(told.pid, None)
-        for pid in [p for p in self._here.owners.pids if p not in self._known]:
-            if self._meet(pid, None) is not None and (self._follow is None or self._follow.add(pid)):
-                self._libraries.look(pid)
+                if self._meet(told.pid, None) is not None and not told.root and told.pid not in self._over:
+                    self._begin(told.pid)
+        for pid in [p for p in self._here.owners.pids if p not in self._known and p not in self._over]:
+            if self._meet(pid, None) is not None:
+                self._begin(pid)
         for told in events:
             if told.kind == process.MAPPED:
                 assert self._follow is not None
@@ -152,6 +158,13 @@ class Ebpf:
         if self._kit is not None:
             self._kit.close()
         self._kit = self._follow = self._output = self._calls = self._talks = self._libraries = None
+
+    def _begin(self, pid: int) -> None:
+        """Follow a process that was none of ours until now."""
+        assert self._libraries is not None
+        if self._follow is not None:
+            self._follow.add(pid)
+        self._libraries.look(pid)
 
     def _meet(self, pid: int, root: int | None) -> _Known | None:
         """A process that is new or has become another program."""
@@ -273,6 +286,7 @@ class Ebpf:
             self._lost = self._output.lost()
         for pid in lost:
             self._forget(pid, steady)
+        self._over &= self._here.owners.pids.keys()
         for pid in self.stalls.due(steady):
             known, stack = self._known.get(pid), stacks.take(self._here.proc, pid)
             if known is not None and stack is not None:

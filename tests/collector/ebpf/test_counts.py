@@ -10,6 +10,7 @@ import pytest
 
 from collector.ebpf import cuda, nccl
 from collector.ebpf.elf import NotElf, functions
+from collector.ebpf.kernel import NO_EXIST, Map
 from store.rows import CudaSample, NcclSample
 from tests.collector.ebpf.probed import Probed, copied, go, libraries, program
 from tests.software_gpu import driver
@@ -98,7 +99,12 @@ def test_what_was_counted_before_the_end_is_told_with_the_end(node: Probed) -> N
     go(process)
     process.communicate()
     node.until(lambda: bool(node.of(CudaSample, process.pid)))
+    node.sample()
+    node.sample()
     assert sum(r.launches or 0 for r in node.of(CudaSample, process.pid)) == 778
+    assert sum(r.enqueued or 0 for r in node.of(NcclSample, process.pid)) == 1
+    calls = node.source._calls  # pyright: ignore[reportPrivateUsage]
+    assert calls is not None and calls.calls.get(process.pid) is None
 
 
 def test_another_file_of_the_same_library_is_probed_too_and_released_after_its_processes(
@@ -141,6 +147,21 @@ def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(NotElf):
             functions(str(path), ["cuLaunchKernel"])
+
+
+def test_a_map_holds_more_than_one_reading_takes_and_forgets_what_is_deleted(node: Probed) -> None:
+    kit_ = node.source._kit  # pyright: ignore[reportPrivateUsage]
+    assert kit_ is not None
+    table = Map(kit_.maps["mapped"], "=I", "=I")
+    ours = {(4_000_000 + n,): (n,) for n in range(700)}
+    for key, value in ours.items():
+        assert table.put(key, value)
+    assert not table.put((4_000_000,), (1,), NO_EXIST)
+    assert {k: v for k, v in table.items() if k in ours} == ours
+    for key in ours:
+        table.delete(*key)
+    assert not [k for k, _ in table.items() if k in ours]
+    table.delete(4_000_000)
 
 
 def test_nothing_of_bcc_stays_in_the_process(node: Probed) -> None:

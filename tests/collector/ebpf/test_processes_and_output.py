@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +15,7 @@ from collector.ebpf import kit, load
 from collector.ebpf.load import CannotLoad
 from collector.ebpf.process import named
 from collector.ebpf.stacks import STALL_S
-from store.rows import LogLine, Process
+from store.rows import CudaSample, LogLine, Process
 from tests.collector.ebpf.probed import JOB, Probed, go, program
 
 
@@ -145,6 +146,22 @@ def test_a_task_of_slurmstepd_is_followed_before_anybody_looked(node: Probed) ->
     assert (row.exit_code, row.job_id) == (5, "990017")
     lines = [r.text for r in node.rows if type(r) is LogLine and r.file == f"node1/{child}.out"]
     assert lines == [f"{child} says hello"]
+
+
+def test_a_job_is_found_by_the_programs_it_begins(node: Probed) -> None:
+    """Whatever starts it: a container's runtime, a shell."""
+    process = program(2500, 1, rank=7)
+    try:
+        time.sleep(0.3)
+        node.rows += node.source.rows()  # the topology has not looked
+        known = node.source._libraries  # pyright: ignore[reportPrivateUsage]
+        assert known is not None and known.maps(process.pid, "libcuda")
+        go(process)
+    finally:
+        process.communicate()
+    node.until(lambda: bool(node.of(CudaSample, process.pid)))
+    assert {(r.rank, r.job_id) for r in node.of(CudaSample, process.pid)} == {(7, "990017")}
+    assert sum(r.launches or 0 for r in node.of(CudaSample, process.pid)) == 2501
 
 
 def test_one_probe_that_does_not_load_takes_no_other_with_it(node: Probed) -> None:
