@@ -18,4 +18,6 @@ SELECT
   node, message
 FROM slurm_job_event
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+-- An attempt is requeued once. Where accounting was asked while it was in flux, the last word on when is the right one.
+QUALIFY event <> 'requeued' OR attempt IS NULL OR row_number() OVER (PARTITION BY attempt, event ORDER BY ts DESC NULLS LAST, origin) = 1
 ORDER BY ts NULLS LAST, attempt NULLS LAST, event, origin

@@ -51,7 +51,10 @@ a AS (
 ),
 e AS (
   SELECT
-    count(*) FILTER (WHERE event = 'requeued') AS requeue_events, count(*) FILTER (WHERE event = 'preempted') AS preempt_events,
+    -- one requeue of an attempt can be told by several sources, each with its own idea of when
+    greatest(count(DISTINCT attempt) FILTER (WHERE event = 'requeued'), count(*) FILTER (WHERE event = 'requeued' AND attempt IS NULL))
+      AS requeue_events,
+    count(*) FILTER (WHERE event = 'preempted') AS preempt_events,
     min(ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_ts,
     arg_min(actor, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_actor,
     arg_min(reason, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_reason
