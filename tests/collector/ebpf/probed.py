@@ -111,9 +111,9 @@ class Probed:
         self.source._sampled -= SAMPLE_S  # pyright: ignore[reportPrivateUsage]
         self.look()
 
-    def until(self, true: Callable[[], bool]) -> None:
+    def until(self, true: Callable[[], bool], seconds: float = 20) -> None:
         """Look again and again, at most for a while."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + seconds
         while not true():
             assert time.monotonic() < deadline, f"not seen in time; rows: {self.rows[-5:]}"
             time.sleep(0.05)

@@ -1,0 +1,53 @@
+"""A job of a real Slurm, in mount and process namespaces of its own: every call of each rank, with no change to the job."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evals.recorder.cluster import Cluster
+from evals.recorder.cluster import why_not as no_slurm
+from evals.recorder.config import ClusterSpec
+from store.rows import CudaSample, LogLine, NcclSample, Process
+from tests.collector.ebpf.probed import Probed, libraries
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.xdist_group("live_slurm"),
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(no_slurm() is not None, reason=str(no_slurm())),
+]
+SCRIPT = """#!/bin/bash
+#SBATCH --mem=200 --nodes=2 --ntasks=4 --output=/tmp/%j.out
+export LD_LIBRARY_PATH=/home/mira
+srun --mem=50 bash -c '(sleep 4; echo go; sleep 3) | /home/mira/calls 123456 5'
+"""
+
+
+def test_launches_collectives_lines_and_ends_of_four_ranks(tmp_path: Path) -> None:
+    with Probed() as node, Cluster(tmp_path / "lab", ClusterSpec()) as cluster:
+        home = tmp_path / "lab/home/mira"
+        for file in libraries().iterdir():
+            shutil.copy(file, home)
+        (home / "probed.sbatch").write_text(SCRIPT)
+        job = cluster.submit("/home/mira/probed.sbatch", user="mira")
+
+        def ends() -> list[Process]:
+            return [r for r in node.rows if type(r) is Process and r.comm == "calls" and r.origin == "process:4"]
+
+        node.until(lambda: len(ends()) == 4, seconds=120)
+        launches: Counter[int | None] = Counter()
+        collectives: Counter[int | None] = Counter()
+        for row in node.rows:
+            if type(row) is CudaSample:
+                launches[row.rank] += row.launches or 0
+            elif type(row) is NcclSample:
+                collectives[row.rank] += row.enqueued or 0
+        assert launches == dict.fromkeys(range(4), 123457)
+        assert collectives == dict.fromkeys(range(4), 8)
+        assert {(r.job_id, r.step_id, r.rank, r.exit_code) for r in ends()} == {(str(job), "0", n, 0) for n in range(4)}
+        lines = {(r.rank, r.text) for r in node.rows if type(r) is LogLine and r.text and r.text.startswith("made")}
+        assert lines == {(n, "made 123456 launches") for n in range(4)}
