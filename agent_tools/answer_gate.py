@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tools.answer import Answer
+from agent_tools.blame import BLAMES, blames_hardware, own_words
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.grounds import Grounds, assessment_texts
@@ -24,20 +25,12 @@ CAUSES = frozenset(
     {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
 )
 """Columns whose cell states a cause itself: a verdict's, the kernel's or Slurm's word."""
-_BLAMES = frozenset({"B2", "B3", "F1"})
 
 _CAUSAL = re.compile(
     r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
     r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
     r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|root)\b"
 )
-_HARDWARE = re.compile(
-    r"(?i)\b(?:hardware|faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy)\b[^.;]{0,40}"
-    r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
-    r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed|died|malfunction\w*)\b"
-)
-_DENIED = re.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
-_TURNED = re.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +95,15 @@ class _Stand:
         self.ledger = ledger
         found = [a for a in assessments if a.status in ("confirmed", "suspected")]
         self.backed = {ref for a in found for ref in cited(assessment_texts(a))}
-        self.hardware = {ref for a in found if a.code in _BLAMES for ref in cited(assessment_texts(a))}
+        self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
 
     def causal(self, text: str) -> bool:
         """Does the text state a cause that nothing it cites states?"""
-        return bool(_CAUSAL.search(_words(text))) and not self._states(text)
+        return bool(_CAUSAL.search(own_words(text))) and not self._states(text)
 
     def blames(self, text: str) -> bool:
         """Does the text blame hardware without a verdict that does?"""
-        words = _words(text)
-        if not _HARDWARE.search(words) or (_DENIED.search(words.strip()) and not _TURNED.search(words)):
+        if not blames_hardware(text):
             return False
         refs = cited([text])
         return not (set(refs) & self.hardware or any(self._verdict_blames(r) for r in refs))
@@ -134,9 +126,4 @@ class _Stand:
         names = {c.name for c in evidence.columns}
         if column not in ("family", "attribution") or "family" not in names:
             return False
-        return evidence.value("family", row) in _BLAMES
-
-
-def _words(text: str) -> str:
-    """The author's own words: without references, and without what stands in quotation marks."""
-    return re.sub(r"\[\[[^\]]*\]\]|\"[^\"]*\"", "*", text)
+        return evidence.value("family", row) in BLAMES

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_tools import accord
+from agent_tools.blame import BLAMES, blames_hardware
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.grounds import Grounds, draft_texts
@@ -45,6 +46,7 @@ class Gate:
         grounds = Grounds(ledger, assessments, preferred)
         problems = accord.disagreements(draft, assessments)
         problems += _uncited(draft, grounds)
+        problems += _blaming(draft, assessments, grounds)
         walk = _Walk(grounds)
         linked = walk.draft(draft, _keep)
         problems += walk.problems
@@ -160,8 +162,33 @@ class _Walk:
 def _uncited(draft: Draft, grounds: Grounds) -> list[str]:
     """Observations rest on cells: one without a reference must be a sentence of the families."""
     problems: list[str] = []
+    headline = check(draft.headline, grounds)
+    if not headline.problems and not cited([headline.text]) and not grounds.verbatim(draft.headline):
+        problems.append("headline cites nothing: name the cell that shows it, or take the differential's own sentence")
     for place, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
         for i, claim in enumerate(claims):
             if not cited([check(claim.text, grounds).text]) and not grounds.verbatim(claim.text):
                 problems.append(f"{place}[{i}] cites nothing: an observation needs the cell that shows it")
     return problems
+
+
+def _blaming(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds) -> list[str]:
+    """Hardware is blamed where a family that blames it was found, or in a hypothesis that is marked as one."""
+    if any(a.code in BLAMES and a.status in ("confirmed", "suspected") for a in assessments):
+        return []
+    claims = [*draft.shows, *draft.warnings, *(c for c in draft.implies if c.status != "hypothesis")]
+    moments = [m.text for m in draft.timeline]
+    others = [r.text for r in draft.ruled_out]
+    said = [
+        draft.headline,
+        draft.disposition,
+        *(c.text for c in claims),
+        *moments,
+        *others,
+        *(c.text for c in draft.actions),
+    ]
+    return [
+        f"{text[:60]!r} blames hardware, and no assessment does: say what was measured, or make it a hypothesis under implies"
+        for text in said
+        if blames_hardware(text) and not grounds.verbatim(text)
+    ]

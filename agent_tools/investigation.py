@@ -25,6 +25,7 @@ from agent_tools.traces import traced
 from agent_tools.untrusted import Fence, one_line
 from agent_tools.viewer import Forbidden
 from prompts import load
+from store.redact import redact
 
 if TYPE_CHECKING:
     from pydantic_ai import Agent
@@ -156,7 +157,7 @@ class Investigation:
     def _prompt(self, deps: Deps, question: str) -> str:
         marks = f"Untrusted text stands between {self.fence.opening} and {self.fence.closing}."
         at = f"Job {one_line(deps.job_id, 60)} is open." if deps.job_id else "No job is open."
-        return f"{marks} {at}\n{one_line(question, MAX_QUESTION)}"
+        return f"{marks} {at}\n{one_line(redact(question), MAX_QUESTION)}"
 
     def _history(self, deps: Deps) -> list[ModelMessage]:
         """The last turns as question and answer, with the values of the references, which count as shown."""
@@ -167,7 +168,7 @@ class Investigation:
         messages: list[ModelMessage] = []
         for turn in self.turns[-REMEMBERED:]:
             texts = [show_sentence(deps, text) for text in answer_texts(turn) if text]
-            messages.append(ModelRequest([UserPromptPart(one_line(turn.question, MAX_QUESTION))]))
+            messages.append(ModelRequest([UserPromptPart(one_line(redact(turn.question), MAX_QUESTION))]))
             messages.append(ModelResponse([TextPart(self.fence.wrap("\n".join(texts)))]))
         return messages
 

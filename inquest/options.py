@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from inquest import safe
 from inquest.commands import USAGE, Failure
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def print_json(value: object) -> None:
     A figure that is not finite is written as text, since JSON has no word for it.
     """
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(_plain(value), default=str, ensure_ascii=not utf8, allow_nan=False))
+    print(safe.json_line(json.dumps(_plain(value), default=str, ensure_ascii=not utf8, allow_nan=False)))
 
 
 def _plain(value: Any) -> Any:

@@ -7,9 +7,13 @@ read backwards. None of them passes.
 from __future__ import annotations
 
 import html
+import json
+import re
 import unicodedata
 
 KEPT = {"\n", "\t"}
+_LINKED = re.compile(r"://|(?i:\bwww\.)|(?i:\b(?:mailto|xmpp):)")
+"""What some renderers make a link of by itself."""
 
 
 def plain(text: str) -> str:
@@ -32,4 +36,17 @@ def markup(text: str) -> str:
 def markdown(text: str) -> str:
     """Text for Markdown: no link, image, code span, table or tag of the text survives as such."""
     escaped = "".join("\\" + c if c in "\\`*_[]<>|#!" else c for c in plain(text))
-    return escaped.replace("\n", " ")
+    return _LINKED.sub(lambda m: m[0].replace(":", "\\:").replace(".", "\\."), escaped).replace("\n", " ")
+
+
+def json_line(text: str) -> str:
+    """A JSON document that means the same, with what a terminal would obey written as an escape."""
+    if text.isascii():
+        return text.replace("\x7f", "\\u007f")
+    return "".join(c if c.isascii() and c != "\x7f" else _escaped(c) for c in text)
+
+
+def _escaped(c: str) -> str:
+    if c == "\x7f" or unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
+        return "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1]
+    return c

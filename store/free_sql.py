@@ -18,7 +18,9 @@ from typing import Any
 from store import views
 from store.cells import instant_us
 from store.lake import Lake
+from store.redact_sql import redacting
 from store.result import Coverage, QueryTimeout, Result, ResultColumn, StoreError
+from store.rows import columns as columns_of
 from store.rows import tables
 from store.snapshot import Snapshots
 
@@ -45,7 +47,9 @@ def run(
     opened = Snapshots(lake).take(named)
     task = {
         "sql": sql,
-        "views": {t: views.view(t, opened.get(t, [])) for t in tables()},
+        "views": {
+            t: redacting(views.view(t, opened.get(t, [])), [c.name for c in columns_of(r)]) for t, r in tables().items()
+        },
         "files": [str(p) for o in opened.values() for p, _ in o],
         "memory_mb": memory_mb,
         "max_rows": max_rows,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
+TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "private key",
         re.compile(
@@ -122,7 +122,7 @@ def redact(text: str) -> str:
     """The text without secrets."""
     if len(text) < 10 or not _suspect(text):
         return text
-    for kind, pattern in _PATTERNS:
+    for kind, pattern in TOKENS:
         text = pattern.sub(f"[redacted: {kind}]", text)
     text = _URL.sub(r"\1[redacted: password]@", text)
     text = _URL_TOKEN.sub(_mixed("token", "@"), text)

@@ -18,6 +18,7 @@ from agent_tools.formats import format_cell
 from agent_tools.references import marks, parse
 from agent_tools.untrusted import Fence, cap, clean
 from agent_tools.verdict import Draft
+from store.redact import redact
 from store.result import StoreError
 
 MAX_SHOWN = 60
@@ -73,9 +74,14 @@ def ask(deps: Deps, question: str, tool: str, *, max_rows: int = 200, show_rows:
     try:
         evidence = deps.ledger.ask(deps.reader, question, tool=tool, max_rows=max_rows, **params)
     except StoreError as error:
-        return f"{question}: failed, which is not the same as empty: {error}"
+        return f"{question}: failed, which is not the same as empty:\n{failure(deps, error)}"
     deps.answered.append(evidence.id)
     return show(deps, evidence, range(min(len(evidence.rows), show_rows)))
+
+
+def failure(deps: Deps, error: Exception) -> str:
+    """An error's words between the marks: the engine quotes the value that it could not use, which is a stranger's."""
+    return deps.fence.wrap(cap(redact(str(error))))
 
 
 def show(deps: Deps, evidence: Evidence, rows: Iterable[int] | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic_ai import RunContext
 
-from agent_tools.tools.base import Deps, show
+from agent_tools.tools.base import Deps, failure, show
 from store import free_sql
 from store.result import StoreError
 from store.rows import columns, tables
@@ -26,5 +26,5 @@ async def sql(ctx: RunContext[Deps], query: str) -> str:
     try:
         result = free_sql.run(deps.lake, query)
     except StoreError as error:
-        return f"The query failed, which is not the same as an empty answer: {error}"
+        return f"The query failed, which is not the same as an empty answer:\n{failure(deps, error)}"
     return show(deps, deps.ledger.record(result, "sql", {"query": query}))

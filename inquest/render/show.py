@@ -8,6 +8,7 @@ from typing import Any
 from agent_tools.references import Span, render_text
 from agent_tools.seal import ledger_of, seal
 from agent_tools.verdict import Verdict
+from inquest import safe
 from inquest.render.document import Document, document
 from inquest.render.markdown import markdown
 from inquest.render.page import page
@@ -59,12 +60,12 @@ def rendered(doc: Document) -> dict[str, Any]:
 
 def json_text(verdict: Verdict, extra: dict[str, Any] | None = None) -> str:
     """`json_value` as one line of JSON; a figure that is not finite is written as text, since JSON has no word for it."""
-    return json.dumps(json_value(verdict, extra), ensure_ascii=False, allow_nan=False)
+    return safe.json_line(json.dumps(json_value(verdict, extra), ensure_ascii=False, allow_nan=False))
 
 
 def bundle_text(verdict: Verdict) -> str:
     """The sealed evidence bundle."""
-    return json.dumps(seal(verdict), ensure_ascii=False, indent=1, allow_nan=False)
+    return safe.json_line(json.dumps(seal(verdict), ensure_ascii=False, indent=1, allow_nan=False))
 
 
 def _words(spans: list[Span]) -> str:

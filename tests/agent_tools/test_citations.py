@@ -55,7 +55,7 @@ def test_a_reference_that_leads_nowhere_does_not_resolve(ref: str):
         ("All 16 GPUs stopped", "All [[E1.gpus]] GPUs stopped"),
         ("All sixteen GPUs stopped", "All [[E1.gpus]] GPUs stopped"),
         ("It ended at 2026-03-01 10:45:10 UTC.", "It ended at [[E1.end_ts]]."),
-        ("The node gpu-07 failed", "The node [[E1.node]] failed"),
+        ("The node gpu-07 took part", "The node [[E1.node]] took part"),
         (
             "It raised torch.OutOfMemoryError there on [[E1.node]]",
             "It raised torch.OutOfMemoryError there on [[E1.node]]",

@@ -1,0 +1,42 @@
+"""Sentences that blame hardware, and those that reach outside: in whose words, and on what ground, the gates decide."""
+
+from __future__ import annotations
+
+import re
+
+BLAMES = frozenset({"B2", "B3", "F1"})
+"""Families that blame a machine."""
+
+_HARDWARE = re.compile(
+    r"(?i)\b(?:hardware|faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy)\b[^.;]{0,40}"
+    r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
+    r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed|died|malfunction\w*)\b"
+)
+_DENIED = re.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
+_TURNED = re.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
+_REACH = re.compile(
+    r"(?i)[a-z][a-z0-9+.-]*://|\bwww\.|\b(?:javascript|data|mailto):\S|!\[|\]\(|<[a-z/!]|&#?\w+;"
+    r"|\b[a-z0-9-]+\.(?:com|net|org|io|dev|ai|app|example|info|biz|xyz|ru|cn)\b"
+)
+_COMMAND = re.compile(
+    r"(?i)\b(?:curl|wget|sudo|chmod|chown|mkfs\S*|rm|ssh|scp|sftp|rsync|nc|ncat|telnet|eval|crontab|scancel|base64|dd|shred|truncate|killall|pkill)\b"
+    r"(?= [\w/~\"'`$.:-])(?= (?:-|/|~|\$|\.|[a-z]+=|\S*[/:@.]|[a-z]+ \||evil))|\|\s*(?:ba|z|da)?sh\b|\b(?:ba|z)?sh -c\b|\$\(|&&|>\s*/"
+    r"|\brm -|\bpip3? install (?:-|git|http)|\bpython3? -c\b"
+)
+
+
+def blames_hardware(text: str) -> bool:
+    """Does the text say that a piece of hardware is at fault (and does not deny it)?"""
+    words = own_words(text)
+    return bool(_HARDWARE.search(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
+
+
+def reaches(text: str) -> str:
+    """The link, the markup or the command in a text that would act somewhere when it is drawn, clicked or typed; "" for none."""
+    found = _REACH.search(text) or _COMMAND.search(text)
+    return found[0] if found else ""
+
+
+def own_words(text: str) -> str:
+    """The author's own words: without references, and without what stands in quotation marks."""
+    return re.sub(r"\[\[[^\]]*\]\]|\"[^\"]*\"", "*", text)
