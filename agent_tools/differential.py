@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment, Family
 from agent_tools.families.registry import families
-from agent_tools.families.wording import claim
+from agent_tools.families.wording import claim, missing
 from agent_tools.timeline import timeline
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, RuledOut
 
 FLOOR = 0.3
 """A suspicion below this is not worth a family: then the answer is U0."""
 
+UNSEEN = 0.45
+"""Highest confidence of what rests on samples that cover the smaller part of a run."""
+_BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _ORDER = ("confirmed", "suspected")
 _NO_SIGNAL = 65
 """From here on the second half of Slurm's exit code is a word of its own: 125 for the out-of-memory killer."""
@@ -74,6 +77,11 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
     """The draft that follows from the assessments."""
     code = primary_of(assessed)
     chosen = assessed[code]
+    if code in _BY_SAMPLES and facts.silent_gpus is not None and (code != "C3" or facts.silent_launches):
+        # What fell silent early cannot say what most of the run was like.
+        chosen.confidence = min(chosen.confidence, UNSEEN)
+        said = f"GPU samples end at {facts.silent_gpus['last_ts']}, long before the run did."
+        chosen.missing.append(missing(said, "GPU metrics of the whole run (gpu_sample)"))
     others = [a for c, a in assessed.items() if c not in (code, "U0")]
     if code == "U0":
         chosen.confidence = _undetermined(others, chosen)

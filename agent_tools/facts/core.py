@@ -6,6 +6,7 @@ which exception came first) only choose which cells to speak of.
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,8 @@ _OWN = ("illegal_address", "device_assert", "misaligned", "illegal_instruction")
 """CUDA errors of a kernel's own making."""
 _OPEN = frozenset({"launch_failure", "unknown_error", "initialization", "other"})
 """CUDA errors that a kernel and a broken card give alike."""
+_MOST = 0.6
+"""Share of a run that samples have to cover before they say what the run was like."""
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
@@ -125,6 +128,24 @@ class Facts:
     def has_log(self) -> bool:
         """Whether anything that the job printed is there."""
         return self.has("log_line") or self.has("log_event")
+
+    @cached_property
+    def silent_gpus(self) -> RowView | None:
+        """The GPU that was sampled last, where that was before most of the run was over; None where samples cover the run."""
+        return self._silent("gpu_summary")
+
+    @cached_property
+    def silent_launches(self) -> bool:
+        """Whether launch counts are not there either, or end before most of the run was over."""
+        return not self.table("cuda_activity") or self._silent("cuda_activity") is not None
+
+    def _silent(self, query: str) -> RowView | None:
+        o, rows = self.overview, self.table(query).where(lambda r: r.has("last_ts"))
+        if o is None or not rows or not o.has("start_ts") or not o.number("elapsed_s"):
+            return None
+        last = max(rows, key=lambda r: r.text("last_ts"))
+        seen = (_time(last.text("last_ts")) - _time(o.text("start_ts"))).total_seconds()
+        return last if seen < _MOST * (o.number("elapsed_s") or 0) else None
 
     # -- scheduler ----------------------------------------------------------------------------------------------------
 
@@ -247,3 +268,7 @@ class Facts:
             lambda r: r.has("signal") or r.has("exit_code") or r.text("kind") == "launcher_summary"
         )
         return sorted(rows, key=lambda r: 0 if r.text("kind") == "launcher_summary" else 1)
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))

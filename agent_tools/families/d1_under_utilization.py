@@ -60,6 +60,8 @@ def assess(facts: Facts) -> Assessment:
     result = Assessment(
         CODE, "confirmed" if severe else "suspected", attribution="job", confidence=0.8 if severe else 0.35
     )
+    if facts.overview is None:
+        result.missing.append(missing("When the run began and how it ended.", "sacct (slurm_job)"))
     result.headline = f"The GPUs stood idle most of the time: the busiest worked {busiest['engine_mean']} of it."
     result.speaks_for.append(
         claim(f"{gpu_of(busiest)} is the busiest, with a mean engine activity of {busiest['engine_mean']}.")

@@ -18,6 +18,8 @@ EXPLAINS: tuple[str, ...] = ()
 
 WORKING = 0.05
 SLOW = 0.2
+MOST = 0.9
+"""Share of the planned steps that a log has to show of a run whose end it does not tell."""
 BLIND = 0.48
 """Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
 
@@ -77,6 +79,14 @@ def assess(facts: Facts) -> Assessment:
         shows.append("The GPUs' own metrics are not there although the job was watched, so health is not proven.")
     if not facts.has_log and shape is None:
         confidence = min(confidence, BLIND)
+    if end is not None and not count(end, "ends") and 0 < (end.number("done") or 0) < MOST and len(said) < 2:
+        confidence = min(confidence, BLIND)
+        missing.append(
+            lacks(
+                f"What the run did later: its log stops at {end['last_step']} of {end['total_steps']} steps.",
+                "the whole of the job's output (log_line)",
+            )
+        )
     slow = _slow(facts)
     head = "The run is healthy: it completed and did what it should."
     if slow:

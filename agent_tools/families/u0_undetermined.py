@@ -40,6 +40,13 @@ def assess(facts: Facts) -> Assessment:
         result.headline = "A task ended with an error status, and what it printed of the reason is not here."
         result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
         result.missing.append(missing("Why that task ended.", "its own output: the step's or the rank's log file"))
+    elif facts.has_log and facts.ending.failed and not facts.raised:
+        result.missing.append(
+            missing(
+                "Why it ended: the log that is there gives no reason.",
+                "the whole of the job's output, of every rank and to its end (log_line)",
+            )
+        )
     for table, text, signal in _WANTED:
         if not facts.has(table):
             result.missing.append(missing(text, signal))

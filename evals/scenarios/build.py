@@ -27,7 +27,11 @@ def rows(plan: Plan, folder: Path) -> list[Row]:
     """Every row that is collected, in the order in which it arrives."""
     rng = Random(plan.rng.getrandbits(64))
     skew = {node: timedelta(seconds=rng.gauss(0, plan.site.skew_s)) for node in plan.nodes}
-    found = [_skewed(row, skew) for row in _all(plan, folder) if row.TABLE not in plan.absent | plan.failing]
+    found = [
+        _skewed(row, skew)
+        for row in _all(plan, folder)
+        if row.TABLE not in plan.absent | plan.failing and not _too_late(plan, row)
+    ]
     doubled = [r for r in found if r.TABLE in _SKEWED and rng.random() < plan.site.doubled]
     # A log's lines keep their order; everything else arrives when it does.
     kept = [r for r in found if r.TABLE not in _SKEWED]
@@ -49,6 +53,11 @@ def _all(plan: Plan, folder: Path) -> Iterator[Row]:
     if "log_line" not in plan.absent | plan.failing:
         yield from logs.rows(plan, folder)
     yield from plan.extra
+
+
+def _too_late(plan: Plan, row: Row) -> bool:
+    last = plan.until.get(row.TABLE)
+    return last is not None and row.ts is not None and row.ts > plan.at(last)
 
 
 def _skewed(row: Row, skew: dict[str, timedelta]) -> Row:

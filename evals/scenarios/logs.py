@@ -24,6 +24,7 @@ def text(plan: Plan) -> str:
     timed = [(s.minute, s.text) for s in plan.said]
     if not plan.silent:
         timed += _banner(plan) + list(_progress(plan, rng))
+    timed = [pair for pair in timed if pair[0] <= plan.until.get("log_line", 1e9)]
     timed.sort(key=lambda pair: pair[0])
     lines = [_labelled(plan, line) for _, said in timed for line in said.split("\n")]
     return _local("".join(f"{line}\n" for line in lines), plan.site.zone)

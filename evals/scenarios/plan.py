@@ -100,6 +100,8 @@ class Plan:
     """Tables that nobody collects here."""
     failing: set[str] = field(default_factory=set[str])
     """Tables whose source tried and failed."""
+    until: dict[str, float] = field(default_factory=dict[str, float])
+    """By table: the minute after which nothing of it arrived."""
 
     @property
     def card_gib(self) -> float:

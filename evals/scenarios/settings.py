@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from evals.scenarios.cases import Kind, Variant
-from evals.scenarios.faults import counter, only, xid
+from evals.scenarios.faults import blind, counter, only, xid
 from evals.scenarios.plan import Gpu, Plan, Values
 from evals.scorers.base import Expected
 
@@ -20,6 +20,37 @@ KERNEL = ("gpu_event", "host_event", "host_sample")
 def placed(name: str, make: Make, *settings: str, kind: Kind = "fault", draws: int = 1) -> tuple[Variant, ...]:
     """A variant of `make` for each of these settings."""
     return tuple(Variant(f"{name}-{s}", kind, _in(make, SETTINGS[s]), draws) for s in settings)
+
+
+def unseen(
+    name: str,
+    make: Make,
+    missing: str,
+    *tables: str,
+    also: tuple[str, ...] = (),
+    until: float = 0.4,
+    ways: tuple[str, ...] = ("lost", "stale"),
+) -> tuple[Variant, ...]:
+    """`make` without what decides it: `tables` were not collected, their sources failed (lost), or fell silent (stale).
+
+    `also` was never collected; `until` is the share of the run after which a stale source says nothing more.
+    """
+    return tuple(Variant(f"{name}-{way}", "blind", _blinded(make, missing, tables, also, until, way)) for way in ways)
+
+
+def _blinded(make: Make, missing: str, tables: tuple[str, ...], also: tuple[str, ...], until: float, way: str) -> Make:
+    def made(seed: int) -> tuple[Plan, Expected]:
+        plan, _ = make(seed)
+        plan.without(*also)
+        if way == "bare":
+            plan.without(*tables)
+        elif way == "lost":
+            plan.losing(*tables)
+        else:
+            plan.until |= dict.fromkeys(tables, until * plan.minutes)
+        return plan, blind(missing)
+
+    return made
 
 
 def _in(make: Make, setting: Setting) -> Make:

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, raised
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -109,4 +109,5 @@ VARIANTS = (
     *placed("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "exporter", "printed", "array", "latent", "beside"),
     *placed("columns", _raises("data", "datasets.exceptions.DatasetGenerationError: An error occurred while generating the dataset"), "shared"),
     *placed("noisy", _noisy, "array", "latent", kind="healthy"),
+    *unseen("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "log_line", "log_line", until=0.2),
 )  # fmt: skip

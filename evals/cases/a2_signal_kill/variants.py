@@ -6,7 +6,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, cancelled, crash, launcher_summary, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, oom_kill, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -198,4 +198,5 @@ VARIANTS = (
     *placed("kernel", _kernel, "coarse", "array", "latent", "uuids", "beside"),
     *placed("native", _native, "exporter", "printed", "shared"),
     *placed("noisy", _noisy, "roomy", kind="healthy"),
+    *unseen("kernel", _kernel, "log_line", "log_line", also=("process", "host_event", "cgroup_sample", "gpu_event")),
 )

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
 from evals.scenarios.faults import blind, counter, named, only, sound, xid
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -161,4 +161,5 @@ VARIANTS = (
     *placed("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "printed", "exporter", "array", "latent", "beside", "shared", "strangers"),
     *placed("hardware", _hardware, "uuids", "indices", "coarse", kind="twin"),
     *placed("handled", _handled, "latent", kind="healthy"),
+    *unseen("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "log_line", "log_line"),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, raised
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 _LIVE = (
@@ -100,4 +100,6 @@ VARIANTS = (
     *placed("resources", _waits("Resources"), "array"),
     *placed("path", _launch(127, "/var/spool/slurmd/job{job}/slurm_script: line 14: /home/{user}/venv/bin/python: No such file or directory"), "printed", "beside", "shared"),
     *placed("waited", _waited, "exporter", "shared", kind="healthy"),
+    *unseen("container", _container, "log_line", "log_line", ways=("lost",)),
+    *unseen("resources", _waits("Resources"), "slurm_job", "slurm_job", "slurm_job_event", "slurm_step", ways=("bare", "lost")),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
 from evals.scenarios.faults import blind, counter, named, only, oom_kill, sound, xid
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 GIB = 1 << 30
@@ -161,4 +161,5 @@ VARIANTS = (
     *placed("full", _midway(0.99), "coarse", "uuids", "indices", "array", "shared", "beside", "exporter"),
     *placed("brim", _full_but_fine, "uuids", "coarse", kind="healthy"),
     *placed("host", _host, "array", kind="twin"),
+    *unseen("full", _midway(0.99), "log_line", "log_line"),
 )

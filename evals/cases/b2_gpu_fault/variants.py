@@ -9,7 +9,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, crash, launcher_summary, node_state, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, counter, frozen, named, no_launches, only, sound, xid
 from evals.scenarios.plan import Gpu, Plan, healthy
-from evals.scenarios.settings import neighbours, placed
+from evals.scenarios.settings import neighbours, placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -277,4 +277,5 @@ VARIANTS = (
     Variant("pasted-seen", "twin", _pasted("unspecified launch failure", _BUS_LINE, seen=True, expected=_PROGRAM)),
     Variant("pasted-open", "blind", _pasted("unspecified launch failure", _BUS_LINE, seen=False, expected=_OPEN)),
     Variant("pasted-unknown", "blind", _pasted("unknown error", _ECC_LINE, seen=False, expected=_OPEN)),
+    *unseen("counter", _counter_only, "gpu_event", "gpu_sample"),
 )

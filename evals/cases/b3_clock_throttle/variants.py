@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import crash, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, counter, named, only, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 HW_SLOWDOWN, HW_THERMAL, SW_THERMAL, POWER_BRAKE = 0x8, 0x40, 0x20, 0x80
@@ -161,4 +161,12 @@ VARIANTS = (
     ),
     *placed("power-cap", _benign(SW_POWER_CAP, 1750, 64), "coarse", "shared", kind="twin"),
     *placed("hot", _hot, "uuids", "delayed", kind="healthy"),
+    *unseen(
+        "thermal",
+        _throttled(HW_THERMAL | HW_SLOWDOWN, 900, 91),
+        "gpu_sample",
+        "gpu_sample",
+        ways=("bare", "stale"),
+        until=0.3,
+    ),
 )

@@ -6,7 +6,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, cancelled, raised, time_limit
 from evals.scenarios.faults import activity, blind, everyone, no_launches, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -129,4 +129,5 @@ VARIANTS = (
     *placed("store", _store, "printed"),
     *placed("loading", _loading, "coarse", "exporter", kind="twin"),
     *placed("noisy", _noisy, "latent", kind="healthy"),
+    *unseen("no-log", _no_log, "gpu_sample", "gpu_sample", "cuda_sample", "nccl_sample", ways=("lost", "bare")),
 )

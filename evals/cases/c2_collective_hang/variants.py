@@ -6,7 +6,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, cancelled, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
 from evals.scenarios.plan import Gpu, Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -216,4 +216,15 @@ VARIANTS = (
     *placed("watchdog", _watchdog, "printed"),
     *placed("pause", _pause, "coarse", "delayed", kind="twin"),
     *placed("noisy", _noisy, "coarse", "latent", kind="healthy"),
+    *unseen(
+        "all-spin",
+        _all_spin,
+        "gpu_sample",
+        "gpu_sample",
+        "cuda_sample",
+        "nccl_sample",
+        "log_line",
+        also=("process",),
+        until=0.25,
+    ),
 )

@@ -6,7 +6,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before
 from evals.scenarios.faults import activity, blind, everyone, no_launches, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -143,4 +143,5 @@ VARIANTS = (
     *placed("never", _never, "coarse", "uuids", "indices", "array", "latent", "shared", "beside"),
     *placed("after-work", _after_work, "coarse", "exporter", "delayed"),
     *placed("working", _working, "shared", "roomy", "coarse", kind="healthy"),
+    *unseen("never", _never, "gpu_sample", "gpu_sample", "cuda_sample", until=0.1),
 )

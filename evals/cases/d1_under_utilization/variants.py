@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import crash, raised
 from evals.scenarios.faults import activity, blind, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -126,4 +126,13 @@ VARIANTS = (
     ),
     *placed("small", _small, "coarse", "shared", kind="twin"),
     *placed("noisy", _noisy, "delayed", "roomy", kind="healthy"),
+    *unseen(
+        "severe",
+        _starved(0.05, 6.0),
+        "gpu_sample",
+        "gpu_sample",
+        also=("cuda_sample",),
+        until=0.1,
+        ways=("bare", "stale"),
+    ),
 )

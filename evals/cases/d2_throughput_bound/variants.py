@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 _SOCKET = "{host}:{pid}:{pid} [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.{n}<0>"
@@ -172,4 +172,5 @@ VARIANTS = (
     *placed("blocking-submit", _blocking("submit"), "exporter"),
     *placed("sockets-fast", _socket_but_fast, "coarse", kind="twin"),
     *placed("cheap-saves", _cheap_saves, "coarse", "shared", kind="healthy"),
+    *unseen("slow-net", _interconnect(0.1, words=False), "gpu_sample", "gpu_sample", until=0.1, ways=("bare", "stale")),
 )

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import crash, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, counter, named, only, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -110,4 +110,5 @@ VARIANTS = (
     ),
     *placed("rank-zero", _rank_zero, "coarse", "shared", kind="twin"),
     *placed("pipeline", _pipeline, "coarse", "roomy", "uuids", kind="healthy"),
+    *unseen("strong", _slow(0.58, 0.16), "gpu_sample", "gpu_sample", until=0.1, ways=("bare", "stale")),
 )

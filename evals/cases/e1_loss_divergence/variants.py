@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, cancelled, time_limit
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 NAN = float("nan")
@@ -156,4 +156,5 @@ VARIANTS = (
     *placed("flat", _flat, "printed"),
     *placed("recovered", _recovered, "printed", kind="twin"),
     *placed("noisy", _noisy, "printed", "latent", kind="healthy"),
+    *unseen("late-nan", _shape("non_finite", _nan(0.6)), "log_line", "log_line"),
 )

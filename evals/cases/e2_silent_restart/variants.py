@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, raised
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 _FLAG = "sbatch train.sbatch --resume-from-checkpoint /scratch/run/checkpoint-500"
@@ -104,4 +104,5 @@ VARIANTS = (
     *placed("mismatch", _load("RuntimeError: Error(s) in loading state_dict for GPT:\n\tsize mismatch for lm_head.weight: copying a param with shape torch.Size([32000, 4096]) from checkpoint, the shape in current model is torch.Size([32064, 4096])."), "printed", "array", "shared"),
     *placed("resumed", _resumed, "printed", "array", "exporter", kind="twin"),
     *placed("first", _first, "printed", "coarse", kind="healthy"),
+    *unseen("flag", _silent(_FLAG), "log_line", "log_line", ways=("lost", "bare")),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import cancelled, crash, raised
 from evals.scenarios.faults import activity, blind, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -84,4 +84,5 @@ VARIANTS = (
     Variant("wide", "fault", _wide),
     *placed("three", _few(3), "printed", "exporter", "array", "latent", "beside", "shared"),
     *placed("short", _short, "printed", "coarse", "shared", kind="healthy"),
+    *unseen("three", _few(3), "log_line", "log_line", "gpu_sample", ways=("bare", "lost")),
 )

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, crash, node_state, raised, time_limit
 from evals.scenarios.faults import activity, blind, counter, frozen, named, no_launches, only, sound, xid
 from evals.scenarios.plan import Gpu, Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 from store.rows import SlurmNodeState
 
@@ -45,6 +45,13 @@ def _as_failed(seed: int) -> tuple[Plan, Expected]:
     node_state(plan, node, minute - 0.4, "DOWN", "Not responding")
     plan.slurm["failed_node"] = node
     return plan, _down(node)
+
+
+def _unnamed(seed: int) -> tuple[Plan, Expected]:
+    """Accounting does not name the node."""
+    plan, expected = _as_failed(seed)
+    del plan.slurm["failed_node"]
+    return plan, expected
 
 
 def _peers_complain(seed: int) -> tuple[Plan, Expected]:
@@ -186,4 +193,5 @@ VARIANTS = (
     *placed("failed", _as_failed, "exporter", "coarse"),
     *placed("later", _drained_after, "exporter", "array", kind="twin"),
     *placed("maintenance", _maintenance, "coarse", "exporter", kind="healthy"),
+    *unseen("failed", _unnamed, "slurm_node_state", "slurm_node_state", ways=("lost", "bare")),
 )

@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, crash, raised
 from evals.scenarios.faults import blind, counter, only, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -93,4 +93,14 @@ VARIANTS = (
     *placed("sent-back", _again("requeue", "REQUEUED", "requeued"), "printed", "array"),
     *placed("own", _own, "printed", "exporter", kind="twin"),
     *placed("once", _once, "array", "printed", "coarse", kind="healthy"),
+    *unseen(
+        "evicted",
+        _again("preemption", "PREEMPTED", "preempted"),
+        "slurm_job",
+        "slurm_job",
+        "slurm_job_event",
+        "slurm_step",
+        also=("log_line", "gpu_sample"),
+        ways=("bare", "lost"),
+    ),
 )

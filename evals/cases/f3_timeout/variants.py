@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import crash, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, everyone, frozen, named, no_launches, only, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -116,4 +116,7 @@ VARIANTS = (
     *placed("plain", _wall("plain"), "printed", "beside", "delayed"),
     *placed("hung", _hung, "coarse", "uuids", kind="twin"),
     *placed("in-time", _in_time, "printed", "shared", "coarse", kind="healthy"),
+    *unseen(
+        "plain", _wall("plain"), "slurm_job", "log_line", also=("slurm_job", "slurm_step", "slurm_job_event"), until=0.8
+    ),
 )

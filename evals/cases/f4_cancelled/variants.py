@@ -8,7 +8,7 @@ from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, cancelled, crash, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, everyone, frozen, no_launches, only, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed
+from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -119,4 +119,12 @@ VARIANTS = (
     *placed("root", _by("root", "operator", None), "printed"),
     *placed("wall", _wall, "printed", kind="twin"),
     *placed("finished", _finished, "printed", "latent", "coarse", kind="healthy"),
+    *unseen(
+        "own",
+        _by(None, "user", "user"),
+        "slurm_job",
+        "log_line",
+        also=("slurm_job", "slurm_step", "slurm_job_event"),
+        until=0.8,
+    ),
 )

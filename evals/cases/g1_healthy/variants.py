@@ -7,7 +7,7 @@ from collections.abc import Callable
 from evals.scenarios.cases import Variant
 from evals.scenarios.faults import activity, blind, counter, no_launches, only, sound, xid
 from evals.scenarios.plan import Plan, Values, healthy
-from evals.scenarios.settings import neighbours, placed
+from evals.scenarios.settings import neighbours, placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -126,4 +126,13 @@ VARIANTS = (
     *placed("slow", _slow, "coarse", "uuids"),
     *placed("flat", _flat, "printed", kind="twin"),
     *placed("patchy", _patchy, "coarse", "uuids", kind="healthy"),
+    *unseen(
+        "any",
+        _size(None),
+        "log_line",
+        "log_line",
+        "gpu_sample",
+        also=("cuda_sample", "nccl_sample"),
+        ways=("bare", "stale"),
+    ),
 )
