@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import at_start, cancelled, crash, launcher_summary, raised, time_limit
+from evals.scenarios.endings import at_start, attempt_before, cancelled, crash, launcher_summary, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, oom_kill, sound
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
 from evals.scenarios.settings import placed, unseen
@@ -178,6 +178,31 @@ def _hung_peers(seed: int) -> tuple[Plan, Expected]:
     )
 
 
+def _evicted(seed: int) -> tuple[Plan, Expected]:
+    """SIGTERM of a preemption, and a rerun that finished."""
+    plan = healthy(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, Expected(("F2",), "preemption", "scheduler")
+
+
+def _helper(seed: int) -> tuple[Plan, Expected]:
+    """A helper is killed and said so; the run goes on to its end."""
+    plan = healthy(seed)
+    minute = plan.minutes * 0.5
+    plan.say(
+        minute, f"/home/{plan.user}/watch.sh: line 3: {plan.gpus[0].pid + 7} Killed                  nvidia-smi dmon"
+    )
+    return plan, sound()
+
+
+def _torn_down(seed: int) -> tuple[Plan, Expected]:
+    """A run that finished, whose processes were told to end while they tidied up."""
+    plan = healthy(seed)
+    for gpu in plan.gpus:
+        plan.process[gpu.rank] = {"exit_code": None, "exit_signal": 15, "signal_sender": "slurmstepd"}
+    return plan, sound()
+
+
 VARIANTS = (
     Variant("kernel", "fault", _kernel),
     Variant("cgroup", "fault", _cgroup),
@@ -199,4 +224,7 @@ VARIANTS = (
     *placed("native", _native, "exporter", "printed", "shared"),
     *placed("noisy", _noisy, "roomy", kind="healthy"),
     *unseen("kernel", _kernel, "log_line", "log_line", also=("process", "host_event", "cgroup_sample", "gpu_event")),
+    Variant("evicted", "twin", _evicted),
+    Variant("helper", "healthy", _helper),
+    Variant("torn-down", "healthy", _torn_down),
 )

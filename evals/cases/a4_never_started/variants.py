@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import at_start, raised
+from evals.scenarios.endings import at_start, attempt_before, raised
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
@@ -78,6 +78,34 @@ def _container(seed: int) -> tuple[Plan, Expected]:
     return plan, expected
 
 
+def _requeued(seed: int) -> tuple[Plan, Expected]:
+    """It ran, was evicted, and waits for its next attempt."""
+    plan = healthy(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    plan.stop("PENDING")
+    plan.slurm |= {"state_reason": "Priority", "node_list": None, "node_count": None}
+    return plan.without(*_LIVE), Expected(("F2",), "preemption", "scheduler")
+
+
+def _arguments(seed: int) -> tuple[Plan, Expected]:
+    """The program ran, and refused what it was given."""
+    plan = at_start(seed)
+    plan.exit_code = 2
+    plan.say(
+        0.35, "usage: train.py [-h] [--config CONFIG] [--lr LR]", "train.py: error: unrecognized arguments: --lrr 0.1"
+    )
+    return plan, Expected(("A1",), "config", "job")
+
+
+def _recovered(seed: int) -> tuple[Plan, Expected]:
+    """Slurm's words about a helper that it could not start, in a run that did what it should."""
+    plan = healthy(seed)
+    plan.say(
+        0.02, "bash: nvtop: command not found", "srun: warning: can't run 1 processes on 2 nodes, setting nnodes to 1"
+    )
+    return plan, sound()
+
+
 VARIANTS = (
     Variant("resources", "fault", _waits("Resources")),
     Variant("priority", "fault", _waits("Priority")),
@@ -102,4 +130,8 @@ VARIANTS = (
     *placed("waited", _waited, "exporter", "shared", kind="healthy"),
     *unseen("container", _container, "log_line", "log_line", ways=("lost",)),
     *unseen("resources", _waits("Resources"), "slurm_job", "slurm_job", "slurm_job_event", "slurm_step", ways=("bare", "lost")),
+    Variant("unheard", "fault", _waits("ExpansionWindow")),
+    Variant("requeued", "twin", _requeued),
+    Variant("arguments", "twin", _arguments),
+    Variant("recovered", "healthy", _recovered),
 )  # fmt: skip

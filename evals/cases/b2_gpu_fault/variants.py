@@ -239,6 +239,15 @@ _ECC_LINE = "48, pid={pid}, name=python, uncorrectable ECC error: GPU requires r
 _PROGRAM = Expected(("A3",), None, "job")
 _OPEN = blind("gpu_event")
 
+
+def _lost(seed: int) -> tuple[Plan, Expected]:
+    """The program gets an error of any cause, and the driver's tool no longer finds the device; nobody kept the kernel's log."""
+    plan, gpu, minute = crash(seed)
+    raised(plan, minute, "RuntimeError: CUDA error: unspecified launch failure")
+    plan.say(minute + 0.4, f"Unable to determine the device handle for GPU{gpu.index}: Unknown Error")
+    return plan.without("gpu_event", "host_event"), Expected(("B2",), None, "infrastructure")
+
+
 VARIANTS = (
     Variant("ecc", "fault", _ecc, 2),
     Variant("bus", "fault", _bus),
@@ -278,4 +287,5 @@ VARIANTS = (
     Variant("pasted-open", "blind", _pasted("unspecified launch failure", _BUS_LINE, seen=False, expected=_OPEN)),
     Variant("pasted-unknown", "blind", _pasted("unknown error", _ECC_LINE, seen=False, expected=_OPEN)),
     *unseen("counter", _counter_only, "gpu_event", "gpu_sample"),
+    Variant("lost", "fault", _lost),
 )

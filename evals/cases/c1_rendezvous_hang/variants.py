@@ -111,6 +111,31 @@ def _again(seed: int) -> tuple[Plan, Expected]:
     return time_limit(plan), Expected(("C1",), extra={"warning": "preempted"})
 
 
+def _met_late(seed: int) -> tuple[Plan, Expected]:
+    """Clients tried again until the store was there, and then it trained."""
+    plan = healthy(seed, gpus=16, minutes=80)
+    plan.setup_min = 6.0
+    plan.say(
+        1.0,
+        f"[W socket.cpp:663] [c10d] The client socket has failed to connect to [{plan.nodes[0]}]:29500 (errno: 111 - Connection refused).",
+        "[I socket.cpp:787] [c10d] The client socket will attempt to connect again.",
+    )
+    return plan, sound()
+
+
+def _one_exits(seed: int) -> tuple[Plan, Expected]:
+    """One host fails at its start, and the others wait for it in vain."""
+    plan = at_start(seed, gpus=16)
+    plan.stop("FAILED", minute=31.0, exit_code=1)
+    raised(plan, 0.4, "ModuleNotFoundError: No module named 'flash_attn'")
+    raised(
+        plan,
+        30.5,
+        "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 8/16 clients joined.",
+    )
+    return plan, Expected(("A1",), "env", "job")
+
+
 VARIANTS = (
     Variant("banner", "fault", _silent, 2),
     Variant("cancelled", "fault", _cancelled),
@@ -130,4 +155,6 @@ VARIANTS = (
     *placed("loading", _loading, "coarse", "exporter", kind="twin"),
     *placed("noisy", _noisy, "latent", kind="healthy"),
     *unseen("no-log", _no_log, "gpu_sample", "gpu_sample", "cuda_sample", "nccl_sample", ways=("lost", "bare")),
+    Variant("met-late", "healthy", _met_late),
+    Variant("one-exits", "twin", _one_exits),
 )

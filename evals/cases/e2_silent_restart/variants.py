@@ -88,6 +88,30 @@ def _evicted_load(seed: int) -> tuple[Plan, Expected]:
     )
 
 
+def _one_log(seed: int) -> tuple[Plan, Expected]:
+    """Sent back and run again into the same log, where the steps and the loss begin anew."""
+    plan = healthy(seed, style="plain")
+    plan.slurm["restarts"] = 1
+    total = plan.steps * 2
+    for n in range(1, 41):
+        minute, share = -60.0 + n, n / 40
+        plan.say(
+            minute,
+            f"{plan.at(minute):%Y-%m-%d %H:%M:%S},100 INFO train: step {n * plan.stride}/{total} loss {plan.loss(share):.4f} "
+            f"grad_norm {plan.grad(share):.3f} lr 1.000e-04 3.000 s/it",
+        )
+        if n % 10 == 0:
+            plan.say(
+                minute + 0.01,
+                f"{plan.at(minute):%Y-%m-%d %H:%M:%S},900 INFO train: saved checkpoint to /scratch/run/step_{n * plan.stride}.pt",
+            )
+    plan.say(
+        -19.0,
+        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.at(-19):%Y-%m-%dT%H:%M:%S} DUE TO JOB REQUEUE ***",
+    )
+    return plan, Expected(("E2",), "silent", "job")
+
+
 VARIANTS = (
     Variant("flag", "fault", _silent(_FLAG), 2),
     Variant("dependency", "fault", _silent(_FLAG, "afterany:4810")),
@@ -105,4 +129,5 @@ VARIANTS = (
     *placed("resumed", _resumed, "printed", "array", "exporter", kind="twin"),
     *placed("first", _first, "printed", "coarse", kind="healthy"),
     *unseen("flag", _silent(_FLAG), "log_line", "log_line", ways=("lost", "bare")),
+    Variant("one-log", "fault", _one_log),
 )  # fmt: skip

@@ -174,6 +174,14 @@ def _latent_too(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("F1",), None, "infrastructure", extra={"culprit": {"node": node}, "warning": "Latent"})
 
 
+def _own_first(seed: int) -> tuple[Plan, Expected]:
+    """The program had failed by itself when one of its nodes fell."""
+    plan, _, minute = crash(seed, gpus=16)
+    raised(plan, minute, "KeyError: 'attention_mask'", "data_collator.py")
+    node_state(plan, plan.nodes[0], plan.minutes - 0.2, "DOWN", "Not responding", "NOT_RESPONDING")
+    return plan, Expected(("A3",), None, "job")
+
+
 VARIANTS = (
     Variant("silent-node", "fault", _not_responding, 2),
     Variant("states", "fault", _states_only),
@@ -194,4 +202,5 @@ VARIANTS = (
     *placed("later", _drained_after, "exporter", "array", kind="twin"),
     *placed("maintenance", _maintenance, "coarse", "exporter", kind="healthy"),
     *unseen("failed", _unnamed, "slurm_node_state", "slurm_node_state", ways=("lost", "bare")),
+    Variant("own-first", "twin", _own_first),
 )
