@@ -38,7 +38,8 @@ _BY_ENDING: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("asset", re.compile(r"(^|[\w.-]*[/_-])?(config|tokenizer\w*|adapter_config|generation_config|preprocessor_config|vocab|special_tokens_map|model\.safetensors\.index|pytorch_model\.bin\.index)\.json$|merges\.txt$|(^|[/_-])(optimizer|optim_states|scheduler|random_states|rng_state|trainer_state|training_args)\w*\.(bin|pt|pkl|json)$|pytorch_model\S*\.bin$|\.(safetensors|ckpt|pth|gguf|msgpack|distcp|onnx|pkl\.gz|model|h5\.weights|weights|tiktoken)$|(^|[/_-])(best|last|latest|final|step\d*|epoch\d*|iter\w*|model\w*|checkpoint\w*|pretrain\w*|vgg\w*|resnet\w*|backbone\w*)[\w.=-]*\.(pt|pth|tar|bin|h5|pkl|npz)$", _I)),
     ("config", re.compile(r"\.(ya?ml|toml|ini|cfg|conf|py|sh|gin|jsonnet)$|(ds_|deepspeed|zero|accelerate|args|hparams|params|settings)\S*\.json$|hostfile$", _I)),
     ("data", re.compile(r"\.(jsonl?|csv|tsv|parquet|arrow|txt|bin|idx|jpe?g|png|tiff?|tar|gz|zst|zip|h5|hdf5|hdf|npy|npz|mp4|avi|wav|flac|mp3|tfrecords?|lmdb|mdb|db|mat|nii|dcm|nc|zarr|feather|pickle|las|ply|xml|mds|wds|lst|rec|root)$", _I)),
-    ("asset", re.compile(r"\.(pt|pkl)$", _I)),
+    ("asset", re.compile(r"\.pt$|(ckpt|weights|models?|checkpoints?|snapshots?|pretrain\w*)[/_.-][^/]*\.pkl$", _I)),
+    ("data", re.compile(r"\.pkl$", _I)),
 )  # fmt: skip
 _BY_WORD: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("env", re.compile(r"(^|/)\.(cache|config|local|triton|netrc|swanlab|wandb|nv)\b|^/tmp\b|/site-packages/|torch_extensions|/envs?/\S+/lib|/lock", _I)),
@@ -127,11 +128,14 @@ def _by_file(name: str, message: str, origin: Origin) -> Fault | None:
         if layer in ("data", "asset") and layer != found:  # who reads it knows better than its ending
             found = str(layer)
         return Fault(found, sure, _WHY_FILE[found])
-    if origin.layer in ("data", "asset", "config"):
-        mode = str(origin.layer)
+    named = next((kind for kind, pattern in _BY_WORD if pattern.search(path)), None)
+    if origin.layer in ("data", "asset") or (origin.layer == "config" and not (origin.own and named)):
+        mode = str(
+            origin.layer
+        )  # of the program's own parse_coco.py the name says less than the folder that it looks for
         return Fault(mode, sure - 0.02, _WHY_FILE[mode])
-    if found := next((kind for kind, pattern in _BY_WORD if pattern.search(path)), None):
-        return Fault(found, sure - 0.02, _WHY_FILE[found])
+    if named:
+        return Fault(named, sure - 0.02, _WHY_FILE[named])
     return Fault("config", 0.6, "a file that is named does not exist") if _FILE_NAMES.search(name) else None
 
 

@@ -99,7 +99,9 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.35
     if facts.copied_xid is not None and "CUDA error" in cause.message:
         result.status, result.confidence = "suspected", 0.4
-    result.headline = f"The program crashed while training: {cause.name_ref}: {cause.message_ref}"
+    after = _after_the_end(facts, cause)
+    doing = "after training had ended" if after else "while training"
+    result.headline = f"The program crashed {doing}: {cause.name_ref}: {cause.message_ref}"
     result.speaks_for.append(
         claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")
     )
@@ -115,7 +117,12 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(
             claim(f"{echoes[0].name_ref} on other ranks followed: the echo of a rank that had gone.", "supported")
         )
-    result.implies.append(claim(_MEANING[mode], "established" if mode != "network" else "supported"))
+    if after and facts.progress.finish is not None:
+        result.speaks_for.append(claim(f"Training itself had ended at line {facts.progress.finish['last_line']}."))
+    meaning = (
+        _MEANING[mode].replace("while it was training", "in what came after its training") if after else _MEANING[mode]
+    )
+    result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
     saved = [c for c in facts.table("checkpoints") if c.text("name") == "saved"]
     if saved and saved[-1].has("step"):
         result.actions.append(
@@ -130,6 +137,15 @@ def assess(facts: Facts) -> Assessment:
             )
         )
     return result
+
+
+def _after_the_end(facts: Facts, cause: Raised) -> bool:
+    """Training had said that it ended, in the same file, before the exception and after the last step."""
+    end, raised, finish = facts.progress.finish_line, cause.row.number("line_no"), facts.progress.finish
+    if end is None or raised is None or finish is None or finish.text("file") != cause.row.text("file"):
+        return False
+    last = facts.progress.steps.number("last_line") if facts.progress.steps is not None else None
+    return (last or 0) <= end < raised
 
 
 def _device(facts: Facts, row: RowView) -> Assessment:

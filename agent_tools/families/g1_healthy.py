@@ -41,7 +41,7 @@ def assess(facts: Facts) -> Assessment:
         shows.append(f"By the end {facts.progress.phrase}.")
     confidence = 0.55
     missing: list[Missing] = []
-    if shape is not None and reading.shape in ("falling", "transient"):
+    if shape is not None and reading.shape in ("falling", "transient") and not _above(shape):
         shows.append(f"The loss fell from {shape['start_loss']} to {shape['end_loss']} over {shape['points']} reports.")
         confidence = 0.9 if reading.strong else 0.82
     elif shape is not None and count(shape, "finite_points"):
@@ -108,6 +108,11 @@ def assess(facts: Facts) -> Assessment:
             "Nothing has to be done." if not slow else "Look at data loading and at the share of time between steps."
         ),
     )
+
+
+def _above(shape: RowView) -> bool:
+    """The loss ended above where it began: one that was not finite for a while and came back has not fallen by that."""
+    return count(shape, "end_loss") > count(shape, "start_loss")
 
 
 def _watched_otherwise(facts: Facts) -> bool:

@@ -42,6 +42,8 @@ b AS (
   SELECT file, line_no, text, regexp_extract(text, '\|\s*([0-9]+)(?:\.0+)?/([0-9]+)(?:\.0+)?\s*\[', ['done', 'total']) AS bar FROM l
   WHERE regexp_matches(text, '%\|.*\|\s*[0-9]+(\.0+)?/[0-9]+(\.0+)?\s*\[')
     AND NOT regexp_matches(text, '(?i)loading|download|examples/s|dropping|map|shard|fetching|tokeniz|generating|process|filter|resolving|capturing|compil|sanity|valid|eval|predict|packing|convert|extract|saving|grouping|files?\b')
+    -- what the bar's own words say before it: a dataset's split that is prepared or cached is no training either
+    AND NOT regexp_matches(split_part(text, '%|', 1), '(?i)dataset|preload|cach(e|ing)|\bread(ing)?\b|(-|_|\b)(test|dev)\b')
 ),
 m AS (SELECT * FROM b WHERE TRY_CAST(bar.done AS BIGINT) > 0)
 SELECT

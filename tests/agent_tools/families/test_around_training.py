@@ -1,0 +1,58 @@
+"""What stands before and after the training in one whole log: bars of data preparation, a script's own end, a loss that comes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_tools import differential
+from tests.agent_tools.families.test_log_verdicts import facts_of
+
+BAR = (
+    "{0}:  98%|█████████▊| 980/1000 [00:09<00:00, 101.1it/s]\r{0}: 100%|██████████| 1000/1000 [00:10<00:00, 99.7it/s]\n"
+)
+NO_FEATURES = """Error executing job with overrides: ['+seed=1', 'model=Cnn6', 'dataset.path=/scratch/words/data']
+Error in call to target 'audio.sets.words.Words':
+ValueError("Directory features_subdir='mel_8k' does not exist in '/scratch/words/data'.")
+
+Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.
+"""
+TRAINED = """{'loss': 0.7, 'grad_norm': 0.5, 'learning_rate': 9e-06, 'epoch': 0.2}
+{'loss': 0.5, 'grad_norm': 0.5, 'learning_rate': 6e-06, 'epoch': 0.5}
+{'loss': 0.4, 'grad_norm': 0.5, 'learning_rate': 1e-06, 'epoch': 1.0}
+"""
+END = "{'train_runtime': 812.4, 'train_samples_per_second': 9.1, 'train_steps_per_second': 0.3, 'train_loss': 0.53, 'epoch': 1.0}\n"
+CRASH = """Traceback (most recent call last):
+  File "/home/ana/tune/run.py", line 88, in <module>
+    report(settings.top)
+AttributeError: 'Settings' object has no attribute 'top'
+"""
+
+
+def test_a_bar_over_the_split_of_a_dataset_is_no_training(tmp_path: Path) -> None:
+    facts = facts_of(BAR.format("Words-8k-test") + NO_FEATURES, tmp_path)
+    draft = differential.draft(facts)
+    assert not facts.progress.begun
+    assert draft.family == "A1", draft.headline
+
+
+def test_a_bar_without_such_words_is_training(tmp_path: Path) -> None:
+    assert facts_of(BAR.format("Epoch 1"), tmp_path).progress.begun
+
+
+def test_a_crash_after_the_end_of_training_is_told_as_one(tmp_path: Path) -> None:
+    draft = differential.draft(facts_of(TRAINED + END + CRASH, tmp_path))
+    assert draft.family == "A3"
+    assert "after training had ended" in draft.headline
+
+
+def test_a_crash_before_the_end_of_training_is_one_while_training(tmp_path: Path) -> None:
+    draft = differential.draft(facts_of(TRAINED + CRASH, tmp_path))
+    assert draft.family == "A3"
+    assert "while training" in draft.headline
+
+
+def test_a_loss_that_came_back_from_nan_above_its_start_has_not_fallen(tmp_path: Path) -> None:
+    seen = ["0.70", "0.72", "nan", "nan", "nan", "0.75", "0.81", "0.94", "1.05", "1.21", "1.30", "1.37"]
+    lines = [f"episode={i} step={i * 50} reward={90 + i}.0 epsilon=0.9{i:02} loss={x}\n" for i, x in enumerate(seen, 1)]
+    draft = differential.draft(facts_of("".join([*lines, "Training completed.\n"]), tmp_path))
+    assert not any("loss fell" in claim.text for claim in draft.shows), draft.headline
