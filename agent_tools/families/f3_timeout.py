@@ -54,6 +54,12 @@ def assess(facts: Facts) -> Assessment:
             warnings=say(text),
         )
     pace = _moving(end, wall)
+    # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
+    blind = (
+        not said and (wall is None or _clockless(wall)) and not facts.has("gpu_sample") and not facts.has("cuda_sample")
+    )
+    if blind:
+        pace = "unknown"
     if pace == "stalled" and wall is not None:
         text = f"The last progress stands {wall['quiet_min']} before the end: the run was stuck, and the time limit is the consequence."
         return Assessment(
@@ -77,7 +83,7 @@ def assess(facts: Facts) -> Assessment:
         )
     if pace == "moving":
         return _slow(facts, wall, end, shows)
-    return _unknown(facts, shows)
+    return _unknown(facts, shows, blind)
 
 
 def _shows(facts: Facts, end: RowView | None, wall: RowView | None) -> list[str]:
@@ -163,9 +169,9 @@ def _actions(need: str) -> list[Claim]:
     )
 
 
-def _unknown(facts: Facts, shows: list[str]) -> Assessment:
-    begun = facts.progress.begun
-    confidence = 0.88 if begun else 0.8
+def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
+    begun = facts.progress.begun and not blind
+    confidence = 0.45 if blind else 0.88 if begun else 0.8
     if (
         not begun
         and not facts.has("gpu_sample")
