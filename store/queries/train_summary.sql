@@ -42,16 +42,18 @@ plan AS (
 ),
 a AS (
   SELECT
-    mode(framework) AS framework, count(*) AS reports,
-    arg_min(step, line_no) AS first_step, max(step) AS last_step, max(o.total_steps) AS planned,
+    -- several files may report at the same line: every tie is broken, or two machines would not agree on the digest
+    mode(framework ORDER BY framework) AS framework, count(*) AS reports,
+    first(step ORDER BY line_no, file, step) FILTER (WHERE step IS NOT NULL) AS first_step, max(step) AS last_step, max(o.total_steps) AS planned,
     min(epoch) AS first_epoch, max(epoch) AS last_epoch, max(o.total_epochs) AS planned_epochs,
-    arg_min(loss, line_no) FILTER (WHERE isfinite(loss)) AS first_loss,
-    arg_max(loss, line_no) FILTER (WHERE isfinite(loss)) AS last_loss,
+    first(loss ORDER BY line_no, file, step, loss) FILTER (WHERE isfinite(loss)) AS first_loss,
+    first(loss ORDER BY line_no DESC, file, step DESC, loss) FILTER (WHERE isfinite(loss)) AS last_loss,
     min(loss) FILTER (WHERE isfinite(loss)) AS min_loss, max(loss) FILTER (WHERE isfinite(loss)) AS max_loss,
     count(*) FILTER (WHERE loss IS NOT NULL AND NOT isfinite(loss)) AS nan_losses,
     count(*) FILTER (WHERE grad_norm IS NOT NULL AND NOT isfinite(grad_norm)) AS nan_grads,
     count(*) FILTER (WHERE skipped) AS skipped, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS first_ts, max(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS last_ts,
-    median(step_time_s) AS step_time_s, mode(objective) AS objective, arg_max(file, line_no) AS file,
+    median(step_time_s) AS step_time_s, mode(objective ORDER BY objective) AS objective,
+    first(file ORDER BY line_no DESC, file) FILTER (WHERE file IS NOT NULL) AS file,
     min(line_no) AS first_line, max(line_no) AS last_line
   FROM o
 )
