@@ -82,7 +82,7 @@ def test_a_job_is_in_the_lake_by_rank_and_gpu_and_its_verdict_cites_it(tmp_path:
         cluster.settle()
         lake = data / "lake"
         hurried = "SELECT count(*) FROM process WHERE end_ts IS NOT NULL AND exit_code = 1"
-        until(lambda: (lake / "lake.json").exists() and asked(lake, hurried) != [(0,)], "the end was not sealed", 30)
+        until(lambda: (lake / "lake.json").exists() and asked(lake, hurried) != [(0,)], "the end was not sealed", 120)
         os.kill(innermost(collector.pid), signal.SIGTERM)
         until(lambda: collector.poll() is not None, "the collector does not stop")
         told = (cluster.state / "log/collect.out").read_text()

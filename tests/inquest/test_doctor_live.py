@@ -31,7 +31,7 @@ def test_a_way_that_works_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     ]
     monkeypatch.setattr(slurm, "every", lambda: iter(found))
     monkeypatch.setattr(slurm, "choose", lambda: Replay({}))
-    assert main(["doctor", "--live", "--json"]) == 0
+    assert main(["doctor", "--live", "slurm", "--json"]) == 0
     checks = json.loads(capsys.readouterr().out)["checks"]
     assert [(c["name"], c["state"]) for c in checks if c["section"] == "slurm"] == [
         ("rest", "off"),

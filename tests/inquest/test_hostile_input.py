@@ -152,13 +152,13 @@ def test_being_told_to_stop_leaves_no_temporary_file(tmp_path: Path, number: sig
     log, temporary = tmp_path / "slurm-7.out.gz", tmp_path / "tmp"
     temporary.mkdir()
     with gzip.open(log, "wb", compresslevel=1) as stream:
-        for _ in range(40):
+        for _ in range(120):
             stream.write(CRASH.encode() * 40_000)
     run = command("why", str(log), tmp=temporary)
-    for _ in range(600):
-        if any(temporary.glob("*/tmp/*")):
+    for _ in range(6000):
+        if any(temporary.glob("*/tmp/*")) or run.poll() is not None:
             break
-        time.sleep(0.05)
+        time.sleep(0.005)
     run.send_signal(number)
     _, err = run.communicate(timeout=60)
     assert run.returncode in (130, 128 + signal.SIGTERM)
