@@ -55,9 +55,8 @@ def assess(facts: Facts) -> Assessment:
         )
     pace = _moving(end, wall)
     # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
-    blind = (
-        not said and (wall is None or _clockless(wall)) and not facts.has("gpu_sample") and not facts.has("cuda_sample")
-    )
+    unseen = (not facts.has("gpu_sample") or facts.silent_gpus is not None) and facts.silent_launches
+    blind = not said and (wall is None or _clockless(wall)) and unseen
     if blind:
         pace = "unknown"
     if pace == "stalled" and wall is not None:
