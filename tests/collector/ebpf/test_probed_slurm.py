@@ -36,25 +36,32 @@ def test_launches_collectives_lines_and_ends_of_four_ranks(tmp_path: Path) -> No
         job = cluster.submit("/home/mira/probed.sbatch", user="mira")
 
         def ends() -> list[Process]:
-            return [r for r in node.rows if type(r) is Process and r.comm == "calls" and r.origin == "process:4"]
+            # Other tests' programs of this name end on this host at the same time.
+            mine = (r for r in node.rows if type(r) is Process and r.comm == "calls" and r.job_id == str(job))
+            return [r for r in mine if r.origin == "process:4"]
 
         known = node.source._libraries  # pyright: ignore[reportPrivateUsage]
         assert known is not None
         # What is asked for before a library's file is probed is not counted: the ranks wait for it.
         node.until(
-            lambda: {p.name for p in known.probed.values() if len(p.pids) == 4} == {"libcuda", "libnccl"}, seconds=90
+            lambda: (
+                {p.name for p in known.probed.values() if len(p.pids) == 4 and "/home/mira/" in p.path}
+                == {"libcuda", "libnccl"}
+            ),
+            seconds=90,
         )
         (home / "go").touch()
         node.until(lambda: len(ends()) == 4, seconds=90)
         launches: Counter[int | None] = Counter()
         collectives: Counter[int | None] = Counter()
         for row in node.rows:
-            if type(row) is CudaSample:
+            if type(row) is CudaSample and row.job_id == str(job):
                 launches[row.rank] += row.launches or 0
-            elif type(row) is NcclSample:
+            elif type(row) is NcclSample and row.job_id == str(job):
                 collectives[row.rank] += row.enqueued or 0
         assert launches == dict.fromkeys(range(4), 123457)
         assert collectives == dict.fromkeys(range(4), 8)
         assert {(r.job_id, r.step_id, r.rank, r.exit_code) for r in ends()} == {(str(job), "0", n, 0) for n in range(4)}
-        lines = {(r.rank, r.text) for r in node.rows if type(r) is LogLine and r.text and r.text.startswith("made")}
+        told = [r for r in node.rows if type(r) is LogLine and r.job_id == str(job)]
+        lines = {(r.rank, r.text) for r in told if r.text and r.text.startswith("made")}
         assert lines == {(n, "made 123456 launches") for n in range(4)}
