@@ -54,7 +54,7 @@ def document_digest(bundle: dict[str, Any]) -> str:
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no space; numbers that are not finite are written as their names."""
-    return json.dumps(_finite(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json.dumps(finite(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def sealed_evidence(ledger: Ledger, verdict: Verdict) -> list[dict[str, Any]]:
@@ -68,12 +68,12 @@ def record(e: Evidence, whole: bool) -> dict[str, Any]:
     return {
         "id": e.id,
         "tool": e.tool,
-        "arguments": _finite(e.arguments),
+        "arguments": finite(e.arguments),
         "query": e.query,
         "sql": e.sql,
-        "params": _finite(e.params),
+        "params": finite(e.params),
         "columns": [{"name": c.name, "sql_type": c.sql_type, "unit": c.unit, "doc": c.doc} for c in e.columns],
-        "rows": _finite([list(row) for row in e.rows]) if whole else None,
+        "rows": finite([list(row) for row in e.rows]) if whole else None,
         "row_count": e.row_count,
         "truncated": e.truncated,
         "sha256": e.sha256,
@@ -144,13 +144,14 @@ def _shrink(body: dict[str, Any], max_bytes: int, verdict: Verdict) -> None:
         record["rows"] = None
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """A value for JSON: figures that are not finite are written as their names."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     if isinstance(value, dict):
-        return {str(k): _finite(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return {str(k): finite(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, (list, tuple)):
-        return [_finite(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+        return [finite(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
     return value

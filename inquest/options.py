@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from inquest import safe
 from inquest.commands import USAGE, Failure
@@ -109,18 +109,10 @@ def print_json(value: object) -> None:
 
     A figure that is not finite is written as text, since JSON has no word for it.
     """
+    from agent_tools.seal import finite
+
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(safe.json_line(json.dumps(_plain(value), default=str, ensure_ascii=not utf8, allow_nan=False)))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in cast("list[Any]", value)]
-    return value
+    print(safe.json_line(json.dumps(finite(value), default=str, ensure_ascii=not utf8, allow_nan=False)))
 
 
 def lake_of(args: argparse.Namespace, *, must_exist: bool = True) -> Path:

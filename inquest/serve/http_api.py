@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent_tools.agent import diagnose_async
 from agent_tools.drive import Limits
 from agent_tools.investigation import MAX_QUESTION, Investigation
+from agent_tools.seal import finite
 from agent_tools.viewer import Forbidden, Viewer, seen_by
 from inquest import __version__
 from inquest.render.reply import reply_json
@@ -185,7 +186,7 @@ def app(settings: Settings) -> FastAPI:
             "sql": result.sql,
             "params": result.params,
             "columns": [{"name": c.name, "unit": c.unit, "doc": c.doc} for c in result.columns],
-            "rows": _finite([list(row) for row in result.rows]),
+            "rows": finite([list(row) for row in result.rows]),
             "row_count": result.row_count,
             "truncated": result.truncated,
             "sha256": result.sha256,
@@ -196,7 +197,7 @@ def app(settings: Settings) -> FastAPI:
         """An answer whose figures are cells of queries, with the evidence that it rests on."""
         async with investigation(who, body.job) as found:
             reply = await found.ask_async(body.question, model=settings.model, limits=settings.limits)
-            return _finite(reply_json(reply, found.ledger))
+            return finite(reply_json(reply, found.ledger))
 
     @api.post("/v1/ask/events", response_class=StreamingResponse)
     async def ask_events(who: Who, body: Question) -> StreamingResponse:  # pyright: ignore[reportUnusedFunction]
@@ -207,7 +208,7 @@ def app(settings: Settings) -> FastAPI:
                 reply = await found.ask_async(
                     body.question, model=settings.model, limits=settings.limits, on_event=emit
                 )
-                return _finite(reply_json(reply, found.ledger))
+                return finite(reply_json(reply, found.ledger))
 
         return StreamingResponse(_events(answer), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
@@ -314,14 +315,3 @@ def _typed(params: tuple[Param, ...], given: dict[str, str]) -> dict[str, Any]:
         except (ValueError, KeyError):
             raise HTTPException(400, f"{name}: {text[:60]!r} is no {kind}") from None
     return typed
-
-
-def _finite(value: Any) -> Any:
-    """Numbers that are not finite as their names: JSON has no word for them."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    if isinstance(value, dict):
-        return {k: _finite(v) for k, v in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [_finite(v) for v in cast("list[Any]", value)]
-    return value
