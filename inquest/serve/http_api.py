@@ -168,6 +168,9 @@ def app(settings: Settings) -> FastAPI:
     ) -> dict[str, Any]:
         """The sealed verdict on a job, with its sentences filled under `rendered`."""
         async with investigation(who, job) as found:
+            known = [row["attempt"] for row in found.reader.ask("job_attempts", job_id=job).dicts()]
+            if attempt is not None and attempt not in (known or [1]):
+                raise HTTPException(404, f"no attempt {attempt} of job {job}")
             made = await diagnose_async(
                 found.reader, job, attempt=attempt, model=settings.model, limits=settings.limits
             )

@@ -84,6 +84,7 @@ def test_jobs_verdict_evidence_and_questions(url: str):
 
 def test_what_cannot_be_asked_is_said(url: str):
     assert ask(url, "/v1/jobs/99/verdict").status_code == 404
+    assert ask(url, "/v1/jobs/7/verdict", params={"attempt": 9}).status_code == 404
     assert ask(url, "/v1/evidence/nonsense").status_code == 404
     assert "missing" in ask(url, "/v1/evidence/job_attempts").json()["detail"]
     assert ask(url, "/v1/evidence/job_attempts", params={"job_id": "7", "attempt": "x"}).status_code == 400
