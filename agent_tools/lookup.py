@@ -9,6 +9,7 @@ import re
 from types import SimpleNamespace
 
 from agent_tools.answer import Reply
+from agent_tools.citations import Gate
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Claim, Missing
 
@@ -49,8 +50,8 @@ async def look_up(deps: Deps, question: str) -> Reply:
     short = ""
     if "cause" in topics and deps.job_id:
         deps.ledger.show_all()
-        short = deps.draft.headline
-        shows = list(deps.draft.shows[:6])
+        draft = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft).draft
+        short, shows = draft.headline, list(draft.shows[:6])
         topics.remove("cause")
         topics = [t for t in topics if t not in _FLEET]
     else:
