@@ -171,6 +171,10 @@ class Ledger:
             self._asked[asked] = self.record(result, tool or query, given).id
         return self._by_id[self._asked[asked]]
 
+    def forget_repeats(self) -> None:
+        """Have questions asked again that were answered before; an answer that is the same keeps its id."""
+        self._asked.clear()
+
     def get(self, id: str) -> Evidence:
         """The evidence of an id. Raises KeyError with the ids that exist."""
         try:

@@ -1,7 +1,8 @@
 """An investigation: questions one after the other, over one job or the whole fleet, with one memory of evidence.
 
-Each answer passes the gate before anybody sees it. What is remembered from turn to turn is the evidence, and of each turn
-the question and its answer: the tools' traffic is left out, because the ledger still has it and answers a repeat at once.
+A model's answer passes the gate before anybody sees it; without a model the families' own sentences and tables are shown.
+What is remembered from turn to turn is the evidence, and of each turn the question and its answer: the tools' traffic is
+left out, because the ledger still has it and answers a repeat at once.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 REMEMBERED = 12
 """Turns that a model is told of; older ones stay in the ledger."""
 MAX_QUESTION = 2000
+FRESH_S = 60.0
+"""Seconds for which an answer stands: a job may run on while somebody asks about it."""
 
 
 @dataclass(slots=True)
@@ -49,6 +52,7 @@ class Investigation:
     ledger: Ledger = field(default_factory=Ledger)
     turns: list[Reply] = field(default_factory=list[Reply])
     fence: Fence = field(default_factory=Fence)
+    looked: float = field(default_factory=time.monotonic)
     found: dict[tuple[str, int | None], Found] = field(default_factory=dict[tuple[str, "int | None"], Found])
 
     def open(self, job: str, attempt: int | None = None) -> Found:
@@ -109,6 +113,10 @@ class Investigation:
         """What a tool's call carries."""
         from agent_tools.tools.base import Deps
 
+        if time.monotonic() - self.looked > FRESH_S:
+            self.ledger.forget_repeats()
+            self.found.clear()
+            self.looked = time.monotonic()
         found = self.found.get((self.job_id, self.attempt))
         if found is None and self.job_id:
             found = self.open(self.job_id, self.attempt)

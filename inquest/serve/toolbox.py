@@ -21,6 +21,8 @@ from agent_tools.tools.registry import tools
 from store.result import StoreError
 
 JOB = {"type": "string", "description": "Job id; without it the job that was named last."}
+MOST = 2000
+"""Pieces of evidence that one investigation keeps; a server that runs for weeks begins a new one then."""
 WHY = "The verdict on a job: one failure family with its evidence, what cannot be decided, the others ruled out, what to do."
 ASK = "Any question about a job or the fleet, answered in sentences whose figures are cells of queries."
 
@@ -55,6 +57,9 @@ class Toolbox:
     ) -> tuple[str, bool]:
         """The answer as text, and whether it is one (False: what went wrong, in words that say how to go on)."""
         async with self._busy:
+            old = self.investigation
+            if len(old.ledger.all()) > MOST:
+                self.investigation = Investigation(old.reader, old.job_id, old.attempt)
             try:
                 return await self._call(name, dict(arguments), on_event), True
             except (KeyError, StoreError, ValueError) as error:

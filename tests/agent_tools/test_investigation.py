@@ -11,8 +11,9 @@ import pytest
 from agent_tools.drive import Limits
 from agent_tools.investigation import Investigation
 from agent_tools.references import plain
-from store import Reader
-from tests.agent_tools.casekit import INJECTION, TOKEN, lake
+from store import Reader, Writer
+from store.rows import SlurmJob
+from tests.agent_tools.casekit import INJECTION, TOKEN, T, lake
 from tests.agent_tools.endpoint import Reply, Request, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
@@ -99,6 +100,20 @@ def test_without_a_model_a_question_for_the_cause_gets_the_differential_s_words(
     reply = asked.ask("why did it fail?")
     assert reply.short == asked.found["7", None].draft.headline
     assert reply.provenance.model == "examiner"
+
+
+def test_a_question_that_is_asked_again_later_sees_what_has_come_since(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = lake(tmp_path)
+    with Reader(folder) as reader:
+        asked = Investigation(reader)
+        first = asked.ask("how many jobs are there?")
+        later = SlurmJob(job_id="8", attempt=1, state="FAILED", ts=T, start_ts=T, end_ts=T)
+        Writer(folder, durable=False).append([later], batch="later")
+        assert asked.ask("how many jobs are there?").tables == first.tables, "within a minute an answer stands"
+        monkeypatch.setattr("agent_tools.investigation.FRESH_S", -1.0)
+        again = asked.ask("how many jobs are there?")
+    listed = [asked.ledger.get(t) for t in again.tables]
+    assert "8" in {row["job_id"] for e in listed if e.query == "find_jobs" for row in e.dicts()}
 
 
 def test_without_a_model_words_choose_tables_and_it_says_that_it_does_not_reason(reader: Reader):
