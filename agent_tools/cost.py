@@ -26,29 +26,31 @@ def cost(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None, family:
     if held is None:
         return Cost(basis="Accounting does not say how many GPUs the job held, or for how long.")
     ledger.mark_shown(evidence.id)
-    said = f"Held: GPUs times time running, all attempts: {evidence.ref('gpu_hours_held')}."
+    said = f"GPU-hours held, all attempts: {evidence.ref('gpu_hours_held')}."
     column, why = _wasted(evidence, family)
     if column is None:
         return Cost(
             gpu_hours_held=held, gpu_hours_wasted=0.0 if family in _NOTHING_LOST else None, basis=f"{said} {why}"
         )
     return Cost(
-        gpu_hours_held=held, gpu_hours_wasted=_hours(evidence, column), basis=f"{said} {why}: {evidence.ref(column)}."
+        gpu_hours_held=held,
+        gpu_hours_wasted=_hours(evidence, column),
+        basis=f"{said} Wasted: {evidence.ref(column)} ({why}).",
     )
 
 
 def _wasted(evidence: Evidence, family: str) -> tuple[str | None, str]:
     idle = family == "C3" and evidence.value("steps") == 0 and evidence.value("checkpoints") == 0
     if family in _NOTHING_DONE or idle:
-        return "gpu_hours_held", "Wasted: all of it, no step was done"
+        return "gpu_hours_held", "no step was done"
     if family in _NOTHING_LOST:
         return None, "Nothing has to be run again."
     if family == "E2" and evidence.value("gpu_hours_last") is not None:
-        return "gpu_hours_last", "Wasted: the whole last attempt, it did not go on from the checkpoint"
+        return "gpu_hours_last", "the whole last attempt: it did not go on from the checkpoint"
     if family == "E3" and evidence.value("gpu_hours_last") is not None:
-        return "gpu_hours_last", "Wasted: the whole last attempt, so few steps train nothing"
+        return "gpu_hours_last", "the whole last attempt: so few steps train nothing"
     if family == "E1" and _hours(evidence, "gpu_hours_after_bad") is not None:
-        return "gpu_hours_after_bad", "Wasted: the time after the first loss that is not finite"
+        return "gpu_hours_after_bad", "the time after the first loss that is not finite"
     if family in _LOST_SINCE_CHECKPOINT:
         return _since_checkpoint(evidence, family)
     return None, "Wasted: not known without a baseline for this workload."
@@ -57,13 +59,13 @@ def _wasted(evidence: Evidence, family: str) -> tuple[str | None, str]:
 def _since_checkpoint(evidence: Evidence, family: str) -> tuple[str | None, str]:
     still = ""
     if family in _STOOD_STILL and _hours(evidence, "gpu_hours_after_progress") is not None:
-        still = f" (for {evidence.ref('gpu_hours_after_progress')} the job stood still)"
+        still = f"; for {evidence.ref('gpu_hours_after_progress')} the job stood still"
     if _hours(evidence, "gpu_hours_after_checkpoint") is not None:
-        return "gpu_hours_after_checkpoint", f"Wasted: the time after the last checkpoint of the last attempt{still}"
+        return "gpu_hours_after_checkpoint", f"the time after the last checkpoint of the last attempt{still}"
     if evidence.value("checkpoints") == 0 and evidence.value("gpu_hours_last") is not None:
-        return "gpu_hours_last", f"Wasted: the whole last attempt, its log names no saved checkpoint{still}"
+        return "gpu_hours_last", f"the whole last attempt: its log names no saved checkpoint{still}"
     if _hours(evidence, "gpu_hours_after_steps") is not None and family not in _STOOD_STILL:
-        return "gpu_hours_after_steps", "Wasted, by the share of steps: what came after the last checkpoint"
+        return "gpu_hours_after_steps", "by the share of steps that came after the last checkpoint"
     return None, "Wasted: not known, the last checkpoint has no time."
 
 

@@ -78,6 +78,7 @@ _FIRST_COLLECTIVE = re.compile(
     r"_verify_param|_sync_(?:module_states|params_and_buffers)|nn/parallel/distributed\.py:\d+ in __init__"
 )
 _NCCL = re.compile(r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalError")
+_CARRIED = re.compile(r"Caught \S+ in (?:DataLoader worker process|pin memory thread|replica)")
 _SAVE = re.compile(
     r"torch/serialization\.py:\d+ in _?(?:save|write)\w*|\bin _?save_(?:checkpoint|zero_checkpoint|model|state)\b|\bin write_record\b"
 )
@@ -225,6 +226,11 @@ def read(row: RowView) -> Raised:
             tells_more = True
         if role == "application" and cause_role in ("cuda_oom", "ecc"):
             tells_more = True
+        if _CARRIED.match(message) and role == cause_role == "application":
+            # The line that carries an exception from a worker tells where it came up, and the exception itself what.
+            return Raised(
+                row, role, cause_name, cause_message, True, max(fault, cause_fault, key=lambda f: f.certainty)
+            )
         if role == "application" and name == "Exception" and not message.strip():
             # torch.multiprocessing's spawn, before it had an exception of its own.
             tells_more = True

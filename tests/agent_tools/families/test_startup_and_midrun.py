@@ -47,6 +47,15 @@ def test_the_mode_of_a_crash_in_training_follows_from_its_text(
     assert (found.mode, found.attribution) == (mode, blamed)
 
 
+def test_an_exception_that_a_data_worker_carries_is_told_in_its_own_words(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES)
+    carried = {"cause_name": "KeyError", "cause_message": "'scan_02011'"}
+    world.say("exception", "KeyError", "Caught KeyError in DataLoader worker process 0.", **carried)
+    found = judge(world, a3.assess)
+    assert found.mode == "data", "where it came up still says what kind it is"
+    assert "cause_message" in found.headline
+
+
 def test_wrappers_and_echoes_are_no_cause(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED").train(LOSSES)
     world.say("exception", "torch.distributed.elastic.multiprocessing.errors.ChildFailedError", "train.py FAILED")
