@@ -25,6 +25,7 @@ UNSEEN = 0.45
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _ORDER = ("confirmed", "suspected")
 _NO_SIGNAL = 65
+_SHORT_S = 120  # below it minutes say little
 """From here on the second half of Slurm's exit code is a word of its own: 125 for the out-of-memory killer."""
 
 
@@ -117,7 +118,9 @@ def _disposition(facts: Facts) -> str:
         text += f", exit status {o['exit_code']}"
     if 0 < (o.number("exit_signal") or 0) < _NO_SIGNAL:
         text += f", signal {o['exit_signal']}"
-    if o.has("elapsed_min"):
+    if (o.number("elapsed_s") or _SHORT_S) < _SHORT_S:
+        text += f", after {o['elapsed_s']} s"
+    elif o.has("elapsed_min"):
         text += f", after {o['elapsed_min']} min"
     if o.has("node_count"):
         text += f" on {o['node_count']} nodes" if (o.number("node_count") or 0) > 1 else f" on {o['node_count']} node"

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_tools.references import Span
-from agent_tools.verdict import FAMILIES, Verdict
+from agent_tools.verdict import FAMILIES, RuledOut, Verdict
 
 Spans = list[Span]
+OTHERS = "Why not another cause"
+OPEN = "What the sources here can neither show nor exclude"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,10 @@ class Document:
 def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
     """Lay a verdict out; `spans` resolves the references in one sentence."""
     family = FAMILIES.get(verdict.family, (verdict.family, ()))[0]
+
+    def other(r: RuledOut) -> Item:
+        return Item(spans(r.text), f"{r.family} {FAMILIES.get(r.family, ('', ()))[0]}")
+
     sections = [
         Section("What the data shows", [Item(spans(c.text)) for c in verdict.shows]),
         Section("What it implies", [Item(spans(c.text), _status(c.status)) for c in verdict.implies]),
@@ -63,14 +69,8 @@ def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
         Section(
             "Timeline", [Item([*spans(m.ts), Span("text", " "), *spans(m.text)]) for m in verdict.timeline], detail=True
         ),
-        Section(
-            "Why not another cause",
-            [
-                Item(spans(r.text), f"{r.family} {FAMILIES.get(r.family, ('', ()))[0]}", _words(r.status))
-                for r in verdict.ruled_out
-            ],
-            detail=True,
-        ),
+        Section(OTHERS, [other(r) for r in verdict.ruled_out if r.status != "undecidable"], detail=True),
+        Section(OPEN, [other(r) for r in verdict.ruled_out if r.status == "undecidable"], detail=True),
     ]
     return Document(
         code=verdict.family,
@@ -89,12 +89,6 @@ def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
 
 def _status(status: str) -> str:
     return "" if status == "established" else status
-
-
-def _words(status: str) -> Spans:
-    words = {"ruled_out": "", "undecidable": "not decidable from what is here", "secondary": "present, but explained"}
-    text = words.get(status, status)
-    return [Span("text", text)] if text else []
 
 
 def _footer(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Spans]:

@@ -162,3 +162,15 @@ def test_a_bundle_verifies_and_a_changed_figure_does_not(tmp_path: Path, capsys:
     assert main(["verify", str(bundle)]) == 0
     bundle.write_text(bundle.read_text().replace("91.6", "19.6"))
     assert main(["verify", str(bundle)]) == 1
+
+
+def test_what_is_ruled_out_stands_apart_from_what_cannot_be_excluded(capsys: pytest.CaptureFixture[str]):
+    example = ROOT / "inquest/examples/killed-rank"
+    assert main(["why", str(example)]) == 0
+    _, _, rest = capsys.readouterr().out.partition("Why not another cause")
+    excluded, title, left_open = rest.partition("What the sources here can neither show nor exclude")
+    assert title
+    assert "E3 Undertrained" in excluded
+    assert "D3 Straggler" in left_open
+    assert "D3" not in excluded
+    assert "E3" not in left_open

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from agent_tools.untrusted import clean
+from inquest.render.document import OPEN, OTHERS
 from inquest.watch import words
 from inquest.watch.hand import Hand, Refused
 from inquest.watch.notify.base import Channel, Permanent
@@ -54,7 +55,7 @@ def text_of(note: dict[str, Any]) -> str:
     lines = list(words.body([note]))
     rendered: dict[str, Any] = note.get("rendered") or {}
     for title, items in rendered.items():
-        if isinstance(items, list) and title != "Why not another cause":
+        if isinstance(items, list) and title not in (OTHERS, OPEN):
             lines += ["", str(title), *(f"  - {item}" for item in items)]  # pyright: ignore[reportUnknownVariableType]
     lines += ["", f"Ask again: inquest why {note['job']}"]
     return clean(redact("\n".join(lines)), "NFC") + "\n"
