@@ -15,8 +15,10 @@ from collector.spool_out import SpoolOut
 SEAL_S = 300.0
 SETTLE_S = 2.0
 """After an alarm, so that what follows at once is in the same batch."""
-FIRST_GAP_S, LAST_GAP_S = 10.0, 60.0
-"""Between seals that alarms ask for: a verdict waits some ten seconds for us, but a storm must not cost a core."""
+GAP_S = 10.0
+"""At least so long between two seals: a verdict waits some ten seconds for us."""
+SHARE, BURST_S, FIRST_COST_S = 0.001, 1.5, 0.3
+"""What seals that alarms ask for may cost: this share of a core, saved up to so many CPU seconds; a seal takes about so many."""
 LIMIT_S = 300.0
 """A child that takes longer is killed; what it published stays, the rest is tried again."""
 
@@ -40,18 +42,24 @@ class Sealer:
         self._every, self._settle = seal_s, settle_s
         self._due = clock.steady() + seal_s
         self._last = float("-inf")
-        self._gap = FIRST_GAP_S
+        self._cost, self._credit, self._credit_at = FIRST_COST_S, BURST_S, clock.steady()
         self._child: int | None = None
         self._begun = 0.0
         self.problem: str | None = None
         """Why the last seal did not get everything into the lake; None when it did."""
 
     def hurry(self, _reason: str) -> None:
-        """Seal soon. Alarms that follow each other closely wait longer and longer, up to a minute."""
+        """Seal soon; in a storm of alarms as often as their share of the CPU pays for it, and at the latest as usual."""
         now = self._clock.steady()
-        if now - self._last > 2 * self._every:
-            self._gap = FIRST_GAP_S
-        self._due = min(self._due, max(now + self._settle, self._last + self._gap))
+        saved = min(BURST_S, self._credit + SHARE * (now - self._credit_at))
+        earned = now + max(0.0, self._cost - saved) / SHARE
+        self._due = min(self._due, max(now + self._settle, self._last + GAP_S, earned))
+
+    def spent(self, cpu_s: float) -> None:
+        """What the last seal cost."""
+        now = self._clock.steady()
+        saved = min(BURST_S, self._credit + SHARE * (now - self._credit_at))
+        self._cost, self._credit, self._credit_at = cpu_s, max(0.0, saved - cpu_s), now
 
     @property
     def due(self) -> bool:
@@ -61,7 +69,6 @@ class Sealer:
     def start(self) -> None:
         """Start a child for the chunks that wait."""
         now = self._clock.steady()
-        self._gap = min(self._gap * 2, LAST_GAP_S) if now - self._last < 2 * self._gap else FIRST_GAP_S
         self._last, self._due = now, now + self._every
         if self._child is not None or not self._spool.waiting:
             return
@@ -77,11 +84,13 @@ class Sealer:
         if self._child is None:
             return False
         try:
-            pid, status = os.waitpid(self._child, os.WNOHANG)
+            pid, status, used = os.wait4(self._child, os.WNOHANG)
+            cost = used.ru_utime + used.ru_stime
         except ChildProcessError:  # somebody else reaped it
-            pid, status = self._child, 0
+            pid, status, cost = self._child, 0, self._cost
         if pid:
             self._child = None
+            self.spent(cost)
             self._read(os.waitstatus_to_exitcode(status))
             return True
         if self._clock.steady() - self._begun > LIMIT_S:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from collector.clock import SystemClock
-from collector.sealer import LAST_GAP_S, Sealer
+from collector.sealer import BURST_S, GAP_S, SHARE, Sealer
 from collector.spool_out import SpoolOut
 from store.rows import HostEvent
 from tests.collector.livekit import SetClock, asked
@@ -31,26 +33,36 @@ def test_now_and_then(tmp_path: Path) -> None:
     assert passed_until_due(it, clock) == 300
 
 
-def test_soon_after_an_alarm_but_not_for_each_of_a_storm(tmp_path: Path) -> None:
-    """The first alarm is sealed within seconds; alarms without end are sealed once a minute."""
-    clock = SetClock()
-    it = sealer(tmp_path, clock)
+def storm(it: Sealer, clock: SetClock, seals: int, cost_s: float) -> list[float]:
+    """Alarms without end: how long each seal took to come."""
     waits: list[float] = []
-    for _ in range(8):
+    for _ in range(seals):
         it.hurry("XID 31")
         waits.append(passed_until_due(it, clock))
         it.start()
+        it.spent(cost_s)
+    return waits
+
+
+def test_soon_after_an_alarm_but_not_for_each_of_a_storm(tmp_path: Path) -> None:
+    """The first alarms are sealed within seconds; alarms without end as often as their share of the CPU allows."""
+    clock = SetClock()
+    waits = storm(sealer(tmp_path, clock), clock, 40, cost_s=0.25)
     assert waits[0] == 2
-    assert waits == sorted(waits) and waits[-1] == LAST_GAP_S
+    assert set(waits[1:6]) == {GAP_S}
+    assert sum(waits) >= (40 * 0.25 - BURST_S - 0.25) / SHARE
+    assert waits[-1] == pytest.approx(0.25 / SHARE)
+
+
+def test_a_storm_of_dear_seals_delays_none_beyond_the_usual(tmp_path: Path) -> None:
+    clock = SetClock()
+    assert max(storm(sealer(tmp_path, clock), clock, 10, cost_s=5.0)) == 300
 
 
 def test_after_a_quiet_time_an_alarm_is_sealed_at_once_again(tmp_path: Path) -> None:
     clock = SetClock()
     it = sealer(tmp_path, clock)
-    for _ in range(8):
-        it.hurry("XID 31")
-        passed_until_due(it, clock)
-        it.start()
+    storm(it, clock, 8, cost_s=0.25)
     clock.passes(250)
     it.hurry("XID 79")
     assert passed_until_due(it, clock) == 2

@@ -113,6 +113,14 @@ def build_one(folder: Path, soname: str, *more: str) -> None:
     )
 
 
+def build_program(folder: Path, name: str) -> None:
+    """Compile NAME.c, a program over the CUDA and NCCL libraries that lie in `folder`."""
+    cc = compiler()
+    assert cc is not None
+    libraries = [str(folder / n) for n in ("libcuda.so.1", "libnccl.so.2")]
+    subprocess.run([cc, "-O1", "-o", str(folder / name), str(HERE / f"{name}.c"), *libraries], check=True)
+
+
 class SoftwareGpus:
     """A node's software GPUs. `libraries` is where `build` put them."""
 

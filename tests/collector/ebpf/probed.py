@@ -41,16 +41,12 @@ def why_not() -> str | None:
 
 @functools.cache
 def libraries() -> Path:
-    """The software GPU's libraries, and the program `calls`, built once."""
+    """The software GPU's libraries, and the programs `calls` and `paced`, built once."""
     folder = Path(tempfile.mkdtemp(prefix="software-cuda-"))
     for soname in ("libcuda.so.1", "libnccl.so.2"):
         driver.build_one(folder, soname)
-    compiler = driver.compiler()
-    assert compiler is not None
-    source = driver.HERE / "calls.c"
-    subprocess.run(
-        [compiler, "-O1", "-o", folder / "calls", source, folder / "libcuda.so.1", folder / "libnccl.so.2"], check=True
-    )
+    for name in ("calls", "paced"):
+        driver.build_program(folder, name)
     return folder
 
 
