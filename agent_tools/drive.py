@@ -78,12 +78,15 @@ async def first_answer(
 
     Whatever a model, its endpoint or its client does ends here, in a note: the examiner can still answer.
     """
-    from agent_tools.models import Patience, opened
+    asked = chain(models)
+    if not asked:
+        return None, [], ""
+    from agent_tools.models import Patience, opened  # the clients of the endpoints: half a second and 40 MB
 
     failures: list[str] = []
     whose: Whose = ""
     deadline = time.monotonic() + limits.seconds
-    for name in chain(models):
+    for name in asked:
         label = name if isinstance(name, str) else name.model_name
         started = time.monotonic()
         left = deadline - started

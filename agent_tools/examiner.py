@@ -6,10 +6,12 @@ sees an ordinary model, so everything around it (tools, gate, limits, events) is
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
@@ -19,6 +21,11 @@ _ASKED = ("overview", "differential")
 
 class Examiner(Model):
     """Answers from the differential alone."""
+
+    def __init__(self) -> None:
+        # Not the framework's own, which loads the prices and sizes of every model there is: the examiner costs nothing.
+        self._settings = None
+        self._profile = ModelProfile(context_window=None)
 
     async def request(
         self,
@@ -33,7 +40,7 @@ class Examiner(Model):
             calls = [ToolCallPart(name, {}, tool_call_id=f"examiner-{name}") for name in _ASKED if name in offered]
         else:
             calls = [ToolCallPart(model_request_parameters.output_tools[0].name, draft, tool_call_id="examiner-answer")]
-        return ModelResponse(parts=list(calls), model_name=NAME, usage=RequestUsage())
+        return ModelResponse(parts=list(calls), model_name=NAME, usage=RequestUsage(cost=Decimal(0)))
 
     @property
     def model_name(self) -> str:

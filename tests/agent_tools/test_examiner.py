@@ -104,6 +104,17 @@ def test_the_package_loads_without_the_agents_framework():
     assert done.stdout.strip() == "[]"
 
 
+def test_the_examiner_loads_no_endpoints_client_and_no_prices(tmp_path: Path):
+    """A verdict that asks no model does not pay for what models need: seconds of start-up, and tens of megabytes."""
+    code = (
+        "import sys; from agent_tools.agent import diagnose; from store import Reader;"
+        f"print(diagnose(Reader({str(lake(tmp_path))!r}), '7').provenance.model,"
+        "[m for m in ('openai', 'agent_tools.models', 'genai_prices.data') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "examiner []"
+
+
 def test_what_was_asked_before_a_failure_stays_in_the_ledger(tmp_path: Path):
     with Reader(lake(tmp_path)) as reader:
         ledger = Ledger()
