@@ -5,12 +5,11 @@ Everything that came from outside is escaped; the page holds no script at all.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from agent_tools.seal import PICTURES
 from inquest import safe
 from inquest.render.document import Document, Section, Spans, question
+from inquest.render.pictures import pictures
 
 MAX_ROWS = 60
 
@@ -32,7 +31,8 @@ pre{background:var(--box);padding:.7rem;overflow-x:auto;font-size:.8rem;border-r
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.8rem;font-variant-numeric:tabular-nums}
 td,th{border:1px solid var(--line);padding:.2rem .5rem;text-align:left;vertical-align:top;max-width:28rem;overflow-wrap:anywhere}
 td:target,td.cited{background:color-mix(in srgb,var(--accent) 18%,transparent)}
-figure{margin:1rem 0}svg{width:100%;height:auto;background:var(--box);border-radius:.4rem}
+figure{margin:1rem 0}.axis{font-size:11px;fill:var(--dim)}.back{fill:var(--line)}.front{fill:var(--dim)}.mark{fill:var(--accent)}.at-infrastructure .mark{fill:var(--bad)}
+svg{width:100%;height:auto;background:var(--box);border-radius:.4rem}
 """
 
 
@@ -47,7 +47,7 @@ def page(doc: Document) -> str:
         f'<p class="meta">Job {safe.markup(doc.job)}. {_text(doc.disposition)} Confidence {doc.confidence:.2f}; '
         f"attributed to: {safe.markup(doc.attribution)}.</p>",
     ]
-    body += [_chart(r) for r in doc.verdict.evidence if r["query"] in PICTURES and r["rows"]][:1]
+    body.append(f'<div class="at-{safe.markup(doc.attribution)}">{pictures(doc)}</div>')
     body += [_section(s) for s in doc.sections]
     body.append("<h2>Evidence</h2>")
     body += [_evidence(r, cited) for r in doc.verdict.evidence if r["rows"]]
@@ -154,42 +154,3 @@ def _td(record: dict[str, Any], column: int, row: int, cited: set[str]) -> str:
     shown = safe.markup(text if len(text) <= 400 else text[:399] + "…")
     mark = ' class="cited"' if ref in cited else ""
     return f'<td id="{_anchor(ref)}"{mark}>{shown}</td>'
-
-
-def _chart(record: dict[str, Any]) -> str:
-    """The loss over the steps as a picture; a bin without a finite loss leaves a gap."""
-    names = [c["name"] for c in record["columns"]]
-    loss, step = names.index("loss"), names.index("first_step")
-    stepped = all(r[step] is not None for r in record["rows"])
-    points = [(float(r[step] if stepped else k), _finite(r[loss])) for k, r in enumerate(record["rows"])]
-    good = [(x, y) for x, y in points if y is not None]
-    if len(good) < 3:
-        return ""
-    x0, x1 = good[0][0], good[-1][0]
-    y0, y1 = min(y for _, y in good), max(y for _, y in good)
-    wide, high, pad = 720.0, 180.0, 10.0
-
-    def at(x: float, y: float) -> str:
-        across = pad + (x - x0) / ((x1 - x0) or 1) * (wide - 2 * pad)
-        return f"{across:.1f},{high - pad - (y - y0) / ((y1 - y0) or 1) * (high - 2 * pad):.1f}"
-
-    runs: list[list[str]] = [[]]
-    for x, y in points:
-        if y is None:
-            runs.append([])
-        else:
-            runs[-1].append(at(x, y))
-    lines = "".join(
-        f'<polyline fill="none" stroke="currentColor" stroke-width="1.6" points="{" ".join(run)}"/>'
-        for run in runs
-        if run
-    )
-    label = f"Training loss by {'step' if stepped else 'report'}: from {good[0][1]:g} to {good[-1][1]:g}, between {y0:g} and {y1:g} ({record['id']})"
-    return (
-        f'<figure><svg viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="{safe.markup(label)}">{lines}</svg>'
-        f'<figcaption class="note">{safe.markup(label)}</figcaption></figure>'
-    )
-
-
-def _finite(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
