@@ -233,14 +233,14 @@ def _prompt(deps: Deps) -> str:
 @cache
 def agent(small: bool = False) -> Agent[Deps, Draft]:
     """The agent: tools, output type and gate. Built once; every run brings its own model."""
-    from pydantic_ai import Agent, ModelRetry, RunContext
+    from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput
 
     from agent_tools.tools.base import Deps
     from agent_tools.tools.registry import tools
 
     made = Agent(
         None,
-        output_type=Draft,
+        output_type=ToolOutput(Draft, description="The verdict; ends the run.", strict=False),
         deps_type=Deps,
         instructions=instructions(small),
         tools=tools(small=small),
@@ -265,8 +265,8 @@ def agent(small: bool = False) -> Agent[Deps, Draft]:
 def instructions(small: bool = False) -> str:
     """The system prompt: the words of `system.md` or `small.md`, and the closed list of families. The same in every run."""
     rows = ((code, title, ", ".join(modes)) for code, (title, modes) in FAMILIES.items())
-    families = "\n".join(f"- {code}: {title}" + (f" (modes: {modes})" if modes else "") for code, title, modes in rows)
-    return f"{load('small' if small else 'system')}\n\n# The families\n\n{families}"
+    families = "\n".join(f"{code} {title}" + (f": {modes}" if modes else "") for code, title, modes in rows)
+    return f"{load('small' if small else 'system')}\n\n# The families and their modes\n\n{families}"
 
 
 def _verdict(answer: _Answer, reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Verdict:

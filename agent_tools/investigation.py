@@ -201,7 +201,7 @@ def answering(investigation: Investigation, small: bool = False) -> Agent[Deps, 
 
 
 def _agent(small: bool) -> Agent[Deps, Answer]:
-    from pydantic_ai import Agent
+    from pydantic_ai import Agent, ToolOutput
 
     from agent_tools.tools.base import Deps
     from agent_tools.tools.open_job import open_job
@@ -209,10 +209,10 @@ def _agent(small: bool) -> Agent[Deps, Answer]:
 
     return Agent(
         None,
-        output_type=Answer,
+        output_type=ToolOutput(Answer, description="The answer; ends the run.", strict=False),
         deps_type=Deps,
         instructions=instructions(),
-        tools=[*tools(small=small), made(open_job)],
+        tools=[*tools(small=small, fleet=True), made(open_job)],
         name="inquest-answer",
         end_strategy="early",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-_SILENT = frozenset({"title", "additionalProperties", "maxLength", "maxItems"})
+_SILENT = frozenset({"title", "additionalProperties", "maxLength", "maxItems", "minimum", "maximum"})
 """What validation holds anyway, or what says nothing."""
 
 

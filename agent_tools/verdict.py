@@ -64,7 +64,7 @@ class Missing(_Model):
     """Something that cannot be decided, and the signal that would decide it."""
 
     text: str = Field(max_length=1200)
-    signal: str = Field("", max_length=300, description="table, source or command that would decide it")
+    signal: str = Field("", max_length=300, description="what would decide it")
 
 
 class RuledOut(_Model):

@@ -11,11 +11,11 @@ from prompts import playbook
 
 
 async def assess(ctx: RunContext[Deps], family: str) -> str:
-    """One failure family's findings on this job: what speaks for it, against it, what is missing; and its playbook.
+    """One family's findings and playbook. Short. Not assessed: nothing was judged.
 
     Args:
         ctx: The run.
-        family: The family's code, such as B1.
+        family: Its code, such as B1.
     """
     code = family.strip().upper()
     if code not in FAMILIES:
@@ -23,22 +23,32 @@ async def assess(ctx: RunContext[Deps], family: str) -> str:
     found = next((a for a in ctx.deps.assessments if a.code == code), None)
     ctx.deps.emit(f"assess: {code}")
     words = playbook(code)
-    said = describe(ctx.deps, found) if found else f"{code} {FAMILIES[code][0]}: not assessed."
+    if found is None:
+        said = f"{code} {FAMILIES[code][0]}: not assessed."
+    elif (ctx.deps.job_id, code) in ctx.deps.described:
+        said = f"{head(found)}. Its findings were shown above."
+    else:
+        said = describe(ctx.deps, found)
     return f"{said}\n\nPlaybook:\n{words}" if words else said
 
 
-def describe(deps: Deps, a: Assessment) -> str:
-    """An assessment as text, with the values of its references, which count as shown."""
+def head(a: Assessment) -> str:
+    """Family, status, mode, confidence and attribution."""
     mode = f", mode {a.mode}" if a.mode else ""
-    head = (
+    return (
         f"{a.code} {FAMILIES[a.code][0]}: {a.status}{mode}, confidence {a.confidence:.2f}, attribution {a.attribution}"
     )
-    lines = [a.headline and f"headline: {a.headline}"]
-    lines += [f"for: {c.text}" for c in a.speaks_for]
-    lines += [f"against: {c.text}" for c in a.speaks_against]
-    lines += [f"implies ({c.status}): {c.text}" for c in a.implies]
-    lines += [f"missing: {m.text} ({m.signal})" for m in a.missing]
-    lines += [f"warning: {c.text}" for c in a.warnings]
-    lines += [a.counterfactual and f"counterfactual: {a.counterfactual}"]
-    body = "\n".join(show_sentence(deps, line) for line in lines if line)
-    return f"{head}\n{deps.fence.wrap(body)}" if body else head
+
+
+def describe(deps: Deps, a: Assessment) -> str:
+    """An assessment as text, each sentence once, with the values of its references, which count as shown."""
+    deps.described.add((deps.job_id, a.code))
+    said = [("headline", a.headline), *(("for", c.text) for c in a.speaks_for)]
+    said += [("against", c.text) for c in a.speaks_against]
+    said += [(f"implies ({c.status})", c.text) for c in a.implies]
+    said += [("missing", f"{m.text} ({m.signal})") for m in a.missing]
+    said += [("warning", c.text) for c in a.warnings]
+    said += [("counterfactual", a.counterfactual)]
+    once = {text: kind for kind, text in reversed(said) if text}
+    lines = [f"{kind}: {show_sentence(deps, text)}" for kind, text in said if once.pop(text, "") == kind]
+    return f"{head(a)}\n{deps.fence.wrap(chr(10).join(lines))}" if lines else head(a)

@@ -5,9 +5,12 @@ Showing is what makes a cell citable: `show` prints rows and notes exactly those
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from statistics import median
+from typing import Any, Literal
 
 from pydantic_ai import ModelRetry
 
@@ -16,15 +19,23 @@ from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
 from agent_tools.formats import format_cell
 from agent_tools.references import marks, parse
-from agent_tools.untrusted import Fence, cap, clean
+from agent_tools.untrusted import MAX_CELL, Fence, cap, clean
 from agent_tools.verdict import Draft
 from store.redact import redact
 from store.result import StoreError
 
 MAX_SHOWN = 60
 """Rows of one answer that a model is shown."""
-MAX_TEXT = 24_000
-"""Characters of one answer that a model is shown."""
+MAX_TEXT = 4_000
+"""Characters of one answer that a model is shown, about a thousand tokens."""
+LINE = 400
+"""Characters of one cell in a table; a lone row has `MAX_CELL` for each."""
+FEW = 4
+"""Rows of a table up to which it has every column."""
+Pick = Literal["first", "spread", "ends", "odd"] | tuple[str, ...]
+_LONG_NAMES = frozenset({"gpu_uuid", "gpu_uuids", "origin"})
+"""Columns that a longer table leaves out: the node and the index beside them say the same."""
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*Z")
 
 
 @dataclass(slots=True)
@@ -32,7 +43,8 @@ class Deps:
     """What a run carries. `trusted`: the deterministic reasoner, who reads whole results.
 
     `job_id` is "" while no job is open; `opener` opens another one, where the run may. `answered` are the ids of what the
-    tools asked, in order, repeats included.
+    tools asked, in order, repeats included. `warned` are the questions whose caveat was told, `described` the assessments
+    (job, family) that were: neither is told twice.
     """
 
     reader: Asks
@@ -47,6 +59,8 @@ class Deps:
     on_event: Callable[[str], None] | None = None
     answered: list[str] = field(default_factory=list[str])
     opener: Callable[[str, int | None], str] | None = None
+    warned: set[str] = field(default_factory=set[str])
+    described: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     known: dict[tuple[str, int | None], Facts] = field(default_factory=dict[tuple[str, "int | None"], Facts])
 
     def job(self) -> str:
@@ -68,7 +82,17 @@ class Deps:
             self.on_event(text)
 
 
-def ask(deps: Deps, question: str, tool: str, *, max_rows: int = 200, show_rows: int = MAX_SHOWN, **params: Any) -> str:
+def ask(
+    deps: Deps,
+    question: str,
+    tool: str,
+    *,
+    max_rows: int = 200,
+    show_rows: int = MAX_SHOWN,
+    pick: Pick = "first",
+    limit: int = MAX_TEXT,
+    **params: Any,
+) -> str:
     """Ask a question of the catalog and show the answer; an error of the store is an answer too."""
     deps.emit(f"{tool}: {question}")
     try:
@@ -76,7 +100,43 @@ def ask(deps: Deps, question: str, tool: str, *, max_rows: int = 200, show_rows:
     except StoreError as error:
         return f"{question}: failed, which is not the same as empty:\n{failure(deps, error)}"
     deps.answered.append(evidence.id)
-    return show(deps, evidence, range(min(len(evidence.rows), show_rows)))
+    return show(deps, evidence, picked(evidence, show_rows, pick), limit=limit)
+
+
+def picked(evidence: Evidence, wanted: int, pick: Pick) -> list[int]:
+    """Which rows of an answer are shown: the first; evenly spread ones; the first few and the last; the odd ones out; or, of
+    rows that are equal in some columns, one."""
+    held = len(evidence.rows)
+    if isinstance(pick, tuple):
+        first = {tuple(evidence.value(c, r) for c in pick): r for r in reversed(range(held))}
+        return sorted(first.values())[:wanted]
+    if held <= wanted:
+        return list(range(held))
+    match pick:
+        case "first":
+            return list(range(wanted))
+        case "spread":
+            return sorted({round(i * (held - 1) / (wanted - 1)) for i in range(wanted)})
+        case "ends":
+            head = wanted // 4
+            return [*range(head), *range(held - wanted + head, held)]
+        case "odd":
+            odd = _oddness(evidence)
+            return sorted(sorted(range(held), key=lambda r: (-odd[r], r))[:wanted])
+
+
+def _oddness(evidence: Evidence) -> list[float]:
+    """How far each row is from the others, in its oddest measure: distances from the median over their own median."""
+    odd = [0.0] * len(evidence.rows)
+    for column in zip(*evidence.rows, strict=True):
+        known = {r: float(v) for r, v in enumerate(column) if isinstance(v, int | float) and math.isfinite(v)}
+        if len(known) < FEW:
+            continue
+        middle = median(known.values())
+        usual = max(median(abs(v - middle) for v in known.values()), abs(middle) * 0.01, 1e-9)
+        for r, v in known.items():
+            odd[r] = max(odd[r], abs(v - middle) / usual)
+    return odd
 
 
 def failure(deps: Deps, error: Exception) -> str:
@@ -84,51 +144,58 @@ def failure(deps: Deps, error: Exception) -> str:
     return deps.fence.wrap(cap(redact(str(error))))
 
 
-def show(deps: Deps, evidence: Evidence, rows: Iterable[int] | None = None) -> str:
-    """Evidence as text for a model, and its cells noted as shown."""
+def show(deps: Deps, evidence: Evidence, rows: Iterable[int] | None = None, *, limit: int = MAX_TEXT) -> str:
+    """Evidence as text for a model, and its cells noted as shown. What every row has in common is said once."""
     if deps.trusted:
         deps.ledger.mark_shown(evidence.id)
     wanted = list(range(len(evidence.rows)) if rows is None else rows)
     table = len(wanted) > 1
-    names = [
-        c.name
-        for i, c in enumerate(evidence.columns)
-        if not table or any(evidence.rows[r][i] is not None for r in wanted)
-    ]
-    lines = [f"row | {' | '.join(names)}"] if table else []
+    names = [c.name for i, c in enumerate(evidence.columns) if any(evidence.rows[r][i] is not None for r in wanted)]
+    if len(wanted) > FEW:
+        names = [n for n in names if n not in _LONG_NAMES]
+    common = [n for n in names if table and len({evidence.value(n, r) for r in wanted}) == 1]
+    varied = [n for n in names if n not in common]
+    lines: list[str] = []
+    if common:
+        lines.append(f"in every row: {_pairs(evidence, common, wanted[0])}")
+    if table:
+        lines.append(" | ".join(["row", *varied]))
+    before = len(lines)
     size = 0
     for row in wanted:
-        held = [name for name in names if evidence.value(name, row) is not None]
+        held = [n for n in varied if evidence.value(n, row) is not None]
         if table:
-            line = " | ".join([str(row), *(_text(evidence.cell(n, row)) if n in held else "-" for n in names)])
+            line = " | ".join([str(row), *(_text(evidence.cell(n, row), LINE) if n in held else "-" for n in varied)])
         else:
-            line = "; ".join(f"{name} = {_text(evidence.cell(name, row))}" for name in held)
+            line = _pairs(evidence, held, row)
         size += len(line)
-        if size > MAX_TEXT:
+        if size > limit and len(lines) > before:
             break
         lines.append(line)
-        deps.ledger.mark_shown(evidence.id, [row], held)
-    shown = len(lines) - table
-    head = f"{evidence.id} {evidence.query}: {evidence.row_count} rows, {shown} shown. Cite [[{evidence.id}.COLUMN]]"
-    head += f" for row 0, [[{evidence.id}:N.COLUMN]] for row N." if shown > 1 else " for row 0."
-    if shown < evidence.row_count:
-        head += " The rest is not shown: ask more narrowly (time, node, rank, pattern) to see it."
-    parts = [head]
-    if shown:
-        parts.append(deps.fence.wrap("\n".join(lines)))
-    else:
-        parts.append(_empty(evidence))
-    if missing := [c.table for c in evidence.coverage if c.segments == 0]:
+        deps.ledger.mark_shown(evidence.id, [row], [*held, *common])
+    shown = len(lines) - before
+    parts = [f"{evidence.id} {evidence.query}: {evidence.row_count} rows, {shown} shown."]
+    if shown and shown < evidence.row_count:
+        parts[0] += " The rest is not shown: ask more narrowly (time, node, rank, pattern) to see it."
+    parts.append(deps.fence.wrap("\n".join(lines)) if shown else _empty(evidence))
+    if (missing := [c.table for c in evidence.coverage if c.segments == 0]) and evidence.looked:
         parts.append(f"No data at all in: {', '.join(missing)} (unavailable: nothing was looking).")
-    if evidence.caveat:
+    if evidence.caveat and evidence.query not in deps.warned:
+        deps.warned.add(evidence.query)
         parts.append(f"Caveat: {evidence.caveat}")
     return "\n".join(parts)
 
 
-def _text(cell: CellValue) -> str:
+def _pairs(evidence: Evidence, names: list[str], row: int) -> str:
+    return "; ".join(f"{n} = {_text(evidence.cell(n, row), MAX_CELL)}" for n in names)
+
+
+def _text(cell: CellValue, limit: int) -> str:
     if not isinstance(cell.value, str):
         return format_cell(cell)
-    text = " ".join(cap(clean(cell.value)).split())
+    if stamp := _STAMP.fullmatch(cell.value):
+        return f"{stamp[1]}Z"
+    text = " ".join(cap(clean(cell.value), limit).split())
     return f'"{text}"' if "|" in text else text  # so that no text looks like the next column
 
 

@@ -9,7 +9,7 @@ from store.catalog import catalog
 
 
 async def coverage(ctx: RunContext[Deps]) -> str:
-    """Which tables have rows for this job and which sources were watching. Silence of a source proves nothing."""
+    """Which tables have rows of the job, and who watched. Short. Silence of a source proves nothing."""
     deps = ctx.deps
     if "coverage" in catalog():
         return ask(deps, "coverage", "coverage", job_id=deps.job(), attempt=deps.attempt)

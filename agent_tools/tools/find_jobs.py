@@ -21,19 +21,19 @@ async def find_jobs(
     since: str | None = None,
     until: str | None = None,
 ) -> str:
-    """Jobs of the whole fleet by any of these, counted and listed, with their stored verdicts. Empty: none matches.
+    """Jobs of the fleet by any of these, counted and listed, with their verdicts. Medium. Empty: none matches.
 
     Args:
         ctx: The run.
-        job: A job id, or an array's or heterogeneous job's.
+        job: Id, or an array's.
         user: Unix user.
-        name: Regular expression on the job's name.
-        state: Slurm state: FAILED, TIMEOUT, NODE_FAIL, ...
-        partition: Partition.
-        node: A node that the job ran on.
-        family: Family of the stored verdict, such as F1.
-        since: Ended or started after this time, UTC, 2026-03-01T10:00:00Z.
-        until: Started before this time.
+        name: RE2.
+        state: FAILED, TIMEOUT, ...
+        partition: Its name.
+        node: It ran there.
+        family: Of its verdict: F1.
+        since: UTC: still there then.
+        until: Started before.
     """
     asked = {
         "job": job,

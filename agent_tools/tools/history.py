@@ -10,13 +10,14 @@ from agent_tools.tools.base import Deps, ask
 async def history(
     ctx: RunContext[Deps], node: str | None = None, gpu: int | None = None, since: str | None = None
 ) -> str:
-    """Earlier attempts and runs of the same thing; with `node`, what that node (and its GPU) went through.
+    """Earlier attempts and runs alike; with a node, what it (and its GPU) went through. Medium. Empty: nothing alike is
+    stored.
 
     Args:
         ctx: The run.
-        node: A node's name.
-        gpu: A GPU's index on that node.
-        since: Only after this time, UTC.
+        node: Its name.
+        gpu: Index there.
+        since: UTC.
     """
     if node is None:
         return ask(ctx.deps, "similar_jobs", "history", show_rows=30, job_id=ctx.deps.job())

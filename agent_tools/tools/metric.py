@@ -74,20 +74,21 @@ async def metric(
     since: str | None = None,
     until: str | None = None,
     bucket_s: int | None = None,
-    together: bool = False,
+    together: bool | None = None,
 ) -> str:
-    """One measure in buckets of time: of the job's GPUs, hosts or ranks, or of any node. Any unknown name lists them all.
+    """One measure over time of the job's GPUs, hosts or ranks, or of a node. Medium. An unknown name lists all. Empty: not
+    sampled.
 
     Args:
         ctx: The run.
-        name: The measure, such as sm_active, temp_c, psi_io_full, loss.
-        node: Only this node.
-        gpu: Only the GPU of this index.
-        rank: Only this rank.
-        since: From this time, UTC, instead of the job's start.
-        until: To this time, instead of the job's end.
-        bucket_s: Width of a bucket in seconds; by default the window in a couple of dozen.
-        together: All GPUs or ranks in one series.
+        name: sm_active, temp_c, psi_io_full, loss, ...
+        node: Only it.
+        gpu: Its index.
+        rank: Only it.
+        since: UTC; default the start.
+        until: Default the end.
+        bucket_s: Default: a couple of dozen.
+        together: One series, or one for each GPU or rank.
     """
     deps = ctx.deps
     scope: dict[str, Any] = _scope(deps, node, since)
@@ -95,6 +96,8 @@ async def metric(
     bucket = bucket_s if bucket_s is not None else _width(scope["from_ts"], scope["to_ts"])
     if bucket < 1:
         raise ModelRetry("bucket_s is a whole number of seconds, one or more")
+    # Side by side they would fill the answer with the run's first minutes.
+    apart = together is False or (together is None and (gpu is not None or rank is not None))
     if name in GPU:
         job = None if node is not None else deps.job()
         return ask(
@@ -105,7 +108,7 @@ async def metric(
             job_id=job,
             gpu=gpu,
             bucket_s=bucket,
-            by_gpu=not together,
+            by_gpu=apart,
             **scope,
         )
     if name in HOST:
@@ -121,7 +124,7 @@ async def metric(
             attempt=deps.attempt,
             rank=rank,
             bucket_s=bucket,
-            by_rank=not together,
+            by_rank=apart,
             **scope,
         )
     return (

@@ -12,13 +12,14 @@ from agent_tools.tools.base import Deps, ask
 async def node_states(
     ctx: RunContext[Deps], nodes: str | None = None, since: str | None = None, until: str | None = None
 ) -> str:
-    """States of the job's nodes around its run (down, drained, reasons), troubled ones first, and kernel events there.
+    """States of the job's nodes around its run, troubled ones first, and kernel events there. Medium. Empty: no change was
+    seen.
 
     Args:
         ctx: The run.
-        nodes: Other nodes, comma-separated. Needs `since`.
-        since: From this time, UTC, instead of the job's start.
-        until: To this time, instead of the job's end.
+        nodes: Others, comma-separated; needs since.
+        since: UTC; default the start.
+        until: Default the end.
     """
     deps = ctx.deps
     given: dict[str, Any] = {k: v for k, v in (("nodes", nodes), ("from_ts", since), ("to_ts", until)) if v is not None}

@@ -8,12 +8,12 @@ from agent_tools.tools.base import Deps
 
 
 async def open_job(ctx: RunContext[Deps], job: str, attempt: int | None = None) -> str:
-    """Make a job the one that the other tools ask about, and have every failure family assessed on it.
+    """Make a job the one that the other tools ask about; its families are assessed. Slow once. Unknown jobs are said.
 
     Args:
         ctx: The run.
-        job: Its id, as find_jobs shows it.
-        attempt: One of its attempts; the last one decides otherwise.
+        job: As find_jobs shows it.
+        attempt: Default the last.
     """
     deps = ctx.deps
     if deps.opener is None:

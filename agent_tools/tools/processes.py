@@ -8,7 +8,7 @@ from agent_tools.tools.base import Deps, ask
 
 
 async def processes(ctx: RunContext[Deps]) -> str:
-    """Processes that ended badly or were stuck (exit, signal, who sent it, stack), and the cgroups' memory peaks and limits."""
+    """Processes that ended badly or were stuck, who sent the signal, and cgroup memory. Medium. Empty: none was seen to."""
     deps = ctx.deps
     exits = ask(deps, "process_exits", "processes", show_rows=20, job_id=deps.job(), attempt=deps.attempt)
     peaks = ask(deps, "cgroup_peaks", "processes", show_rows=20, job_id=deps.job(), attempt=deps.attempt)

@@ -11,12 +11,12 @@ from store.catalog import QueryInfo, catalog
 
 
 async def question(ctx: RunContext[Deps], name: str = "", parameters: dict[str, Any] | None = None) -> str:
-    """Ask one of the store's named questions: GPU and fabric samples, nodes, processes, NCCL, cgroups, coverage, and more.
+    """Any named question of the store: GPU, fabric, nodes, NCCL, cgroups, ... Medium. Empty: nothing matches.
 
     Args:
         ctx: The run.
-        name: The question's name. Leave it empty to list all questions with their parameters.
-        parameters: Its parameters by name; job_id and attempt are filled in where it takes them.
+        name: None lists all (long).
+        parameters: By name; job_id and attempt are filled in.
     """
     known = catalog()
     if name not in known:

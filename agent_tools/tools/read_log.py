@@ -8,22 +8,26 @@ from agent_tools.tools.base import Deps, ask
 
 WINDOW = 40
 """Lines that a window shows."""
+LINES = 8_000
+"""Characters of lines that are shown at once."""
 
 
 async def read_log(
     ctx: RunContext[Deps], pattern: str | None = None, file: str | None = None, line: int | None = None
 ) -> str:
-    """Read the job's logs: either every line that matches a pattern, or the lines of one file around a line.
+    """Log lines that match a pattern, or those around a line of a file. Long. Empty: no line matches.
 
     Args:
         ctx: The run.
-        pattern: A regular expression (RE2, case ignored) to search all files for.
-        file: A file, as other tools name it. Needs `line`.
-        line: The line to read around, counted from 1. Needs `file`.
+        pattern: RE2, case ignored.
+        file: As other tools name it.
+        line: From 1.
     """
     deps = ctx.deps
     if pattern:
-        return ask(deps, "log_search", "read_log", job_id=deps.job(), attempt=deps.attempt, pattern=pattern)
+        return ask(
+            deps, "log_search", "read_log", limit=LINES, job_id=deps.job(), attempt=deps.attempt, pattern=pattern
+        )
     if file is None or line is None:
         raise ModelRetry("give a pattern, or a file and a line")
     first = max(1, line - WINDOW // 2)
@@ -36,4 +40,5 @@ async def read_log(
         first=first,
         last=first + WINDOW,
         show_rows=WINDOW,
+        limit=LINES,
     )

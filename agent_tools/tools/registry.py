@@ -53,19 +53,18 @@ def functions() -> dict[str, Any]:
     return {function.__name__: function for function in _FUNCTIONS}
 
 
-SMALL = frozenset(
-    {"overview", "differential", "assess", "timeline", "log_events", "read_log", "training_curve", "find_jobs"}
-)
-"""What a small model is offered: more tools confuse it more than they help."""
+SMALL = frozenset({"overview", "differential", "assess", "timeline", "log_events", "read_log", "training_curve"})
+"""What a small model is offered for a verdict: more tools confuse it more than they help."""
 
 
-def tools(*, small: bool = False) -> list[Tool[Deps]]:
-    """The tools. They run one after another: a reader is not shared between threads."""
-    return [made(function) for function in _FUNCTIONS if not small or function.__name__ in SMALL]
+def tools(*, small: bool = False, fleet: bool = False) -> list[Tool[Deps]]:
+    """The tools; `fleet`: for questions beyond one job too. They run one after another: a reader is not shared between threads."""
+    offered = SMALL | {"find_jobs"} if fleet else SMALL
+    return [made(function) for function in _FUNCTIONS if not small or function.__name__ in offered]
 
 
 def made(function: Any) -> Tool[Deps]:
-    """One tool, with its schema as plain as it can be."""
-    tool = Tool[Deps](function, takes_ctx=True, sequential=True)
+    """One tool, with its schema as plain as it can be. Arguments are validated here, not by a provider's strict mode."""
+    tool = Tool[Deps](function, takes_ctx=True, sequential=True, strict=False)
     tool.function_schema.json_schema = plain(tool.function_schema.json_schema)
     return tool

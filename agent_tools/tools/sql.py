@@ -11,11 +11,11 @@ from store.rows import columns, tables
 
 
 async def sql(ctx: RunContext[Deps], query: str) -> str:
-    """One read-only SELECT (DuckDB) over the raw tables, when no other tool answers. "tables" lists them with columns.
+    """One read-only SELECT (DuckDB) over the raw tables, when no tool answers. Slow, bounded. Empty: no row.
 
     Args:
         ctx: The run.
-        query: The SELECT, or the word "tables".
+        query: The SELECT; "tables" lists columns.
     """
     deps = ctx.deps
     if query.strip().strip(";").lower() == "tables":

@@ -8,5 +8,7 @@ from agent_tools.tools.base import Deps, ask
 
 
 async def timeline(ctx: RunContext[Deps]) -> str:
-    """Events of the job, its nodes, GPUs and links in order of time: scheduler, log errors, kernel and driver events."""
-    return ask(ctx.deps, "job_timeline", "timeline", job_id=ctx.deps.job(), attempt=ctx.deps.attempt)
+    """Events of the job, its nodes, GPUs and links in order of time. Medium. Empty: no store has one."""
+    return ask(
+        ctx.deps, "job_timeline", "timeline", show_rows=32, pick="ends", job_id=ctx.deps.job(), attempt=ctx.deps.attempt
+    )

@@ -12,7 +12,9 @@ import pytest
 
 from agent_tools.evidence import Ledger
 from agent_tools.tools import registry
-from agent_tools.tools.base import MAX_SHOWN, Deps
+from agent_tools.tools.assess import assess
+from agent_tools.tools.base import MAX_SHOWN, Deps, picked, show
+from agent_tools.tools.differential import differential
 from agent_tools.tools.log_events import log_events
 from agent_tools.tools.overview import overview
 from agent_tools.tools.question import question
@@ -22,6 +24,7 @@ from agent_tools.tools.timeline import timeline
 from agent_tools.tools.training_curve import training_curve
 from prompts import digest, load, names, playbook
 from store import Reader, Writer
+from store.result import Result, ResultColumn
 from store.rows import LogLine
 from tests.agent_tools.casekit import INJECTION, TOKEN, found, lake
 
@@ -117,3 +120,44 @@ def test_prompts_are_found_by_name_and_digested():
     assert playbook("B1").strip() == playbook("b1").strip()
     with pytest.raises(KeyError, match="there are"):
         load("no-such-prompt")
+
+
+def _answer(columns: list[str], rows: list[tuple[Any, ...]]) -> Result:
+    found = tuple(ResultColumn(c, "VARCHAR") for c in columns)
+    return Result("made_up", "", {}, found, tuple(rows), len(rows), False, (), "", 0.0)
+
+
+async def test_what_every_row_has_is_said_once_and_can_be_cited_for_each(ctx: Any):
+    evidence = ctx.deps.ledger.record(_answer(["node", "gpu", "ok"], [("n1", g, True) for g in range(3)]), "t", {})
+    text = show(ctx.deps, evidence)
+    assert text.count("n1") == 1
+    assert "in every row: node = n1; ok = yes\nrow | gpu\n0 | 0\n1 | 1\n2 | 2" in text
+    assert all(ctx.deps.ledger.is_shown(evidence.id, row, "node") for row in range(3))
+
+
+async def test_a_giant_line_is_cut_and_never_reads_as_an_empty_answer(ctx: Any):
+    rows = [(1, "a" * 50_000), (2, "b" * 50_000)]
+    text = show(ctx.deps, ctx.deps.ledger.record(_answer(["line", "text"], rows), "t", {}), limit=100)
+    assert "2 rows, 1 shown. The rest is not shown" in text
+    assert "characters cut" in text
+    assert len(text) < 1000
+    lone = show(ctx.deps, ctx.deps.ledger.record(_answer(["line", "text"], rows[:1]), "t", {}), limit=100)
+    assert "1 rows, 1 shown" in lone
+
+
+async def test_of_many_gpus_the_odd_one_is_shown(ctx: Any):
+    rows = [("n1", g, 60.0 + g % 3, 91.0 if g == 77 else 61.0 + g % 2) for g in range(100)]
+    evidence = ctx.deps.ledger.record(_answer(["node", "gpu", "sm", "temp"], rows), "t", {})
+    assert 77 in picked(evidence, 8, "odd")
+    assert picked(evidence, 3, "spread") == [0, 50, 99]
+    assert picked(evidence, 4, "ends") == [0, 97, 98, 99]
+    assert picked(evidence, 8, ("node",)) == [0]
+
+
+async def test_findings_are_told_once_in_a_run(ctx: Any):
+    said = (await differential(ctx)).return_value
+    assert "for: Rank [[" in said
+    again = await assess(ctx, "A1")
+    assert "Its findings were shown above." in again
+    assert "Playbook:" in again
+    assert "for: Rank [[" not in again
