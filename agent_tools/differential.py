@@ -14,6 +14,7 @@ from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment, Family
 from agent_tools.families.registry import families
 from agent_tools.families.wording import claim, missing
+from agent_tools.say import resumption, say
 from agent_tools.timeline import timeline
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, RuledOut
 
@@ -25,8 +26,11 @@ UNSEEN = 0.45
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _ORDER = ("confirmed", "suspected")
 _NO_SIGNAL = 65
-_SHORT_S = 120  # below it minutes say little
 """From here on the second half of Slurm's exit code is a word of its own: 125 for the out-of-memory killer."""
+_SHORT_S = 120
+"""A run below it is told in seconds."""
+_GOES_ON = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3", "F4"})
+"""What was trained until then is worth keeping, and the run is to be started again."""
 
 
 def assess_all(facts: Facts, known: Mapping[str, Family] | None = None) -> dict[str, Assessment]:
@@ -98,7 +102,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         cannot_decide=_missing(chosen, others)[:24],
         ruled_out=[_ruled_out(a) for a in others],
         warnings=_warnings(chosen, others)[:24],
-        actions=chosen.actions[:16],
+        actions=[*chosen.actions[:15], *say(resumption(facts) if code in _GOES_ON else "")],
         timeline=timeline(facts),
     )
 

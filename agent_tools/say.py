@@ -28,6 +28,24 @@ def quoted(row: RowView, message: str, line: str) -> str:
     return f'"{row[message]}"{where}'
 
 
+def resumption(facts: Facts) -> str:
+    """Where a run that ended early can go on: the last checkpoint that its log announces; empty where nothing was trained."""
+    if not facts.progress.begun:
+        return ""
+    if not facts.has_log:
+        return "Resume from the last checkpoint, if the run wrote one: its log is not here."
+    saved = [c for c in facts.table("checkpoints") if c.text("name") == "saved"]
+    broken = [c.number("line_no") or 0 for c in facts.table("checkpoints") if c.text("name") == "failed"]
+    begun = [c for c in facts.table("checkpoints") if c.text("name") == "saving"]
+    begun = [c for c in begun if not any(line > (c.number("line_no") or 0) for line in broken)]
+    if not saved and not begun:
+        return "Its log announces no saved checkpoint: look for one where the run writes before starting from the beginning."
+    last, told = (saved[-1], "announced") if saved else (begun[-1], "its saving is announced")
+    where = f", {last['path']}" if last.has("path") else ""
+    what = f"the checkpoint of step {last['step']}{where}" if last.has("step") else f"the last checkpoint{where}"
+    return f"Resume from {what} ({told} in line {last['line_no']})" + ("." if saved else "; see that it is whole.")
+
+
 def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
     """What the program itself failed of, by its log, in words with a reference; empty where it printed nothing of the kind.
 

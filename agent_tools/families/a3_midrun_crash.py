@@ -35,10 +35,10 @@ _NETWORK = re.compile(
     re.IGNORECASE,
 )
 _ACTIONS = {
-    "code": "Correct the line that the traceback names; resume from the last checkpoint.",
-    "data": "Find the record that the message speaks of, mend or skip it, and resume from the last checkpoint.",
-    "storage": "Free space or raise the quota where the run writes, then resume from the last checkpoint that is whole.",
-    "network": "Cache what is downloaded before the run, or retry with back-off, and resume from the last checkpoint.",
+    "code": "Correct the line that the traceback names.",
+    "data": "Find the record that the message speaks of, and mend or skip it.",
+    "storage": "Free space or raise the quota where the run writes; a checkpoint that was being written may not be whole.",
+    "network": "Cache what is downloaded before the run, or retry with back-off.",
 }
 _MEANING = {
     "code": "The program failed on its own account while it was training; the hardware is not to blame.",
@@ -123,13 +123,7 @@ def assess(facts: Facts) -> Assessment:
         _MEANING[mode].replace("while it was training", "in what came after its training") if after else _MEANING[mode]
     )
     result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
-    saved = [c for c in facts.table("checkpoints") if c.text("name") == "saved"]
-    if saved and saved[-1].has("step"):
-        result.actions.append(
-            claim(f"{_ACTIONS[mode]} The last checkpoint that was announced is of step {saved[-1]['step']}.")
-        )
-    else:
-        result.actions.append(claim(_ACTIONS[mode]))
+    result.actions.append(claim(_ACTIONS[mode]))
     if not facts.has("gpu_event"):
         result.missing.append(
             missing(

@@ -139,7 +139,7 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
     result.implies.append(claim("The hardware is the cause; no change of code or configuration mends it."))
     drain = f"Drain {row['node']} or take" if row.has("node") else "Take"
     result.actions.append(claim(f"{drain} the GPU out of service, and escalate with the serial number."))
-    result.actions.append(claim("Rerun on other nodes from the last checkpoint."))
+    result.actions.append(claim("Rerun on other nodes."))
     result.missing.append(
         missing("Whether the card, its slot or its power is at fault.", "the vendor's field diagnostics")
     )

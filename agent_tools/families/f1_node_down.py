@@ -132,7 +132,7 @@ def _confirmed(
             )
         ),
         actions=say(
-            "Submit the job again from its last checkpoint; nothing in the code needs a change.",
+            "Submit the job again; nothing in the code needs a change.",
             f"Ask the operators to look at the node{where} before it takes jobs again, or exclude it with --exclude.",
         ),
     )

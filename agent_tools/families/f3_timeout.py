@@ -162,7 +162,7 @@ def _slow(facts: Facts, wall: RowView | None, end: RowView | None, shows: list[s
 
 def _actions(need: str) -> list[Claim]:
     return say(
-        f"Submit again with a longer --time, resuming from the last checkpoint.{need}",
+        f"Submit again with a longer --time.{need}",
         "Or split the work: save checkpoints, let the job catch a warning signal (--signal) and requeue itself before the limit.",
         "If it was expected to fit, look at the throughput: data loading, network, number of GPUs.",
     )

@@ -217,7 +217,7 @@ def _assessment(
         implies=say(*implies, status="supported"),
         missing=missing,
         actions=say(
-            "If it was not meant, submit again from the last checkpoint."
+            "If it was not meant, submit it again."
             if mode == "user"
             else "Ask the operators why they cancelled it before submitting again.",
             "Run long jobs with sbatch, or under nohup or tmux, so that a closed session does not end them."

@@ -15,7 +15,7 @@
 -- COLUMN bad_ts: first report of the unbroken run to the end whose loss is not finite
 -- COLUMN gpu_hours_after_bad [h]: GPU hours of the last attempt after that
 -- COLUMN steps: steps that the last attempt reported
--- CAVEAT: NULL where accounting or a time is not there. A checkpoint without a time has that of the report before it; one that nothing printed is not known. A save in the background, or one of a program that also prints when a save is done, counts by that word alone.
+-- CAVEAT: NULL where accounting or a time is not there. A checkpoint without a time or a step has that of the report before it; one that nothing printed is not known. A save in the background, or one of a program that also prints when a save is done, counts by that word alone.
 WITH a AS (
   SELECT DISTINCT ON (coalesce(attempt, 1)) coalesce(attempt, 1) AS n, gpus, elapsed_s, start_ts,
     coalesce(end_ts, start_ts + to_seconds(elapsed_s), ts) AS end_ts
@@ -46,7 +46,9 @@ c AS (
   )
 ),
 k AS (
-  SELECT *, coalesce(own_ts, (SELECT max(t.ts) FROM t WHERE t.file = c.file AND t.line_no <= c.line_no)) AS ts FROM c
+  SELECT coalesce(c.step, (SELECT max(t.step) FROM t WHERE t.file = c.file AND t.line_no <= c.line_no)) AS step,
+    coalesce(own_ts, (SELECT max(t.ts) FROM t WHERE t.file = c.file AND t.line_no <= c.line_no)) AS ts
+  FROM c
 ),
 saved AS (SELECT count(*) AS checkpoints, max(ts) AS ts, max(step) AS step FROM k),
 progress AS (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -47,6 +48,11 @@ def steps(count: int, bad_from: int = 99) -> list[Row]:
     ]  # fmt: skip
 
 
+def untold(reports: list[Row]) -> list[Row]:
+    """The same reports, of a program that prints no times."""
+    return [replace(r, ts_kind="file") for r in reports]
+
+
 def untimed(step: int, framework: str | None = None) -> LogEvent:
     """A save without a time, said after the report of a step."""
     return LogEvent(
@@ -83,6 +89,7 @@ def failed(step: int) -> LogEvent:
         ([job(1, 2, T), *steps(4), begun(3), failed(3)], "A3", 8.0, 8.0),
         ([job(1, 2, T), *steps(4), begun(3, "megatron"), untimed(1, "megatron")], "A3", 8.0, 6.667),
         ([job(1, 2, T), *steps(4), begun(3, "nemo", "Scheduled async checkpoint save for out")], "A3", 8.0, 8.0),
+        ([job(1, 2, T), *untold(steps(4)), replace(begun(3), step=None)], "A3", 8.0, 2.0),
         ([job(1, 2, T), *steps(4, bad_from=3)], "E1", 8.0, 4.0),
         ([job(1, 2, T), *steps(2)], "E3", 8.0, 8.0),
         ([job(1, 2, T)], "G1", 8.0, 0.0),
@@ -91,7 +98,7 @@ def failed(step: int) -> LogEvent:
         ([job(1, 2, T), job(2, 3, T, gpus=None)], "A1", None, None),
         ([saved(T)], "A1", None, None),
     ],
-    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "cancelled", "idle-unsaved", "checkpoint-after-a-report", "begun-and-gone-on", "begun-at-the-end", "begun-and-failed", "begun-where-others-end", "begun-in-the-background", "not-finite", "few-steps", "healthy", "slow", "no-gpus", "half", "no-job"],
+    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "cancelled", "idle-unsaved", "checkpoint-after-a-report", "begun-and-gone-on", "begun-at-the-end", "begun-and-failed", "begun-where-others-end", "begun-in-the-background", "begun-without-time-and-step", "not-finite", "few-steps", "healthy", "slow", "no-gpus", "half", "no-job"],
 )  # fmt: skip
 def test_held_and_wasted(tmp_path: Path, rows: list[Row], family: str, held: float | None, wasted: float | None):
     Writer(tmp_path / "lake").append(rows, batch="b")

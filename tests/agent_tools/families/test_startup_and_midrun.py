@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_tools import differential
+from agent_tools.citations import plain
 from agent_tools.facts.exceptions import role_of
 from agent_tools.facts.faults import classify
 from agent_tools.families import a1_startup_crash as a1
@@ -110,3 +112,23 @@ def test_the_fault_class_follows_from_type_and_text(name: str, message: str, mod
 )
 def test_what_an_exception_is(name: str, message: str, role: str) -> None:
     assert role_of(name, message, "/home/ada/serve.py:3 in <module>") == role
+
+
+@pytest.mark.parametrize(
+    ("announced", "advice"),
+    [
+        ({"name": "saved", "step": 40, "peer": "/ckpt/40"}, "Resume from the checkpoint of step 40, /ckpt/40"),
+        ({"name": "saving", "peer": "/ckpt"}, "see that it is whole"),
+        ({"name": "none_found"}, "announces no saved checkpoint"),
+    ],
+)
+def test_what_to_resume_from_is_what_the_log_announces(announced: dict[str, Any], advice: str, tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES).say("checkpoint", announced.pop("name"), "a word", **announced)
+    facts = world.say("exception", "IndexError", "index 9 is out of range").facts()
+    told = [plain(c.text, facts.ledger) for c in differential.draft(facts).actions]
+    assert advice in told[-1]
+
+
+def test_what_never_trained_has_nothing_to_resume(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 1).say("exception", "IndexError", "index 9 is out of range")
+    assert not [c for c in differential.draft(world.facts()).actions if "heckpoint" in c.text]
