@@ -7,6 +7,9 @@ CAVEAT    the step is the bar's: batches of this epoch, before Lightning 2 with 
 EXAMPLES
     Epoch 3: 100%|██████████| 938/938 [00:10<00:00, 88.20it/s, v_num=0, train_loss=0.101]
     Epoch 0:   3%|▎  | 34103/1100000 [5:28:58<171:22:21,  1.73it/s, loss=2.52, v_num=, reduced_train_loss=2.510]
+    Epoch 0: :  40%|████      | 8/20 [05:21<08:02, reduced_train_loss=9.870, global_step=7.000, lr=2e-5]
+    Epoch 1: |          | 240/? [00:21<00:00, 11.30it/s, v_num=4, train_loss=0.412]
+    Epoch 1: : 3it [00:12,  4.10s/it, v_num=4, reduced_train_loss=0.812]
     Epoch 0/9  ━━━━━━━━━━━━━━━━━━━━ 938/938 0:00:10 • 0:00:00 88.20it/s v_num: 0.000 train_loss: 0.101
     `Trainer.fit` stopped: `max_epochs=10` reached.
 """
@@ -20,11 +23,18 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
-_EPOCH = r"(?:(?:Train(?:ing)?(?: step of)? )?[Ee]poch \[?(?P<epoch>\d{1,18})(?:/(?P<epochs>-?\d{1,9}))?\]?:?\s*)?"
-_TQDM = re.compile(
-    _EPOCH + r"(?P<percent>\d{1,3})%\|?[^|\[\]]{0,300}?\|? *(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}) *"
-    r"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+),\s+(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)(?P<post>, [^\]]*)(?:\]|$)"
+_EPOCH = (
+    r"(?:(?:Train(?:ing)?(?: step of)? )?\(?[Ee]poch \[?(?P<epoch>\d{1,18})(?: ?/ ?(?P<epochs>-?\d{1,9}))?[\])]{0,2}"
+    r"(?:\s*:){0,2}\s*)?"
 )
+_RATE = r",\s+(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)"
+_POST = r"(?P<post>, [^\]]*)(?:\]|$)"
+# NeMo's bars over Megatron leave the rate out; a data set without a length leaves the total, or all but a count of batches.
+_TQDM = re.compile(
+    _EPOCH + r"(?:\d{1,3}%\|?|\|)[^|\[\]]{0,300}?\|? *(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}|\?) *"
+    rf"\[(?P<elapsed>[\d:. a-z]+)<(?P<left>[\d:?. a-z,]+?)(?:{_RATE})?{_POST}"
+)
+_ENDLESS = re.compile(_EPOCH + rf"(?<!\d)(?P<n>\d{{1,18}})(?P<total>it) \[(?P<elapsed>[\d:. a-z]+){_RATE}{_POST}")
 _RICH = re.compile(
     _EPOCH
     + r"[━╸╺─]{3,} *(?P<n>\d{1,18})/(?P<total>\d{1,18}) +(?P<elapsed>\d{1,18}:\d\d:\d\d) • (?P<left>[\d:-]+) +(?P<rate>[\d.]+)(?P<unit>it/s)(?P<post>.*)"
@@ -52,9 +62,9 @@ class Lightning(LineParser):
             if match := _STOPPED.search(line.text):
                 yield _stopped(line, match)
             return
-        if "it/s" not in line.text and "s/it" not in line.text:
+        if "%|" not in line.text and "it/s" not in line.text and "s/it" not in line.text:
             return
-        match = _TQDM.search(line.text) or _RICH.search(line.text)
+        match = _TQDM.search(line.text) or _ENDLESS.search(line.text) or _RICH.search(line.text)
         if match is None or _OTHER.search(line.text[: match.start()]):
             return
         row = self._bar(line, match)
@@ -75,8 +85,8 @@ class Lightning(LineParser):
         values.pop("v_num", None)
         loss = values.pop(name)
         epochs = match["epochs"]
-        total = int(match["total"])
-        if not nemo:
+        total = int(match["total"]) if match["total"].isdigit() else None
+        if total is not None and not nemo:
             values["batches"] = total
         return line.step(
             "nemo" if nemo else "lightning" if known else "tqdm",

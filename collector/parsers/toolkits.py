@@ -1,14 +1,12 @@
-"""toolkits: progress lines of OpenNMT-py, MLX, MaxText and Ultralytics.
+"""toolkits: progress lines of OpenNMT-py, MLX and MaxText.
 
-SOURCE    onmt/utils/statistics.py; mlx_lm/tuner/trainer.py; MaxText's metric_logger.py; ultralytics/engine/trainer.py
-ROWS      train_step (split train or eval), train_end (Ultralytics' last word)
-CAVEAT    OpenNMT prints cross entropy as xent; Ultralytics' figure is its box loss, one of three; an epoch stands there
-          when its bar is full
+SOURCE    onmt/utils/statistics.py; mlx_lm/tuner/trainer.py; MaxText's metric_logger.py
+ROWS      train_step (split train or eval)
+CAVEAT    OpenNMT prints cross entropy as xent
 EXAMPLES
     [2023-03-02 10:10:25,001 INFO] Step 5000/100000; acc:  41.22; ppl:  24.11; xent: 3.18; lr: 0.00099; 18112/19231 tok/s;  1691 sec
     Iter 10: Train loss 2.929, Learning Rate 4.000e-06, It/sec 0.576, Tokens/sec 98.498, Trained Tokens 1863, Peak mem 5.419 GB
     completed step: 410, seconds: 3.211, TFLOP/s/device: 181.402, Tokens/s/device: 5102.114, total_weights: 524288, loss: 4.812
-         99/100      2.51G     0.8812     0.4411      0.912         24        640: 100%|██████████| 125/125 [00:14<00:00,  8.61it/s]
 """
 
 from __future__ import annotations
@@ -29,10 +27,6 @@ _MLX = re.compile(
 _MAX = re.compile(
     rf"\bcompleted step: (\d{{1,18}}), (?:seconds|step_time_seconds): ({NUMBER}),.*?(?:Tokens/s/device: ({NUMBER}),.*?)?\bloss: ({NUMBER})"
 )
-_YOLO = re.compile(
-    rf"^\s*(\d{{1,18}})/(\d{{1,18}}) +({NUMBER})G +({NUMBER}) +({NUMBER}) +({NUMBER})(?: +{NUMBER})? +\d+ +\d+: +100%"
-)
-_YOLO_END = re.compile(r"^(\d{1,18}) epochs completed in ([\d.]+) hours")
 
 
 class Toolkits(LineParser):
@@ -44,8 +38,6 @@ class Toolkits(LineParser):
         "Train loss ",
         "Val loss ",
         "completed step: ",
-        ": 100%|",
-        "epochs completed in ",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
@@ -89,10 +81,4 @@ class Toolkits(LineParser):
                     metrics=as_json({"tokens_per_s_per_device": number(match[3])} if match[3] else {}),
                 )
             ]
-        if ": 100%|" in text and (match := _YOLO.match(text)):
-            parts = {"cls_loss": number(match[5]), "dfl_loss": number(match[6])}
-            at = {"epoch": float(match[1]), "total_epochs": float(match[2])}
-            return [line.step("ultralytics", **at, loss=number(match[4]), loss_name="box_loss", metrics=as_json(parts))]
-        if match := _YOLO_END.match(text):
-            return [line.event("train_end", "completed", severity="info", parser=self.name, framework="ultralytics")]
         return ()

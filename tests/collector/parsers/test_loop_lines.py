@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -44,6 +45,33 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "      3/50      2.25G      1.500      2.250      1.125         24        640: 100%|██████████| 125/125 [00:14<00:00,  8.6it/s]",
         {"epoch": 3.0, "total_epochs": 50.0, "loss": 1.5},
     ),
+    (
+        "ultralytics",
+        "       2/9      2.61G    0.0375   0.00750    0.0100    0.0550         4       640: 100% 400/400 [02:00<00:00,  3.33it/s]",
+        {"epoch": 2.0, "total_epochs": 9.0, "loss": 0.0375},
+    ),
+    (
+        "lerobot",
+        "INFO 2026-03-01 10:04:12 ot_train.py:357 step:200 smpl:2K ep:4 epch:0.61 loss:1.250 grdn:12.5 lr:1.0e-05 updt_s:0.4",
+        {"step": 200, "epoch": 0.61, "loss": 1.25, "grad_norm": 12.5, "learning_rate": 1e-5},
+    ),
+    ("lerobot", "step:12K smpl:96K ep:210 epch:31.50 loss:0.125 grdn:2.5 lr:9.9e-06", {"step": None, "epoch": 31.5, "loss": 0.125}),
+    (
+        "nemo",
+        "Epoch 0: :  40%|████      | 8/20 [05:21<08:02, reduced_train_loss=9.870, global_step=7.000, lr=2e-5]",
+        {"step": 8, "total_steps": 20, "epoch": 0.0, "loss": 9.87, "learning_rate": 2e-5, "step_time_s": None},
+    ),
+    ("nemo", "Epoch 1: : 3it [00:12,  4.10s/it, v_num=4, reduced_train_loss=0.812]", {"step": 3, "epoch": 1.0, "loss": 0.812}),
+    (
+        "lightning",
+        "Epoch 1: |          | 240/? [00:21<00:00, 11.30it/s, v_num=4, train_loss=0.412]",
+        {"step": 240, "epoch": 1.0, "loss": 0.412, "total_steps": None},
+    ),
+    (
+        "tqdm",
+        "Training (epoch 3 / 8):  25%|██▌       | 10/40 [01:40<05:00, 10.00s/it, loss=2.75, lr=0.02]",
+        {"step": 10, "epoch": 3.0, "total_epochs": 8.0, "loss": 2.75, "learning_rate": 0.02, "step_time_s": 10.0},
+    ),
     ("nanogpt", "2026-03-22 09:31:34 iter 2970: loss 3.5000, time 1097.65ms, mfu 15.34%", {"step": 2970, "loss": 3.5}),
     ("lightning", "Epoch 7: 100%|██████████| 412/412 [02:11<00:00,  3.14it/s, v_num=11, train_loss=nan.0]", {"step": 412}),
     (
@@ -65,6 +93,10 @@ LOOK_ALIKES = [
     "Best epoch: 5, best val loss: 0.33",
     "Saving checkpoint for epoch 5 to out/loss-0.35.pt",
     "                   all        500       1412      0.873      0.801      0.867      0.612",
+    "  1/1  2.51G  640: 100%|██████████| 1/1 [00:00<00:00, 10.9it/s]",
+    "                 Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|██████████| 2/2 [00:00<00:00, 6.7it/s]",
+    "step:200 of the plan: smpl:2K, loss:low",
+    "Epoch 0: :  40%|████      | 8/20 [05:21<08:02, val_loss_note=pending]",
     "Test: [ 10/50]\tTime  0.25 ( 0.50)\tAcc@1 70.1 (69.0)",
 ]
 
@@ -88,6 +120,18 @@ def test_what_resembles_progress_gives_no_loss(text: str) -> None:
 def test_an_epoch_line_with_both_losses_gives_a_training_and_an_evaluation_row() -> None:
     rows = steps("Epoch: 2, Train Loss: 1.5, Val Loss: 1.75")
     assert [(r.split, r.epoch, r.loss) for r in rows] == [("train", 2.0, 1.5), ("eval", 2.0, 1.75)]
+
+
+def test_the_heading_of_a_yolo_table_names_its_losses() -> None:
+    table = (
+        "      Epoch    GPU_mem   box_loss  pose_loss  kobj_loss   cls_loss   dfl_loss  Instances       Size\n"
+        "       7/20     0.875G      0.950      3.500      0.250      1.125      1.375         14        640: 100%|██████████| 3/3 [00:00<00:00]\n"
+        "     Epoch   gpu_mem       box       obj       cls     total    labels  img_size\n"
+        "       4/5     2.59G   0.0275   0.0075    0.0100    0.0450         1       640: 100% 40/40 [00:20<00:00,  2.00it/s]"
+    )
+    rows = [r for r in steps(table) if r.loss is not None]
+    assert [(r.epoch, r.loss, r.loss_name) for r in rows] == [(7.0, 0.95, "box_loss"), (4.0, 0.045, "total")]
+    assert json.loads(rows[0].metrics or "")["pose_loss"] == 3.5
 
 
 def test_ultralytics_last_word_ends_the_training() -> None:
