@@ -72,6 +72,8 @@ def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
         return f"a process was ended by a fatal signal ({end['fatal_signals']} messages)"
     if count(end, "failed_children"):
         return f"a launcher lists failed children ({end['failed_children']})"
+    if count(end, "aborts"):
+        return f"the program called MPI_Abort ({end['aborts']} messages)"
     return ""
 
 

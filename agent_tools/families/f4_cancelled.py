@@ -124,6 +124,9 @@ def _by_message(facts: Facts, end: RowView) -> Assessment:
     if failed_task:
         shows.append(f"{end['failed_tasks']} tasks were reported with an exit status of their own.")
         sure -= 0.2
+    if count(end, "task_first") and "STEP " in end.text("stop_message"):
+        # srun ends the rest of a step by itself once one of its tasks has failed.
+        sure = min(sure, 0.3)
     if count(end, "ends"):
         sure = min(sure, 0.4)
     return _assessment(

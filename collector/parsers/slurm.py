@@ -1,6 +1,7 @@
 """What slurmstepd, srun, sbatch and salloc print into a job's log.
 
-SOURCE  Slurm 17 to 26: `slurmstepd: error: `, `slurmstepd-NODE: error: `, `[TIME] error: ` (newest), srun's task reports.
+SOURCE  Slurm 17 to 26: `slurmstepd: error: `, `slurmstepd-NODE: error: `, `[TIME] error: ` (newest), with LogTimeFormat=thread_id
+        `TIME PID slurmstepd 0xTHREAD: error: `, srun's task reports.
 ROWS    kind `slurm`, one per message. `node` names in `host`; job, step, task and printed time in `detail`.
 CAVEAT  a task's number is srun's, not a training rank (one task may be a launcher of eight ranks). Times carry no zone.
         A message may be cut by a line end, or glued to the end of a progress bar.
@@ -24,6 +25,7 @@ NAMES: dict[str, str] = {
     "node_failure": "CANCELLED ... DUE TO NODE FAILURE; Node failure on NODE",
     "requeued": "CANCELLED ... DUE TO JOB REQUEUE",
     "deadline": "CANCELLED ... DUE TO DEADLINE",
+    "task_failure": "CANCELLED ... DUE TO TASK FAILURE: the other tasks of a step whose task failed",
     "unkillable": "STEPD TERMINATED ... DUE TO JOB NOT ENDING WITH SIGNALS",
     "task_exit": "srun names a task's exit status or signal (host, exit_code, signal, detail.tasks)",
     "step_aborted": "Job step aborted: Waiting up to N seconds",
@@ -50,11 +52,11 @@ NAMES: dict[str, str] = {
 }
 
 _CANCEL = re.compile(
-    r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+))?"
+    r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]<>-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+))?"
     r"\s+(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25})"
-    r"(?:\s+DUE TO\s*(?P<why>[^*]*?))?\s*(?P<end>\*\*\*|$)"
+    r"(?:\s+DUE [Tt][Oo]\s*(?P<why>[^*]*?))?\s*(?P<end>\*\*\*|$)"
 )
-_OPENING = re.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]-]+ ")
+_OPENING = re.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]<>-]+ ")
 _REASONS = (
     ("TIME LIMIT", "time_limit"),
     ("PREEMPTION", "preempted"),
@@ -62,9 +64,10 @@ _REASONS = (
     ("REQUEUE", "requeued"),
     ("DEADLINE", "deadline"),
     ("NOT ENDING WITH SIGNALS", "unkillable"),
+    ("TASK FAILURE", "task_failure"),
 )
 _SPEAKER = re.compile(
-    r"(?P<who>srun|slurmstepd|sbatch|salloc|slurmd)(?:-[\w.-]+|\[[\w.-]+\])?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
+    r"(?P<who>srun|slurmstepd|sbatch|salloc|slurmd)(?:-[\w.-]+|\[[\w.-]+\])?(?: +0x[0-9a-f]{4,16})?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
 )
 _TASK = re.compile(r"(?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,\s-]+): (?P<what>.+?)\s*$")
 _ID = re.compile(r"(?:StepId=|step |job |JobId=|Job )(?P<id>\d+(?:_\d+)?(?:\+\d+)?(?:\.\w+)?)")
@@ -174,7 +177,7 @@ class Slurm:
             if len(tail) < 200 and "AT" not in tail.split()[-1:] and not tail.rstrip().endswith("***"):
                 self._held, self._more = line, 3
                 return []
-            if "CANCELLED AT" in tail or "DUE TO" in tail:
+            if "CANCELLED AT" in tail or "DUE " in tail:
                 self._held, self._more = line, 3
                 return []
         if found := _SUBMITIT.search(line.text):

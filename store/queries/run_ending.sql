@@ -30,6 +30,7 @@
 -- COLUMN storage_errors: messages about full, read-only or broken storage
 -- COLUMN fatal_signals: processes that a signal other than SIGTERM, SIGINT, SIGHUP, SIGUSR1 or SIGUSR2 ended
 -- COLUMN failed_children: children that a launcher lists as failed, those that were told to end left out
+-- COLUMN aborts: ranks that called MPI_Abort
 -- COLUMN failed_tasks: tasks that ended with an exit status other than zero
 -- COLUMN time_limits: messages DUE TO TIME LIMIT
 -- COLUMN preemptions: messages DUE TO PREEMPTION
@@ -45,6 +46,7 @@
 -- COLUMN quiet_min [min]: from the last progress to that message
 -- COLUMN error_first: true when the first error stands before that message, nothing where their order is unknown
 -- COLUMN interrupt_first: true when the first interrupt stands before the first error, nothing where their order is unknown
+-- COLUMN task_first: tasks that had ended with an exit status of their own before that message
 -- COLUMN keyboard: KeyboardInterrupt and Ctrl-C messages
 -- COLUMN hangups: SIGHUP messages (the terminal or session closed)
 -- COLUMN terms: SIGTERM received, as handlers and launchers say it
@@ -120,6 +122,7 @@ a AS (
     count(*) FILTER (WHERE kind = 'signal' AND coalesce(signal, 0) NOT IN (0, 1, 2, 10, 12, 15)) AS fatal_signals,
     count(*) FILTER (WHERE kind = 'launcher_summary' AND coalesce(signal, 0) NOT IN (1, 2, 15)
       AND coalesce(exit_code, 1) NOT IN (0, -1, -2, -15)) AS failed_children,
+    count(*) FILTER (WHERE kind = 'launcher_event' AND name = 'abort_called') AS aborts,
     count(*) FILTER (WHERE kind = 'slurm' AND name = 'task_exit' AND exit_code > 0) AS failed_tasks,
     count(*) FILTER (WHERE kind = 'slurm' AND name = 'time_limit') AS time_limits,
     count(*) FILTER (WHERE kind = 'slurm' AND name = 'preempted') AS preemptions,
@@ -174,12 +177,14 @@ SELECT
   p.progress_line, p.progress_ts, round(gaps.step_gap_s, 1) AS step_gap_s, a.ends, a.end_message, a.end_line,
   sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
   n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,
-  a.fatal_signals, a.failed_children, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
+  a.fatal_signals, a.failed_children, a.aborts, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
   a.cancels, s.stop_name, s.stop_message, s.stop_host, s.stop_file, s.stop_line, s.stop_ts,
   round(date_diff('second', p.progress_ts, s.stop_ts) / 60.0, 1) AS quiet_min,
   CASE WHEN r.errors = 0 OR s.stop_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM s.stop_file
        THEN r.error_line < s.stop_line END AS error_first,
   CASE WHEN r.errors = 0 OR i.interrupt_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM i.interrupt_file
        THEN i.interrupt_line < r.error_line END AS interrupt_first,
+  (SELECT count(*) FROM e WHERE kind = 'slurm' AND name = 'task_exit' AND exit_code BETWEEN 1 AND 127
+    AND file IS NOT DISTINCT FROM s.stop_file AND line_no < s.stop_line) AS task_first,
   i.keyboard, i.hangups, i.terms, i.warned, i.interrupt_message, i.interrupt_line
 FROM p, gaps, a, s, r, n, i, sv

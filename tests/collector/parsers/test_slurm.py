@@ -26,10 +26,18 @@ CANCEL = "*** JOB 42 ON n1 CANCELLED AT 2026-01-01T10:00:00 DUE TO {} ***"
         ("JOB REQUEUE", "requeued"),
         ("DEADLINE", "deadline"),
         ("SIGNAL Terminated", "cancelled"),
+        ("TASK FAILURE", "task_failure"),
     ],
 )
 @pytest.mark.parametrize(
-    "before", ["slurmstepd: error: ", "slurmstepd-n1: error: ", "[2026-01-01T10:00:00.5] error: ", ""]
+    "before",
+    [
+        "slurmstepd: error: ",
+        "slurmstepd-n1: error: ",
+        "[2026-01-01T10:00:00.5] error: ",
+        "Jan 01 10:00:00.512345 81234 slurmstepd   0x7f31c9a0d700: error: ",
+        "",
+    ],
 )
 def test_a_cancellation_names_its_reason_job_and_node(before, why, name):
     (row,) = parse(before + CANCEL.format(why))
@@ -37,6 +45,25 @@ def test_a_cancellation_names_its_reason_job_and_node(before, why, name):
     seen = json.loads(row.detail)
     assert (seen["job"], seen["time"], seen["due_to"]) == ("42", "2026-01-01T10:00:00", why)
     assert row.happened_ts is None
+
+
+def test_the_newest_wording_of_a_signal_is_a_cancel():
+    (row,) = parse(
+        "[2026-01-01T10:00:00.5] error: *** STEP 42.0 ON n1 CANCELLED AT 2026-01-01T10:00:00 DUE to SIGNAL Terminated ***"
+    )
+    assert (row.name, row.signal, json.loads(row.detail)["due_to"]) == ("cancelled", 15, "SIGNAL Terminated")
+
+
+def test_an_id_that_somebody_masked_is_still_a_cancel():
+    (row,) = parse("slurmstepd: error: *** JOB <jobid> ON n1 CANCELLED AT 2026-01-01T10:00:00 DUE TO TIME LIMIT ***")
+    assert (row.name, row.host) == ("time_limit", "n1")
+
+
+def test_slurmstepd_with_a_thread_id_speaks_as_without_one():
+    (row,) = parse(
+        "Jan 01 10:00:00.512345 81234 slurmstepd   0x7f31c9a0d700: error: pyxis: failed to import docker image"
+    )
+    assert (row.name, row.severity) == ("container_failed", "error")
 
 
 def test_a_plain_cancel_has_no_reason():
