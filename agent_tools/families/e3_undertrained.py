@@ -19,6 +19,8 @@ EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2", "F2")
 HANDFUL = 5
 MAY_BE_MEANT = 8
 FEW = 12
+SCANT = 32
+"""So few samples in all cannot train a model, whatever the batch was; the number of steps is at most that."""
 _UPDATES = re.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
 
 
@@ -54,6 +56,9 @@ def steps_of(facts: Facts) -> Steps | None:
         and bar is not None
         and bar.has("bar_total")
         and bar.number("bar_step") == bar.number("bar_total")
+        # A bar for each epoch counts batches. The last state of one bar may stand there twice.
+        and not count(bar, "bar_epochs")
+        and count(bar, "bar_fulls") <= 2
         and finished
     ):
         found.append(Steps(count(bar, "bar_total"), f"{bar['bar_total']}", True, True))
@@ -81,6 +86,8 @@ def assess(facts: Facts) -> Assessment:
     """Judge the number of steps."""
     row = facts.table("short_run").first
     steps = steps_of(facts)
+    if row is not None and steps is None and few_samples(row):
+        return _scant(row)
     if row is None or steps is None:
         return Assessment(
             CODE,
@@ -118,6 +125,30 @@ def assess(facts: Facts) -> Assessment:
     if steps.number > HANDFUL:
         return _undertrained(row, steps, 0.65)
     return _undertrained(row, steps, 0.9 if sure else 0.75)
+
+
+def few_samples(row: RowView | None) -> bool:
+    """Whether the trainer's own end message states so few samples in all that they cannot have trained a model."""
+    return row is not None and 0 < count(row, "samples") <= SCANT and count(row, "reports") <= SCANT
+
+
+def _scant(row: RowView) -> Assessment:
+    return Assessment(
+        CODE,
+        "suspected",
+        None,
+        0.55,
+        "job",
+        f"The run completed, but it saw only {row['samples']} samples in all: at most as many optimizer steps.",
+        say(f"By its own run time and rate the trainer went through {row['samples']} samples."),
+        counterfactual=f"The trainer went through {row['samples']} samples; how many steps they made is not printed.",
+        missing=[
+            lacks("How many optimizer steps the samples made.", "train_steps_per_second or a progress bar in the log")
+        ],
+        actions=say(
+            "Check that the whole data set was given, and that the number of epochs or max_steps is what was meant."
+        ),
+    )
 
 
 def _undertrained(row: RowView, steps: Steps, confidence: float) -> Assessment:

@@ -10,6 +10,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, reading_of
+from agent_tools.families.e3_undertrained import few_samples
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
 
@@ -87,6 +88,10 @@ def assess(facts: Facts) -> Assessment:
                 "the whole of the job's output (log_line)",
             )
         )
+    short = facts.table("short_run").first
+    if short is not None and few_samples(short) and not short.has("last_step") and not short.has("steps_by_rate"):
+        confidence = min(confidence, BLIND)
+        missing.append(lacks("Whether so few samples can have trained anything.", "the number of optimizer steps"))
     slow = _slow(facts)
     head = "The run is healthy: it completed and did what it should."
     if slow:

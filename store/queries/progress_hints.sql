@@ -13,6 +13,8 @@
 -- COLUMN bar_line: its line
 -- COLUMN bar_step: steps done, as the bar shows
 -- COLUMN bar_total: steps planned, as the bar shows
+-- COLUMN bar_epochs: such bars that say themselves that they count the batches of one epoch
+-- COLUMN bar_fulls: bars that reached their end, each with a time of its own
 -- CAVEAT: Text that merely looks like progress: it says that a loop ran, nothing about its figures. A counter in brackets
 -- before three or more named decimals (a GAN's losses) counts as one.
 WITH l AS (
@@ -45,13 +47,20 @@ b AS (
     -- what the bar's own words say before it: a dataset's split that is prepared or cached is no training either
     AND NOT regexp_matches(split_part(text, '%|', 1), '(?i)dataset|preload|cach(e|ing)|\bread(ing)?\b|(-|_|\b)(test|dev)\b')
 ),
-m AS (SELECT * FROM b WHERE TRY_CAST(bar.done AS BIGINT) > 0)
+m AS (
+  SELECT *, TRY_CAST(bar.done AS BIGINT) AS done, TRY_CAST(bar.total AS BIGINT) AS total,
+    regexp_extract(text, '\[\s*([0-9:]+)\s*<', 1) AS took,
+    regexp_matches(split_part(text, '%|', 1), '(?i)epoch|\bep\b|^\s*[0-9]+\s*/\s*[0-9]+\s') AS of_epoch
+  FROM b WHERE TRY_CAST(bar.done AS BIGINT) > 0
+    -- one of one is a check or an evaluation of a single batch
+    AND TRY_CAST(bar.total AS BIGINT) > 1
+)
 SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
   count(*) FILTER (far OR regexp_matches(text, '(?i)^\s*train(ing)?[ _]loss\s*[:=]')) AS passes,
   max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]{0,6}([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,
-  (SELECT max(TRY_CAST(bar.done AS BIGINT)) FROM m) AS bar_step,
-  (SELECT max(TRY_CAST(bar.total AS BIGINT)) FROM m) AS bar_total
+  (SELECT max(done) FROM m) AS bar_step, (SELECT max(total) FROM m) AS bar_total,
+  (SELECT count(*) FROM m WHERE of_epoch) AS bar_epochs, (SELECT count(DISTINCT took) FROM m WHERE done = total) AS bar_fulls
 FROM h

@@ -9,6 +9,7 @@
 -- COLUMN runtime_s [s]: run time that the trainer states at the end
 -- COLUMN rate [1/s]: steps per second that it states
 -- COLUMN steps_by_rate: run time times rate, rounded
+-- COLUMN samples: run time times the samples per second that it states, rounded: no run makes more steps than that
 -- COLUMN end_step: step that the end message names
 -- COLUMN ends: messages that say that training finished
 -- COLUMN end_message: the last one
@@ -44,6 +45,7 @@ a AS (
     max(step) FILTER (WHERE kind = 'train_end') AS end_step,
     max(coalesce(TRY_CAST(d->>'$.train_runtime' AS DOUBLE), elapsed_ms / 1000)) FILTER (WHERE kind = 'train_end') AS runtime_s,
     max(TRY_CAST(d->>'$.train_steps_per_second' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS rate,
+    max(TRY_CAST(d->>'$.train_samples_per_second' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS sample_rate,
     max(TRY_CAST(d->>'$.epoch' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS end_epoch,
     count(*) FILTER (WHERE kind = 'checkpoint' AND name IN ('loaded', 'resumed')) AS resumed
   FROM e
@@ -57,6 +59,6 @@ j AS (
 SELECT
   s.reports, s.last_step, s.first_step, coalesce(s.total, a.plan) AS total_steps, a.runtime_s, a.rate,
   CASE WHEN a.rate IS NOT NULL AND a.runtime_s IS NOT NULL THEN round(a.rate * a.runtime_s)::BIGINT END AS steps_by_rate,
-  a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
+  round(a.sample_rate * a.runtime_s)::BIGINT AS samples, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
   j.exit_code, j.elapsed_min, j.gpu_hours
 FROM s CROSS JOIN a LEFT JOIN j ON true

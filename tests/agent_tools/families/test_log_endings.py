@@ -1,0 +1,94 @@
+"""How a run ended, by its log alone: bars of an epoch, few samples, teardowns that look like a cancel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools import differential
+from agent_tools.verdict import Draft
+from tests.agent_tools.families.test_log_verdicts import facts_of
+
+YOLO = (
+    "      Epoch    GPU_mem   box_loss  pose_loss   cls_loss   dfl_loss  Instances       Size\n"
+    "     {n}/60     0.91G     {loss}      3.100      1.010      1.300         11        640: 100%|██████████| 1/1 [00:00<00:00,  6.1it/s]\n"
+    "                 Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|██████████| 1/1 [00:00<00:00, 9.0it/s]\n"
+    "                   all          4         11       0.81       0.33       0.45       0.28\n"
+)
+TABLE = "".join(YOLO.format(n=n, loss=f"{2 - n / 50:.4f}") for n in range(40, 55))
+
+
+def drafted(text: str, folder: Path) -> Draft:
+    return differential.draft(facts_of(text, folder))
+
+
+def test_the_bar_of_an_epoch_is_not_the_step_budget(tmp_path: Path) -> None:
+    draft = drafted(
+        TABLE + "\n54 epochs completed in 0.010 hours.\nOptimizer stripped from out/last.pt, 6.8MB\n", tmp_path
+    )
+    assert draft.family == "G1", draft.headline
+
+
+def test_bars_of_several_epochs_are_not_one_short_run(tmp_path: Path) -> None:
+    bars = "".join(f"Epoch {n}/9: 100%|██████████| 4/4 [00:0{n}<00:00,  1.10it/s]\n" for n in range(1, 10))
+    assert drafted(bars + "Training complete! Model saved to out/model.pt\n", tmp_path).family != "E3"
+
+
+def test_one_bar_of_three_steps_is_one(tmp_path: Path) -> None:
+    bar = "100%|██████████| 3/3 [00:41<00:00, 13.80s/it]\n100%|██████████| 3/3 [00:42<00:00, 14.00s/it]\n"
+    draft = drafted(bar + "Training completed.\n", tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("E3", True)
+
+
+@pytest.mark.parametrize(("rate", "family", "sure"), [("0.414", "E3", False), ("41.4", "G1", True)])
+def test_so_few_samples_in_all_are_no_healthy_run(tmp_path: Path, rate: str, family: str, sure: bool) -> None:
+    rows = "".join(
+        f"{{'loss': '{3.9 - n}', 'grad_norm': '2.5', 'learning_rate': '{(4 - n) / 1e5}', 'epoch': '{n}'}}\n"
+        for n in (1, 2, 3)
+    )
+    end = f"{{'train_runtime': '36.2', 'train_samples_per_second': '{rate}', 'train_loss': '2.4', 'epoch': '3'}}\n"
+    draft = drafted(rows + end, tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == (family, sure), draft.headline
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "srun: error: n7: task 3: Exited with exit code 1\nsrun: Terminating StepId=812.0\n",
+        "Abort(1) on node 0 (rank 0 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) - process 0\n"
+        "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n",
+    ],
+)
+def test_the_step_that_srun_ends_after_a_failure_was_not_cancelled_by_somebody(tmp_path: Path, before: str) -> None:
+    cancel = "slurmstepd: error: *** STEP 812.0 ON n7 CANCELLED AT 2026-03-01T12:40:17 ***\n"
+    draft = drafted("reading the input\n" + before + cancel + "srun: error: n7: tasks 0-2: Terminated\n", tmp_path)
+    assert draft.family != "F4" or draft.confidence <= 0.3
+
+
+def test_a_step_that_was_cancelled_before_its_tasks_ended_still_is(tmp_path: Path) -> None:
+    cancel = "slurmstepd: error: *** STEP 812.0 ON n7 CANCELLED AT 2026-03-01T12:40:17 ***\n"
+    draft = drafted("reading the input\n" + cancel + "srun: error: n7: task 0: Exited with exit code 2\n", tmp_path)
+    assert draft.family == "F4"
+
+
+def test_the_other_tasks_of_a_failed_step_were_not_cancelled(tmp_path: Path) -> None:
+    text = "[2026-03-01T12:40:17.342] error: *** STEP 812.21 ON n7 CANCELLED AT 2026-03-01T12:40:17 DUE TO TASK FAILURE ***\n"
+    assert drafted("warming up\n" + text, tmp_path).family != "F4"
+
+
+def test_a_container_that_failed_behind_a_thread_id_is_a_launch_failure(tmp_path: Path) -> None:
+    mark = "Mar 08 03:37:03.{n} 344499 slurmstepd   0x15555200{n}: error: pyxis: "
+    text = mark.format(n="834962") + "child 344500 failed with error code: 1\n"
+    text += mark.format(n="835051") + "failed to import docker image\n"
+    draft = drafted("chained after job 811, which ended\n" + text, tmp_path)
+    assert (draft.family, draft.mode) == ("A4", "launch")
+
+
+def test_lerobots_last_word_and_its_rows_are_a_healthy_run(tmp_path: Path) -> None:
+    rows = "".join(
+        f"INFO 2026-03-01 10:{n:02}:12 ot_train.py:357 step:{n}K smpl:{8 * n}K ep:{n} epch:{n}.50 loss:{2 / n:.3f} grdn:3.1 lr:1.0e-05\n"
+        for n in range(1, 30)
+    )
+    draft = drafted(rows + "INFO 2026-03-01 10:40:59 ot_train.py:438 End of training\n", tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("G1", True)
