@@ -7,7 +7,8 @@ The ledger also remembers which cells were *shown* to whoever reasons: a cell th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -110,6 +111,7 @@ class Ledger:
         self._asked: dict[str, str] = {}
         self._shown: dict[str, set[tuple[int, str]]] = {}
         self._whole: set[str] = set()
+        self._everything = False
 
     def record(self, result: Result, tool: str, arguments: dict[str, Any]) -> Evidence:
         """Give a result its id, without the secrets in its text; the digest is of the rows as they are kept.
@@ -201,18 +203,37 @@ class Ledger:
         """Count everything recorded so far as shown: the deterministic reasoner reads whole results."""
         self._whole.update(self._by_id)
 
+    def unseen(self) -> Ledger:
+        """The same evidence under the same ids, none of it shown: for another one who reasons on it."""
+        made = Ledger()
+        for evidence in self._by_id.values():
+            made.restore(evidence, shown=False)
+        made._asked = dict(self._asked)
+        return made
+
+    @contextmanager
+    def seen_whole(self) -> Generator[None]:
+        """Count everything as shown, what is recorded meanwhile too, until the end; then what was shown before."""
+        kept, self._everything = (set(self._whole), {id: set(cells) for id, cells in self._shown.items()}), True
+        try:
+            yield
+        finally:
+            self._everything = False
+            self._whole = kept[0]
+            self._shown = {id: kept[1].get(id, set()) for id in self._by_id}
+
     def is_shown(self, id: str, row: int, column: str) -> bool:
         """Whether this cell was shown. False for an unknown id, row or column."""
         evidence = self._by_id.get(id)
         if evidence is None or not 0 <= row < len(evidence.rows) or all(c.name != column for c in evidence.columns):
             return False
-        return id in self._whole or (row, column) in self._shown[id]
+        return self._everything or id in self._whole or (row, column) in self._shown[id]
 
     def shown(self) -> list[CellValue]:
         """Every shown cell, in order of evidence, row and column."""
         found: list[CellValue] = []
         for evidence in self._by_id.values():
-            if evidence.id in self._whole:
+            if self._everything or evidence.id in self._whole:
                 found += evidence.cells()
             else:
                 held = sorted(s for s in self._shown[evidence.id] if s[0] < len(evidence.rows))

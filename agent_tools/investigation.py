@@ -63,9 +63,13 @@ class Investigation:
             raise KeyError(str(error)) from error
         if not any(isinstance(n, int) and n > 0 for n in known.rows[0]):
             raise KeyError(f"no job {one_line(job, 60)} in the lake")
+        self.job_id, self.attempt = job, attempt
+        return self.examined(job, attempt)
+
+    def examined(self, job: str, attempt: int | None = None) -> Found:
+        """What the families find on a job, asked once. Raises StoreError."""
         if (job, attempt) not in self.found:
             self.found[job, attempt] = examine(self.reader, self.ledger, job, attempt)
-        self.job_id, self.attempt = job, attempt
         return self.found[job, attempt]
 
     @property
@@ -99,7 +103,7 @@ class Investigation:
         reply, notes, _ = await first_answer(model, bounds, "answer", run, deps.emit)
         if reply is None:
             deps.trusted = True
-            reply = await look_up(deps, question)
+            reply = await look_up(deps, question, lambda: self.assessments)
             reply.provenance = provenance_of(EXAMINER, time.monotonic() - started)
         reply.job = deps.job_id or None
         reply.provenance.notes = [*notes, *reply.provenance.notes]
@@ -141,7 +145,7 @@ class Investigation:
             deps.assessments, deps.draft = made.assessments, made.draft
             return f"Job {one_line(job, 60)} is open. overview and differential say what is known about it."
 
-        deps.opener = opener
+        deps.opener, deps.judge = opener, self.examined
         return deps
 
     async def _ask_model(self, model: Model, label: str, deps: Deps, question: str, limits: Limits) -> Reply:

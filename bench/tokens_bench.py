@@ -199,21 +199,13 @@ def measured(case: CaseId, seeds: int, use: Callable[[Right], None]) -> Iterator
             use(model)
             made = asyncio.run(
                 conclude(
-                    reader, fresh(ledger), found, job, model="openai:right", limits=Limits(seconds=60, small=small)
+                    reader, ledger.unseen(), found, job, model="openai:right", limits=Limits(seconds=60, small=small)
                 )
             )
             yield Run(
                 f"{case.stem}/{case.variant}", name, len(model.sizes), max(model.sizes), sum(model.sizes),
                 wrong(made, found, expectation(case, Settings())[1], model),
             )  # fmt: skip
-
-
-def fresh(ledger: Ledger) -> Ledger:
-    """The families' evidence, none of it shown."""
-    made = Ledger()
-    for evidence in ledger.all():
-        made.restore(evidence, shown=False)
-    return made
 
 
 def wrong(made: Verdict, found: Found, expected: Expected, model: Right) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_ai import ModelRetry
 
@@ -23,6 +23,9 @@ from agent_tools.untrusted import MAX_CELL, Fence, cap, clean
 from agent_tools.verdict import Draft
 from store.redact import redact
 from store.result import StoreError
+
+if TYPE_CHECKING:
+    from agent_tools.agent import Found
 
 MAX_SHOWN = 60
 """Rows of one answer that a model is shown."""
@@ -42,7 +45,8 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*Z")
 class Deps:
     """What a run carries. `trusted`: the deterministic reasoner, who reads whole results.
 
-    `job_id` is "" while no job is open; `opener` opens another one, where the run may. `answered` are the ids of what the
+    `job_id` is "" while no job is open; `opener` opens another one, and `judge` has the families asked about one that stays
+    unopened, where the run may. `answered` are the ids of what the
     tools asked, in order, repeats included. `warned` are the questions whose caveat was told, `described` the assessments
     (job, family) that were: neither is told twice.
     """
@@ -59,6 +63,7 @@ class Deps:
     on_event: Callable[[str], None] | None = None
     answered: list[str] = field(default_factory=list[str])
     opener: Callable[[str, int | None], str] | None = None
+    judge: Callable[[str], Found] | None = None
     warned: set[str] = field(default_factory=set[str])
     described: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     known: dict[tuple[str, int | None], Facts] = field(default_factory=dict[tuple[str, "int | None"], Facts])

@@ -155,10 +155,7 @@ class Ground:
 
     def fresh(self) -> Ledger:
         """The evidence, none of it shown yet."""
-        ledger = Ledger()
-        for evidence in self.ledger.all():
-            ledger.restore(evidence, shown=False)
-        return ledger
+        return self.ledger.unseen()
 
 
 async def lied(ground: Ground, seeds: Iterator[int], plain: Verdict) -> Tally:

@@ -7,12 +7,15 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inquest import safe
 from inquest.commands import USAGE, Failure
 from inquest.options import add_json, add_lake, add_model, add_timezone, count, limits_of
 from inquest.target import Found, Progress, found
+
+if TYPE_CHECKING:
+    from agent_tools.investigation import Investigation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the job, reason, show."""
-    from agent_tools.agent import diagnose, preload
+    import asyncio
+
+    from agent_tools.agent import conclude, examine, preload
+    from agent_tools.evidence import Ledger
+    from agent_tools.investigation import Investigation
 
     progress = _progress() if sys.stderr.isatty() and not args.json else None
     ready = preload()
@@ -50,17 +57,28 @@ def run(args: argparse.Namespace) -> int:
                 _known(job, args.attempt)
             if progress:
                 progress(f"reading the evidence on job {job.job_id}")
-            verdict = diagnose(
-                job.reader,
-                job.job_id,
-                attempt=args.attempt,
-                model=args.model,
-                limits=limits_of(args),
-                on_event=progress,
-                zone_note=job.zone,
-                notes=job.notes,
+            ledger = Ledger()
+            made = examine(job.reader, ledger, job.job_id, args.attempt)
+            unseen = ledger.unseen()
+            ready.join()
+            verdict = asyncio.run(
+                conclude(
+                    job.reader,
+                    ledger,
+                    made,
+                    job.job_id,
+                    attempt=args.attempt,
+                    model=args.model,
+                    limits=limits_of(args),
+                    on_event=progress,
+                    zone_note=job.zone,
+                    notes=job.notes,
+                )
             )
-            reply = _reply(args, job, progress)
+            asked = Investigation(
+                job.reader, job.job_id, args.attempt, unseen, found={(job.job_id, args.attempt): made}
+            )
+            reply = _reply(args, asked, progress)
     finally:
         ready.join()  # a thread that is still loading when the interpreter ends could bring it down
     if progress:
@@ -84,14 +102,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _reply(args: argparse.Namespace, job: Found, progress: Progress | None) -> tuple[str, dict[str, Any]] | None:
+def _reply(
+    args: argparse.Namespace, asked: Investigation, progress: Progress | None
+) -> tuple[str, dict[str, Any]] | None:
     """The answer to the question, if one was asked: as text and as JSON."""
     if not args.question:
         return None
-    from agent_tools.investigation import Investigation
     from inquest.render.reply import reply_json, reply_text
 
-    asked = Investigation(job.reader, job.job_id, args.attempt)
     reply = asked.ask(args.question, model=args.model, limits=limits_of(args), on_event=progress)
     width = shutil.get_terminal_size((100, 24)).columns
     return reply_text(reply, asked.ledger, width=width, colour=wants_colour()), reply_json(reply, asked.ledger)

@@ -1,0 +1,158 @@
+"""What is answered without a model: the sentence that a paged engineer looks for stands first, and holds at the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_tools.answer_gate import check_answer
+from agent_tools.citations import plain
+from agent_tools.investigation import Investigation
+from agent_tools.lookup import node_of
+from agent_tools.viewer import Guarded, Viewer
+from agent_tools.when import window
+from store import Reader, Writer
+from store.rows import CudaSample, GpuEvent, LogEvent, Process, Row, SlurmJob, SourceHealth, TrainStep
+
+T = datetime(2026, 3, 9, 10, tzinfo=UTC)
+
+
+def job(id: str, day: int, state: str, nodes: str, user: str = "mira", **fields: object) -> SlurmJob:
+    start = T + timedelta(days=day)
+    return SlurmJob(
+        job_id=id, attempt=1, name="pretrain", user=user, state=state, exit_code=0 if state == "COMPLETED" else 1, ts=start,
+        start_ts=start, end_ts=start + timedelta(hours=1), elapsed_s=3600.0, gpus=8, node_list=nodes,
+        node_count=nodes.count(",") + 1, **fields,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    lake = tmp_path_factory.mktemp("lookup") / "lake"
+    end = T + timedelta(days=7, hours=1)
+    rows: list[Row] = [
+        job("10", 0, "COMPLETED", "n1,n2"),
+        job("11", 5, "FAILED", "n2,n3"),
+        job("12", 7, "FAILED", "n1,n2"),
+        job("13", 6, "COMPLETED", "n9", user="lin"),
+        GpuEvent(node="n2", gpu=3, event="xid", xid=79, ts=end - timedelta(minutes=2), message="GPU has fallen off the bus"),
+        LogEvent(job_id="11", attempt=1, file="o", line_no=9, kind="exception", name="KeyError", message="'x'", severity="fatal", ts=T + timedelta(days=5, minutes=50)),
+        LogEvent(job_id="12", attempt=1, file="o", line_no=9, kind="cuda_error", name="device_lost", message="GPU is lost", severity="fatal", ts=end - timedelta(minutes=1)),
+        *(
+            TrainStep(job_id=j, attempt=1, file="o", line_no=n, framework="plain", split="train", step=10 * n, total_steps=1000, loss=5 - 0.1 * n, ts=T + timedelta(days=d, minutes=n))
+            for j, d in (("11", 5), ("12", 7)) for n in range(1, 40)
+        ),
+        *(
+            CudaSample(job_id="12", attempt=1, node=f"n{1 + r // 4}", rank=r, pid=r, launches=1000, sync_time_s=10.0 if r != 5 else 2.0, ts=T + timedelta(days=7, minutes=m))
+            for r in range(8) for m in range(1, 30)
+        ),
+        *(Process(job_id="12", attempt=1, node=f"n{1 + r // 4}", rank=r, pid=r, end_ts=end, exit_signal=6 if r == 7 else 0, ts=T + timedelta(days=7)) for r in range(8)),
+        SourceHealth(source="kernel_log", covers="gpu_event", node="n2", ok=True, ts=T, end_ts=end),
+        SourceHealth(source="sacct", covers="slurm_job", ok=True, ts=T),
+    ]  # fmt: skip
+    Writer(lake, durable=False).append(rows, batch="b")
+    with Reader(lake) as opened:
+        yield opened
+
+
+def asked(reader: Reader, question: str, job: str = "") -> tuple[Investigation, str, list[str]]:
+    """The answer's first sentence and the others, as a reader sees them; each has passed the gate once more."""
+    investigation = Investigation(reader)
+    if job:
+        investigation.open(job)
+    reply = investigation.ask(question)
+    with investigation.ledger.seen_whole():
+        report = check_answer(reply, investigation.ledger, investigation.assessments)
+    assert report.ok, report.problems
+    return (
+        investigation,
+        plain(reply.short, investigation.ledger),
+        [plain(c.text, investigation.ledger) for c in reply.shows],
+    )
+
+
+def test_the_jobs_that_a_node_ended_are_examined_and_told_from_those_that_it_did_not(reader: Reader):
+    _, short, said = asked(reader, "which jobs did node n2 kill?")
+    assert short == "What was found speaks against this node for 12."
+    assert said[0].startswith("Job 12 ended as FAILED at 2026-03-16 11:00:00 UTC. Hardware fault on GPU 3 of n2")
+    assert said[1].startswith("Job 11 ended as FAILED")
+    assert "KeyError" in said[1]
+    _, short, _ = asked(reader, "did n3 break any jobs?")
+    assert "nothing found on them speaks against it" in short
+    _, short, _ = asked(reader, "which jobs failed on node n9?")
+    assert short.startswith("No job ended badly on this node")
+
+
+def test_a_time_in_words_bounds_what_is_looked_at(reader: Reader):
+    _, short, _ = asked(reader, "which jobs did node n2 kill today?")
+    assert short == "No job that ran on this node in that time is in the store."
+
+
+def test_whether_it_was_the_same_node(reader: Reader):
+    _, short, said = asked(reader, "is it the same node as last week?", "12")
+    assert short == "The verdict on this job names n2; the run before it, 11, had that node too."
+    assert "ran on some of the same nodes (n2,n3) and ended as FAILED at step 390 with a loss of 1.1" in said[0]
+    assert "10 of 2026-03-09 10:00:00 UTC, ran on the same nodes (n1,n2)" in said[1]
+
+
+def test_a_rank_is_set_beside_the_others(reader: Reader):
+    _, short, said = asked(reader, "why is rank 5 slow?", "12")
+    assert short.startswith(
+        "Rank 5 on n2 launches 100 % of the kernels of the median rank and waits 20 % of the median time: who waits least"
+    )
+    assert any("Hardware fault" in s for s in said), "the cause follows"
+    assert asked(reader, "is rank 2 slow?", "12")[1].endswith("it does what the others do.")
+    assert asked(reader, "is rank 99 slow?", "12")[1].startswith("No such rank was watched")
+
+
+def test_what_the_loss_did_and_who_ended(reader: Reader):
+    _, short, _ = asked(reader, "what did the loss do before the end?", "12")
+    assert short.startswith("The loss fell from 4.8 to 1.2")
+    assert asked(reader, "which process exited?", "12")[1] == "Rank 7 on n2 ended by signal 6."
+
+
+def test_what_was_looked_up_was_shown_to_no_model(reader: Reader):
+    investigation, _, _ = asked(reader, "why did it fail?", "12")
+    assert not any(investigation.ledger.is_shown(e.id, 0, e.columns[0].name) for e in investigation.ledger.all())
+
+
+def test_a_user_is_told_nothing_of_another_s_jobs(reader: Reader):
+    investigation = Investigation(Guarded(reader, Viewer("lin")))
+    reply = investigation.ask("which jobs did node n2 kill?")
+    assert reply.short == "No job that ran on this node in that time is in the store."
+    assert "mira" not in reply.model_dump_json()
+    assert '"12"' not in reply.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("question", "node"),
+    [
+        ("which jobs did node gpu-07 kill this month?", "gpu-07"),
+        ("did host Alpha die?", "Alpha"),
+        ("is dgx12.cluster broken?", "dgx12.cluster"),
+        ("which nodes have an H100 or a a100?", None),
+        ("what ran on a010 before?", "a010"),
+        ("why is rank 7 slow in bf16?", None),
+        ("what did node that failed do?", None),
+    ],
+)  # fmt: skip
+def test_the_node_of_a_question(question: str, node: str | None):
+    assert node_of(question) == node
+
+
+@pytest.mark.parametrize(
+    ("words", "since", "until"),
+    [
+        ("this month", "2026-03-01T00:00:00Z", None),
+        ("this week", "2026-03-09T00:00:00Z", None),
+        ("today", "2026-03-11T00:00:00Z", None),
+        ("yesterday", "2026-03-10T00:00:00Z", "2026-03-11T00:00:00Z"),
+        ("in the last 3 days", "2026-03-08T12:30:00Z", None),
+        ("last week", "2026-03-04T12:30:00Z", None),
+        ("ever", None, None),
+    ],
+)
+def test_times_in_words(words: str, since: str | None, until: str | None):
+    assert window(f"which jobs failed {words}?", datetime(2026, 3, 11, 12, 30, tzinfo=UTC)) == (since, until)
