@@ -68,6 +68,9 @@ def assess(facts: Facts) -> Assessment:
     message = _message(facts)
     if message is not None:
         return _launch(facts, message)
+    refused = facts.table("launcher_failures").one_of("name", "container_error")
+    if refused:
+        return _no_container(facts, refused[0])
     code = _exit_status(facts, overview)
     if code is not None:
         return code
@@ -154,6 +157,26 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
         implies=say("Nothing of the training code ran, so it is not at fault.", status="supported"),
         missing=[] if facts.overview else [lacks("What Slurm recorded for the job.", "sacct (slurm_job)")],
         actions=say(advice),
+    )
+
+
+def _no_container(facts: Facts, row: RowView) -> Assessment:
+    """The container runtime gave up: what was to run in it never did."""
+    shows = [
+        f"The container runtime says: {quoted(row, 'message', 'line_no')}.",
+        "No exception of the program stands in the log, and no progress was printed.",
+    ]
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch",
+        0.85,
+        "job",
+        f"The program never started: {LAUNCH['container_failed'][0]}, or does not hold the program.",
+        say(*shows),
+        implies=say("Nothing of the training code ran, so it is not at fault.", status="supported"),
+        missing=[] if facts.overview else [lacks("What Slurm recorded for the job.", "sacct (slurm_job)")],
+        actions=say(LAUNCH["container_failed"][3]),
     )
 
 

@@ -1,0 +1,71 @@
+"""A container runtime could not bring a container up, or found no such program in it.
+
+SOURCE  Apptainer and Singularity, Docker, Podman, runc, Charliecloud, enroot's own helpers.
+ROWS    `launcher_event` named `container_error`, lines alike once.
+CAVEAT  pyxis speaks through slurmstepd and belongs to the Slurm parser. A runtime that starts the program passes its status on
+        and says nothing.
+EXAMPLE FATAL:   could not open image /images/train.sif: failed to retrieve path for /images/train.sif: lstat: no such file
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import strip_label
+
+NAMES: dict[str, str] = {
+    "container_error": "launcher_event: the runtime gave up before the program ran; framework names the runtime",
+}
+
+_RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    # Apptainer pads its levels to eight columns.
+    ("apptainer", re.compile(r"^FATAL: {3}(?P<text>\S.{1,600})")),
+    ("docker", re.compile(r"^(?:docker: )?(?P<text>Error response from daemon: .{1,600}|(?:permission denied while trying to|Cannot) connect to the Docker daemon.{0,400})")),
+    ("oci", re.compile(r"(?P<text>OCI runtime (?:\w+ )?(?:failed|error): .{1,600})")),
+    ("podman", re.compile(r"^Error: (?P<text>(?:initializing source|unable to (?:copy from source|pull)|creating container storage|crun|runc)\b.{1,600})")),
+    ("charliecloud", re.compile(r"^ch-run\[\d+\]: (?:fatal|error): (?P<text>.{1,600})")),
+    ("enroot", re.compile(r"^enroot-(?:mount|nsenter|switchroot|aufs2ovlfs|mksquashovlfs): (?P<text>.{1,600})")),
+)  # fmt: skip
+
+
+class Container(LineParser):
+    """Every task of a step prints the same line: one is kept."""
+
+    name: ClassVar[str] = "container"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "FATAL:   ",
+        "Error response from daemon",
+        "Docker daemon",
+        "OCI runtime ",
+        "Error: initializing source",
+        "Error: unable to ",
+        "Error: creating container",
+        "Error: crun",
+        "Error: runc",
+        "ch-run[",
+        "enroot-",
+    )
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = strip_label(line.text[:2000])
+        for runtime, pattern in _RULES:
+            if (found := pattern.search(text)) and found["text"] not in self._seen and len(self._seen) < 100:
+                self._seen.add(found["text"])
+                return [
+                    line.event(
+                        "launcher_event",
+                        "container_error",
+                        found["text"].strip(),
+                        severity="fatal",
+                        parser=self.name,
+                        framework=runtime,
+                    )
+                ]
+        return []
