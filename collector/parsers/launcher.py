@@ -40,7 +40,7 @@ _EXIT = re.compile(r"(-?\d+)\s*\(pid:\s*(\d+)\)(?:\s*\((SIG\w+)\))?")
 _BY_SIGNAL = re.compile(r"Signal (\d+) \(?(SIG\w+)?\)? ?received by PID (\d+)")
 
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("child_failed", "error", re.compile(r"failed \(exitcode: (?P<exit>-?\d+)\)(?: local_rank: (?P<local>\d+))? \(pid: (?P<pid>\d+)\)(?: of (?:fn|binary): (?P<binary>.*))?")),
+    ("child_failed", "error", re.compile(r"failed \(exitcode: (?P<exit>-?\d+)\)(?:.{0,400}?\blocal_rank:? (?P<local>\d+))?(?:.{0,40}?\((?:pid|process ID): (?P<pid>\d+)\))?(?: of (?:fn|binary): (?P<binary>.*))?")),
     ("child_failed", "error", re.compile(r"Child process (?P<pid>\d+) \(local_rank (?P<local>\d+)\) FAILED \(exitcode (?P<exit>-?\d+)\)")),
     ("child_failed", "error", re.compile(r'"name": "torchelastic\.worker\.status\.FAILED".{0,200}?"global_rank": (?P<rank>\d+).{0,80}?"worker_id": "(?P<pid>\d+)".{0,80}?"hostname": "(?P<host>[^"]+)"')),
     ("closing_signal", "warning", re.compile(r"Sending process (?P<pid>\d+) closing signal (?:Signals\.)?(?P<signal>SIG\w+|\d+)")),

@@ -124,4 +124,6 @@ def _stopped(line: Line, match: re.Match[str]) -> ParsedRow:
         fields["total_epochs"] = value
     if what == "max_steps" and value is not None:
         fields["total_steps"] = int(value)
+    if what is None:  # the loader was empty
+        fields["step"] = 0
     return line.event("train_end", what or "no_training_batches", **fields)

@@ -63,6 +63,7 @@ _REASONS = (
     ("NODE FAILURE", "node_failure"),
     ("REQUEUE", "requeued"),
     ("DEADLINE", "deadline"),
+    ("TASK FAILURE", "step_aborted"),
     ("NOT ENDING WITH SIGNALS", "unkillable"),
     ("TASK FAILURE", "task_failure"),
 )

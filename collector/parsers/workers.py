@@ -18,7 +18,7 @@ from collector.parsers.shapes import detail, signal_number, whole
 NAMES: dict[str, str] = {
     "dataloader_killed": "signal: a DataLoader worker was ended by a signal",
     "dataloader_exited": "launcher_event: a DataLoader worker exited unexpectedly (detail.pids)",
-    "shared_memory": "launcher_event: a DataLoader worker met a bus error; PyTorch guesses at shared memory",
+    "shared_memory": "signal: a DataLoader worker met a bus error; PyTorch guesses at shared memory",
     "pool_killed": "signal: a pool's worker was ended by a signal",
     "pool_broken": "launcher_event: a pool lost a worker without saying how",
     "ray_worker_died": "launcher_event: a Ray worker or actor died (detail.exit_type, detail.reason; pid)",
@@ -101,7 +101,9 @@ class Workers(LineParser):
         if found := _EXITED.search(text):
             return [self._lost(line, "dataloader_exited", "torch", detail(pids=(found["pids"] or "").strip() or None))]
         if _SHM.search(text):
-            return [self._lost(line, "shared_memory", "torch", None)]
+            return [
+                line.event("signal", "shared_memory", severity="error", parser=self.name, framework="torch", signal=7)
+            ]
         if found := _LOKY.search(text):
             killed = re.search(r"(SIG\w+)\((-?\d+)\)", found["codes"])
             return [

@@ -96,6 +96,8 @@ def test_a_bar_that_is_redrawn_is_one_step() -> None:
 
 
 def test_lightning_says_why_it_stopped() -> None:
+    (row,) = parse_text(Lightning(), "`Trainer.fit` stopped: No training batches.")
+    assert (row.kind, row.name, row.step) == ("train_end", "no_training_batches", 0)
     (row,) = parse_text(Lightning(), "`Trainer.fit` stopped: `max_epochs=10` reached.")
     assert isinstance(row, LogEvent)
     assert (row.kind, row.name, row.total_epochs) == ("train_end", "max_epochs", 10.0)

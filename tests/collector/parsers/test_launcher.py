@@ -93,6 +93,8 @@ def test_a_summary_cut_in_the_middle_still_gives_what_was_printed():
     ("text", "name", "want"),
     [
         ("ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 4 (pid: 123) of binary: /usr/bin/python3", "child_failed", {"exit_code": -9, "signal": 9, "local_rank": 4, "pid": 123}),
+        ("[pod-0] [2026-01-05 09:11:42,731] torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -9) for binary located at /usr/bin/python3.10 with local_rank: 3 (process ID: 71)", "child_failed", {"exit_code": -9, "signal": 9, "local_rank": 3, "pid": 71}),
+        ("torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -7)", "child_failed", {"exit_code": -7, "signal": 7}),
         ("Child process 5467 (local_rank 2) FAILED (exitcode -9)", "child_failed", {"pid": 5467, "local_rank": 2, "signal": 9}),
         ('{"name": "torchelastic.worker.status.FAILED", "source": "WORKER", "metadata": {"run_id": "none", "global_rank": 3, "group_rank": 0, "worker_id": "11376", "role": "default", "hostname": "n4"}}', "child_failed", {"rank": 3, "pid": 11376, "host": "n4"}),
         ("W0628 09:59:16.486000 1002 api.py:1014] Sending process 1798 closing signal SIGTERM", "closing_signal", {"pid": 1798, "signal": 15}),

@@ -25,6 +25,7 @@ CANCEL = "*** JOB 42 ON n1 CANCELLED AT 2026-01-01T10:00:00 DUE TO {} ***"
         ("NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS", "node_failure"),
         ("JOB REQUEUE", "requeued"),
         ("DEADLINE", "deadline"),
+        ("TASK FAILURE", "step_aborted"),
         ("SIGNAL Terminated", "cancelled"),
         ("TASK FAILURE", "task_failure"),
     ],

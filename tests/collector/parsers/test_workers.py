@@ -20,7 +20,7 @@ def parse(text):
         ("RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.", "signal", "dataloader_killed", 9),
         ("RuntimeError: DataLoader worker (pid 4242) is killed by signal: Segmentation fault. ", "signal", "dataloader_killed", 11),
         ("RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly", "launcher_event", "dataloader_exited", None),
-        ("ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).", "launcher_event", "shared_memory", None),
+        ("ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).", "signal", "shared_memory", 7),
         ("The exit codes of the workers are {SIGKILL(-9)}", "signal", "pool_killed", 9),
         ("concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending.", "launcher_event", "pool_broken", None),
         ("ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.", "launcher_event", "ray_worker_died", None),
