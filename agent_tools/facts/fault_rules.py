@@ -135,6 +135,11 @@ RULES: tuple[Rule, ...] = (
             "CheckpointingException|CheckpointException|RemoteEntryNotFoundError|LocalEntryNotFoundError|"
             "DisabledRepoError|LocalTokenNotFoundError|BadRequestError"
         )),
+    Rule("config", 0.9, "a name is asked for that is not among those on offer",
+        says=(
+            r"^(?!.*\b(splits?|columns?|features?|BuilderConfig|datasets?|revision)\b)"
+            r".*\b(available|supported|allowed|valid|possible|known|registered)( \w+){0,3}?( are| is| include)?:? ?[\[({]['\"]",
+        )),
     Rule("asset", 0.93, "the model, tokenizer or checkpoint cannot be found under that name",
         says=(
             r"is not a local folder and is not a valid model identifier", r"not a valid model identifier",
@@ -213,6 +218,12 @@ RULES: tuple[Rule, ...] = (
             r"requires? --\w", r"cannot be used (together )?with", r"incompatible with", r"trust_remote_code",
             r"environment variable .{0,40}expected, but not set", r"expected, but not set",
             r"invalid device ordinal", r"requires the .{0,30}environment variable", r"load_best_model_at_end",
+        )),
+    Rule("config", 0.85, "more GPUs are asked for than are there",
+        says=(
+            r"\b(requires?|requested|expect(s|ed)|needs?|ask(s|ed) for|want(s|ed)) .{0,30}\b\d+ (\w+ )?(GPUs?|devices?)\b.{0,60}\b(only|available|found|visible|has|have)\b",
+            r"\bonly \d+ (\w+ )?(GPUs?|devices?) (are |is )?(available|visible|found|detected)",
+            r"(not enough|fewer|insufficient) (available |visible )?(GPUs|devices)\b", r"your machine only has",
         )),
     Rule("config", 0.85, "a configuration value fails validation",
         names="ValidationError|ValidationErrors|StrictDataclassFieldValidationError"),

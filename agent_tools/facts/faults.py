@@ -29,6 +29,13 @@ _FILE_NAMES = re.compile(
     r"(^|\.)(FileNotFoundError|FileExistsError|NotADirectoryError|IsADirectoryError|PermissionError|NotFoundError)$"
 )
 _PATH = re.compile(r"""['"]([^'"\n]{1,500})['"]|(?<![\w./])((?:~|\.{0,2})/[^\s'":,;)]{2,300}|[\w.-]+/[\w./-]{2,300})""")
+_GRAPH_NODE = re.compile(r"\[\[.*?\]\]|\[Op:[^\]\n]*\]")  # TensorFlow names nodes like paths
+_WRITING = re.compile(
+    r"(?:unable|failed|cannot|can't|could not) to? ?(?:\w+ly )?(?:create|save|write)\b.{0,300}"
+    r"(?:No such file or directory|does not exist|doesn't exist)|non-existent directory|"
+    r"Parent directory .{0,300}does not exist",
+    _I | re.DOTALL,
+)
 _PROGRAM = re.compile(
     r"^(?:/usr)?(?:/local)?(?:/s?bin/)?(nvcc|gcc|g\+\+|cc|c\+\+|ninja|git|ffmpeg|ffprobe|ptxas|ldconfig|nvidia-smi|rocm-smi|java|cmake|make|which|"
     r"docker|apptainer|singularity|sox|tar|wget|curl|aws|gsutil)$"
@@ -111,13 +118,15 @@ def _by_source(source: str) -> Fault | None:
 
 def _by_file(name: str, message: str, origin: Origin) -> Fault | None:
     """A file that is not there, or may not be touched: what kind of file is it?"""
+    if _WRITING.search(message):
+        return Fault("config", 0.88, "the folder that results are written to does not exist")
     if not (
         _FILE_NAMES.search(name)
         or re.search(r"No such file or directory|does not exist|doesn't exist|not found", message)
     ):
         return None
     sure = 0.87 if _FILE_NAMES.search(name) else 0.74
-    paths = [next(g for g in found.groups() if g) for found in _PATH.finditer(message)]
+    paths = [next(g for g in found.groups() if g) for found in _PATH.finditer(_GRAPH_NODE.sub("", message))]
     if not paths:
         return None
     path = paths[-1].rstrip("/.")
