@@ -234,9 +234,10 @@ class Facts:
         """A CUDA error of the program's own making that was reported without a Python traceback; None otherwise."""
         if self.ending.succeeded or self.causes or self.of_role("cuda_oom", "ecc"):
             return None
-        rows = self.table("cuda_errors").where(
-            lambda r: r.text("name") == "cuda_error" and r.text("code") in (*_OWN, "launch_failure")
-        )
+        errors = self.table("cuda_errors")
+        rows = errors.where(lambda r: r.text("name") == "cuda_error" and r.text("code") in (*_OWN, "launch_failure"))
+        if not rows and not self.progress.finished:  # the log is cut after the kernel's own words
+            rows = errors.where(lambda r: r.text("name") == "device_assert")
         return rows[0] if rows else None
 
     @cached_property

@@ -69,11 +69,12 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         or (hints.number("passes") or 0) >= 1
         or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
     )
+    tracked = any(p.text("name") == "run_history" for p in phases)
     saved = any(c.text("name") == "saved" and (c.number("step") or 0) > 0 for c in checkpoints)
     return Progress(
         steps=steps,
         hints=hints if hinted else None,
-        begun=trained or hinted or saved,
+        begun=trained or hinted or saved or tracked,
         finished=bool(ended),
         finish=ended[-1] if ended else None,
     )

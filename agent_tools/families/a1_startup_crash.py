@@ -116,6 +116,8 @@ def _without_cause(facts: Facts) -> Assessment:
             counterfactual="Nothing that the job printed is there, so a start-up exception can be neither seen nor ruled out.",
             missing=[missing("Whether the program raised an exception.", "the job's standard output and error")],
         )
+    if facts.device_error is not None and not facts.progress.begun:
+        return _device(facts, facts.device_error)
     plain = facts.table("plain_errors").first
     if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
         if plain.get("known"):
@@ -126,6 +128,24 @@ def _without_cause(facts: Facts) -> Assessment:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     return Assessment(CODE, "ruled_out", counterfactual="The log holds no exception of the application itself.")
+
+
+def _device(facts: Facts, row: RowView) -> Assessment:
+    """A kernel went wrong before the first step, and the process was aborted or the log cut before a stack was printed."""
+    result = Assessment(CODE, "confirmed", mode="code", confidence=0.7, attribution="job")
+    if facts.copied_xid is not None:
+        result.status, result.confidence = "suspected", 0.4
+    result.headline = f"A CUDA kernel of the program failed before training began: {row['message']}"
+    result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
+    result.speaks_for.append(claim("No training step was reported before it."))
+    result.implies.append(
+        claim("A label or an index outside its range is the usual cause: the data or the model's sizes.", "supported")
+    )
+    result.actions.append(
+        claim("Check labels and indices against the sizes that the model was built with.", "supported")
+    )
+    result.missing.append(missing("Which call it was.", "the traceback, with CUDA_LAUNCH_BLOCKING set"))
+    return result
 
 
 def _plain(facts: Facts, row: RowView) -> Assessment:

@@ -28,6 +28,13 @@ _CHAIN = ("During handling of the above exception", "The above exception was the
 _ASIDE = re.compile(
     r"Exception ignored in|Exception in thread|--- Logging error ---|Error in (?:sys\.excepthook|atexit)"
 )
+# A library or a program that caught what follows says so in the line before: what failed, and what it does instead.
+_CAUGHT = re.compile(
+    r"Could not load [\w-]+ native library|"
+    r"(?=.*\b(?:error|fail(?:s|ed|ure)?|could not|cannot|can't|unable|exception)\b)"
+    r".*\b(?:falling back|fallback|ignor(?:e|ed|ing)|skip(?:ped|ping)?|retry(?:ing)?|continuing|proceeding without)\b",
+    re.IGNORECASE,
+)
 _NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
 _GROUP = re.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
 _MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
@@ -56,6 +63,14 @@ class Traceback:
         "KeyboardInterrupt",
         "ArrowInvalid",
         "SystemExit",
+        "native library",
+        "alling back",
+        "fallback",
+        "gnor",
+        "kipp",
+        "etry",
+        "ontinuing",
+        "roceeding without",
     )
 
     def __init__(self) -> None:
@@ -117,6 +132,8 @@ class Traceback:
             self._aside = text[:200]
             return []
         aside, self._aside = self._aside, None
+        if "%|" not in text and HEADER not in text and _CAUGHT.match(strip_label(text[:400])):
+            self._aside = text[:200]
         if HEADER in text:
             self._open(line, aside)
             return []

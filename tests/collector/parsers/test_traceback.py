@@ -252,6 +252,30 @@ RuntimeError: Pin memory thread exited unexpectedly
     assert [(r.name, r.severity) for r in rows] == [("AssertionError", "warning"), ("RuntimeError", "error")]
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Could not load bitsandbytes native library: 'NoneType' object has no attribute 'split'",
+        "WARNING - compile failed for layer 3, falling back to eager",
+        "An exception was raised while reading shard 4, skipping it",
+    ],
+)
+def test_a_traceback_that_the_line_before_says_was_caught_is_a_warning(before):
+    stack = 'Traceback (most recent call last):\n  File "/home/u/a.py", line 1, in run\n    f()\nValueError: no\n'
+    (row,) = parse(f"{before}\n{stack}")
+    assert row.severity == "warning"
+    (row,) = parse(f"{before}\nepoch 2\n{stack}")
+    assert row.severity == "fatal"
+
+
+@pytest.mark.parametrize("before", ["Skipping import of cpp extensions", "Ignoring seed", "loading failed parts: 0"])
+def test_a_line_that_only_skips_or_only_fails_says_nothing_of_what_follows(before):
+    (row,) = parse(
+        f'{before}\nTraceback (most recent call last):\n  File "a.py", line 1, in run\n    f()\nValueError: no'
+    )
+    assert row.severity == "fatal"
+
+
 @pytest.mark.parametrize("cut", range(2, 11))
 def test_a_traceback_cut_anywhere_is_still_a_row(cut):
     row = one("\n".join(PLAIN.splitlines()[:cut]))
