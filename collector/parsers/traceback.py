@@ -28,11 +28,12 @@ _CHAIN = ("During handling of the above exception", "The above exception was the
 _ASIDE = re.compile(
     r"Exception ignored in|Exception in thread|--- Logging error ---|Error in (?:sys\.excepthook|atexit)"
 )
-# A library or a program that caught what follows says so in the line before: what failed, and what it does instead.
+# A library or a program that caught what follows says so in the line before: what failed, and what it does instead. The word
+# that it tries again does not count: the last of the tries ends in what follows.
 _CAUGHT = re.compile(
     r"Could not load [\w-]+ native library|"
     r"(?=.*\b(?:error|fail(?:s|ed|ure)?|could not|cannot|can't|unable|exception)\b)"
-    r".*\b(?:falling back|fallback|ignor(?:e|ed|ing)|skip(?:ped|ping)?|retry(?:ing)?|continuing|proceeding without)\b",
+    r".*\b(?:falling back|fallback|ignor(?:e|ed|ing)|skip(?:ped|ping)?|continuing|proceeding without)\b",
     re.IGNORECASE,
 )
 _NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
@@ -68,7 +69,6 @@ class Traceback:
         "fallback",
         "gnor",
         "kipp",
-        "etry",
         "ontinuing",
         "roceeding without",
     )

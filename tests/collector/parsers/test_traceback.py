@@ -268,7 +268,15 @@ def test_a_traceback_that_the_line_before_says_was_caught_is_a_warning(before):
     assert row.severity == "fatal"
 
 
-@pytest.mark.parametrize("before", ["Skipping import of cpp extensions", "Ignoring seed", "loading failed parts: 0"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Skipping import of cpp extensions",
+        "Ignoring seed",
+        "loading failed parts: 0",
+        "Read failed, retrying in 8s [Retry 5/5].",
+    ],
+)
 def test_a_line_that_only_skips_or_only_fails_says_nothing_of_what_follows(before):
     (row,) = parse(
         f'{before}\nTraceback (most recent call last):\n  File "a.py", line 1, in run\n    f()\nValueError: no'
