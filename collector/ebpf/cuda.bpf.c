@@ -1,7 +1,7 @@
 // What each process asks of the CUDA driver: counted here, one entry a process, never one event a launch.
 #include <uapi/linux/ptrace.h>
 
-struct calls_t { u64 launches, graphs, h2d, d2h, d2d, api_ns, sync_ns, last_ns, gap_ns; u32 epoch, attached; };
+struct calls_t { u64 launches, graphs, h2d, d2h, d2d, api_ns, sync_ns, last_ns, gap_ns, others; u32 epoch, attached; };
 struct begun_t { u64 at; u32 sync, pad; };
 
 BPF_HASH(calls, u32, struct calls_t, 8192);
@@ -85,6 +85,7 @@ int leave(struct pt_regs *ctx) {
     if (c) {
         u64 took = bpf_ktime_get_ns() - b->at;
         __sync_fetch_and_add(&c->api_ns, took);
+        __sync_fetch_and_add(&c->others, 1);
         if (b->sync) __sync_fetch_and_add(&c->sync_ns, took);
     }
     begun.delete(&id);

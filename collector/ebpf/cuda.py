@@ -37,8 +37,19 @@ PROBES: tuple[tuple[str, str, bool], ...] = (
 )
 """Symbol, program, at its return."""
 
-KEY, VALUE = "=I", "=9QII"
+KEY, VALUE = "=I", "=10QII"
+LAUNCHES, OTHERS = 0, 9
+"""Where the counts of the two groups of calls stand in a value: launches, and all that are timed."""
+GROUPS: dict[int, tuple[int, ...]] = {LAUNCHES: (0,), OTHERS: (1, 2, 3, 4, 5, 6)}
+"""The counters that each group feeds."""
 MISSING = "time in kernel launches is not in api_time_s; copies whose direction only the driver knows are in no column"
+
+
+def groups() -> Iterator[tuple[int | None, list[tuple[str, str, bool]]]]:
+    """The probes by the group of calls that they count; those of None are rare and never rest."""
+    named = {"launch": LAUNCHES, "attached": None}
+    for group in (LAUNCHES, OTHERS, None):
+        yield group, [probe for probe in PROBES if named.get(probe[1], OTHERS) == group]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +68,10 @@ class Used:
     gap_s: float | None
 
 
+Counts = dict[int, tuple[int, ...]]
+"""All counters by process."""
+
+
 @dataclass(slots=True)
 class Calls:
     """Reads the counters: each reading gives what came since the one before."""
@@ -64,11 +79,25 @@ class Calls:
     calls: Map
     epoch: Map
     _before: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    _more: dict[int, list[float]] = field(default_factory=dict[int, list[float]])
+    """What counted calls stand for beyond themselves, where probes rest."""
     _number: int = 1
 
     def begin(self) -> None:
         """The first interval."""
         self.epoch.put((0,), (self._number,))
+
+    def now(self) -> Counts:
+        """The counters as they stand; they run on."""
+        return {pid: value for (pid,), value in self.calls.items()}
+
+    def stand_for(self, group: int, before: Counts, after: Counts, each: float) -> None:
+        """What calls of a group added between two readings stands for `each` times as much."""
+        for pid, value in after.items():
+            was = before.get(pid, (0,) * len(value))
+            more = self._more.setdefault(pid, [0.0] * 7)
+            for at in GROUPS[group]:
+                more[at] += (value[at] - was[at]) * (each - 1)
 
     def take(self) -> Iterator[Used]:
         """All processes."""
@@ -85,13 +114,15 @@ class Calls:
         used = self._since(pid, tuple(int(v) for v in value))
         self.calls.delete(pid)
         self._before.pop(pid, None)
+        self._more.pop(pid, None)
         return used
 
     def _since(self, pid: int, value: tuple[int, ...]) -> Used:
         before = self._before.get(pid, (0,) * len(value))
         self._before[pid] = value
-        new = [now - then for now, then in zip(value[:7], before[:7], strict=True)]
-        gap = value[8] / 1e9 if value[9] == self._number and value[8] else None
-        launched = bool(value[0] or value[1] or value[10])
+        more = self._more.pop(pid, None) or (0,) * 7
+        new = [now - then + round(add) for now, then, add in zip(value[:7], before[:7], more, strict=True)]
+        gap = value[8] / 1e9 if value[10] == self._number and value[8] else None
+        launched = bool(value[0] or value[1] or value[11])
         launches, graphs, h2d, d2h, d2d, api, sync = new
         return Used(pid, launched, launches, graphs, h2d, d2h, d2d, api / 1e9, sync / 1e9, gap)

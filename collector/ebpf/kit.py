@@ -18,8 +18,8 @@ from typing import Any
 from collector.ebpf.kernel import detach
 from collector.sources.base import SourceUnavailable
 
-PROBES = ("process", "output", "cuda", "nccl")
-"""In this order: `output` uses the table of processes that `process` makes."""
+PROBES = ("process", "output", "slow", "cuda", "nccl")
+"""In this order: `output` and `slow` use the table of processes that `process` makes."""
 LOAD_S = 60.0
 _ROOT = Path(__file__).resolve().parents[2]
 

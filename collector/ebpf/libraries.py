@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from collector.ebpf import cuda, nccl
+from collector.ebpf import cuda, nccl, pace
 from collector.ebpf.elf import NotElf, functions
-from collector.ebpf.kernel import attach_uprobe, detach
+from collector.ebpf.kernel import detach
 
 _OVERLAY = 0x794C7630
 LINGER_S = 60.0
@@ -30,11 +30,18 @@ class Probed:
     """A library with its probes."""
 
     name: str
-    path: str
+    inside: str
+    """Its path, as its processes see it."""
     fds: list[int]
     pids: set[int]
-    symbols: frozenset[str]
+    gates: dict[int, pace.Gate]
+    """Of the driver's library: its two groups of calls, which may rest."""
+    with_ends: bool = False
     idle_since: float | None = None
+
+    def close(self) -> None:
+        """Detach."""
+        detach([*self.fds, *(fd for gate in self.gates.values() for fd in gate.fds)])
 
 
 @dataclass(slots=True)
@@ -57,7 +64,7 @@ class Libraries:
         for raw, name in sorted(found, reverse=True):  # NCCL first: whether the driver's events are wanted hangs on it
             inside = os.fsdecode(raw)
             try:
-                self._want(pid, f"{self.proc}/{pid}/root{inside}", name.decode())
+                self._want(pid, inside, name.decode())
             except (OSError, NotElf) as error:
                 self.problems[inside] = str(error)[:200]
 
@@ -76,42 +83,74 @@ class Libraries:
         """Detach from what nobody has mapped for a minute: the next task of a job often maps it again at once."""
         for key, probed in list(self.probed.items()):
             if probed.idle_since is not None and steady - probed.idle_since > LINGER_S:
-                detach(self.probed.pop(key).fds)
+                self.probed.pop(key).close()
 
     def close(self) -> None:
         """Detach from all."""
-        detach([fd for probed in self.probed.values() for fd in probed.fds])
+        for probed in self.probed.values():
+            probed.close()
         self.probed = {}
 
-    def _want(self, pid: int, path: str, name: str) -> None:
+    def gates(self) -> Iterator[tuple[int, pace.Gate, set[int]]]:
+        """Every group of calls that may rest, with the processes that make them."""
+        for probed in self.probed.values():
+            for group, gate in probed.gates.items():
+                if probed.pids:  # through one that lives: the one that it was found through may have ended
+                    gate.path = f"{self.proc}/{next(iter(probed.pids))}/root{probed.inside}"
+                yield group, gate, probed.pids
+
+    def _want(self, pid: int, inside: str, name: str) -> None:
+        path = f"{self.proc}/{pid}/root{inside}"
         key = identity(path)
         probed = self.probed.get(key)
         if probed is None:
-            wanted = cuda.PROBES if name == "libcuda" else nccl.PROBES
-            probed = self.probed[key] = Probed(name, path, *self._attach(path, wanted))
+            probed = self.probed[key] = self._probe(path, inside, name)
         probed.pids.add(pid)
         probed.idle_since = None
-        with_nccl = self.maps(pid, "libnccl")
-        if name == "libcuda" and with_nccl and not any(s == "ends" for s in probed.symbols):
-            fds, _pids, _symbols = self._attach(path, nccl.ENDS)
-            probed.fds += fds
-            probed.symbols |= {"ends"}
+        if name == "libcuda" and self.maps(pid, "libnccl") and not probed.with_ends:
+            probed.fds += self._attach(path, self._sites(path, "nccl", nccl.ENDS))
+            probed.with_ends = True
 
-    def _attach(self, path: str, wanted: Sequence[tuple[str, str, bool]]) -> tuple[list[int], set[int], frozenset[str]]:
-        places = functions(path, {symbol for symbol, _program, _at_return in wanted})
-        fds: list[int] = []
-        done: set[tuple[int, str]] = set()
-        probe = "cuda" if wanted is cuda.PROBES else "nccl"
-        for symbol, program, at_return in wanted:
-            place, loaded = places.get(symbol), self.programs.get((probe, program))
-            if place is None or loaded is None or (place, program) in done:  # two names of one function count once
+    def _probe(self, path: str, inside: str, name: str) -> Probed:
+        if name != "libcuda":
+            return Probed(name, inside, self._attach(path, self._sites(path, "nccl", nccl.PROBES)), set(), {})
+        gates: dict[int, pace.Gate] = {}
+        always: list[int] = []
+        for group, chosen in cuda.groups():
+            sites = self._sites(path, "cuda", chosen)
+            if group is None:
+                always = self._attach(path, sites)
                 continue
-            done.add((place, program))
-            try:
-                fds.append(attach_uprobe(loaded, path, place, at_return=at_return))
-            except OSError as error:
-                self.problems[f"{path}:{symbol}"] = str(error)[:200]
-        return fds, set(), frozenset(places)
+            slow = any(pace.stepped(code) for code in beginnings(path, sites))
+            cost = pace.STEPPED_S if slow else pace.SIMPLE_S
+            if group == cuda.LAUNCHES:
+                gate = pace.Gate(path, sites, cost, pace.LAUNCH_LIMIT)
+            else:
+                gate = pace.Gate(path, sites, cost + pace.RETURN_S, pace.OTHER_LIMIT)
+            gates[group] = gate
+            self.problems |= gate.attach()
+        return Probed(name, inside, always, set(), gates)
+
+    def _sites(self, path: str, probe: str, wanted: Sequence[tuple[str, str, bool]]) -> list[pace.Site]:
+        places = functions(path, {symbol for symbol, _program, _at_return in wanted})
+        # Two names of one function count once.
+        found = {
+            (place, program): (place, loaded, at_return)
+            for symbol, program, at_return in wanted
+            if (place := places.get(symbol)) is not None and (loaded := self.programs.get((probe, program))) is not None
+        }
+        return list(found.values())
+
+    def _attach(self, path: str, sites: Sequence[pace.Site]) -> list[int]:
+        gate = pace.Gate(path, sites, 0.0)
+        self.problems |= gate.attach()
+        return gate.fds
+
+
+def beginnings(path: str, sites: Sequence[pace.Site]) -> list[bytes]:
+    """What the probed places of a file begin with."""
+    with open(path, "rb") as file:  # noqa: PTH123
+        return [os.pread(file.fileno(), 4, place) for place, _program, _at_return in sites]
 
 
 def identity(path: str) -> tuple[object, ...]:

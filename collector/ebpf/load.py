@@ -88,6 +88,7 @@ def tables(probe: str) -> tuple[str, ...]:
     return {
         "process": ("watched", "mapped", "events"),
         "output": ("flow", "texts"),
+        "slow": ("slow", "bounds"),
         "cuda": ("calls", "epoch"),
         "nccl": ("comms", "kinds"),
     }[probe]

@@ -1,7 +1,7 @@
 """CUDA calls, NCCL collectives, ends of processes and printed lines of jobs, from probes in the kernel.
 
 SOURCE  collector/ebpf: uprobes on libcuda and libnccl wherever a job's process maps them, tracepoints for processes and writes.
-ROWS    cuda_sample, nccl_sample (an interval each, and the rest at a process's end); process at its end; log_line.
+ROWS    cuda_sample, nccl_sample (an interval each, and the rest at a process's end); process at its end; io_wait; log_line.
 OVERHEAD  counted in the kernel: a launch pays one probe, and nothing is read but once in ten seconds.
 CAVEAT  needs root, bcc and kernel headers; without them everything else runs. What a process did before the first process of
         its library was found (up to a second) is not counted. Output is told with INQUEST_CAPTURE_OUTPUT=1 only, up to
@@ -17,19 +17,20 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from collector.ebpf import cuda, kit, nccl, output, process, stacks
+from collector.ebpf import cuda, kit, nccl, output, process, slow, stacks
 from collector.ebpf.kernel import Map
 from collector.ebpf.libraries import Libraries
 from collector.ebpf.ring import Ring
+from collector.ebpf.windows import Windows
 from collector.framing.clean import clean_text
 from collector.here import Here
 from collector.owners import NOBODY, Owner
 from collector.sources.base import SourceUnavailable
 from collector.topology import processes
 from store.redact import redact
-from store.rows import CudaSample, LogLine, NcclSample, Process, Row
+from store.rows import CudaSample, IoWait, LogLine, NcclSample, Process, Row
 
 SAMPLE_S = 10.0
 NEW_AT_ONCE = 2000
@@ -58,7 +59,9 @@ class Ebpf:
         self._output: output.Output | None = None
         self._calls: cuda.Calls | None = None
         self._talks: nccl.Talks | None = None
+        self._waits: slow.Waits | None = None
         self._libraries: Libraries | None = None
+        self._windows: Windows | None = None
         self._known: dict[int, _Known] = {}
         self._over: set[int] = set()
         """Ended, and perhaps still among the topology's processes."""
@@ -69,6 +72,7 @@ class Ebpf:
         self.bound_s = kit.LOAD_S + 10
         self.doing: str | None = None
         self.stalls = stacks.Stalls()
+        self._cpu_waits = slow.CpuWaits()
 
     @property
     def interval_s(self) -> float:
@@ -105,6 +109,9 @@ class Ebpf:
             )
         if "output" in loaded.probes:
             self._output = output.Output(Ring(maps["texts"], output.PAGES), Map(maps["flow"], "=I", output.FLOW))
+        if "slow" in loaded.probes:
+            self._waits = slow.Waits(Map(maps["slow"], slow.KEY, slow.VALUE), Map(maps["bounds"], "=I", "=Q"))
+            self._waits.begin()
         if "cuda" in loaded.probes:
             self._calls = cuda.Calls(Map(maps["calls"], cuda.KEY, cuda.VALUE), Map(maps["epoch"], "=I", "=I"))
             self._calls.begin()
@@ -113,6 +120,7 @@ class Ebpf:
                 Map(maps["comms"], nccl.COMM_KEY, nccl.COMM), Map(maps["kinds"], nccl.KIND_KEY, nccl.KIND)
             )
         self._libraries = Libraries(self._here.proc, loaded.programs)
+        self._windows = Windows(self._calls, self._libraries) if self._calls else None
         self._known = {}
         self._sampled = self._here.clock.steady()
 
@@ -145,8 +153,15 @@ class Ebpf:
         for told in events:
             if told.kind == process.ENDED:
                 yield from self._ended(told, steady)
-        if steady - self._sampled >= SAMPLE_S:
-            yield from self._sample(steady)
+        for waited in self._waits.take(self._here.proc) if self._waits else ():
+            row = self._waited(waited)
+            if row is not None:
+                yield row
+        sampling = steady - self._sampled >= SAMPLE_S
+        if self._windows is not None:
+            self._windows.look(sampling=sampling)
+        if sampling:
+            yield from self._sample(self._here.clock.steady())
 
     def close(self) -> None:
         """Take every probe away."""
@@ -157,7 +172,9 @@ class Ebpf:
                 ring.close()
         if self._kit is not None:
             self._kit.close()
-        self._kit = self._follow = self._output = self._calls = self._talks = self._libraries = None
+        self._kit = self._follow = self._output = self._calls = self._talks = self._libraries = self._windows = (
+            self._waits
+        ) = None
 
     def _begin(self, pid: int) -> None:
         """Follow a process that was none of ours until now."""
@@ -197,15 +214,7 @@ class Ebpf:
         if owner.job_id is None:
             return None
         return LogLine(
-            cluster=self._here.cluster,
-            node=self._here.node,
-            ts=self._when(line.at),
-            origin=self.name,
-            job_id=owner.job_id,
-            attempt=owner.attempt,
-            step_id=owner.step_id,
-            rank=owner.rank,
-            local_rank=owner.local_rank,
+            **self._about(owner, self._when(line.at)),
             file=f"{self._here.node}/{line.pid}.{line.stream}",
             stream=line.stream,
             line_no=line.number,
@@ -213,12 +222,27 @@ class Ebpf:
             text=redact(clean_text(line.text.encode())),
         )
 
+    def _waited(self, waited: slow.Slow) -> IoWait | None:
+        """A request that no process of a job asked for is the node's; a slow call of a stranger is nobody's business."""
+        owner = self._owner(waited.pid) if waited.pid else NOBODY
+        if waited.pid and owner.job_id is None:
+            return None
+        return IoWait(
+            **self._about(owner, self._here.clock.now()),
+            pid=waited.pid or None,
+            call=waited.call,
+            file=None if waited.file is None else redact(waited.file),
+            mount=waited.mount,
+            fs_type=waited.kind,
+            count=waited.count,
+            total_s=waited.total_s,
+            max_s=waited.max_s,
+        )
+
     def _ended(self, told: process.Told, steady: float) -> Iterator[Row]:
         assert self._libraries is not None and self._boot is not None
         interval = steady - self._sampled
         speaks = self._libraries.maps(told.pid, "libnccl")
-        self._libraries.gone(told.pid, steady)
-        self.stalls.gone(told.pid)
         for line in self._output.last(told.pid) if self._output else ():
             row = self._line(line)
             if row is not None:
@@ -227,6 +251,7 @@ class Ebpf:
         used = self._calls.last(told.pid) if self._calls else None
         if used is not None and owner.job_id is not None:
             yield self._cuda(used, owner, interval)
+        self._part(told.pid, steady)
         if self._talks is not None and speaks:
             for spoke in list(self._talks.take(told.pid)):
                 yield from self._nccl(spoke, owner, interval)
@@ -251,15 +276,7 @@ class Ebpf:
     def _process(self, pid: int, started: datetime, owner: Owner, comm: str, stage: str) -> Process:
         """What the topology says of it too; a later `stage` is a later word."""
         return Process(
-            cluster=self._here.cluster,
-            node=self._here.node,
-            ts=started,
-            origin=f"process:{stage}",
-            job_id=owner.job_id,
-            attempt=owner.attempt,
-            step_id=owner.step_id,
-            rank=owner.rank,
-            local_rank=owner.local_rank,
+            **self._about(owner, started, f"process:{stage}"),
             pid=pid,
             comm=comm,
         )
@@ -276,6 +293,8 @@ class Ebpf:
                 yield self._cuda(used, owner, interval)
             if not self._lives(used.pid):
                 lost.add(used.pid)
+        if self._windows is not None:
+            self._windows.begin()
         for spoke in self._talks.take() if self._talks else ():
             if spoke.completed or any(k.count for k in spoke.kinds):
                 self.stalls.moved(spoke.pid, steady)
@@ -298,28 +317,28 @@ class Ebpf:
 
     def _forget(self, pid: int, steady: float) -> None:
         """A process that is gone and whose end nobody told: it was no job's, or the ring was full."""
-        assert self._libraries is not None
         if self._calls is not None:
             self._calls.last(pid)
         if self._talks is not None:
             list(self._talks.take(pid))
+        self._part(pid, steady)
+        self._known.pop(pid, None)
+
+    def _part(self, pid: int, steady: float) -> None:
+        """It has ended."""
+        assert self._libraries is not None
         self._libraries.gone(pid, steady)
         self.stalls.gone(pid)
-        self._known.pop(pid, None)
+        self._cpu_waits.forget(pid)
+        if self._windows is not None:
+            self._windows.forget(pid)
 
     def _cuda(self, used: cuda.Used, owner: Owner, interval: float) -> CudaSample:
         uuids = [uuid for uuid, pids in self._here.owners.gpu_pids.items() if used.pid in pids]
-        return CudaSample(
-            cluster=self._here.cluster,
-            node=self._here.node,
-            ts=self._here.clock.now(),
-            origin=self.name,
-            job_id=owner.job_id,
-            attempt=owner.attempt,
-            step_id=owner.step_id,
-            rank=owner.rank,
-            local_rank=owner.local_rank,
+        row = CudaSample(
+            **self._about(owner, self._here.clock.now()),
             pid=used.pid,
+            cpu_wait_s=self._cpu_waits.since(self._here.proc, used.pid),
             gpu_uuid=uuids[0] if len(uuids) == 1 else None,
             interval_s=interval,
             attached=used.attached,
@@ -332,6 +351,7 @@ class Ebpf:
             d2h_bytes=used.d2h,
             d2d_bytes=used.d2d,
         )
+        return replace(row, **self._windows.told(used)) if self._windows else row
 
     def _nccl(self, spoke: nccl.Spoke, owner: Owner, interval: float) -> Iterator[NcclSample]:
         """One row a kind; the communicator's own progress stands in one row only, for sums over rows."""
@@ -341,15 +361,7 @@ class Ebpf:
         for kind in (None, *spoke.kinds) if not alone else spoke.kinds:
             whole = kind is None or alone
             yield NcclSample(
-                cluster=self._here.cluster,
-                node=self._here.node,
-                ts=self._here.clock.now(),
-                origin=self.name,
-                job_id=owner.job_id,
-                attempt=owner.attempt,
-                step_id=owner.step_id,
-                rank=owner.rank,
-                local_rank=owner.local_rank,
+                **self._about(owner, self._here.clock.now()),
                 pid=spoke.pid,
                 comm=spoke.comm,
                 comm_size=spoke.size,
@@ -362,6 +374,20 @@ class Ebpf:
                 completed=spoke.completed if whole else None,
                 in_flight=spoke.in_flight if whole else None,
             )
+
+    def _about(self, owner: Owner, ts: datetime, origin: str | None = None) -> dict[str, Any]:
+        """What all rows of a process have in common."""
+        return {
+            "cluster": self._here.cluster,
+            "node": self._here.node,
+            "ts": ts,
+            "origin": origin or self.name,
+            "job_id": owner.job_id,
+            "attempt": owner.attempt,
+            "step_id": owner.step_id,
+            "rank": owner.rank,
+            "local_rank": owner.local_rank,
+        }
 
     def _when(self, monotonic: float) -> datetime:
         """The kernel's clock as the time of day."""

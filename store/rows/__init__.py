@@ -5,7 +5,7 @@ from store.rows.fabric import LinkDetail, LinkEvent, LinkRow, LinkSample
 from store.rows.gpu import GpuDetail, GpuDevice, GpuEvent, GpuMinute, GpuRow, GpuSample
 from store.rows.host import CgroupSample, CollectorSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
 from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, LogEvent, LogLine, TrainStep
-from store.rows.runtime import CudaSample, NcclSample, Process
+from store.rows.runtime import CudaSample, IoWait, NcclSample, Process
 from store.rows.scheduler import (
     SlurmControllerSample,
     SlurmJob,
@@ -32,6 +32,7 @@ __all__ = [
     "HostEvent",
     "HostSample",
     "InferenceSample",
+    "IoWait",
     "JobRow",
     "LinkDetail",
     "LinkEvent",

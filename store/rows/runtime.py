@@ -28,6 +28,35 @@ class CudaSample(RankRow):
     h2d_bytes: Annotated[int | None, col("copied to the device", "B")] = None
     d2h_bytes: Annotated[int | None, col("copied to the host", "B")] = None
     d2d_bytes: Annotated[int | None, col("copied on the device", "B")] = None
+    cpu_wait_s: Annotated[
+        float | None, col("scheduling delay: its main thread was ready and waited for a CPU in the interval", "s")
+    ] = None
+    estimated: Annotated[
+        str | None,
+        col("launches, calls (graphs, copies, times) or both: counted in windows, not one by one; NULL: exact"),
+    ] = None
+    launches_error: Annotated[float | None, col("standard error of estimated launches", "ratio")] = None
+    calls_error: Annotated[float | None, col("standard error of what other calls add up to", "ratio")] = None
+
+
+@table
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IoWait(RankRow):
+    """Calls of a process on one file, or requests of one block device, that took longer than a tenth of a second, up to `ts`.
+
+    Without a job they are the node's: what the kernel wrote back, for whom is not known.
+    """
+
+    TABLE: ClassVar[str] = "io_wait"
+
+    pid: Annotated[int | None, col("process id on its node")] = None
+    call: Annotated[str | None, col("read, write, sync, open, stat; block: requests of a device")] = None
+    file: Annotated[str | None, col("the file as the process sees it; of a device its major:minor")] = None
+    mount: Annotated[str | None, col("mount point of its file system")] = None
+    fs_type: Annotated[str | None, col("nfs4, lustre, fuse, ext4, ...; NULL of a device")] = None
+    count: Annotated[int | None, col("slow calls or requests")] = None
+    total_s: Annotated[float | None, col("time in them", "s")] = None
+    max_s: Annotated[float | None, col("the longest", "s")] = None
 
 
 @table

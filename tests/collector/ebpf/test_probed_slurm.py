@@ -45,7 +45,7 @@ def test_launches_collectives_lines_and_ends_of_four_ranks(tmp_path: Path) -> No
         # What is asked for before a library's file is probed is not counted: the ranks wait for it.
         node.until(
             lambda: (
-                {p.name for p in known.probed.values() if len(p.pids) == 4 and "/home/mira/" in p.path}
+                {p.name for p in known.probed.values() if len(p.pids) == 4 and "/home/mira/" in p.inside}
                 == {"libcuda", "libnccl"}
             ),
             seconds=90,

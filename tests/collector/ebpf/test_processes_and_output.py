@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -178,6 +179,7 @@ def test_a_process_that_stopped_has_its_stack_taken_once(node: Probed) -> None:
     node.probes(process)
     go(process)
     node.sample()
+    node.until(lambda: "pipe_read" in Path(f"/proc/{process.pid}/stack").read_text())
     node.source.stalls.stall_s = 0.0
     try:
         node.sample()
