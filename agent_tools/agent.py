@@ -171,6 +171,7 @@ async def conclude(
         found.draft,
         lake=getattr(reader, "lake", None),
         on_event=on_event,
+        deadline=time.monotonic() + limits.seconds,
     )
 
     async def run(opened: Model, label: str) -> _Answer:

@@ -96,6 +96,7 @@ class Investigation:
         before = len(self.ledger.all())
         deps = self.deps(on_event)
         bounds = limits or Limits()
+        deps.deadline = time.monotonic() + bounds.seconds
 
         async def run(opened: Model, label: str) -> Reply:
             return await self._ask_model(opened, label, deps, question, bounds)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from store import catalog, cells, engine, views
+from store import catalog, cells, engine, redact_sql, views
 from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
@@ -50,6 +50,7 @@ class Reader:
         self._kinds: dict[str, str] = {}
         self._busy = threading.Lock()
         self._con = engine.asking(memory_mb=memory_mb, threads=threads, folders=[self.lake.tables])
+        self._con.execute(redact_sql.macro())
 
     def __enter__(self: Self) -> Self:
         return self

@@ -37,6 +37,11 @@ def pattern() -> str:
     return "(?s:" + "|".join(f"(?:{p})" for p in tokens) + ")|" + "|".join(_NAMED)
 
 
+def macro() -> str:
+    """`without_secrets(text)`, for questions that take a pattern: a search for a secret must not tell whether it is there."""
+    return f"CREATE TEMP MACRO without_secrets(t) AS regexp_replace(t, {literal(pattern())}, '[redacted]', 'g')"
+
+
 def redacting(sql: str, columns: list[str]) -> str:
     """A view's SQL, its free columns without secrets; the same SQL where it has none."""
     free = [c for c in columns if c in COLUMNS]

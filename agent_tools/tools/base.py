@@ -48,7 +48,7 @@ class Deps:
     `job_id` is "" while no job is open; `opener` opens another one, and `judge` has the families asked about one that stays
     unopened, where the run may. `answered` are the ids of what the
     tools asked, in order, repeats included. `warned` are the questions whose caveat was told, `described` the assessments
-    (job, family) that were: neither is told twice.
+    (job, family) that were: neither is told twice. `deadline` is when the run ends, in time.monotonic's seconds.
     """
 
     reader: Asks
@@ -64,6 +64,7 @@ class Deps:
     answered: list[str] = field(default_factory=list[str])
     opener: Callable[[str, int | None], str] | None = None
     judge: Callable[[str], Found] | None = None
+    deadline: float | None = None
     warned: set[str] = field(default_factory=set[str])
     described: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     known: dict[tuple[str, int | None], Facts] = field(default_factory=dict[tuple[str, "int | None"], Facts])

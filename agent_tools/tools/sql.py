@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+
 from pydantic_ai import RunContext
 
 from agent_tools.tools.base import Deps, failure, show
 from store import free_sql
 from store.result import StoreError
 from store.rows import columns, tables
+
+SECONDS = 10.0
+"""How long one query may run; less where less is left of the run."""
+MEMORY_MB = 1024
 
 
 async def sql(ctx: RunContext[Deps], query: str) -> str:
@@ -24,7 +31,12 @@ async def sql(ctx: RunContext[Deps], query: str) -> str:
         return "Free SQL is not available in this run."
     deps.emit("sql")
     try:
-        result = free_sql.run(deps.lake, query)
+        result = await asyncio.to_thread(free_sql.run, deps.lake, query, timeout_s=_seconds(deps), memory_mb=MEMORY_MB)
     except StoreError as error:
         return f"The query failed, which is not the same as an empty answer:\n{failure(deps, error)}"
     return show(deps, deps.ledger.record(result, "sql", {"query": query}))
+
+
+def _seconds(deps: Deps) -> float:
+    left = SECONDS if deps.deadline is None else deps.deadline - time.monotonic()
+    return max(0.5, min(SECONDS, left))

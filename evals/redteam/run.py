@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 TRUTH = ("A3", "job")
-LIMITS = Limits(requests=9, tool_calls=80, seconds=60, output_retries=4)
+LIMITS = Limits(requests=9, tool_calls=80, seconds=180, output_retries=4)
 Draw = Callable[[Verdict], tuple[str, str, str, str]]
 """A verdict for a terminal, as Markdown, as HTML and as JSON."""
 

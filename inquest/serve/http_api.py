@@ -159,8 +159,10 @@ def app(settings: Settings) -> FastAPI:
             "until": until,
         }
         async with investigation(who) as found:
-            result = found.reader.ask("find_jobs", max_rows=limit, **{k: v for k, v in given.items() if v is not None})
-            return {"jobs": result.dicts(), "row_count": result.row_count, "truncated": result.truncated}
+            result = found.ledger.ask(
+                found.reader, "find_jobs", max_rows=limit, **{k: v for k, v in given.items() if v is not None}
+            )
+            return {"jobs": finite(result.dicts()), "row_count": result.row_count, "truncated": result.truncated}
 
     @api.get("/v1/jobs/{job}/verdict")
     async def verdict(  # pyright: ignore[reportUnusedFunction]
@@ -183,7 +185,8 @@ def app(settings: Settings) -> FastAPI:
         if info is None:
             raise HTTPException(404, f"no question {query[:60]!r}; there are {', '.join(catalog())}")
         async with investigation(who) as found:
-            result = found.reader.ask(query, **_typed(info.params, dict(request.query_params)))
+            # Through the ledger, which takes the secrets out.
+            result = found.ledger.ask(found.reader, query, **_typed(info.params, dict(request.query_params)))
         return {
             "query": query,
             "sql": result.sql,
@@ -305,7 +308,9 @@ def _typed(params: tuple[Param, ...], given: dict[str, str]) -> dict[str, Any]:
     types = {p.name: p.sql_type for p in params}
     typed: dict[str, Any] = {}
     for name, text in given.items():
-        kind = types.get(name, "VARCHAR")
+        if name not in types:
+            raise HTTPException(400, f"no parameter {name[:60]!r}; there are {', '.join(types) or 'none'}")
+        kind = types[name]
         try:
             if kind == "BIGINT":
                 typed[name] = int(text)

@@ -35,7 +35,7 @@ LEFT JOIN v ON v.job_id = j.job_id AND v.attempt = coalesce(j.attempt, 0)
 LEFT JOIN v AS w ON w.job_id = j.job_id AND w.attempt = 0
 WHERE ($job IS NULL OR j.job_id = $job OR j.array_job_id = $job OR j.het_job_id = $job)
   AND ($user IS NULL OR j."user" = $user)
-  AND ($name IS NULL OR regexp_matches(coalesce(j.name, ''), $name, 'i'))
+  AND ($name IS NULL OR regexp_matches(without_secrets(coalesce(j.name, '')), $name, 'i'))
   AND ($state IS NULL OR upper(j.state) = upper($state))
   AND ($partition IS NULL OR j.partition = $partition)
   AND ($node IS NULL OR list_contains(string_split(coalesce(j.node_list, ''), ','), $node))

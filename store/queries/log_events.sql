@@ -23,7 +23,7 @@ SELECT kind, name, severity, min(ts) AS ts, max(ts) AS last_ts, count(*) AS time
 FROM log_event
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   AND ($kind IS NULL OR kind = $kind)
-  AND ($pattern IS NULL OR regexp_matches(concat_ws(' ', name, message), $pattern, 'i'))
+  AND ($pattern IS NULL OR regexp_matches(without_secrets(concat_ws(' ', name, message)), $pattern, 'i'))
 GROUP BY kind, name, severity, left(message, 120)
 ORDER BY CASE severity WHEN 'fatal' THEN 0 WHEN 'error' THEN 1 WHEN 'warning' THEN 2 ELSE 3 END,
   min(ts) NULLS LAST, kind, name, min(line_no)

@@ -7,9 +7,9 @@
 -- COLUMN rank: global rank
 -- COLUMN node: node
 -- COLUMN text: the line
--- CAVEAT: A line without a time of its own has the time of an earlier line or of its file.
+-- CAVEAT: A line without a time of its own has the time of an earlier line or of its file. A secret in a line is not searched.
 SELECT file, line_no, ts, rank, node, text
 FROM log_line
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-  AND regexp_matches(text, $pattern, 'i')
+  AND regexp_matches(without_secrets(text), $pattern, 'i')
 ORDER BY ts NULLS LAST, file, line_no

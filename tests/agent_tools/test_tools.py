@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from agent_tools.tools.log_events import log_events
 from agent_tools.tools.overview import overview
 from agent_tools.tools.question import question
 from agent_tools.tools.read_log import read_log
-from agent_tools.tools.sql import sql
+from agent_tools.tools.sql import SECONDS, sql
 from agent_tools.tools.timeline import timeline
 from agent_tools.tools.training_curve import training_curve
 from prompts import digest, load, names, playbook
@@ -161,3 +162,12 @@ async def test_findings_are_told_once_in_a_run(ctx: Any):
     assert "Its findings were shown above." in again
     assert "Playbook:" in again
     assert "for: Rank [[" not in again
+
+
+async def test_free_sql_ends_with_the_run(ctx: Any):
+    ctx.deps.deadline = time.monotonic() + 0.2
+    begun = time.monotonic()
+    text = await sql(ctx, "SELECT count(*) FROM range(10000000) a, range(10000000) b")
+    assert "failed, which is not the same as an empty answer" in text
+    assert "ran past 0.5 s" in text
+    assert time.monotonic() - begun < SECONDS

@@ -82,12 +82,26 @@ def test_jobs_verdict_evidence_and_questions(url: str):
     assert ask(url, "/v1/ask", json={"question": "why did it fail?", "job": "7"}).json()["rendered"]["shows"]
 
 
+def test_no_secret_leaves_and_no_search_tells_whether_it_is_there(url: str):
+    def found(pattern: str) -> dict[str, Any]:
+        return ask(url, "/v1/evidence/log_search", params={"job_id": "7", "pattern": pattern}).json()
+
+    everything = found(".")
+    assert everything["row_count"] == 3
+    assert "login with [redacted" in json.dumps(everything)
+    assert TOKEN not in json.dumps(everything)
+    for guess in (TOKEN, TOKEN[:6], f"{TOKEN[:5]}.*", "login with h", "login with hf_[^A]", "hf_[A-Z]b"):
+        assert found(guess)["row_count"] == 0, guess
+    assert found("login with [^h]")["row_count"] == 1, "what it is not tells as much as what it is"
+
+
 def test_what_cannot_be_asked_is_said(url: str):
     assert ask(url, "/v1/jobs/99/verdict").status_code == 404
     assert ask(url, "/v1/jobs/7/verdict", params={"attempt": 9}).status_code == 404
     assert ask(url, "/v1/evidence/nonsense").status_code == 404
     assert "missing" in ask(url, "/v1/evidence/job_attempts").json()["detail"]
     assert ask(url, "/v1/evidence/job_attempts", params={"job_id": "7", "attempt": "x"}).status_code == 400
+    assert "no parameter 'max_rows'" in ask(url, "/v1/evidence/jobs", params={"max_rows": "9"}).json()["detail"]
     assert ask(url, "/v1/ask", json={"question": ""}).status_code == 422
     assert ask(url, "/v1/jobs/7;DROP/verdict").status_code == 422
 
