@@ -157,6 +157,9 @@ def _ask(record: dict[str, Any], reader: Lakes, max_rows: int) -> Result:
     if record["query"] == "sql":
         from store import free_sql
 
-        return free_sql.run(reader.lake, record["sql"], max_rows=max_rows)
+        lake = getattr(reader, "lake", None)
+        if lake is None:
+            raise StoreError("free SQL sees every job, which is an operator's to ask")
+        return free_sql.run(lake, record["sql"], max_rows=max_rows)
     params = {k: v for k, v in record["params"].items() if v is not None}
     return reader.ask(record["query"], max_rows=max_rows, **params)

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tools.choose import Candidate, candidates, meant, nameless
+from agent_tools.viewer import Forbidden
 from collector.discover import stem
-from inquest import safe
+from inquest import safe, who
 from inquest.commands import NOTHING, USAGE, Failure
 
 if TYPE_CHECKING:
@@ -67,8 +68,12 @@ def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
 
     if not (lake / "lake.json").is_file():
         raise Failure(f"there is no lake at {lake}; `inquest import PATH --lake {lake}` makes one")
-    with Reader(lake) as reader:
-        known = reader.ask("job_known", job_id=job_id)
+    with Reader(lake) as opened:
+        reader = who.seen(opened, lake)
+        try:
+            known = reader.ask("job_known", job_id=job_id)
+        except Forbidden as refused:
+            raise Failure(f"{safe.line(str(refused))} in {lake}; a user sees own jobs, an operator all") from refused
         if not any(isinstance(n, int) and n > 0 for n in known.rows[0]):
             raise Failure(
                 f"no job {safe.line(job_id)} in {lake} (looked in slurm_job, log_line, log_event and source_health); "

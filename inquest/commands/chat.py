@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inquest import safe
+from inquest import safe, who
 from inquest.commands import Failure
 from inquest.options import add_json, add_lake, add_model, add_timezone, lake_of, limits_of
 
@@ -87,7 +87,7 @@ def investigation(args: argparse.Namespace) -> Generator[Investigation]:
     if args.target is None:
         lake = lake_of(args)
         with Reader(lake) as reader:
-            opened = Investigation(reader)
+            opened = Investigation(who.seen(reader, lake))
             if args.job:
                 _open(opened, args.job)
             yield opened

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from inquest import who
 from inquest.options import add_json, add_lake, count, lake_of, print_json
 from inquest.render.table import table
 
@@ -17,10 +18,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List, newest last."""
+    from agent_tools.viewer import seen_by
     from store import Reader
 
-    with Reader(lake_of(args)) as reader:
-        found = reader.ask("jobs_found", max_rows=args.limit)
+    lake = lake_of(args)
+    with Reader(lake) as reader:
+        asks = who.viewer(lake)
+        found = (
+            reader.ask("jobs_found", max_rows=args.limit)
+            if asks.operator
+            else seen_by(reader, asks).ask("find_jobs", max_rows=args.limit)
+        )
     if args.json:
         print_json({"jobs": found.dicts(), "row_count": found.row_count})
         return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from inquest import who
 from inquest.commands import Failure
 from inquest.options import add_lake, add_model, lake_of, limits_of
 
@@ -11,7 +12,7 @@ from inquest.options import add_lake, add_model, lake_of, limits_of
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     add_lake(parser)
-    parser.add_argument("--user", metavar="U", help="show only what this Unix user may see (default: everything)")
+    parser.add_argument("--user", metavar="U", help="show only what this Unix user may see (default: who starts it)")
     add_model(parser)
 
 
@@ -29,7 +30,12 @@ def run(args: argparse.Namespace) -> int:
         raise Failure(f"{error.name} is not installed: pip install 'jobinquest[serve]'") from error
     from inquest.serve.toolbox import Toolbox
 
-    with Reader(lake_of(args)) as reader:
-        viewer = Viewer(args.user) if args.user else None
+    lake = lake_of(args)
+    with Reader(lake) as reader:
+        viewer = who.viewer(lake)
+        if args.user and (viewer.operator or args.user == viewer.user):
+            viewer = Viewer(args.user)
+        elif args.user:
+            raise Failure(f"only an operator may answer for {args.user}: {viewer.user} sees own jobs")
         asyncio.run(on_streams(Toolbox(Investigation(seen_by(reader, viewer)), args.model, limits_of(args))))
     return 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from inquest import who
+from inquest.commands import Failure
 from inquest.options import add_json, add_lake, count, lake_of, print_json, seconds
 from inquest.render.table import table
 
@@ -21,7 +23,10 @@ def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     from store import free_sql
 
-    found = free_sql.run(lake_of(args), args.query, timeout_s=args.timeout, max_rows=args.limit)
+    lake = lake_of(args)
+    if not who.viewer(lake).operator:
+        raise Failure("free SQL sees every job: it is an operator's; `inquest ask` answers about one's own jobs")
+    found = free_sql.run(lake, args.query, timeout_s=args.timeout, max_rows=args.limit)
     if args.json:
         print_json(
             {

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from inquest import safe
+from inquest import safe, who
 from inquest.commands import Failure
 from inquest.options import add_json, add_lake, lake_of, print_json
 
@@ -27,8 +27,9 @@ def run(args: argparse.Namespace) -> int:
     document = _read(args.bundle)
     try:
         if args.lake is not None:
-            with Reader(lake_of(args)) as reader:
-                report = verify(document, reader)
+            lake = lake_of(args)
+            with Reader(lake) as reader:
+                report = verify(document, who.seen(reader, lake))
         else:
             report = verify(document)
     except SealError as error:
