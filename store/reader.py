@@ -12,18 +12,16 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from store import catalog, cells, engine, redact_sql, views
+from store import catalog, cells, engine, redact_sql
 from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
-from store.rollup import MACRO, WINDOW, without_job
-from store.rows import GpuSample, columns, tables
+from store.rows import columns, tables
+from store.shown import SMALL, Shown, parsed
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
 Self = TypeVar("Self", bound="Reader")
-SMALL = 20_000
-"""Up to so many rows a table is copied into memory once: planning a scan of its files costs more than the copy."""
 
 
 class Reader:
@@ -46,11 +44,10 @@ class Reader:
         self._alarm = Alarm(timeout_s, _interrupting(weakref.ref(self)))
         weakref.finalize(self, self._alarm.stop)
         self.snapshots = Snapshots(self.lake)
-        self._views: dict[str, str] = {}
-        self._kinds: dict[str, str] = {}
         self._busy = threading.Lock()
         self._con = engine.asking(memory_mb=memory_mb, threads=threads, folders=[self.lake.tables])
-        self._con.execute(redact_sql.macro())
+        self._con.execute(parsed(self._con, redact_sql.macro()))
+        self._shown = Shown(self._con)
 
     def __enter__(self: Self) -> Self:
         return self
@@ -130,15 +127,6 @@ class Reader:
             time.perf_counter() - started,
         )
 
-    def _show(self, table: str, sql: str, rows: int) -> None:
-        """Put a table before the questions: a small one as a copy in memory, which many questions then share, else a view."""
-        if table in self._kinds:
-            self._con.execute(f"DROP {self._kinds.pop(table)} {table}")
-            del self._views[table]
-        kind = "TABLE" if rows <= SMALL else "VIEW"
-        self._con.execute(f"CREATE TEMP {kind} {table} AS {sql}")
-        self._kinds[table], self._views[table] = kind, sql
-
     def coverage(self) -> list[Coverage]:
         """What the lake holds, by table, tables without a row included."""
         with self._busy:
@@ -160,16 +148,8 @@ class Reader:
     def _answer(
         self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int
     ) -> tuple[list[str], list[str], tuple[tuple[Cell, ...], ...], int]:
-        by_minute = MACRO in info.sql
-        for table, segments in opened.items():
-            if by_minute and table == GpuSample.TABLE and table not in info.sql:
-                segments = without_job(segments)
-            sql = views.view(table, segments)
-            if self._views.get(table) != sql:
-                self._show(table, sql, sum(s.rows for _, s in segments))
-        if by_minute:
-            self._con.execute(WINDOW)
-        cursor = self._con.execute(info.sql, params or None)
+        self._shown.put(opened, info.sql, params)
+        cursor = self._con.execute(parsed(self._con, info.sql), params or None)
         names = [d[0] for d in cursor.description or ()]
         types = [str(d[1]) for d in cursor.description or ()]
         found = cursor.fetchmany(max_rows + 1)

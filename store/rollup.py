@@ -96,28 +96,32 @@ def minutes(source: str) -> str:
     return f"SELECT {picked} FROM {source} GROUP BY {', '.join(KEYS)}, {_MINUTE}"
 
 
-_BEGIN = "date_trunc('minute', from_ts::TIMESTAMP) + INTERVAL 1 MINUTE"
-_CLOSE = "date_trunc('minute', to_ts::TIMESTAMP)"
-# Two plain ranges rather than one condition with OR: by a range whole row groups are left out.
-_ENDS = f"""(
-    SELECT * FROM gpu_sample
-    WHERE job_id IS NULL AND ts >= from_ts::TIMESTAMP AND ts < {_BEGIN} AND ts <= coalesce(to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
-    UNION ALL
-    SELECT * FROM gpu_sample
-    WHERE job_id IS NULL AND ts >= {_CLOSE} AND ts <= to_ts::TIMESTAMP AND ts >= coalesce({_BEGIN}, '-infinity'::TIMESTAMP))"""
-
 MACRO = "gpu_window"
 
-WINDOW = f"""
-CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE
+
+def window(from_ts: str, to_ts: str) -> str:
+    """SQL for the minutes of a window; the limits are SQL that gives a time, a text of one, or NULL."""
+    begin = f"date_trunc('minute', {from_ts}::TIMESTAMP) + INTERVAL 1 MINUTE"
+    close = f"date_trunc('minute', {to_ts}::TIMESTAMP)"
+    # Two plain ranges rather than one condition with OR: by a range whole row groups are left out.
+    ends = f"""(
+    SELECT * FROM gpu_sample
+    WHERE job_id IS NULL AND ts >= {from_ts}::TIMESTAMP AND ts < {begin} AND ts <= coalesce({to_ts}::TIMESTAMP, 'infinity'::TIMESTAMP)
+    UNION ALL
+    SELECT * FROM gpu_sample
+    WHERE job_id IS NULL AND ts >= {close} AND ts <= {to_ts}::TIMESTAMP AND ts >= coalesce({begin}, '-infinity'::TIMESTAMP))"""
+    return f"""
   SELECT * FROM gpu_minute
-  WHERE ts >= coalesce(date_trunc('minute', from_ts::TIMESTAMP), '-infinity'::TIMESTAMP)
-    AND ts <= coalesce(to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
-    AND (job_id IS NOT NULL OR (ts >= coalesce({_BEGIN}, '-infinity'::TIMESTAMP)
-                                AND ts < coalesce({_CLOSE}, 'infinity'::TIMESTAMP)))
+  WHERE ts >= coalesce(date_trunc('minute', {from_ts}::TIMESTAMP), '-infinity'::TIMESTAMP)
+    AND ts <= coalesce({to_ts}::TIMESTAMP, 'infinity'::TIMESTAMP)
+    AND (job_id IS NOT NULL OR (ts >= coalesce({begin}, '-infinity'::TIMESTAMP)
+                                AND ts < coalesce({close}, 'infinity'::TIMESTAMP)))
   UNION ALL BY NAME
-  {minutes(_ENDS)}
+  {minutes(ends)}
 """
+
+
+WINDOW = f"CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE {window('from_ts', 'to_ts')}"
 
 
 def without_job(segments: Sequence[tuple[Path, Segment]]) -> list[tuple[Path, Segment]]:

@@ -13,6 +13,11 @@ from store.manifest import Segment
 from store.rows import columns, tables
 
 
+def definition(table: str) -> str:
+    """The columns of a table with their types, as SQL defines them."""
+    return ", ".join(f'"{c.name}" {c.sql_type}' for c in columns(tables()[table]))
+
+
 def select(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     """SQL that gives the table's columns as this version knows them, from segments of any version.
 
@@ -42,10 +47,15 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     key = tables()[table].KEY
     if not key:
         return rows
+    belongs = tables()[table].BELONGS
+    if sum(s.rows for _, s in segments) == 1:  # nothing to merge, and planning how to takes long
+        if not belongs:
+            return rows
+        sole = ", ".join(f'CASE WHEN "{of}" IS NOT NULL THEN "{n}" END AS "{n}"' for n, of in belongs.items())
+        return f"SELECT * REPLACE ({sole}) FROM ({rows})"
     names = [c.name for c in columns(tables()[table])]
     subject = key[0]
     owner = f'coalesce("cluster", max("cluster") OVER (PARTITION BY "{subject}"))'
-    belongs = tables()[table].BELONGS
     merged = ", ".join(
         f'"{n}"' if n in key else f'"{n}_" AS "{n}"' if n == "cluster" else f'{_latest(n, belongs.get(n))} AS "{n}"'
         for n in names

@@ -1,0 +1,91 @@
+"""Copies in memory, a window's minutes made once and parse trees change what an answer costs, and nothing of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from store import Reader, Writer, shown, views
+from store.rows import GpuSample, Row, SlurmJob, columns, tables
+
+T = datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)
+BY_MINUTE = ("gpu_summary", "gpu_counter_rises", "gpu_spread", "gpu_duty", "gpu_throttled")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = random.Random(3)
+    rows: list[Row] = [
+        GpuSample(
+            node="n0", gpu=gpu, job_id=None if gpu else "7", ts=T + timedelta(seconds=7 * i), fb_total_bytes=10**11,
+            engine_active=rng.random(), sm_active=rng.random(), throttle_reasons=rng.choice((0, 64)), ecc_sbe_total=i // 9,
+            sm_clock_mhz=rng.randint(300, 1980),
+        )
+        for i in range(90) for gpu in range(4)
+    ]  # fmt: skip
+    folder = tmp_path_factory.mktemp("shown") / "lake"
+    Writer(folder).append(rows, batch="a")
+    return folder
+
+
+def test_few_rows_are_answered_as_many_are(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows, their order and their types: over copies and the window's rows, and over views that derive them in the question."""
+
+    def answers() -> list[object]:
+        found: list[object] = []
+        with Reader(lake, threads=1) as reader:
+            for end in (T + timedelta(seconds=333), None, T + timedelta(seconds=100)):
+                for question in BY_MINUTE:
+                    r = reader.ask(question, job_id="7", nodes="n0", from_ts=T + timedelta(seconds=10), to_ts=end)
+                    found.append((r.query, r.columns, r.rows, r.row_count, r.coverage))
+        return found
+
+    few = answers()
+    monkeypatch.setattr(shown, "SMALL", 0)
+    assert few == answers()
+    assert len({repr(f) for f in few if "gpu_summary" in repr(f)}) == 3, "each window has an answer of its own"
+
+
+def test_rows_that_come_later_are_in_the_next_answer(lake: Path, tmp_path: Path) -> None:
+    def summed(reader: Reader) -> object:
+        return sum(int(str(r["samples"])) for r in reader.ask("gpu_summary", job_id="8", nodes="n1").dicts())
+
+    folder = tmp_path / "lake"
+    one = GpuSample(node="n1", gpu=0, job_id="8", ts=T, engine_active=0.5)
+    Writer(folder).append([one], batch="a")
+    with Reader(folder) as reader:
+        assert summed(reader) == 1
+        Writer(folder).append([replace(one, ts=T + timedelta(minutes=5))], batch="b")
+        assert summed(reader) == 2
+
+
+@pytest.mark.parametrize("table", sorted(t for t, row in tables().items() if row.KEY))
+def test_a_row_alone_reads_as_if_it_were_merged(table: str, tmp_path: Path) -> None:
+    """With every column given, and with those missing that others hang on."""
+    values = {str: "x", int: 3, float: 0.5, bool: True, datetime: T}
+    whole = {c.name: values[c.python_type] for c in columns(tables()[table])}
+    lone = {k: v for k, v in whole.items() if k not in tables()[table].BELONGS.values()}
+    for number, given in enumerate((whole, lone, {"ts": T})):
+        folder = tmp_path / str(number)
+        Writer(folder).append([tables()[table](**given)], batch="a")
+        with Reader(folder) as reader:
+            segments = reader.snapshots.take([table])[table]
+            as_many = [(path, replace(s, rows=2)) for path, s in segments]
+            con = reader._con  # pyright: ignore[reportPrivateUsage]
+            alone, merged = (
+                ((done := con.execute(views.view(table, s))).description, done.fetchall()) for s in (segments, as_many)
+            )
+            assert alone == merged
+
+
+def test_a_parse_tree_serves_any_connection_and_any_value(lake: Path) -> None:
+    Writer(lake).append([SlurmJob(job_id="7", attempt=1, ts=T, state="FAILED")], batch="job")
+    seen: list[object] = []
+    for job in ("7", "8", "7"):
+        with Reader(lake) as reader:
+            seen.append([r["state"] for r in reader.ask("job_attempts", job_id=job).dicts()])
+    assert seen == [["FAILED"], [], ["FAILED"]]
