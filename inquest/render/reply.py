@@ -7,7 +7,7 @@ from typing import Any
 from agent_tools.answer import Reply
 from agent_tools.evidence import Evidence, Ledger
 from agent_tools.formats import format_cell
-from agent_tools.references import plain, render_text
+from agent_tools.references import Span, plain, render_text
 from inquest import safe
 from inquest.render.document import Item, Section
 from inquest.render.table import table
@@ -40,13 +40,45 @@ def reply_text(reply: Reply, ledger: Ledger, *, width: int = 100, colour: bool =
     for id in reply.tables:
         lines += ["", evidence_text(ledger.get(id), colour=colour)]
     for note in reply.provenance.notes:
-        lines += ["", *(paint(DIM, part) for part in wrapped(spans(note), "", "", width, paint))]
+        lines += ["", *(paint(DIM, part) for part in wrapped([Span("text", note)], "", "", width, paint))]
     return "\n".join(lines)
+
+
+def reply_markdown(reply: Reply, ledger: Ledger) -> str:
+    """The answer as Markdown, its tables as blocks of code: for programs whose windows draw Markdown."""
+
+    def said(text: str) -> str:
+        return "".join(
+            f"{safe.markdown(safe.line(s.text))} ({s.id})" if s.id else safe.markdown(s.text)
+            for s in render_text(text, ledger)
+        )
+
+    sections = [
+        ("What the data shows", [said(c.text) for c in reply.shows]),
+        (
+            "What it implies",
+            [f"{'' if c.status == 'established' else f'{c.status}: '}{said(c.text)}" for c in reply.implies],
+        ),
+        (
+            "What it cannot answer",
+            [f"{said(m.text)} ({said(m.signal)})" if m.signal else said(m.text) for m in reply.cannot_answer],
+        ),
+    ]
+    parts = [f"**{said(reply.short)}**"]
+    for title, items in sections:
+        if items:
+            parts.append("\n".join([f"## {title}", "", *(f"- {item}" for item in items)]))
+    for id in reply.tables:
+        # Four blanks before each line: no text can end such a block.
+        table_text = evidence_text(ledger.get(id))
+        parts.append("\n".join(f"    {row}" for row in table_text.splitlines()))
+    parts += [safe.markdown(safe.line(note)) for note in reply.provenance.notes]
+    return "\n\n".join(parts)
 
 
 def evidence_text(evidence: Evidence, *, max_rows: int = MAX_ROWS, colour: bool = False, sql: bool = False) -> str:
     """A piece of evidence: what was asked, and its rows as a table (one row: a line for each column)."""
-    head = f"[{evidence.id}] {evidence.query}: {evidence.row_count} rows"
+    head = f"[{evidence.id}] {safe.line(evidence.query)}: {evidence.row_count} rows"
     lines = [Paint(colour)(BOLD, head)]
     rows = range(min(max_rows, len(evidence.rows)))
     held = [c.name for i, c in enumerate(evidence.columns) if any(evidence.rows[r][i] is not None for r in rows)]
@@ -56,14 +88,14 @@ def evidence_text(evidence: Evidence, *, max_rows: int = MAX_ROWS, colour: bool 
         return None if found.value is None else format_cell(found)
 
     if len(rows) == 1:
-        wide = max(map(len, held), default=0)
-        lines += [f"  {name.ljust(wide)}  {safe.line(str(cell(name, 0)))[:200]}" for name in held]
+        wide = max((len(safe.line(name)) for name in held), default=0)
+        lines += [f"  {safe.line(name).ljust(wide)}  {safe.line(str(cell(name, 0)))[:200]}" for name in held]
     elif held:
         lines.append(table(held, [[cell(name, row) for name in held] for row in rows], width=48))
     if evidence.row_count > len(rows):
         lines.append(f"... {evidence.row_count - len(rows)} more")
     if evidence.caveat:
-        lines.append(f"  {evidence.caveat}")
+        lines.append(f"  {safe.line(evidence.caveat)}")
     if sql:
         asked = ", ".join(f"{k} = {v!r}" for k, v in evidence.params.items() if v is not None)
         lines += [

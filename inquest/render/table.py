@@ -10,9 +10,10 @@ from inquest import safe
 def table(names: Sequence[str], rows: Sequence[Sequence[object]], *, width: int = 60) -> str:
     """Lines of text; a cell longer than `width` is cut with an ellipsis."""
     cells = [[_cell(c, width) for c in row] for row in rows]
+    names = [safe.line(n) for n in names]
     widths = [max([len(n), *(len(r[i]) for r in cells)]) for i, n in enumerate(names)]
     right = [bool(rows) and all(isinstance(r[i], int | float) or r[i] is None for r in rows) for i in range(len(names))]
-    lines = [_line(list(names), widths, right), _line(["-" * w for w in widths], widths, right)]
+    lines = [_line(names, widths, right), _line(["-" * w for w in widths], widths, right)]
     return "\n".join(lines + [_line(r, widths, right) for r in cells])
 
 

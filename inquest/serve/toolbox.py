@@ -68,7 +68,7 @@ class Toolbox:
     async def _call(self, name: str, arguments: dict[str, Any], on_event: Callable[[str], None] | None) -> str:
         from pydantic_ai import ModelRetry
 
-        from inquest.render.reply import reply_text
+        from inquest.render.reply import reply_markdown
         from inquest.render.show import markdown_text
 
         known = {t.name: t for t in tools()}
@@ -98,7 +98,7 @@ class Toolbox:
             if not isinstance(question, str) or not question.strip():
                 raise KeyError("question is missing")
             reply = await asked.ask_async(question, model=self.model, limits=self.limits, on_event=on_event)
-            return reply_text(reply, asked.ledger)
+            return reply_markdown(reply, asked.ledger)
         function = known[name].function_schema
         try:
             checked = function.validator.validate_python(arguments)
