@@ -48,6 +48,9 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     yield from _of(facts.table("nccl_events"), "first_ts", lambda r: f"Process group: {r['message']}.", 1)
     yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {r['message']}.", 0)
     yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Kernel{_on(r)}: {r['message']}.", 1)
+    if facts.has("link_event"):
+        links = facts.table("link_events").where(lambda r: r.text("event") != "up")
+        yield from _of(links, "event_ts", lambda r: f"Link {r['device']}{_on(r)}: {r['message']}.", 1)
     yield from _of(facts.table("node_states"), "begin_ts", _trouble, 1)
     yield from _of(facts.table("process_exits").where(_untimely), "end_ts", _exit, 1)
     yield from _of(

@@ -27,6 +27,7 @@ _BY_NODE = {
     "gpu_summary",
     "gpu_throttled",
     "host_events",
+    "link_events",
     "node_states",
 }
 _PER_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_summary"}

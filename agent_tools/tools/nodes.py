@@ -12,7 +12,7 @@ from agent_tools.tools.base import Deps, ask
 async def node_states(
     ctx: RunContext[Deps], nodes: str | None = None, since: str | None = None, until: str | None = None
 ) -> str:
-    """States of the job's nodes around its run, troubled ones first, and kernel events there. Medium. Empty: no change was
+    """States of the job's nodes around its run, troubled ones first, and kernel and link events there. Medium. Empty: no change was
     seen.
 
     Args:
@@ -28,4 +28,7 @@ async def node_states(
     scope = {**deps.facts().scope, **given}
     states = ask(deps, "node_states", "node_states", show_rows=30, **scope)
     kernel = ask(deps, "host_events", "node_states", show_rows=20, job_id=deps.job(), **scope)
-    return f"{states}\n\n{kernel}"
+    answers = [states, kernel]
+    if deps.facts().has("link_event"):
+        answers.append(ask(deps, "link_events", "node_states", show_rows=20, job_id=deps.job(), **scope))
+    return "\n\n".join(answers)

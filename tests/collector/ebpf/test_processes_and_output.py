@@ -190,3 +190,31 @@ def test_a_process_that_stopped_has_its_stack_taken_once(node: Probed) -> None:
     finally:
         node.source.stalls.stall_s = STALL_S
         process.communicate()
+
+
+@pytest.fixture
+def small_cgroup() -> Iterator[Path]:
+    """A real cgroup of 48 MB, of either version."""
+    root = Path("/sys/fs/cgroup")
+    first = (root / "memory") if (root / "memory").is_dir() else root
+    folder = first / f"inquest-test-{os.getpid()}"
+    limit = "memory.limit_in_bytes" if first != root else "memory.max"
+    try:
+        folder.mkdir()
+        (folder / limit).write_text(str(48 << 20))
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    yield folder
+    deadline = time.monotonic() + 20
+    while (folder / "cgroup.procs").read_text().strip() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    folder.rmdir()
+
+
+def test_a_victim_of_the_oom_killer_is_told_as_one(node: Probed, small_cgroup: Path) -> None:
+    """The real kernel kills a rank in a cgroup that is too small for it."""
+    process = start(node, "held = [bytearray(1 << 20) for _ in range(400)]", rank=6)
+    (small_cgroup / "cgroup.procs").write_text(str(process.pid))
+    row = ended(node, process)
+    assert (row.exit_signal, row.exit_code, row.oom_killed, row.signal_sender) == (9, None, True, "kernel-oom")
+    assert (row.rank, row.job_id) == (6, "990017")
