@@ -99,9 +99,27 @@ def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = No
             stop=tenacity.stop_after_attempt(patience.attempts) | tenacity.stop_before_delay(patience.seconds),
             reraise=True,
         ),
-        wrapped=wrapped,
+        wrapped=_Whole(wrapped or httpx2.AsyncHTTPTransport()),
         validate_response=_raise_if_passing,
     )
+
+
+class _Whole(httpx2.AsyncBaseTransport):
+    """Reads an answer to its end before it is handed on, so that one that was cut off on its way is asked for again."""
+
+    def __init__(self, wrapped: httpx2.AsyncBaseTransport) -> None:
+        self._wrapped = wrapped
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._wrapped.handle_async_request(request)
+        try:
+            await response.aread()
+        finally:
+            await response.aclose()
+        return response
+
+    async def aclose(self) -> None:
+        await self._wrapped.aclose()
 
 
 def _raise_if_passing(response: httpx2.Response) -> None:

@@ -16,12 +16,15 @@ Request = dict[str, Any]
 
 @dataclass
 class Reply:
-    """One answer: a chat message, or any status and body. `delay` is in seconds."""
+    """One answer: a chat message, or any status and body. `delay` is in seconds; with `drip` the body comes a byte at a time,
+    that many seconds apart; with `cut` it ends half-way, though its length was promised."""
 
     body: Any
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    drip: float = 0.0
+    cut: bool = False
 
 
 Script = Callable[[int, Request], Reply]
@@ -89,7 +92,15 @@ def serving(script: Script, monkeypatch: Any) -> Iterator[Endpoint]:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                if reply.cut:
+                    self.wfile.write(body[: len(body) // 2])
+                    self.close_connection = True
+                elif reply.drip:
+                    for byte in body:
+                        self.wfile.write(bytes([byte]))
+                        time.sleep(reply.drip)
+                else:
+                    self.wfile.write(body)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 
