@@ -26,12 +26,9 @@ def lake(plan: Plan, folder: Path) -> Path:
 def rows(plan: Plan, folder: Path) -> list[Row]:
     """Every row that is collected, in the order in which it arrives."""
     rng = Random(plan.rng.getrandbits(64))
-    skew = {node: timedelta(seconds=rng.gauss(0, plan.site.skew_s)) for node in plan.nodes}
-    found = [
-        _skewed(row, skew)
-        for row in _all(plan, folder)
-        if row.TABLE not in plan.absent | plan.failing and not _too_late(plan, row)
-    ]
+    plan.skew = {node: timedelta(seconds=rng.gauss(0, plan.site.skew_s)) for node in plan.nodes}
+    gone = plan.absent | plan.failing
+    found = [row for row in _all(plan, folder) if row.TABLE not in gone and not _too_late(plan, row)]
     doubled = [r for r in found if r.TABLE in _SKEWED and rng.random() < plan.site.doubled]
     # A log's lines keep their order; everything else arrives when it does.
     kept = [r for r in found if r.TABLE not in _SKEWED]
@@ -52,15 +49,13 @@ def _all(plan: Plan, folder: Path) -> Iterator[Row]:
     yield from hosts.rows(plan)
     if "log_line" not in plan.absent | plan.failing:
         yield from logs.rows(plan, folder)
-    yield from plan.extra
+    for row in plan.extra:
+        skew = plan.skew.get(row.node or "") if row.TABLE in _SKEWED else None
+        yield row if skew is None or row.ts is None else dataclasses.replace(row, ts=row.ts + skew)
 
 
 def _too_late(plan: Plan, row: Row) -> bool:
     last = plan.until.get(row.TABLE)
-    return last is not None and row.ts is not None and row.ts > plan.at(last)
-
-
-def _skewed(row: Row, skew: dict[str, timedelta]) -> Row:
-    if row.TABLE in _SKEWED and row.ts is not None and row.node in skew:
-        return dataclasses.replace(row, ts=row.ts + skew[row.node])
-    return row
+    if last is None or row.ts is None:
+        return False
+    return row.ts > (plan.clock(last, row.node or "") if row.TABLE in _SKEWED else plan.at(last))

@@ -36,14 +36,18 @@ def rows(plan: Plan) -> Iterator[Row]:
         )  # fmt: skip
         stale = rng.uniform(0.2, 0.6) * plan.minutes if gpu.node == stuck else 1e9
         last: Values = {}
+        named = identity(plan, gpu)
+        changes = plan.beside_changes if gpu in plan.beside else plan.gpu_changes
         gap = rng.uniform(0.1, 0.8) * plan.minutes if rng.random() < 0.3 else -9.0
         minute = rng.uniform(-2, -2 + step)
         while minute < plan.minutes + (0 if plan.state == "RUNNING" else 2):
             if not gap <= minute <= gap + 2.5 and minute >= late:
-                values = _values(plan, gpu, minute, rng)
+                values = _healthy(plan, gpu, minute, rng)
+                for change in changes:
+                    change(values, gpu, minute)
                 last = last if stale <= minute <= stale + 3 and last else values
                 yield GpuSample(
-                    cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), origin="metrics", **identity(plan, gpu),
+                    cluster=plan.cluster, node=gpu.node, ts=plan.clock(minute, gpu.node), origin="metrics", **named,
                     activity_source=plan.site.activity, fb_total_bytes=int(card.gib * GIB), power_limit_w=card.power_w, **last,
                 )  # fmt: skip
             minute += step * rng.uniform(0.97, 1.03)
@@ -54,13 +58,6 @@ def identity(plan: Plan, gpu: Gpu) -> Values:
     if plan.site.identity == "both":
         return {"gpu": gpu.index, "gpu_uuid": gpu.uuid}
     return {"gpu_uuid": gpu.uuid} if plan.site.identity == "uuid" else {"gpu": gpu.index}
-
-
-def _values(plan: Plan, gpu: Gpu, minute: float, rng: Random) -> Values:
-    values = _healthy(plan, gpu, minute, rng)
-    for change in plan.beside_changes if gpu in plan.beside else plan.gpu_changes:
-        change(values, gpu, minute)
-    return values
 
 
 def _healthy(plan: Plan, gpu: Gpu, minute: float, rng: Random) -> Values:

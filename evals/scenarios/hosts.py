@@ -64,11 +64,11 @@ def rows(plan: Plan) -> Iterator[Row]:
             for change in plan.cgroup_changes:
                 change(values, node, minute)
             yield CgroupSample(
-                cluster=plan.cluster, node=node, ts=plan.at(minute), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
+                cluster=plan.cluster, node=node, ts=plan.clock(minute, node), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
                 cgroup=_cgroup(plan), **values,
             )  # fmt: skip
             yield HostSample(
-                cluster=plan.cluster, node=node, ts=plan.at(minute), load1=round(rng.uniform(8, 40), 1),
+                cluster=plan.cluster, node=node, ts=plan.clock(minute, node), load1=round(rng.uniform(8, 40), 1),
                 cpu_busy=round(rng.uniform(0.05, 0.3), 3), memory_total_bytes=1024 * GIB,
                 memory_available_bytes=1024 * GIB - used - 40 * GIB, oom_kills=0,
             )  # fmt: skip

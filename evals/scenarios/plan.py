@@ -102,6 +102,8 @@ class Plan:
     """Tables whose source tried and failed."""
     until: dict[str, float] = field(default_factory=dict[str, float])
     """By table: the minute after which nothing of it arrived."""
+    skew: dict[str, timedelta] = field(default_factory=dict[str, timedelta])
+    """By node: how far its clock is ahead."""
 
     @property
     def card_gib(self) -> float:
@@ -121,6 +123,10 @@ class Plan:
     def at(self, minute: float) -> datetime:
         """The time of a minute of the run."""
         return self.start + timedelta(minutes=minute)
+
+    def clock(self, minute: float, node: str) -> datetime:
+        """What the clock of a node shows then."""
+        return self.at(minute) + self.skew.get(node, timedelta())
 
     def some_gpu(self) -> Gpu:
         """One GPU by the seed."""

@@ -49,7 +49,7 @@ def _cuda(plan: Plan, gpu: Gpu, minute: float, every: float, launches: int, sync
     for change in plan.cuda_changes:
         change(values, gpu, minute)
     return CudaSample(
-        cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
+        cluster=plan.cluster, node=gpu.node, ts=plan.clock(minute, gpu.node), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
         rank=gpu.rank, local_rank=gpu.index, pid=gpu.pid, gpu_uuid=gpu.uuid, **values,
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ def _nccl(plan: Plan, gpu: Gpu, minute: float, every: float, count: int, done: i
         return None
     del values["done"]
     return NcclSample(
-        cluster=plan.cluster, node=gpu.node, ts=plan.at(minute), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
+        cluster=plan.cluster, node=gpu.node, ts=plan.clock(minute, gpu.node), job_id=plan.job_id, attempt=1 + len(plan.attempts), step_id="0",
         rank=gpu.rank, local_rank=gpu.index, pid=gpu.pid, comm="0", comm_size=len(plan.gpus), comm_rank=gpu.rank,
         interval_s=every * 60.0, **values,
     )  # fmt: skip
