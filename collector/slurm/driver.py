@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING
 
 from collector.clock import Clock, SystemClock
-from collector.slurm.follow import Follow
 from collector.slurm.keep import keep
 from collector.slurm.source import SlurmSource
 from collector.sources.base import SourceUnavailable
@@ -25,25 +24,35 @@ class Driver:
     """One thread's work. `say` hears when a source fails, and when it works again."""
 
     def __init__(
-        self, following: Follow, writer: Writer, say: Callable[[str], None], clock: Clock | None = None
+        self,
+        sources: Sequence[SlurmSource],
+        writer: Writer,
+        say: Callable[[str], None],
+        clock: Clock | None = None,
     ) -> None:
         self._clock: Clock = clock if clock is not None else SystemClock()
         self._writer, self._say = writer, say
-        self._turns = [_Turn(source, self._clock) for source in following.all]
+        self._turns = [_Turn(source, self._clock) for source in sources]
         self._health_due = self._clock.steady() + HEALTH_S
 
     def run(self, stop: Event) -> None:
         """Until told to stop."""
         while not stop.is_set():
-            turn = min(self._turns, key=lambda t: t.due)
-            wait = turn.due - self._clock.steady()
-            if wait > 0 and stop.wait(min(wait, 1.0)):
-                break
-            if turn.due <= self._clock.steady():
-                self._take(turn)
-            if self._clock.steady() >= self._health_due:
-                self.tell_health()
+            self.turn(stop)
+            wait = min(t.due for t in self._turns) - self._clock.steady()
+            if wait > 0:
+                stop.wait(min(wait, 1.0))
         self.finish()
+
+    def turn(self, stop: Event | None = None) -> int:
+        """Ask the sources that are due, the longest due first; gives how many rows they told. Raises StoreError, OSError."""
+        told = 0
+        for turn in sorted(self._turns, key=lambda t: t.due):
+            if turn.due <= self._clock.steady() and not (stop is not None and stop.is_set()):
+                told += self._take(turn)
+        if self._clock.steady() >= self._health_due:
+            self.tell_health()
+        return told
 
     def once(self) -> bool:
         """One look of each source; did all of them work?"""
@@ -66,7 +75,7 @@ class Driver:
         if rows:
             self._writer.append(rows, batch=f"slurm_health:{uuid.uuid4().hex}")
 
-    def _take(self, turn: _Turn) -> None:
+    def _take(self, turn: _Turn) -> int:
         begun, since = self._clock.steady(), self._clock.now()
         problem: str | None = None
         counts: dict[str, int] = {}
@@ -88,6 +97,7 @@ class Driver:
         if changed and (problem is not None or turn.failed):
             self._say(f"{turn.source.name}: {problem or 'works again'}")
         turn.plan(begun, problem is not None)
+        return sum(counts.values())
 
 
 class _Turn:

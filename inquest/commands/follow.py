@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     with locked(state / "lock", wait=False) as ours:
         if not ours:
             raise Failure(f"another `inquest follow` writes to {lake} from this cluster already")
-        driver = Driver(follow(access, state, log=args.log), Writer(lake), _say)
+        driver = Driver(follow(access, state, log=args.log).all, Writer(lake), _say)
         if args.once:
             return 0 if driver.once() else 1
         stop = threading.Event()

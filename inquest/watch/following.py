@@ -7,32 +7,25 @@ look gave (`collector/slurm/keep.py`).
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from collector.slurm.access import SlurmAccess
+from collector.slurm.driver import Driver
 from collector.slurm.follow import follow
-from collector.slurm.keep import keep
-from collector.slurm.source import SlurmSource
-from collector.sources.base import SourceUnavailable
 from inquest.watch.teller import say
 from store import Writer
 from store.lake import locked
 
-TICK_S = 1.0
-RETRY_S = 60.0
+RETRY_S = 15.0
 
 
 class Following:
-    """A thread that asks the sources when they want to be asked."""
+    """A thread that drives the sources while no other watcher does."""
 
     def __init__(self, access: SlurmAccess, lake: Path, folder: Path) -> None:
         self._folder = folder
-        self._writer = Writer(lake)
         found = follow(access, folder / "slurm")
-        self._sources: Sequence[SlurmSource] = (found.queue, found.nodes, found.controller)
-        self._due = dict.fromkeys((s.name for s in self._sources), 0.0)
+        self._driver = Driver((found.queue, found.nodes, found.controller), Writer(lake), say)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -49,31 +42,14 @@ class Following:
 
     def turn(self) -> int:
         """Ask the sources that are due; gives how many rows they told."""
-        told = 0
-        for source in self._sources:
-            if not self._stop.is_set() and time.monotonic() >= self._due[source.name]:
-                told += self._look(source)
-        return told
-
-    def _look(self, source: SlurmSource) -> int:
-        try:
-            published = keep(self._writer, source)
-        except SourceUnavailable as error:
-            say(f"{source.name}: {error.reason}" + (f" (try: {error.remedy})" if error.remedy else ""))
-            self._due[source.name] = time.monotonic() + RETRY_S
-            return 0
-        self._due[source.name] = time.monotonic() + source.interval_s
-        return sum(published.rows.values()) if published is not None else 0
+        return self._driver.turn()
 
     def _serve(self) -> None:
         while not self._stop.is_set():
             try:
                 with locked(self._folder / "follow.lock", wait=False) as ours:
-                    while ours and not self._stop.is_set():
-                        self.turn()
-                        self._stop.wait(TICK_S)
+                    if ours:
+                        self._driver.run(self._stop)
             except Exception as error:  # the lake is away, a disk is full: later again
                 say(f"following: {type(error).__name__}: {error}")
-            self._stop.wait(RETRY_S / 4)
-        for source in self._sources:
-            source.close()
+            self._stop.wait(RETRY_S)

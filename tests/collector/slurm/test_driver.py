@@ -21,7 +21,7 @@ QUIET = SlurmControllerSample(ts=NOW, dbd_agent_queue=0)
 
 def driver(lake: Path, said: list[str], **answers: list[object]) -> Driver:
     access = Replay({"queue": [[JOB]], "controller": [[QUIET]], **answers})  # type: ignore[dict-item]
-    return Driver(follow(access, lake / "slurm"), Writer(lake, durable=False), said.append)
+    return Driver(follow(access, lake / "slurm").all, Writer(lake, durable=False), said.append)
 
 
 def test_a_failing_source_leaves_the_others_alone(tmp_path: Path):
