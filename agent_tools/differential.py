@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_tools.facts import Facts
+from agent_tools.facts.steps import failed_steps, step_words
 from agent_tools.families.base import Assessment, Family
 from agent_tools.families.registry import families
 from agent_tools.families.wording import claim, missing
@@ -101,7 +102,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         implies=chosen.implies[:24],
         cannot_decide=_missing(chosen, others)[:24],
         ruled_out=[_ruled_out(a) for a in others],
-        warnings=_warnings(chosen, others)[:24],
+        warnings=[*_steps(facts, code), *_warnings(chosen, others)][:24],
         actions=[*chosen.actions[:15], *say(resumption(facts) if code in _GOES_ON else "")],
         timeline=timeline(facts),
     )
@@ -165,6 +166,13 @@ _ENDED = frozenset({"A2", "A3", "B1", "B2", "E1", "E2", "F1", "F2", "F4"})
 def _besides(primary: str, code: str) -> bool:
     """Whether a confirmed family is a finding of its own beside the primary: slowness before an end, an eviction before it."""
     return (code in _SLOWED and primary in _ENDED) or code == "F2"
+
+
+def _steps(facts: Facts, code: str) -> list[Claim]:
+    """Steps that failed in a job that completed; where nothing else is known they are the verdict's own words."""
+    if code == "U0":
+        return []
+    return [claim(f"Though the job completed, {step_words(s)}.", "established") for s in failed_steps(facts)[:4]]
 
 
 def _warnings(chosen: Assessment, others: Iterable[Assessment]) -> list[Claim]:

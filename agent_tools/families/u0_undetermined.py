@@ -8,6 +8,7 @@ DECIDES  nothing: its confidence is the probability that no careful reader could
 from __future__ import annotations
 
 from agent_tools.facts import Facts
+from agent_tools.facts.steps import failed_steps, step_words
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
@@ -28,6 +29,12 @@ def assess(facts: Facts) -> Assessment:
             result.speaks_for.append(
                 claim(f"The log {extent['file']} has {extent['lines']} lines and ends with: {extent['last_text']}.")
             )
+    steps = failed_steps(facts)
+    if steps:
+        result.headline = f"Slurm records the job as completed, but its {step_words(steps[0])}."
+        result.speaks_for += [claim(f"By accounting, {step_words(step)}.") for step in steps[:4]]
+        result.missing.append(missing("Why that step failed.", "what the step itself printed (log_line)"))
+        result.actions.append(claim(_STOP, "supported"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if facts.wrapped_only:
@@ -36,7 +43,9 @@ def assess(facts: Facts) -> Assessment:
             claim(f"The only exceptions are wrappers or echoes of another failure: {first.name_ref}.")
         )
     exits = facts.table("slurm_messages").where(lambda r: r.text("name") == "task_exit" and bool(r.number("exit_code")))
-    if exits:
+    if exits and steps:
+        result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
+    elif exits:
         result.headline = "A task ended with an error status, and what it printed of the reason is not here."
         result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
         result.missing.append(missing("Why that task ended.", "its own output: the step's or the rank's log file"))
@@ -59,6 +68,7 @@ def assess(facts: Facts) -> Assessment:
     return result
 
 
+_STOP = "Look at that step's own output; with set -e in the batch script the job ends where a step fails."
 _WANTED = (
     ("log_line", "What the program printed.", "the job's standard output and error (logs/)"),
     ("slurm_job", "How Slurm recorded the end: state, exit status, time limit.", "sacct or scontrol show job (slurm/)"),

@@ -1,0 +1,60 @@
+"""A step that failed in a job that Slurm calls completed is named with its exit status, as a cited fact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools.differential import differential
+from store.rows import SlurmStep
+from tests.agent_tools.families.world import JOB, World
+
+
+def step(number: str, **fields: object) -> SlurmStep:
+    told = {"name": "train.sh", "state": "FAILED", "exit_code": 9, "exit_signal": 0, **fields}
+    return SlurmStep(job_id=JOB, attempt=1, step_id=number, **told)  # type: ignore[arg-type]
+
+
+def sentences(world: World) -> tuple[str, str, list[str], list[str]]:
+    """Family, headline, what is shown, and warnings; each cell that they name exists."""
+    facts = world.facts()
+    draft = differential(facts).draft
+    return draft.family, draft.headline, [c.text for c in draft.shows], [w.text for w in draft.warnings]
+
+
+def test_where_nothing_else_is_known_it_is_the_headline(tmp_path: Path) -> None:
+    world = World(tmp_path).job().add(step("0"), step("1", state="COMPLETED", exit_code=0))
+    world.say("slurm", "task_exit", "srun: error: n1: task 0: Exited with exit code 9", severity="error", exit_code=9)
+    family, headline, shows, _ = sentences(world)
+    assert family == "U0"
+    assert "completed, but its step" in headline
+    about = [s for s in shows if s.startswith("By accounting, step")]
+    assert len(about) == 1
+    assert "exit_code]]" in about[0]
+
+
+def test_a_healthy_run_is_warned_of_it(tmp_path: Path) -> None:
+    world = World(tmp_path).job().train([3 + 7 * 0.97**i for i in range(100)], every_s=30, total_steps=1000)
+    world.say("train_end", "train_runtime", "training finished", severity="info").add(
+        step("1", exit_code=0, exit_signal=11)
+    )
+    family, _, _, warnings = sentences(world)
+    assert family == "G1"
+    assert any("step" in w and "by signal" in w for w in warnings)
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        lambda w: w.job("FAILED").add(step("0")),
+        lambda w: w.job().add(step("batch"), step("extern", exit_code=0, exit_signal=126)),
+        lambda w: w.job().add(step("0", state="COMPLETED", exit_code=0)),
+    ],
+    ids=["the job failed", "no step of its own", "none failed"],
+)
+def test_otherwise_no_step_is_named(tmp_path: Path, world) -> None:
+    _, headline, shows, warnings = sentences(world(World(tmp_path)))
+    assert not [
+        s for s in (headline, *shows, *warnings) if "its step" in s or "By accounting" in s or "Though the job" in s
+    ]
