@@ -90,6 +90,8 @@ def exit_code(value: Any) -> tuple[int | None, int | None]:
     status = whole(item.get("return_code"))
     if "PENDING" in words(item.get("status")):
         return None, None
+    if status is None and number_of:
+        status = 0  # from 24.05 on the status of what a signal ended is not set; sacct's text says 0:11
     return status, number_of if number_of is not None else (0 if status is not None else None)
 
 

@@ -92,6 +92,8 @@ def _job_id(item: sj.Object) -> str:
 def _job(item: sj.Object, ctx: ImportContext, attempt: int, origin: str) -> SlurmJob:
     state, time, comment = sj.obj(item.get("state")), sj.obj(item.get("time")), sj.obj(item.get("comment"))
     base, flags = sv.states(sj.words(state.get("current")))
+    if base == "PENDING" and "REQUEUED" in flags and sj.moment(time.get("start")) and sj.moment(time.get("end")):
+        base, flags = "REQUEUED", ()  # as sacct's text calls a run that went back to the queue
     status, signal = sj.ended_with(item.get("exit_code"), base)
     derived, derived_signal = sj.ended_with(item.get("derived_exit_code"), base)
     given = sj.obj(item.get("tres"))

@@ -6,6 +6,7 @@ in, the rows come from the parsers that also read saved files (`collector/import
 
 from __future__ import annotations
 
+import re
 import time
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
@@ -15,6 +16,15 @@ from datetime import datetime
 from typing import ClassVar, Protocol
 
 from store.rows import Row
+
+JOB_ID = re.compile(r"\d{1,20}(?:_\d{1,10}|_\[[\d,\-%:]{1,200}\])?(?:\+\d{1,6})?\Z", re.ASCII)
+ENDED_STATES = "CD,CA,F,TO,NF,PR,OOM,BF,DL,RQ"
+"""Of accounting. A sibling that another cluster of the federation took over (RV) did not run here."""
+ENDED_NAMES = (
+    "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE",
+    "REQUEUED",
+)  # fmt: skip
+"""The same in full."""
 
 
 class NotAllowed(Exception):
@@ -47,6 +57,45 @@ class Calls:
     def total(self, daemon: str) -> int:
         """Requests to `slurmctld` or `slurmdbd`."""
         return sum(n for (to, _), n in self.count.items() if to == daemon)
+
+
+class Known:
+    """What each way in knows of the cluster after `probe`, and how it reads an answer."""
+
+    name: ClassVar[str]
+
+    def __init__(self, cluster: str | None = None) -> None:
+        self._cluster = cluster
+        self._release: tuple[int, int] = (0, 0)
+        self._calls = Calls()
+
+    @property
+    def cluster(self) -> str | None:
+        """The cluster's name, known after `probe`."""
+        return self._cluster
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """Slurm's release, (22, 5); (0, 0) before `probe`."""
+        return self._release
+
+    @property
+    def calls(self) -> Calls:
+        """What was asked so far."""
+        return self._calls
+
+    def _is(self, version: str | None) -> None:
+        """Take the release from a text in which it stands (`slurm 22.05.8`)."""
+        found = re.search(r"(\d{2})\.(\d{1,2})", version or "")
+        self._release = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+
+
+def checked(job_ids: Sequence[str]) -> Sequence[str]:
+    """Job ids that may become part of a question. Raises ValueError for anything else."""
+    bad = [j for j in job_ids if JOB_ID.match(j) is None]
+    if bad:
+        raise ValueError(f"not a job id: {bad[0][:40]!r}")
+    return job_ids
 
 
 class SlurmAccess(Protocol):

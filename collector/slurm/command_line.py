@@ -27,7 +27,7 @@ from collector.importers.scontrol_job import ScontrolJob
 from collector.importers.scontrol_node import ScontrolNode
 from collector.importers.sdiag import Sdiag
 from collector.importers.squeue_json import SqueueJson
-from collector.slurm.access import Calls, NotAllowed
+from collector.slurm.access import ENDED_STATES, Calls, Known, NotAllowed, checked
 from collector.slurm.commands import Commands
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
@@ -41,7 +41,6 @@ QUEUE_JSON_SINCE = (21, 8)
 """The first release whose squeue has JSON; unlike sacct's, it says all from the beginning."""
 _NO_JSON = re.compile("json|plugin|serializer|unrecognized option|invalid option", re.IGNORECASE)
 
-ENDED_STATES = "CD,CA,F,TO,NF,PR,OOM,BF,DL,RQ"
 FIELDS = (
     "JobID", "JobIDRaw", "Cluster", "SLUID", "User", "Account", "Partition", "QOS", "State", "ExitCode",
     "DerivedExitCode", "Restarts", "Submit", "Eligible", "Start", "End", "Suspended", "ElapsedRaw", "TimelimitRaw",
@@ -51,47 +50,28 @@ FIELDS = (
 )  # fmt: skip
 """sacct's columns, those that this release has; free text comes last."""
 
-JOB_ID = re.compile(r"\d{1,20}(?:_\d{1,10}|_\[[\d,\-%:]{1,200}\])?(?:\+\d{1,6})?\Z", re.ASCII)
 BATCH = 1000
 """Jobs in one question: their ids fit into a command line and a database's statement."""
 
 _QUICK_S, _LONG_S = 30.0, 180.0
 
 
-class CommandLine:
+class CommandLine(Known):
     """Asks through the commands. `prefix` runs them elsewhere; `of_cluster` is another cluster of the federation (`-M`)."""
 
     name: ClassVar[str] = "command line"
 
     def __init__(self, prefix: Sequence[str] = (), of_cluster: str | None = None, json: bool | None = None) -> None:
+        super().__init__(of_cluster)
         self._commands = Commands(prefix)
         self._where = ("-M", of_cluster) if of_cluster else ()
-        self._cluster = of_cluster
-        self._release: tuple[int, int] = (0, 0)
         self._fields: tuple[str, ...] = ()
         self._json = json
         self._queue_json = True
-        self._calls = Calls()
-
-    @property
-    def cluster(self) -> str | None:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def release(self) -> tuple[int, int]:
-        """Slurm's release."""
-        return self._release
-
-    @property
-    def calls(self) -> Calls:
-        """What was asked so far."""
-        return self._calls
 
     def probe(self) -> None:
         """Release, cluster, sacct's columns, and whether both daemons answer."""
-        found = re.search(r"(\d{2})\.(\d{2})", self._commands.text(["scontrol", "--version"], _QUICK_S))
-        self._release = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+        self._is(self._commands.text(["scontrol", "--version"], _QUICK_S))
         with self._calls.asking("slurmctld", "config"):
             config = self._commands.text(["scontrol", *self._where, "show", "config"], _QUICK_S)
         name = re.search(r"^ClusterName\s*=\s*(\S+)", config, re.MULTILINE)
@@ -109,10 +89,7 @@ class CommandLine:
             which = ["-a", "-s", ENDED_STATES, *_window(since, until or datetime.now(UTC))]
             yield from whole(self._sacct(which), datetime.now(UTC))
             return
-        bad = [j for j in job_ids if JOB_ID.match(j) is None]
-        if bad:
-            raise ValueError(f"not a job id: {bad[0][:40]!r}")
-        for at in range(0, len(job_ids), BATCH):
+        for at in range(0, len(checked(job_ids)), BATCH):
             yield from whole(self._sacct(["-j", ",".join(job_ids[at : at + BATCH])]), datetime.now(UTC))
 
     def queue(self) -> Iterator[Row]:
@@ -155,8 +132,7 @@ class CommandLine:
 
         A user may do so for own jobs, an operator for all.
         """
-        if JOB_ID.match(job_id) is None:
-            raise ValueError(f"not a job id: {job_id[:40]!r}")
+        checked([job_id])
         clean = " ".join(text.split()).replace('"', "'")  # sacctmgr would take a quote for the end of the text
         argv = ["scontrol", *self._where, "update", f"JobId={job_id}", f"Comment={clean}"]
         with self._calls.asking("slurmctld", "update"):

@@ -1,10 +1,10 @@
 """pyslurm as a way in: Slurm's own library in our process, where a build of it for the cluster's release is installed.
 
 SOURCE  pyslurm 23.2 to 25.11: pyslurm.Jobs, Nodes, slurmctld.diag, db.Jobs. Not run against a cluster by our tests (it is
-        built for one release of Slurm): they hold it against objects with the attributes that its documentation names.
+        built for one release of Slurm): they hold it against objects with the attributes that the sources of 25.11 define.
 ROWS    those of `SlurmAccess`, through the parsers of the JSON that says the same.
-CAVEAT  accounting shows the last attempt of a job alone, and neither suspended time nor components: where the commands or
-        slurmrestd work they know more. Past node events and comments go the way beside.
+CAVEAT  accounting shows the last attempt of a job alone: where the commands or slurmrestd work they know more. Past node
+        events and comments go the way beside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collector.importers.nodes_json import NodesJson
 from collector.importers.sacct_json import SacctJson
 from collector.importers.sdiag import Sdiag
 from collector.importers.squeue_json import SqueueJson
-from collector.slurm.access import Calls, SlurmAccess
+from collector.slurm.access import Known, SlurmAccess
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
 from collector.slurm_values import ENDED
@@ -33,32 +33,15 @@ from store.rows import Row, SlurmJob
 _INSTALL = "pip install pyslurm==RELEASE.* (that of `scontrol --version`; it builds against the cluster's libslurm)"
 
 
-class PySlurm:
+class PySlurm(Known):
     """Asks through pyslurm. `module` stands in for it in tests."""
 
     name: ClassVar[str] = "pyslurm"
 
     def __init__(self, module: Any = None, beside: SlurmAccess | None = None) -> None:
+        super().__init__()
         self._module = module
         self._beside = beside
-        self._calls = Calls()
-        self._cluster: str | None = None
-        self._release: tuple[int, int] = (0, 0)
-
-    @property
-    def cluster(self) -> str | None:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def release(self) -> tuple[int, int]:
-        """Slurm's release that it was built for."""
-        return self._release
-
-    @property
-    def calls(self) -> Calls:
-        """What was asked so far."""
-        return self._calls
 
     def probe(self) -> None:
         """Is it installed, does it fit, and do both daemons answer?"""
@@ -67,8 +50,7 @@ class PySlurm:
                 self._module = importlib.import_module("pyslurm")
             except ImportError as error:
                 raise SourceUnavailable(f"pyslurm: {error}", _INSTALL) from error
-        found = re.match(r"(\d{2})\.(\d{1,2})", str(getattr(self._module, "__version__", "")))
-        self._release = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+        self._is(str(getattr(self._module, "__version__", "")))
         settings = getattr(self._module, "settings", None)
         self._cluster = _text(settings, "LOCAL_CLUSTER")
         self._ask("slurmctld", "stats", lambda m: m.slurmctld.diag())
@@ -163,6 +145,13 @@ def _gres(value: Any) -> str | None:
     return ",".join(f"{kind}:{count}" for kind, count in sj.obj(value).items()) or None
 
 
+def _gpus(job: Any) -> list[dict[str, Any]]:
+    """Allocated GPUs of accounting's `gpus` (by type, each with a count), as its JSON lists them."""
+    counts = [_get(gpu, "count") for gpu in sj.obj(_get(job, "gpus")).values()]
+    total = sum(c for c in counts if isinstance(c, int))
+    return [{"type": "gres", "name": "gpu", "count": total}] if total else []
+
+
 def _queued(job: Any) -> dict[str, Any]:
     nodes = _get(job, "num_nodes")
     memory = _get(job, "memory")
@@ -195,10 +184,13 @@ def _accounted(job: Any) -> dict[str, Any]:
         "account": _get(job, "account"), "partition": _get(job, "partition"), "qos": _get(job, "qos"),
         "state": {"current": _state(job), "reason": _get(job, "state_reason")}, "exit_code": _exit(job, "exit_code"),
         "derived_exit_code": _exit(job, "derived_exit_code"), "kill_request_user": _get(job, "cancelled_by"),
+        "het": {"job_id": _get(job, "heterogeneous_id"), "job_offset": _get(job, "heterogeneous_offset")},
+        "restart_cnt": _get(job, "requeue_count"), "stdout": _get(job, "standard_output"),
+        "stderr": _get(job, "standard_error"), "tres": {"allocated": _gpus(job)},
         "time": {
             "submission": _get(job, "submit_time"), "eligible": _get(job, "eligible_time"),
             "start": _get(job, "start_time"), "end": _get(job, "end_time"), "elapsed": _get(job, "elapsed_time"),
-            "limit": _get(job, "time_limit"),
+            "limit": _get(job, "time_limit"), "suspended": _get(job, "suspended_time"),
         },
         "nodes": _get(job, "nodelist"), "allocation_nodes": _get(job, "num_nodes"),
         "required": {"CPUs": _get(job, "cpus"), "memory_per_node": None}, "failed_node": _get(job, "failed_node"),
@@ -217,7 +209,7 @@ def _step(step: Any) -> dict[str, Any]:
         "time": {
             "start": _get(step, "start_time"), "end": _get(step, "end_time"), "elapsed": _get(step, "elapsed_time"),
         },
-        "nodes": {"range": _get(step, "nodelist")}, "tasks": {"count": _get(step, "num_tasks", "ntasks")},
+        "nodes": {"range": _get(step, "nodelist")}, "tasks": {"count": _get(step, "ntasks", "num_tasks")},
         "submit_line": _get(step, "submit_command"),
     }  # fmt: skip
 

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import httpx
 
@@ -27,8 +27,7 @@ from collector.importers.nodes_json import NodesJson
 from collector.importers.sacct_json import SacctJson
 from collector.importers.sdiag import Sdiag
 from collector.importers.squeue_json import SqueueJson
-from collector.slurm.access import Calls, NotAllowed, SlurmAccess
-from collector.slurm.command_line import ENDED_STATES, JOB_ID
+from collector.slurm.access import ENDED_NAMES, ENDED_STATES, Known, NotAllowed, SlurmAccess, checked
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
 from collector.slurm_values import ENDED
@@ -41,6 +40,7 @@ SOCKETS = ("/run/slurmrestd/slurmrestd.socket", "/run/slurmrestd.socket", "/run/
 BATCH = 200
 """Jobs in one question: their ids fit into an address."""
 
+Query: TypeAlias = Sequence[tuple[str, str]]
 _PATH = re.compile(r"/(slurm|slurmdb)/(v0\.0\.(\d{2,3}))/(\w+)(/?)\Z")
 _START = "systemctl start slurmrestd"
 _TOKEN = "scontrol token username=inquest lifespan=31536000 (as root; put what it prints into the environment or the token file)"
@@ -56,7 +56,7 @@ def address_of(environ: Mapping[str, str]) -> str | None:
     return given or next((f"unix:{path}" for path in SOCKETS if Path(path).is_socket()), None)
 
 
-class Rest:
+class Rest(Known):
     """Asks slurmrestd at `address`. The token is `token`, or what `token_file` holds at the moment of each request."""
 
     name: ClassVar[str] = "slurmrestd"
@@ -71,6 +71,7 @@ class Rest:
         beside: SlurmAccess | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        super().__init__()
         socket = address.removeprefix("unix:").removeprefix("//") if address.startswith("unix:") else None
         self._address = address
         self._user, self._token, self._token_file = user, token, token_file
@@ -81,24 +82,6 @@ class Rest:
         )
         self._beside = beside
         self._paths: dict[tuple[str, str], str] = {}
-        self._release: tuple[int, int] = (0, 0)
-        self._cluster: str | None = None
-        self._calls = Calls()
-
-    @property
-    def cluster(self) -> str | None:
-        """The cluster's name."""
-        return self._cluster
-
-    @property
-    def release(self) -> tuple[int, int]:
-        """Slurm's release."""
-        return self._release
-
-    @property
-    def calls(self) -> Calls:
-        """What was asked so far."""
-        return self._calls
 
     @property
     def versions(self) -> dict[str, str]:
@@ -110,14 +93,13 @@ class Rest:
         self._discover()
         with tempfile.TemporaryDirectory(prefix="inquest-") as folder:
             answer = Path(folder) / "answer"
-            self._into(answer, "slurmctld", "ping", self._path("slurm", "ping"), {}, _QUICK_S)
+            self._into(answer, "slurmctld", "ping", self._path("slurm", "ping"), (), _QUICK_S)
             ping = _object(answer.read_bytes())
-            self._into(answer, "slurmdbd", "clusters", self._path("slurmdb", "clusters"), {}, _QUICK_S)
+            self._into(answer, "slurmdbd", "clusters", self._path("slurmdb", "clusters"), (), _QUICK_S)
             clusters = _object(answer.read_bytes())
         meta = sj.obj(ping.get("meta"))
         slurm = sj.obj(meta.get("slurm") or meta.get("Slurm"))
-        found = re.match(r"(\d{2})\.(\d{2})", sj.text(slurm.get("release")) or "")
-        self._release = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+        self._is(sj.text(slurm.get("release")))
         names = [name for c in sj.items(clusters.get("clusters")) if (name := sj.text(sj.obj(c).get("name")))]
         self._cluster = sj.text(slurm.get("cluster")) or (names[0] if len(names) == 1 else None)
 
@@ -128,26 +110,25 @@ class Rest:
         path = self._path("slurmdb", "jobs")
         if job_ids is None:
             end = (until or datetime.now(UTC)) + timedelta(seconds=1)
-            query = {"start_time": _epoch(since), "end_time": _epoch(end), "state": ENDED_STATES}
+            query = [("start_time", _epoch(since)), ("end_time", _epoch(end))]
+            query += [("state", s) for s in ENDED_NAMES] if self._listed(path) else [("state", ENDED_STATES)]
             yield from whole(
                 _ended(self._asked("slurmdbd", "jobs", path, query, SacctJson(), _LONG_S)), datetime.now(UTC)
             )
             return
-        bad = [j for j in job_ids if JOB_ID.match(j) is None]
-        if bad:
-            raise ValueError(f"not a job id: {bad[0][:40]!r}")
-        for at in range(0, len(job_ids), BATCH):
-            query = {"step": ",".join(job_ids[at : at + BATCH])}
+        for at in range(0, len(checked(job_ids)), BATCH):
+            some = job_ids[at : at + BATCH]
+            query = [("step", j) for j in some] if self._listed(path) else [("step", ",".join(some))]
             yield from whole(self._asked("slurmdbd", "jobs", path, query, SacctJson(), _LONG_S), datetime.now(UTC))
 
     def queue(self) -> Iterator[Row]:
         """`/slurm/VERSION/jobs`."""
-        rows = self._asked("slurmctld", "jobs", self._path("slurm", "jobs"), {}, SqueueJson(), _LONG_S)
+        rows = self._asked("slurmctld", "jobs", self._path("slurm", "jobs"), (), SqueueJson(), _LONG_S)
         return (row for row in rows if isinstance(row, SlurmJob))
 
     def nodes(self) -> Iterator[Row]:
         """`/slurm/VERSION/nodes`."""
-        return self._asked("slurmctld", "nodes", self._path("slurm", "nodes"), {}, NodesJson(), _QUICK_S)
+        return self._asked("slurmctld", "nodes", self._path("slurm", "nodes"), (), NodesJson(), _QUICK_S)
 
     def node_events(self, since: datetime) -> Iterator[Row]:
         """By the way beside: slurmrestd has no such question."""
@@ -159,12 +140,11 @@ class Rest:
 
     def controller(self) -> Iterator[Row]:
         """`/slurm/VERSION/diag`."""
-        return self._asked("slurmctld", "stats", self._path("slurm", "diag"), {}, Sdiag(), _QUICK_S)
+        return self._asked("slurmctld", "stats", self._path("slurm", "diag"), (), Sdiag(), _QUICK_S)
 
     def set_comment(self, job_id: str, text: str) -> None:
         """`/slurm/VERSION/job/ID` while the job is there, by the way beside when it has ended."""
-        if JOB_ID.match(job_id) is None:
-            raise ValueError(f"not a job id: {job_id[:40]!r}")
+        checked([job_id])
         path = self._path("slurm", "jobs").rstrip("/").removesuffix("jobs") + f"job/{job_id}"
         with self._calls.asking("slurmctld", "update"):
             try:
@@ -187,7 +167,7 @@ class Rest:
         """Of each question the newest version that is served, from the OpenAPI description."""
         with tempfile.TemporaryDirectory(prefix="inquest-") as folder:
             answer = Path(folder) / "openapi"
-            self._into(answer, "slurmrestd", "openapi", "/openapi/v3", {}, _QUICK_S)
+            self._into(answer, "slurmrestd", "openapi", "/openapi/v3", (), _QUICK_S)
             paths = sj.obj(_object(answer.read_bytes()).get("paths"))
         best: dict[tuple[str, str], tuple[int, str]] = {}
         for path in paths:
@@ -209,6 +189,11 @@ class Rest:
             )
         return found
 
+    @staticmethod
+    def _listed(path: str) -> bool:
+        """From v0.0.40 on a list is a parameter given several times, and a comma (as `%2C`) is refused."""
+        return int(path.split("/")[2].rpartition(".")[2]) >= 40
+
     def _headers(self) -> dict[str, str]:
         token = self._token
         if self._token_file is not None:
@@ -220,7 +205,7 @@ class Rest:
         return {**headers, "X-SLURM-USER-TOKEN": token} if token else headers
 
     def _asked(
-        self, daemon: str, question: str, path: str, query: Mapping[str, str], importer: Reads, timeout_s: float
+        self, daemon: str, question: str, path: str, query: Query, importer: Reads, timeout_s: float
     ) -> Iterator[Row]:
         with tempfile.TemporaryDirectory(prefix="inquest-") as folder:
             answer = Path(folder) / "answer"
@@ -228,15 +213,13 @@ class Rest:
             if self._into(answer, daemon, question, path, query, timeout_s):
                 yield from read(importer, answer, f"{self.name}: {path}", asked, self._cluster, self._calls)
 
-    def _into(
-        self, answer: Path, daemon: str, question: str, path: str, query: Mapping[str, str], timeout_s: float
-    ) -> bool:
+    def _into(self, answer: Path, daemon: str, question: str, path: str, query: Query, timeout_s: float) -> bool:
         """One request, its answer in a file; False when Slurm says that there is no such thing."""
         with self._calls.asking(daemon, question):
             try:
                 with (
                     self._client.stream(
-                        "GET", path, params=dict(query), headers=self._headers(), timeout=timeout_s
+                        "GET", path, params=list(query), headers=self._headers(), timeout=timeout_s
                     ) as response,
                     answer.open("wb") as out,
                 ):
@@ -264,8 +247,17 @@ class Rest:
             return False
         if errors or status != 200 or not content:
             said = "; ".join(what for _, what in errors)[:400] or raw[:200].decode("utf-8", "replace")
-            raise SourceUnavailable(f"slurmrestd {path}: {said or f'HTTP status {status}, no JSON'}", _remedy(said))
+            raise SourceUnavailable(
+                f"slurmrestd {path}: {said or f'HTTP status {status}, no JSON'}", self._remedy(said)
+            )
         return True
+
+    def _remedy(self, said: str) -> str | None:
+        found = _remedy(said)
+        if found is not None and "slurmdbd" in found and (self._token or self._token_file):
+            # From 24.11 on it says the same of a token that slurmdbd does not take.
+            return f"{_TOKEN}; where the token is good: {found}"
+        return found
 
     def _unreachable(self, error: httpx.HTTPError) -> SourceUnavailable:
         why = str(error) or type(error).__name__

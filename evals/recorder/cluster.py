@@ -31,7 +31,7 @@ PACKAGES: Mapping[str, str] = {
     "sacct": "slurm-wlm",
     "slurmdbd": "slurmdbd",
     "slurmrestd": "slurmrestd",
-    "mysqld": "mariadb-server",
+    "mariadbd": "mariadb-server",
     "munged": "munge",
     "ip": "iproute2",
     "nsenter": "util-linux",
@@ -42,6 +42,9 @@ ENDED = frozenset(
     ["BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"]
 )
 """Job states after which nothing more happens (unless the job is requeued)."""
+
+_OF_ROOT = ("usr", "etc/alternatives", "etc/ld.so.cache", "etc/mysql")
+"""What makes another Debian's programs run: its /usr, and the files by which they find each other."""
 
 MEMORY_CGROUPS = Path("/sys/fs/cgroup/memory")
 
@@ -121,7 +124,7 @@ class Cluster:
 
     def start(self) -> None:
         """Bring everything up; raises ClusterError that names the remedy."""
-        problem = why_not(rest=self.spec.rest)
+        problem = why_not(rest=self.spec.rest) if self.spec.root is None else None
         if problem is not None:
             raise ClusterError(problem)
         self._write_state()
@@ -256,6 +259,7 @@ class Cluster:
             "/mnt": state / "mnt",
             "/mnt/data": state / "data",
             "/tmp": state / "tmp",
+            **({f"/{name}": self.spec.root / name for name in _OF_ROOT} if self.spec.root is not None else {}),
         }
 
     def _write_state(self) -> None:
@@ -282,7 +286,7 @@ class Cluster:
         files = {
             "slurm/slurm.conf": config.slurm_conf(self.spec),
             "slurm/gres.conf": config.gres_conf(self.spec),
-            "slurm/cgroup.conf": config.cgroup_conf(),
+            "slurm/cgroup.conf": config.cgroup_conf(self.spec),
             "slurm/slurmdbd.conf": config.slurmdbd_conf(self.spec),
             "hosts": config.hosts(self.spec),
             "hostname": "head\n",
@@ -309,17 +313,21 @@ class Cluster:
             os.mknod(self.state / f"slurm/dev/nvidia{index}", 0o020666, os.makedev(195, index))
 
     def _start_munge(self) -> None:
-        self.run("bash", "-euc", "mkdir -p /run/munge /run/mysqld; chown munge /run/munge; chown mysql /run/mysqld")
+        self.run(
+            "bash",
+            "-euc",
+            "mkdir -p /run/munge /run/mysqld /run/mariadbd; chown munge /run/munge; chown mysql /run/mysqld /run/mariadbd",
+        )
         self._daemon("munged", ["runuser", "-u", "munge", "--", "munged", "--foreground", "--force"])
         self._until(lambda: self._works("munge", "-n"), "munged did not start", seconds=15)
 
     def _start_database(self) -> None:
         small = ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900", "--bind-address=127.0.0.1"]
-        self.run("mysql_install_db", "--user=mysql", "--datadir=/var/lib/mysql", "--skip-test-db")
-        self._daemon("mysqld", ["mysqld", "--user=mysql", "--datadir=/var/lib/mysql", *small])
-        self._until(lambda: self._works("mysql", "-e", "select 1"), "MariaDB did not start", seconds=60)
+        self.run("mariadb-install-db", "--user=mysql", "--datadir=/var/lib/mysql", "--skip-test-db")
+        self._daemon("mysqld", ["mariadbd", "--user=mysql", "--datadir=/var/lib/mysql", *small])
+        self._until(lambda: self._works("mariadb", "-e", "select 1"), "MariaDB did not start", seconds=60)
         grant = f"grant all on slurm_acct_db.* to slurm@localhost identified by '{config.STORAGE_PASSWORD}'"
-        self.run("mysql", "-e", f"create database slurm_acct_db; {grant}")
+        self.run("mariadb", "-e", f"create database slurm_acct_db; {grant}")
 
     def _start_accounting(self) -> None:
         self._daemon("slurmdbd", ["slurmdbd", "-D"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 STORAGE_PASSWORD = "slurm"
 """MariaDB answers on a socket inside the cluster's own namespace only: the password guards nothing."""
@@ -34,7 +35,8 @@ class ClusterSpec:
     `memory_cgroups` a job's memory limit is enforced by the kernel (cgroup v1), as on a real cluster.
     With `rest` a slurmrestd listens on a socket for its own user and on a TCP port for whoever has a token (JWT).
     With `qos_limits` there is a QOS `single` that lets each user run one job at a time.
-    `more` are further lines of slurm.conf.
+    `more` are further lines of slurm.conf. `root` is the tree of another Debian (`root.sh`) whose Slurm is run; its
+    kernel's cgroups are left alone.
     """
 
     name: str = "lab"
@@ -51,6 +53,7 @@ class ClusterSpec:
     rest: bool = False
     qos_limits: bool = False
     more: tuple[str, ...] = ()
+    root: Path | None = None
 
     def address(self, node: str) -> str:
         """The IPv4 address of a node; raises ValueError for a node that is not of this cluster."""
@@ -76,7 +79,7 @@ def slurm_conf(spec: ClusterSpec) -> str:
         "MpiDefault=none",
         "ReturnToService=1",
         "ProctrackType=proctrack/linuxproc",
-        f"TaskPlugin={'task/cgroup' if spec.memory_cgroups else 'task/none'}",
+        f"TaskPlugin={'task/cgroup' if spec.memory_cgroups and spec.root is None else 'task/none'}",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory",
         "DefMemPerCPU=1000",
@@ -118,8 +121,10 @@ def gres_conf(spec: ClusterSpec) -> str:
     return f"NodeName={','.join(spec.nodes)} Name=gpu File=/var/lib/slurm/dev/nvidia[0-{last}]\n"
 
 
-def cgroup_conf() -> str:
+def cgroup_conf(spec: ClusterSpec) -> str:
     """cgroup.conf: memory only; the processors of the host are fewer than the nodes claim."""
+    if spec.root is not None:
+        return "CgroupPlugin=disabled\n"
     return (
         "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n"
         "ConstrainRAMSpace=yes\nConstrainCores=no\nConstrainDevices=no\n"

@@ -22,11 +22,10 @@ ENDED = frozenset(
         "PREEMPTED",
         "RECONFIG_FAIL",
         "REQUEUED",
-        "REVOKED",
         "TIMEOUT",
     }
 )
-"""Base states after which nothing more happens to an attempt."""
+"""Base states after which nothing more happens to an attempt. A job that a sibling cluster took (REVOKED) did not run here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ def test_the_newest_shape() -> None:
     assert ctx.problem_count == 0
     job = next(r for r in rows if isinstance(r, SlurmJob))
     assert (job.job_id, job.attempt, job.state, job.sluid) == ("4812", 2, "TIMEOUT", "s6FK2V8Q000G00")
-    assert (job.exit_code, job.exit_signal, job.derived_exit_code, job.derived_exit_signal) == (0, 0, None, 9)
+    assert (job.exit_code, job.exit_signal, job.derived_exit_code, job.derived_exit_signal) == (0, 0, 0, 9)
     assert job.start_ts == datetime(2026, 3, 1, 9, 10, tzinfo=UTC)
     assert (job.gpus, job.memory_bytes, job.node_list) == (16, 1000 << 30, "gpu08,gpu09")
     assert job.tres_alloc == "cpu=128,mem=1024000M,node=2,gres/gpu=16,gres/gpu:h100=16"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -21,14 +22,16 @@ from evals.recorder.cluster import Cluster
 from evals.recorder.config import REST_USER, ClusterSpec, User
 from store import Reader, Writer
 
-SPEC = ClusterSpec(rest=True, qos_limits=True, operators=(User("olga", 2101),))
+ROOT = Path(os.environ["INQUEST_SLURM_ROOT"]) if os.environ.get("INQUEST_SLURM_ROOT") else None
+"""The tree of another Debian (`evals/recorder/root.sh`): the same tests on its release of Slurm."""
+SPEC = ClusterSpec(rest=True, qos_limits=True, operators=(User("olga", 2101),), root=ROOT)
 HEAD = "#!/bin/bash\n#SBATCH --mem=100 --cpus-per-task=1 --output=/tmp/%x-%j.out\n"
 SCRIPTS = {
     "ok": "srun --mem=50 bash -c 'sleep 1'\nsleep 2\n",
     "fails": "srun --mem=50 bash -c 'exit 3'\nexit 3\n",
     "segv": "kill -SEGV $$\n",
     "sleeps": "sleep 600\n",
-    "naps": "sleep 8\n",
+    "naps": 'until [ -e "/tmp/$SLURM_JOB_NAME.go" ]; do sleep 0.3; done\n',
     "soon": '[ -n "$SLURM_RESTART_COUNT" ] && exit 0\nsleep 600\n',
     "step": "srun --mem=50 false\nsrun --mem=50 true\nexit 0\n",
     "trap": "trap 'exit 7' USR1\nsleep 600 &\nwait\n",
@@ -121,6 +124,11 @@ class Play:
         """Wait for a scenario's job."""
         self.cluster.wait_for(int(self.jobs[job]), states, timeout_s=seconds)
 
+    def release(self, *jobs: str) -> None:
+        """Let these go on to their end."""
+        for job in jobs:
+            (self.cluster.state / "tmp" / f"{job}.go").touch()
+
     def first_act(self) -> None:
         """Everything that needs nothing but time, and what waits."""
         c = self.cluster
@@ -171,6 +179,7 @@ class Play:
         self.submit("preempts", "ok", "--partition=priority", "--gres=gpu:3", "-w", "gpu02")
         looked()
         c.scontrol("resume", self.jobs["suspended"])
+        self.release("suspended", "drained")
         c.node_down("gpu04", "rack power")
         self.until("requeued", {"PENDING"})
         for job in ("requeued", "preempted"):
@@ -187,6 +196,7 @@ class Play:
         time.sleep(3)
         c.start_daemon("slurmctld")
         self.responding()
+        self.release("over-restart")
         c.node_up("gpu04")
         self.submit("over-outage", "fails", "-w", "gpu01", "--begin=now+2")
         looked()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from collector.slurm import choose as choosing
+from collector.slurm import pyslurm as adapter
 from collector.slurm.choose import Tried, choose, tried
 from collector.slurm.pyslurm import PySlurm
 from collector.slurm.replay import Replay
@@ -104,7 +106,8 @@ def module(**parts: Any) -> Any:
         state_reason="NonZeroExitCode", exit_code=3, exit_code_signal=0, derived_exit_code=3, derived_exit_code_signal=0,
         submit_time=T0, eligible_time=T0, start_time=T0, end_time=T0 + 60, elapsed_time=60, time_limit=60, num_nodes=1,
         nodelist="gpu01", cpus=8, cluster="sky", submit_command="sbatch run.sh", steps={"batch": step}, array_id=None,
-        array_task_id=None, working_directory="/home/mira",
+        array_task_id=None, working_directory="/home/mira", heterogeneous_id=0, heterogeneous_offset=None, requeue_count=0,
+        suspended_time=5, standard_output="/home/mira/o-%j", gpus={1001: SimpleNamespace(count=8, type="h100")},
     )  # fmt: skip
     node = SimpleNamespace(
         name="gpu01", state="IDLE+DRAIN", reason="bad dimm", reason_time=T0, reason_user="root", cpu_load=2.5,
@@ -149,6 +152,7 @@ def test_pyslurms_objects_become_the_same_rows():
         0,
         60,
     )
+    assert (ended.gpus, ended.suspended_s, ended.restarts, ended.stdout_path) == (8, 5, 0, "/home/mira/o-%j")
     (step,) = [r for r in rows if isinstance(r, SlurmStep)]
     assert (step.step_id, step.exit_code, step.node_list) == ("batch", 3, "gpu01")
     state, sample = access.nodes()
@@ -156,6 +160,38 @@ def test_pyslurms_objects_become_the_same_rows():
     assert isinstance(sample, SlurmNodeSample) and (sample.gpus, sample.gpus_alloc, sample.cpu_load) == (8, 4, 2.5)
     (health,) = access.controller()
     assert isinstance(health, SlurmControllerSample) and (health.rpc_count, health.agent_queue) == (5, 1)
+
+
+class Defined:
+    """An object with the attributes that a class of pyslurm defines, and a note of those that were asked for in vain."""
+
+    def __init__(self, names: list[str], **values: object) -> None:
+        self.lacking: set[str] = set()
+        self._values = {**dict.fromkeys(names, 1), **values}
+
+    def __getattr__(self, name: str) -> object:
+        if name not in self._values:
+            self.lacking.add(name)
+            raise AttributeError(name)
+        return self._values[name]
+
+
+@pytest.mark.parametrize(
+    ("read", "of", "values"),
+    [
+        (adapter._queued, "Job", {}),
+        (adapter._accounted, "db.Job", {"steps": []}),
+        (adapter._step, "db.JobStep", {}),
+        (adapter._node, "Node", {}),
+        (adapter._statistics, "slurmctld.Statistics", {"rpcs_by_type": {}}),
+    ],
+)
+def test_every_attribute_that_is_asked_for_exists(read: Any, of: str, values: dict[str, object]):
+    """The names are those of the classes in pyslurm 25.11.2's sources: properties, and public members of its headers."""
+    names = json.loads((Path(__file__).parent / "samples/pyslurm-25.11.2.json").read_text())[of]
+    item = Defined(names, **values)
+    read(item)
+    assert item.lacking == set()
 
 
 def test_pyslurms_errors_are_unavailable():

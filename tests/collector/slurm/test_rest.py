@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from collector.slurm.access import NotAllowed
+from collector.slurm.access import ENDED_NAMES, NotAllowed
 from collector.slurm.replay import Replay
 from collector.slurm.rest import Rest, configured
 from collector.sources.base import SourceUnavailable
@@ -181,19 +181,29 @@ def test_accounting_gives_jobs_steps_and_events():
     assert {"submitted", "started", "ended", "requeued"} == {
         r.event for r in rows if isinstance(r, SlurmJobEvent) and r.event != "eligible"
     }
-    query = dict(asked[-1].url.params)
-    assert query == {
-        "start_time": f"uts{int(NOW.timestamp())}",
-        "end_time": f"uts{int(NOW.timestamp()) + 1}",
-        "state": "CD,CA,F,TO,NF,PR,OOM,BF,DL,RQ",
-    }
+    query = asked[-1].url.params
+    assert (query["start_time"], query["end_time"]) == (f"uts{int(NOW.timestamp())}", f"uts{int(NOW.timestamp()) + 1}")
+    # A real 24.11 and 26.05 refuse a comma, however it is written, and short names.
+    assert query.get_list("state") == list(ENDED_NAMES)
+
+
+def test_before_v0_0_40_a_list_is_one_parameter():
+    """A real 22.05 takes nothing else."""
+    asked: list[httpx.Request] = []
+    old = {"paths": {p.replace("42", "38").replace("40", "38").replace("41", "38"): {} for p in PATHS}}
+    body = {"jobs": [], "meta": META, "errors": []}
+    rest = served(asked, lambda r: httpx.Response(200, json=old if "openapi" in r.url.path else body))
+    list(rest.accounting(NOW, NOW))
+    assert asked[-1].url.params["state"] == "CD,CA,F,TO,NF,PR,OOM,BF,DL,RQ"
+    list(rest.accounting(NOW, None, ["1", "2"]))
+    assert asked[-1].url.params["step"] == "1,2"
 
 
 def test_jobs_are_asked_for_in_batches_by_id():
     """An address holds 200 ids."""
     asked: list[httpx.Request] = []
     list(served(asked).accounting(NOW, None, [str(i) for i in range(450)]))
-    sizes = [len(r.url.params["step"].split(",")) for r in asked if "step" in r.url.params]
+    sizes = [len(r.url.params.get_list("step")) for r in asked if "step" in r.url.params]
     assert sizes == [200, 200, 50]
 
 
