@@ -27,6 +27,8 @@ SWEEP_EVERY_S = 3600.0
 AHEAD = timedelta(minutes=10)
 """Ends that lie ahead of this host's clock are asked for as well."""
 SOON_S, LATER_S = 0.4, 5.0
+YOUNG_S = 15.0
+"""For so long after the epilog accounting is asked at least every second: slurmctld tells slurmdbd of beginnings every 5 s."""
 
 
 class Noticing:
@@ -90,7 +92,8 @@ class Noticing:
                 self._spool.done(files)
                 progress = True
         # Accounting is a moment behind the epilog: ask again soon, and less and less often.
-        self._wait_s = max(SOON_S if progress else min(LATER_S, self._wait_s * 1.5), 2 * took)
+        latest = SOON_S if progress else min(1.0 if self._spool.young(told, YOUNG_S) else LATER_S, self._wait_s * 1.5)
+        self._wait_s = max(latest, 2 * took)
         return new
 
     def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:

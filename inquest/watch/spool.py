@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 NAME = re.compile(r"(\d{1,18})\.(\d{1,6})\.ended\Z", re.ASCII)
@@ -47,6 +48,15 @@ class Spool:
         for path in files:
             with contextlib.suppress(OSError):
                 path.unlink()
+
+    def young(self, told: Mapping[str, list[Path]], seconds: float) -> bool:
+        """Whether one of the files was made a moment ago."""
+        now = time.time()
+        for path in (p for files in told.values() for p in files):
+            with contextlib.suppress(OSError):
+                if abs(now - path.stat().st_mtime) < seconds:
+                    return True
+        return False
 
     def stale(self, files: list[Path]) -> bool:
         """Whether the files are so old that the poll must have found what they meant."""

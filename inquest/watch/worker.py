@@ -17,11 +17,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inquest.watch.attempt import Attempt
 from inquest.watch.hand import Gone, Hand, Refused
 from inquest.watch.words import unmarked
+
+if TYPE_CHECKING:
+    from store import Reader
 
 QUICK = 32 << 20
 """Of a log larger than this (bytes) parts are read, so that the verdict is there in time."""
@@ -42,6 +45,7 @@ def main() -> int:
         except Gone:  # without it no output can be read: a new worker has a new one
             return 1
         except Exception as error:  # one attempt's trouble; the watcher counts tries
+            _forget()
             got = {"error": f"{type(error).__name__}: {str(error)[:400]}"}
         try:
             answers.write(json.dumps({"key": want["key"], **got}, default=str) + "\n")
@@ -61,6 +65,26 @@ def _warm() -> None:
         Writer(folder, durable=False).append([SlurmJob(job_id="0", state="FAILED")], batch="warm")
         with Reader(folder) as reader:
             diagnose(reader, "0")
+
+
+_readers: dict[Path, Reader] = {}
+
+
+def _reader(lake: Path) -> Reader:
+    """The worker's one reader of a lake: it sees what is published meanwhile, and opening one costs more than a question."""
+    from store import Reader
+
+    if lake not in _readers:
+        _readers[lake] = Reader(lake)
+    return _readers[lake]
+
+
+def _forget() -> None:
+    """Begin anew after a failure, which may have been the reader's."""
+    for reader in _readers.values():
+        with contextlib.suppress(Exception):
+            reader.close()
+    _readers.clear()
 
 
 def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
@@ -83,22 +107,17 @@ def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
 def warned(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
     """The early warnings on a job that still runs."""
     from agent_tools.early import early
-    from store import Reader
 
     attempt = Attempt(**want["attempt"])
     lake = Path(want["lake"])
     _imported(hand, attempt, lake, want.get("timezone"))
-    with Reader(lake) as reader:
-        found = early(reader, attempt.job_id, attempt.attempt if attempt.several else None, datetime.now(UTC))
+    found = early(_reader(lake), attempt.job_id, attempt.attempt if attempt.several else None, datetime.now(UTC))
     return {"early": [asdict(e) for e in found]}
 
 
 def stored(lake: Path, attempt: Attempt) -> dict[str, Any]:
     """What the lake holds as the attempt's verdict. Raises LookupError where there is none."""
-    from store import Reader
-
-    with Reader(lake) as reader:
-        rows = reader.ask("verdict_given", job_id=attempt.job_id).dicts()
+    rows = _reader(lake).ask("verdict_given", job_id=attempt.job_id).dicts()
     ended = _time(attempt.end_ts)
     # An attempt's number hangs on what accounting still knew when it was examined; its end does not.
     mine = [r for r in rows if ended is not None and _time(str(r["ts"])) == ended] or [
@@ -114,7 +133,6 @@ def _verdict(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[st
     """The verdict; after examinations that broke off again and again one that says no more than that."""
     from agent_tools.agent import diagnose, undetermined
     from agent_tools.verdict import Verdict
-    from store import Reader
 
     number = attempt.attempt if attempt.several else None
     if tries >= GIVE_UP:
@@ -122,8 +140,7 @@ def _verdict(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[st
         return Verdict.model_validate({**draft.model_dump(), "job": attempt.job_id, "attempt": number})
     if tries >= SKIP_LOG:
         notes = [*notes, "The job's output was left out: reading it broke off before."]
-    with Reader(lake) as reader:
-        return diagnose(reader, attempt.job_id, attempt=number, model=model, notes=notes)
+    return diagnose(_reader(lake), attempt.job_id, attempt=number, model=model, notes=notes)
 
 
 def _store(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[str], tries: int) -> None:
@@ -158,12 +175,11 @@ def _store(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[str]
 def _imported(hand: Hand, attempt: Attempt, lake: Path, timezone: str | None) -> list[str]:
     """Read the job's own output into the lake; gives what could not be read."""
     from collector.bundle import import_paths
-    from store import Reader
 
     notes: list[str] = []
-    with _opened(hand, attempt, notes) as paths, Reader(lake) as reader:
+    with _opened(hand, attempt, notes) as paths:
         if paths:
-            known = reader.ask("job_attempts", job_id=attempt.job_id).dicts()
+            known = _reader(lake).ask("job_attempts", job_id=attempt.job_id).dicts()
             report = import_paths(
                 paths,
                 lake,
@@ -201,16 +217,15 @@ def _opened(hand: Hand, attempt: Attempt, notes: list[str]) -> Generator[list[Pa
 
 def _caught_up(lake: Path, attempt: Attempt, patience_s: float) -> None:
     """Wait, at most so long, until the collectors that watch the job's nodes have looked past its end."""
-    from store import Reader
     from store.result import StoreError
 
-    if attempt.end_ts is None or not attempt.nodes:
+    if attempt.end_ts is None or not attempt.nodes or patience_s <= 0:
         return
     begun, end = time.monotonic(), _time(attempt.end_ts)
     assert end is not None
-    with Reader(lake) as reader, contextlib.suppress(StoreError):
+    with contextlib.suppress(StoreError):
         while time.monotonic() - begun < patience_s:
-            late = reader.ask(
+            late = _reader(lake).ask(
                 "sources_behind",
                 nodes=attempt.nodes,
                 end_ts=end,

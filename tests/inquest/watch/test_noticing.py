@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -181,7 +182,13 @@ def test_a_job_that_nobody_remembers_has_sbatchs_own_path(tmp_path: Path) -> Non
 
 
 def test_waits_grow_while_accounting_has_nothing(tmp_path: Path) -> None:
+    """To a second while the epilog's word is fresh, as accounting follows within some; then further."""
     view = View(tmp_path)
     for _ in range(12):
         view.hook("8")
+    assert view.noticing._wait_s == 1.0
+    file = view.spool / "8.0.ended"
+    os.utime(file, (0, file.stat().st_mtime - 2 * noticings.YOUNG_S))
+    for _ in range(12):
+        view.hook("")
     assert view.noticing._wait_s == noticings.LATER_S

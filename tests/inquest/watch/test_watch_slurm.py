@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.watch_kills import Play, good
 from evals.recorder.cluster import Cluster, memory_cgroups, why_not
 from evals.recorder.config import ClusterSpec
 from store import Reader
@@ -175,6 +177,16 @@ def _delays(watched: Watched) -> dict[str, float]:
         f"{s['job_id']}.{s['attempt']} {s['name']}": round(d - datetime.fromisoformat(s["end_ts"]).timestamp(), 1)
         for s, d in specs
     }
+
+
+@pytest.mark.timeout(600)
+def test_killed_watchers_leave_out_and_double_nothing(watched: Watched) -> None:
+    """The short form of `python -m bench.watch_kills`: sacct's ended attempts, one verdict each, told under one id."""
+    seed = random.randrange(1 << 30)
+    found = Play(watched.cluster, random.Random(seed), "kills").go(25, 2.5, (4.0, 9.0))
+    assert good(found), (seed, found)
+    assert found["kills"] >= 2
+    assert found["verdicts"] == found["ended_attempts"] >= 5
 
 
 @pytest.mark.timeout(300)
