@@ -183,3 +183,17 @@ def test_helm_accepts_the_chart() -> None:
     for argv in (["lint", "--strict"], ["template", "lab"]):
         done = subprocess.run(["helm", *argv, str(CHART)], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("values", [{}, {"watch": {"volumes": [{"name": "x", "emptyDir": {}}], "replicas": 2}}])
+def test_helm_renders_what_kubernetes_takes(values: dict[str, Any]) -> None:
+    """Helm's own library renders the chart, and the schema of Kubernetes accepts each object, without a field unknown to it."""
+    helm = pytest.importorskip("helm_python", reason="pip install --group chart")
+    kubernetes = pytest.importorskip("kubernetes_validate")
+    assert not helm.lint(str(CHART), strict=True)["errors"]
+    with helm.Chart.load(str(CHART)) as chart:
+        files: dict[str, str] = chart.render(values, name="inquest", namespace="slurm")
+    objects = [d for text in files.values() for d in yaml.safe_load_all(text) if d]
+    assert sorted(o["kind"] for o in objects) == ["ConfigMap", "DaemonSet", "Deployment"]
+    for item in objects:
+        kubernetes.validate(item, "1.31", strict=True)
