@@ -9,6 +9,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from collector.here import Here
@@ -58,7 +59,7 @@ class Collector:
         self._wake = threading.Event()
         self._ending = False
         self._told: str | None = None
-        self._since = here.clock.now()
+        self._since = here.clock.steady()
         self._disk = threading.Thread(target=self._look_after_disk, name="disk", daemon=True)
 
     def run(self, *, signals: bool = True) -> list[str]:
@@ -114,12 +115,12 @@ class Collector:
         problem = self._spool.problem or (self._sealer.problem if self._sealer else None)
         if problem == self._told and not end:
             return
-        now = self._here.clock.now()
+        now, steady = self._here.clock.now(), self._here.clock.steady()
         self._spool.add(
             SourceHealth(
                 cluster=self._here.cluster,
                 node=self._here.node,
-                ts=self._since,
+                ts=now - timedelta(seconds=steady - self._since),  # by the clock as it is set now
                 origin="spool",
                 source="spool",
                 covers="collector_sample",
@@ -128,7 +129,7 @@ class Collector:
                 message=self._told,
             )
         )
-        self._told, self._since = problem, now
+        self._told, self._since = problem, steady
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -183,3 +184,20 @@ def test_functions_that_begin_with_a_landing_pad_are_counted(node: Probed, tmp_p
     process.communicate()
     assert (row.launches, row.graph_launches, row.h2d_bytes) == (4322, 3, 3 * 4096)
     assert row.api_time_s is not None and row.api_time_s > 0
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="an instruction of x86")
+def test_a_place_that_the_kernel_lets_nobody_probe_costs_no_other_count(node: Probed, tmp_path: Path) -> None:
+    """The other functions of the library are counted exactly, and the health names the place with the kernel's word."""
+    other = copied(tmp_path / "refused")
+    driver.build_one(other, "libcuda.so.1", "-DREFUSED")
+    place = functions(str(other / "libcuda.so.1"), ["cuMemFree_v2"])["cuMemFree_v2"]
+    process = program(321, 2, folder=other)
+    node.probes(process)
+    go(process)
+    node.sample()
+    row = node.of(CudaSample, process.pid)[-1]
+    process.communicate()
+    assert (row.launches, row.graph_launches, row.h2d_bytes, row.estimated) == (322, 2, 2 * 4096, None)
+    (why,) = {why for name, why in node.source.missing.items() if name.endswith(f"+{place:#x}")}
+    assert "perf_event_open" in why

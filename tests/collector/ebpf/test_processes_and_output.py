@@ -106,6 +106,27 @@ def test_a_flood_is_bounded_and_what_is_left_out_is_counted(node: Probed) -> Non
     assert [r.text for r in lines] == sorted(r.text or "" for r in lines)
 
 
+def test_four_hundred_megabytes_of_output_are_bounded_and_counted_to_the_byte(node: Probed) -> None:
+    """A rank writes as fast as the kernel takes it; the sources look on beside it."""
+    code = (
+        "b = b'x' * 65535 + b'\\n'\n"
+        "os.dup2(os.open(os.devnull, os.O_WRONLY), 2)\n"
+        "for n in range(6400): os.write(2, b)\n"
+        "sys.stdin = open('/dev/null')"
+    )
+    process = start(node, code, rank=1)
+    flow = node.source._output.flow  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    begun = time.monotonic()
+    ended(node, process)
+    seconds = time.monotonic() - begun
+    value = flow.get(process.pid)
+    assert value is not None
+    _second, _bytes, lost, _writes = (int(v) for v in value)
+    told = sum(len(r.text or "") for r in node.rows if type(r) is LogLine and r.file == f"node1/{process.pid}.err")
+    assert 0 < told <= (seconds + 1) * 131072
+    assert told <= 6400 * 65536 - lost <= (seconds + 1) * 131072
+
+
 @pytest.mark.parametrize(
     ("oom", "comm", "sender", "expected"),
     [
