@@ -8,6 +8,9 @@
     -- CAVEAT: what an empty answer or a figure does not prove
     SELECT ...
 
+`-- EMPTY: VARCHAR, BIGINT` gives the columns' types, and says that the query has no row where none of its tables has one:
+planning it for nothing is then spared.
+
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
 
 Parameters `job_id`, `node`, `from_ts` and `to_ts` let the reader leave out segments, where the text of the query shows
@@ -40,7 +43,10 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class QueryInfo:
-    """A question as its header describes it. `prunes` are the parameters by which segments may be left out."""
+    """A question as its header describes it. `prunes` are the parameters by which segments may be left out.
+
+    `empty` are its columns' types where empty tables give no row, else nothing.
+    """
 
     name: str
     title: str
@@ -50,6 +56,7 @@ class QueryInfo:
     caveat: str
     sql: str
     prunes: frozenset[str]
+    empty: tuple[str, ...] = ()
 
 
 @cache
@@ -81,7 +88,7 @@ def parse(name: str, text: str) -> QueryInfo:
         key, colon, value = line.partition(":")
         if column:
             columns.append(ResultColumn(column[1], "", column[2] or "", column[3]))
-        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE"):
+        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY"):
             fields[key] = value.strip()
             last = key
         elif last:
@@ -93,7 +100,15 @@ def parse(name: str, text: str) -> QueryInfo:
     prunes = _words(fields["PRUNE"]) if "PRUNE" in fields else pruned_by(sql, tables)
     prunes = frozenset(prunes) & {p.name for p in params}
     return QueryInfo(
-        name, head[0].partition(":")[2].strip(), tables, params, tuple(columns), fields.get("CAVEAT", ""), sql, prunes
+        name,
+        head[0].partition(":")[2].strip(),
+        tables,
+        params,
+        tuple(columns),
+        fields.get("CAVEAT", ""),
+        sql,
+        prunes,
+        _words(fields.get("EMPTY", "")),
     )
 
 

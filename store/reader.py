@@ -91,6 +91,9 @@ class Reader:
         window = _window(info, params) if self._prune else EVERYTHING
         for attempt in (1, 2):
             opened = self.snapshots.take(info.tables, window)
+            if info.empty and not any(opened.values()):
+                names, types, rows, total = [c.name for c in info.columns], list(info.empty), (), 0
+                break
             try:
                 names, types, rows, total = self._execute(info, params, opened, max_rows)
                 break

@@ -1,6 +1,7 @@
 -- cgroup_peaks: Memory of the job's cgroups: peak, limit and OOM kills in the run.
 -- TABLES: cgroup_sample
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, TIMESTAMP
 -- PRUNE: job_id
 -- COLUMN node: node
 -- COLUMN step_id: Slurm step

@@ -1,6 +1,7 @@
 -- cuda_activity: What each process asked of CUDA: kernel launches in all and lately, time in the API, longest gap.
 -- TABLES: cuda_sample
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BOOLEAN, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP
 -- PRUNE: job_id
 -- COLUMN node: node
 -- COLUMN rank: rank

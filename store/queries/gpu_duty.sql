@@ -1,6 +1,7 @@
 -- gpu_duty: How busy each GPU of the job was in a window, the busiest first.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, HUGEINT, DOUBLE
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node

@@ -1,6 +1,7 @@
 -- gpu_spread: The GPU of the job that works most against the others: SM activity, and what the others do meanwhile.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node of the GPU whose SM activity is highest
 -- COLUMN gpu: its index

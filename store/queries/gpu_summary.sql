@@ -1,6 +1,7 @@
 -- gpu_summary: What each GPU of the job did in the run: memory, activity, clocks, temperature.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, HUGEINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node

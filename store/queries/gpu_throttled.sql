@@ -1,6 +1,7 @@
 -- gpu_throttled: How many of the job's GPUs lowered their clocks over a good part of the run, and on which nodes.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- EMPTY: BIGINT, BIGINT, BIGINT, BIGINT, VARCHAR, DOUBLE, DOUBLE, DOUBLE
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN throttled: GPUs at work with hardware slowdown, thermal or power-brake bits in a tenth of their samples or more
 -- COLUMN gpus_watched: GPUs with throttle bits recorded

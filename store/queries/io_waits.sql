@@ -1,6 +1,7 @@
 -- io_waits: Where a job's processes waited long for files, by rank and file system, and slow requests of its nodes' devices.
 -- TABLES: io_wait
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, VARCHAR, BIGINT, DOUBLE, DOUBLE, TIMESTAMP, VARCHAR
 -- PRUNE: job_id
 -- COLUMN node: node
 -- COLUMN rank: rank

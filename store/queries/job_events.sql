@@ -1,6 +1,7 @@
 -- job_events: What happened to the job in the scheduler's eyes, in order.
 -- TABLES: slurm_job_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, TIMESTAMP, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, BOOLEAN, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN event: what happened
 -- COLUMN event_ts: when

@@ -1,6 +1,7 @@
 -- nccl_progress: How far each rank came in each process group: last enqueued, last completed, what it is stuck in.
 -- TABLES: nccl_sample
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BOOLEAN, HUGEINT, HUGEINT, TIMESTAMP, VARCHAR
 -- PRUNE: job_id
 -- COLUMN comm: communicator or process group
 -- COLUMN rank: rank

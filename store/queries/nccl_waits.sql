@@ -1,6 +1,7 @@
 -- nccl_waits: Ranks that others wait for in a collective, and that wait for nobody themselves, by the flight recorder.
 -- TABLES: nccl_sample
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: BIGINT, VARCHAR, VARCHAR, BIGINT, VARCHAR, BIGINT, TIMESTAMP, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN rank: rank that never entered
 -- COLUMN node: its node

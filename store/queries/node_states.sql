@@ -1,6 +1,7 @@
 -- node_states: States of the job's nodes from an hour before its start to an hour after its end, troubled ones first.
 -- TABLES: slurm_node_state
 -- PARAMS: nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BOOLEAN, BOOLEAN, BOOLEAN, BOOLEAN
 -- PRUNE: none
 -- COLUMN node: node
 -- COLUMN state: base state
