@@ -242,6 +242,12 @@ class Facts:
         return rows[0] if rows else None
 
     @cached_property
+    def hardware_word(self) -> RowView | None:
+        """What the driver said through the runtime and no program can cause: an uncorrectable memory error, a lost GPU."""
+        rows = self.table("cuda_errors").where(lambda r: r.text("code") in ("ecc_uncorrectable", "gpu_lost", "nvlink"))
+        return rows[0] if rows else None
+
+    @cached_property
     def copied_xid(self) -> RowView | None:
         """An XID line in the job's own output beside a CUDA error that could have any cause, and no kernel's log to ask.
 

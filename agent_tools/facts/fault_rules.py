@@ -213,7 +213,7 @@ RULES: tuple[Rule, ...] = (
             r"is not a valid \w+", r"please select one of", r"Invalid value",
             r"(unknown|unsupported|invalid|unrecognized) (optimi[sz]er|scheduler|lr_?scheduler|backend|strategy|precision|dtype|model type|argument|option|config|configuration|value|accelerator|attention|loss|activation|key)",
             r"num_classes", r"needs? to be (one of|in)\b", r"--\w+'? value", r"expected one of", r"should be (one of|either)",
-            r"must be (one of|either|in|set|positive|specified|provided|a positive|greater|less|between|>|<|at least)",
+            r"must be ((one of|either|in|set|positive|specified|provided|a positive|greater|less|between|at least)\b|[<>])",
             r"not in list of", r"choose from", r"--\w[\w-]+ (requires|must|cannot|is required|and --)",
             r"requires? --\w", r"cannot be used (together )?with", r"incompatible with", r"trust_remote_code",
             r"environment variable .{0,40}expected, but not set", r"expected, but not set",
@@ -237,7 +237,7 @@ RULES: tuple[Rule, ...] = (
             "ArrowNotImplementedError|ArrowIndexError|ArrowCapacityError|EmptyDataError|UnidentifiedImageError|"
             "CastError|UnexpectedRowCountError|NonMatchingSplitsSizesError|NonMatchingChecksumError|"
             "UnexpectedSplitsError|ExpectedMoreSplitsError|ExpectedMoreSplits|BadGzipFile|BadZipFile|"
-            "LibsndfileError|LoadError|TruncatedFileError|DataLossError"
+            "LibsndfileError|TruncatedFileError|DataLossError"
         )),
     Rule("data", 0.9, "the dataset cannot be read",
         names=r"ParserError|UnicodeDecodeError|_csv\.Error"),

@@ -49,6 +49,8 @@ def assess(facts: Facts) -> Assessment:
     if cause.headless and cause.in_loop:
         result.confidence = 0.45
         result.missing.append(missing("Whether training steps came before it.", "the log from its beginning"))
+    if facts.hardware_word is not None and cause.fault.certainty < 0.8:
+        result.confidence = 0.35
     if facts.host_oom or (facts.copied_xid is not None and "CUDA error" in cause.message):
         result.confidence = 0.35
     if result.confidence < 0.6:

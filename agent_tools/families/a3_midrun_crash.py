@@ -97,6 +97,8 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.55
     if facts.host_oom:
         result.status, result.confidence = "suspected", 0.35
+    if facts.hardware_word is not None and cause.fault.certainty < 0.8:
+        result.status, result.confidence = "suspected", 0.35
     if facts.copied_xid is not None and "CUDA error" in cause.message:
         result.status, result.confidence = "suspected", 0.4
     after = _after_the_end(facts, cause)

@@ -33,12 +33,14 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
 _NO_PROGRAM = re.compile(
-    r"command not found|No such file or directory|Permission denied|not found|cannot execute|Exec format error|bad interpreter",
+    r"command not found|No such file or directory|Permission denied|not found|cannot execute|Exec format error|bad interpreter|"
+    r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
     re.IGNORECASE,
 )
 _LINE = re.compile(
     r"(line \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*(command not found|No such file or directory|Permission denied|"
-    r"cannot execute|Exec format error|bad interpreter|: not found)|: command not found\s*$",
+    r"cannot execute|Exec format error|bad interpreter|: not found|syntax error near|syntax error: |unexpected EOF while)|"
+    r": command not found\s*$",
     re.IGNORECASE,
 )
 

@@ -24,6 +24,7 @@ _WORDS = re.compile(
     r"\bkernel:|NVRM|nvidia|mlx5|usb \d|ACPI|systemd\[1\]|EXT4-fs|XFS \(|oom|segfault|Linux version|cgroup|audit:|IPv6:|pci |nvme|CPU\d|Memory|"
     r"SCSI|scsi|ata\d|Lustre|nfs|mce|EDAC|Call Trace|RIP:|docker|cali|eth\d|bond\d|PM:|perf:|VFS:|watchdog"
 )
+_SLURM = re.compile(r"\bStepId=\d|oom[-_]kill events?\b")  # slurmstepd dates its lines as a kernel may, and is none
 
 
 class KernelLog:
@@ -36,7 +37,7 @@ class KernelLog:
         """Nearly every line begins as a kernel log's does. A job's own log that quotes the kernel is none."""
         clock = Clock(UTC, None)
         texts = [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip()]
-        spoken = [s for t in texts if (s := clock.split(t)) is not None and s.kernel]
+        spoken = [s for t in texts if (s := clock.split(t)) is not None and s.kernel and not _SLURM.search(t)]
         if not spoken:
             return 0
         share = len(spoken) / len(texts)

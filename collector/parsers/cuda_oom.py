@@ -67,7 +67,7 @@ _OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction")),
     ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
     ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED")),
-    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
+    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
 )  # fmt: skip
 _BYTES = (
     re.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),

@@ -76,15 +76,24 @@ class Finish(LineParser):
         "training time: ",
         "training was finished",
         "Best metric: ",
+        "Exception during training:",
     )
+
+    def __init__(self) -> None:
+        self._broke = False  # detectron2 sums up its times on the way out of an exception too
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text if len(line.text) < 4000 else line.text[-4000:]
+        if "Exception during training:" in text:
+            self._broke = True
+            return []
         if "Do not forget to share your model" in text:
             return []
         for name, framework, pattern in _TABLE:
             if found := pattern.search(text):
+                if framework == "detectron2" and self._broke:
+                    return []
                 got = found.groupdict()
                 return [
                     line.event(

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
-from collector.parsers.frames import Frame, frame_at
+from collector.parsers.frames import Frame, frame_at, is_installed
 from collector.parsers.raised import GLUED, LOGGED, LONE, MAX_TEXT, RAISED, Raised, exception_row, names_exception
 from collector.parsers.shapes import BAR, LOG_LINE, strip_label
 
@@ -50,6 +50,10 @@ _SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
 _PLACE = re.compile(r"\s*/\S+:\d+\s*$")
 _CPP = re.compile(r"frame #\d+|Exception raised from ")
 _MAX_LINES, _MAX_STRAY, _MAX_TAIL = 5000, 12, 40
+
+
+def _outermost(frame: Frame) -> bool:
+    return frame.where == "<module>" and not is_installed(frame.file)
 
 
 class Traceback:
@@ -360,6 +364,10 @@ class Traceback:
             return []
         if self._blank and _PARAGRAPHS.search(raised.name + raised.message()[:80]):
             self._take_blank()
+        aside = str(self._extra.get("aside", ""))
+        if raised.frames and _outermost(raised.frames[0]) and _CAUGHT.match(strip_label(aside)):
+            self._severity = "fatal"  # whatever was said before it, this one went through the whole program
+            del self._extra["aside"]
         row = exception_row(
             start,
             self._last,

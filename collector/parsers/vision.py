@@ -25,7 +25,7 @@ _MM = re.compile(
     r"- mmengine - INFO - (?:Epoch|Iter)\(train\) +\[ *(\d{1,18})(?:/(\d{1,18}))?\](?:\[ *(\d{1,18})/(\d{1,18})\])? +(.*)"
 )
 _MMCV = re.compile(
-    r" - mm\w+ - INFO - (Epoch|Iter) \[(\d{1,18})(?:/(\d{1,18}))?\](?:\[(\d{1,18})/(\d{1,18})\])?\s+(lr: .*)"
+    r" - (?:mm\w+ - )?INFO - (Epoch|Iter) \[(\d{1,18})(?:/(\d{1,18}))?\](?:\[(\d{1,18})/(\d{1,18})\])?\s+(lr: .*)"
 )
 _PAIR = re.compile(rf"([A-Za-z_][\w.]*): +({NUMBER})(?=[\s,]|$)")
 

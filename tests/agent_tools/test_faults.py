@@ -41,6 +41,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("TypeError", "SFTTrainer.__init__() got an unexpected keyword argument 'packing'", "~/job/run.py in <module>", "env"),
         ("TypeError", "Decoder.__init__() got an unexpected keyword argument 'depth'", "~/job/run.py in <module>", "code"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/a/model.safetensors'", "", "asset"),
+        ("ValueError", "shift must be in (0, 1]", "~/job/run.py in main", "config"),
+        ("TypeError", "list indices must be integers or slices, not tuple", "~/job/net.py in forward", "code"),
         ("ValueError", "require 8 GPUs, but only 4 GPUs available", "~/job/run.py in main", "config"),
         ("RuntimeError", "This script expects 4 GPUs, found 1", "~/job/run.py in main", "config"),
         ("ValueError", "Unknown backbone 'r18x'. Available models: ['r18', 'r50']", "~/job/net.py in build", "config"),

@@ -138,3 +138,8 @@ def test_other_text_fails_with_a_reason(tmp_path: Path) -> None:
 )
 def test_addresses_are_written_as_nvml_writes_them(text: str, address: str) -> None:
     assert pci_address(text) == address
+
+
+def test_slurmstepds_count_of_kills_is_no_kernel_log() -> None:
+    said = b"[2026-03-01T10:00:00.123] error: Detected 2 oom_kill events in StepId=77.batch. Some of the step tasks have been OOM Killed.\n"
+    assert KernelLog().claims(Path("x.err"), said) == 0

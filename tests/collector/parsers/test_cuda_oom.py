@@ -121,3 +121,10 @@ def test_paddle_prints_binary_megabytes_as_mb():
         "Out of memory error on GPU 2. Cannot allocate 512.000000MB memory on GPU 2, 30.1GB memory has been allocated"
     )
     assert (row.name, row.requested_bytes) == ("paddle_oom", 512 * 2**20)
+
+
+def test_the_old_tensor_library_gives_its_number_and_no_size():
+    at = "THCudaCheck FAIL file=/build/THC/generic/THCStorage.cu line=41 error={}"
+    (row,) = parse(f"eval:   4%|4         | 1/25 [00:02<00:40,  1.7s/it]{at.format('2 : out of memory')}")
+    assert (row.kind, row.name) == ("cuda_oom", "cuda_error_oom")
+    assert parse(at.format("77 : an illegal access")) == []

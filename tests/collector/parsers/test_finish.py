@@ -58,3 +58,9 @@ def test_what_resembles_an_end_gives_nothing(text):
 @given(st.text(max_size=150))
 def test_no_text_can_crash_it(text):
     assert all(r.name in NAMES for r in parse("Training complete " + text))
+
+
+def test_detectron2_sums_up_its_times_after_an_exception_too():
+    total = "[01/02 03:04:05 d2.engine.hooks]: Total training time: 0:00:40 (0:00:01 on hooks)\n"
+    assert [r.name for r in parse(total)] == ["completed"]
+    assert parse("ERROR [01/02 03:04:05 d2.engine.train_loop]: Exception during training:\n" + total) == []

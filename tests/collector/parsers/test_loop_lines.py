@@ -80,6 +80,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"epoch": 6.0, "step": 150, "loss": 1.125, "grad_norm": 6.5, "learning_rate": 0.0025},
     ),
     (
+        "mmcv",
+        "2019-05-06 07:08:09,123 - INFO - Epoch [2][40/90]\tlr: 0.02000, eta: 1:02:03, time: 0.5, memory: 4100, loss_rpn_cls: 0.125, loss: 1.5",
+        {"epoch": 2.0, "step": 40, "loss": 1.5, "learning_rate": 0.02},
+    ),
+    (
         "fairseq",
         "| epoch 004 | loss 5.125 | nll_loss 3.5 | ppl 11.3 | num_updates 900 | lr 0.00025 | gnorm 1.5 | clip 0.000 | wall 400",
         {"epoch": 4.0, "step": 900, "loss": 5.125, "grad_norm": 1.5},

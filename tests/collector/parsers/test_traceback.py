@@ -474,3 +474,12 @@ def test_times_that_docker_puts_before_each_line_do_not_hide_it():
     stamp = "2024-11-07T16:22:44.7649229{:02d}Z "
     row = one("".join(stamp.format(i) + line + "\n" for i, line in enumerate(PLAIN.splitlines())))
     assert (row.name, row.user_frame) == ("ValueError", "/home/u/model.py:7 in main")
+
+
+def test_a_traceback_through_the_whole_program_was_not_caught_by_the_line_before():
+    before = "WARNING: the fused kernel cannot be built, falling back to the plain one\n"
+    stack = 'Traceback (most recent call last):\n  File "{}", line 9, in <module>\n    f()\nValueError: no\n'
+    (row,) = parse(before + stack.format("/home/u/run.py"))
+    assert (row.severity, "aside" in row.detail) == ("fatal", False)
+    (row,) = parse(before + stack.format("/venv/lib/python3.11/site-packages/fused/__init__.py"))
+    assert row.severity == "warning"
