@@ -32,6 +32,7 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "container_failed": ("the container could not be brought up", 0.85, "job", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
+_SPEAKERS = {"apptainer": "The container runtime", "docker": "Docker"}
 _NO_PROGRAM = re.compile(
     r"command not found|No such file or directory|Permission denied|not found|cannot execute|Exec format error|bad interpreter|"
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
@@ -145,7 +146,7 @@ def _message(facts: Facts) -> RowView | None:
 def _launch(facts: Facts, row: RowView) -> Assessment:
     why, confidence, whose, advice = LAUNCH[row.text("name")]
     shows = [
-        f"Slurm says: {quoted(row, 'message', 'line_no')}.",
+        f"{_SPEAKERS.get(row.text('source'), 'Slurm')} says: {quoted(row, 'message', 'line_no')}.",
         "No line of the log comes from the program itself, and no progress was printed.",
     ]
     return Assessment(

@@ -1,4 +1,4 @@
--- slurm_messages: What slurmstepd, srun and sbatch wrote into the job's logs.
+-- slurm_messages: What slurmstepd, srun, sbatch and container runtimes wrote into the job's logs.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
@@ -12,10 +12,11 @@
 -- COLUMN file: file
 -- COLUMN line_no: line
 -- COLUMN message: text
+-- COLUMN source: slurm, submitit, seff, apptainer or docker
 -- CAVEAT: A message may be cut by a line's end; a task's number is srun's and not a training rank.
 SELECT
   name, coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END) AS message_ts, coalesce(host, node) AS host, step_id, exit_code, signal, severity, file,
-  line_no, left(message, 400) AS message
+  line_no, left(message, 400) AS message, framework AS source
 FROM log_event
-WHERE kind = 'slurm' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+WHERE (kind = 'slurm' OR kind = 'launcher_event' AND name = 'container_failed') AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ORDER BY message_ts NULLS LAST, file, line_no

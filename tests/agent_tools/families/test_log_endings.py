@@ -92,3 +92,9 @@ def test_lerobots_last_word_and_its_rows_are_a_healthy_run(tmp_path: Path) -> No
     )
     draft = drafted(rows + "INFO 2026-03-01 10:40:59 ot_train.py:438 End of training\n", tmp_path)
     assert (draft.family, draft.confidence >= 0.6) == ("G1", True)
+
+
+def test_an_image_that_is_not_there_is_a_launch_failure_by_the_runtimes_word(tmp_path: Path) -> None:
+    draft = drafted("FATAL:   could not open image /data/images/train.sif: no such file or directory\n", tmp_path)
+    assert (draft.family, draft.mode) == ("A4", "launch")
+    assert any("The container runtime says" in c.text for c in draft.shows)
