@@ -62,6 +62,10 @@ def steps_of(facts: Facts) -> Steps | None:
         and finished
     ):
         found.append(Steps(count(bar, "bar_total"), f"{bar['bar_total']}", True, True))
+    if not found and row.has("epoch_steps"):
+        end = facts.table("run_ending").first
+        whole = end is not None and end.has("epochs_done")
+        found.append(Steps(count(row, "epoch_steps"), f"{row['epoch_steps']}", whole or finished, whole))
     if not found:
         words = _by_words(facts)
         if words is not None:

@@ -5,12 +5,14 @@ Health needs positive evidence. That no error was printed is none, nor is a log 
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.curve import Reading
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, reading_of
-from agent_tools.families.e3_undertrained import few_samples
+from agent_tools.families.e3_undertrained import FEW, few_samples
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
 
@@ -23,6 +25,8 @@ MOST = 0.9
 """Share of the planned steps that a log has to show of a run whose end it does not tell."""
 BLIND = 0.48
 """Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
+
+_BAR = re.compile(r"\s*100%\|[^|]*\| *\d+/\d+ \[((?:\d+:)?\d+):\d\d<")
 
 
 def assess(facts: Facts) -> Assessment:
@@ -156,6 +160,8 @@ def _completion(facts: Facts, end: RowView | None) -> tuple[bool, list[str]]:
         said.append(f"The program says that training finished: {quoted(end, 'end_message', 'end_line')}.")
     if end is not None and (end.number("done") or 0) >= 1:
         said.append(f"All {end['total_steps']} planned steps were reported.")
+    elif end is not None and end.has("epochs_done") and not count(end, "ends"):
+        said.append(f"All {end['epochs_done']} planned epochs were reported.")
     words = facts.table("end_words").first
     if words is not None and not said:
         said += _end_words(end, words)
@@ -209,6 +215,33 @@ def _slow(facts: Facts) -> str:
     return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
 
 
+def _full_bar(facts: Facts) -> RowView | None:
+    """A bar without words of its own, minutes long, that is full and with which the log ends."""
+    words = facts.table("end_words").first
+    if words is None or not count(words, "bars") or count(words, "bar_line") < count(words, "last_line"):
+        return None
+    found = _BAR.match(words.text("bar_text"))
+    return words if found and count(words, "bar_total") > FEW and found[1].strip("0:") else None
+
+
+def _by_bar(facts: Facts, words: RowView, missing: list[Missing]) -> Assessment:
+    return Assessment(
+        CODE,
+        "suspected",
+        "healthy",
+        BLIND,
+        "none",
+        "The run looks complete: its progress bar is full, and nothing stands after it.",
+        say(f"The log ends with a progress bar at its end, {words['bar_total']} steps."),
+        missing=[
+            lacks("Whether the program ended well after its last step.", "its standard output, or sacct (slurm_job)"),
+            *missing,
+        ],
+        counterfactual="A full progress bar is the only sign of completion.",
+        actions=say("Look at the job's standard output, and at its state with sacct."),
+    )
+
+
 def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, reading: Reading) -> Assessment:
     missing = [lacks("How the run ended.", "the end of the log, or sacct (slurm_job)")]
     running = facts.state == "RUNNING"
@@ -218,6 +251,9 @@ def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, readin
         and count(end, "reports") >= 2
     )
     started = shape is not None or facts.progress.begun
+    bar = _full_bar(facts)
+    if shape is None and bar is not None:
+        return _by_bar(facts, bar, missing)
     confidence = (0.48 if reading.shape == "falling" else 0.4) if moving else (0.3 if started else 0.1)
     if shape is None or not started:
         text = "There is no sign of completed work: neither an end nor progress with a loss."

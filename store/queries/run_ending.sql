@@ -6,6 +6,7 @@
 -- COLUMN last_step: last step reported
 -- COLUMN total_steps: planned steps
 -- COLUMN done [ratio]: last step over planned steps
+-- COLUMN epochs_done: planned epochs, where lines of whole epochs go up to the last of them and none begins anew
 -- COLUMN progress_line: line of the last progress
 -- COLUMN progress_ts: time of the last progress
 -- COLUMN step_gap_s [s]: usual time between two progress lines
@@ -78,6 +79,19 @@ p AS (
     count(*) AS reports, max(step) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line,
     max(ts) AS progress_ts, arg_max(file, line_no) AS progress_file
   FROM t
+),
+ep AS (
+  SELECT epoch, count(*) AS lines, max(total_epochs) AS total, max(line_no) AS line FROM t
+  WHERE step IS NULL AND epoch IS NOT NULL AND total_epochs > 0
+    AND NOT coalesce(TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batch' AS BIGINT) < TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batches' AS BIGINT), false)
+  GROUP BY epoch
+),
+whole AS (
+  -- a loop that prints every batch says the last epoch before it is over: it has fewer lines then than the one before it
+  SELECT CASE WHEN max(epoch) >= max(total) AND arg_max(epoch, line) = max(epoch)
+    AND arg_max(lines, epoch) >= coalesce((SELECT lines FROM ep ORDER BY epoch DESC LIMIT 1 OFFSET 1), 1) THEN max(total)
+    END AS epochs_done
+  FROM ep
 ),
 gaps AS (
   SELECT median(gap) AS step_gap_s FROM (
@@ -174,7 +188,7 @@ sv AS (
 SELECT
   p.reports, p.last_step, coalesce(p.planned, a.plan) AS total_steps,
   CASE WHEN coalesce(p.planned, a.plan) > 0 THEN round(p.last_step / coalesce(p.planned, a.plan)::DOUBLE, 3) END AS done,
-  p.progress_line, p.progress_ts, round(gaps.step_gap_s, 1) AS step_gap_s, a.ends, a.end_message, a.end_line,
+  whole.epochs_done, p.progress_line, p.progress_ts, round(gaps.step_gap_s, 1) AS step_gap_s, a.ends, a.end_message, a.end_line,
   sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
   n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,
   a.fatal_signals, a.failed_children, a.aborts, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
@@ -187,4 +201,4 @@ SELECT
   (SELECT count(*) FROM e WHERE kind = 'slurm' AND name = 'task_exit' AND exit_code BETWEEN 1 AND 127
     AND file IS NOT DISTINCT FROM s.stop_file AND line_no < s.stop_line) AS task_first,
   i.keyboard, i.hangups, i.terms, i.warned, i.interrupt_message, i.interrupt_line
-FROM p, gaps, a, s, r, n, i, sv
+FROM p, whole, gaps, a, s, r, n, i, sv

@@ -10,6 +10,7 @@
 -- COLUMN rate [1/s]: steps per second that it states
 -- COLUMN steps_by_rate: run time times rate, rounded
 -- COLUMN samples: run time times the samples per second that it states, rounded: no run makes more steps than that
+-- COLUMN epoch_steps: last epoch times the batches of one, where a line stands for each epoch
 -- COLUMN end_step: step that the end message names
 -- COLUMN ends: messages that say that training finished
 -- COLUMN end_message: the last one
@@ -29,7 +30,8 @@ WITH t AS (
 s AS (
   SELECT
     count(*) FILTER (WHERE seat = 1) AS reports, max(step) AS last_step, min(step) AS first_step,
-    max(total_steps) AS total, max(epoch) AS last_epoch
+    max(total_steps) AS total, max(epoch) AS last_epoch,
+    max(greatest(epoch, 1) * TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batches' AS BIGINT)) FILTER (WHERE step IS NULL)::BIGINT AS epoch_steps
   FROM t
 ),
 e AS (
@@ -59,6 +61,6 @@ j AS (
 SELECT
   s.reports, s.last_step, s.first_step, coalesce(s.total, a.plan) AS total_steps, a.runtime_s, a.rate,
   CASE WHEN a.rate IS NOT NULL AND a.runtime_s IS NOT NULL THEN round(a.rate * a.runtime_s)::BIGINT END AS steps_by_rate,
-  round(a.sample_rate * a.runtime_s)::BIGINT AS samples, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
+  round(a.sample_rate * a.runtime_s)::BIGINT AS samples, s.epoch_steps, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
   j.exit_code, j.elapsed_min, j.gpu_hours
 FROM s CROSS JOIN a LEFT JOIN j ON true

@@ -94,6 +94,61 @@ def test_lerobots_last_word_and_its_rows_are_a_healthy_run(tmp_path: Path) -> No
     assert (draft.family, draft.confidence >= 0.6) == ("G1", True)
 
 
+KERAS = "Epoch {n}/6\n80/80 [==============================] - 9s 110ms/step - loss: {loss} - accuracy: 0.91 - val_loss: 0.4210\n"
+
+
+def keras(last: int) -> str:
+    return "".join(KERAS.format(n=n, loss=f"{1.2 - n / 7:.4f}") for n in range(1, last + 1))
+
+
+def test_the_last_of_the_planned_epochs_is_the_end_of_the_run(tmp_path: Path) -> None:
+    draft = drafted(keras(6), tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("G1", True), draft.headline
+
+
+def test_a_few_epochs_of_a_single_batch_are_a_handful_of_steps(tmp_path: Path) -> None:
+    lines = "".join(
+        f"Epoch {n}/3\n1/1 [==============================] - 2s 2s/step - loss: {1.5 - n / 5:.4f}\n" for n in (1, 2, 3)
+    )
+    draft = drafted(lines, tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("E3", True), draft.headline
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        keras(4),
+        keras(6) + keras(2),
+        keras(5) + "Epoch 6/6\n41/80 [==============>...............] - ETA: 4s - loss: 0.4012\n",
+    ],
+)
+def test_epochs_that_stop_early_or_begin_anew_are_no_end(tmp_path: Path, text: str) -> None:
+    draft = drafted(text, tmp_path)
+    assert draft.family != "G1" or draft.confidence < 0.6
+
+
+def test_a_last_epoch_that_is_still_printing_its_batches_is_no_end(tmp_path: Path) -> None:
+    lines = [f"Epoch [{e}/3] Loss: {2 - e / 4 - b / 100:.4f}" for e in (1, 2, 3) for b in range(12 if e < 3 else 4)]
+    draft = drafted("\n".join(lines) + "\n", tmp_path)
+    assert draft.family != "G1" or draft.confidence < 0.6
+
+
+BAR = "  0%|          | 0/90 [00:00<?, ?it/s]\n 50%|█████     | 45/90 [03:01<03:01,  4.00s/it]\n"
+FULL = "100%|██████████| 90/90 [06:02<00:00,  4.02s/it]\n"
+
+
+def test_a_log_that_ends_with_its_full_bar_looks_complete_and_no_more(tmp_path: Path) -> None:
+    draft = drafted(BAR + FULL, tmp_path)
+    assert (draft.family, draft.confidence < 0.5) == ("G1", True)
+
+
+@pytest.mark.parametrize(
+    "text", [BAR, BAR + "Loading data: " + FULL, FULL.replace("06:02", "00:02"), BAR + FULL + "writing the index\n"]
+)
+def test_other_bars_say_nothing_of_an_end(tmp_path: Path, text: str) -> None:
+    assert drafted(text, tmp_path).family == "U0"
+
+
 def test_an_image_that_is_not_there_is_a_launch_failure_by_the_runtimes_word(tmp_path: Path) -> None:
     draft = drafted("FATAL:   could not open image /data/images/train.sif: no such file or directory\n", tmp_path)
     assert (draft.family, draft.mode) == ("A4", "launch")
