@@ -1,11 +1,11 @@
 """CUDA calls, NCCL collectives, ends of processes and printed lines of jobs, from probes in the kernel.
 
 SOURCE  collector/ebpf: uprobes on libcuda and libnccl wherever a job's process maps them, tracepoints for processes and writes.
-ROWS    cuda_sample, nccl_sample (an interval each, and the rest at a process's end); process at its end; io_wait; log_line.
+ROWS    cuda_sample, nccl_sample (an interval each, and the rest at a process's end); process at its end; io_wait; captured_line.
 OVERHEAD  counted in the kernel: a launch pays one probe, and nothing is read but once in ten seconds.
 CAVEAT  needs root, bcc and kernel headers; without them everything else runs. What a process did before the first process of
         its library was found (up to a second) is not counted. Output is told with INQUEST_CAPTURE_OUTPUT=1 only, up to
-        128 KB a second and process: a log that is imported as well would stand there twice, and is the better one.
+        128 KB a second and process; it is read as a log where none of the job is imported (collector/captured.py).
 
     cuda_sample rank=3 pid=3120 launches=14210 h2d_bytes=1048576 sync_time_s=0.8 max_launch_gap_s=0.02
 """
@@ -30,7 +30,7 @@ from collector.owners import NOBODY, Owner
 from collector.sources.base import SourceUnavailable
 from collector.topology import processes
 from store.redact import redact
-from store.rows import CudaSample, IoWait, LogLine, NcclSample, Process, Row
+from store.rows import CapturedLine, CudaSample, IoWait, NcclSample, Process, Row
 
 SAMPLE_S = 10.0
 NEW_AT_ONCE = 2000
@@ -86,7 +86,7 @@ class Ebpf:
         if self._libraries is not None:
             told |= dict(list(self._libraries.problems.items())[:4])
         if any(self._lost):
-            told["log_line"] = f"{self._lost[0]} bytes in {self._lost[1]} writes beyond the bound were left out"
+            told["captured_line"] = f"{self._lost[0]} bytes in {self._lost[1]} writes beyond the bound were left out"
         return told
 
     def open(self) -> None:
@@ -209,11 +209,11 @@ class Ebpf:
             owner = met.owner if met else NOBODY
         return owner
 
-    def _line(self, line: output.Line) -> LogLine | None:
+    def _line(self, line: output.Line) -> CapturedLine | None:
         owner = self._owner(line.pid, line.root)
         if owner.job_id is None:
             return None
-        return LogLine(
+        return CapturedLine(
             **self._about(owner, self._when(line.at)),
             file=f"{self._here.node}/{line.pid}.{line.stream}",
             stream=line.stream,

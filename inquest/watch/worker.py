@@ -89,6 +89,7 @@ def _forget() -> None:
 
 def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
     """The summary of the attempt's one verdict: a new one, or the one that somebody stored before."""
+    from inquest.target import caught
     from store import commits
     from store.lake import Lake
 
@@ -100,6 +101,7 @@ def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
         if tries < SKIP_LOG:
             notes = _imported(hand, attempt, lake, want.get("timezone"))
             _caught_up(lake, attempt, float(want.get("patience_s") or 0))
+            notes += caught(lake, attempt.job_id)
         _store(lake, attempt, want.get("model"), notes, tries)
     return stored(lake, attempt)
 

@@ -4,7 +4,7 @@ from store.rows.base import Col, Column, JobRow, RankRow, Row, col, columns, ddl
 from store.rows.fabric import LinkDetail, LinkEvent, LinkRow, LinkSample
 from store.rows.gpu import GpuDetail, GpuDevice, GpuEvent, GpuMinute, GpuRow, GpuSample
 from store.rows.host import CgroupSample, CollectorSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
-from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, LogEvent, LogLine, TrainStep
+from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, CapturedLine, LogEvent, LogLine, TrainStep
 from store.rows.runtime import CudaSample, IoWait, NcclSample, Process
 from store.rows.scheduler import (
     SlurmControllerSample,
@@ -18,6 +18,7 @@ from store.rows.scheduler import (
 __all__ = [
     "CHECKPOINT_NAMES",
     "EVENT_KINDS",
+    "CapturedLine",
     "CgroupSample",
     "Col",
     "CollectorSample",

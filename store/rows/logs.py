@@ -61,6 +61,14 @@ class LogLine(RankRow):
 
 @table
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CapturedLine(LogLine):
+    """A line that a process of a job wrote to its standard output or error, as the kernel was given it: not yet read as a log."""
+
+    TABLE: ClassVar[str] = "captured_line"
+
+
+@table
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogEvent(RankRow):
     """Something that a parser recognised."""
 

@@ -11,7 +11,7 @@ import pytest
 from evals.recorder.cluster import Cluster
 from evals.recorder.cluster import why_not as no_slurm
 from evals.recorder.config import ClusterSpec
-from store.rows import CudaSample, LogLine, NcclSample, Process
+from store.rows import CapturedLine, CudaSample, NcclSample, Process
 from tests.collector.ebpf.probed import Probed, libraries
 
 pytestmark = [
@@ -62,6 +62,6 @@ def test_launches_collectives_lines_and_ends_of_four_ranks(tmp_path: Path) -> No
         assert launches == dict.fromkeys(range(4), 123457)
         assert collectives == dict.fromkeys(range(4), 8)
         assert {(r.job_id, r.step_id, r.rank, r.exit_code) for r in ends()} == {(str(job), "0", n, 0) for n in range(4)}
-        told = [r for r in node.rows if type(r) is LogLine and r.job_id == str(job)]
+        told = [r for r in node.rows if type(r) is CapturedLine and r.job_id == str(job)]
         lines = {(r.rank, r.text) for r in told if r.text and r.text.startswith("made")}
         assert lines == {(n, "made 123456 launches") for n in range(4)}

@@ -16,7 +16,7 @@ from collector.ebpf import kit, load
 from collector.ebpf.load import CannotLoad
 from collector.ebpf.process import named
 from collector.ebpf.stacks import STALL_S
-from store.rows import CudaSample, LogLine, Process
+from store.rows import CapturedLine, CudaSample, Process
 from tests.collector.ebpf.probed import JOB, Probed, go, program
 
 
@@ -85,7 +85,7 @@ def test_printed_lines_are_told_with_rank_and_stream(node: Probed) -> None:
         "sys.stderr.write('ValueError: no end of line')",
     )
     ended(node, process)
-    lines = [r for r in node.rows if type(r) is LogLine and r.file and f"/{process.pid}." in r.file]
+    lines = [r for r in node.rows if type(r) is CapturedLine and r.file and f"/{process.pid}." in r.file]
     assert [(r.stream, r.line_no, r.text) for r in lines] == [
         ("out", 1, "step 1 loss 2.5"),
         ("out", 2, "half a line"),
@@ -97,9 +97,9 @@ def test_printed_lines_are_told_with_rank_and_stream(node: Probed) -> None:
 def test_a_flood_is_bounded_and_what_is_left_out_is_counted(node: Probed) -> None:
     process = start(node, "for n in range(4000): os.write(1, b'%07d ' % n + b'x' * 991 + b'\\n')", rank=5)
     ended(node, process)
-    lines = [r for r in node.rows if type(r) is LogLine and r.file == f"node1/{process.pid}.out"]
+    lines = [r for r in node.rows if type(r) is CapturedLine and r.file == f"node1/{process.pid}.out"]
     node.sample()
-    told = node.source.missing["log_line"]
+    told = node.source.missing["captured_line"]
     size, writes = int(told.split()[0]), int(told.split()[3])
     assert lines and len(lines) + writes == 4000
     assert len(lines) * 1000 + size == 4_000_000
@@ -122,7 +122,7 @@ def test_four_hundred_megabytes_of_output_are_bounded_and_counted_to_the_byte(no
     value = flow.get(process.pid)
     assert value is not None
     _second, _bytes, lost, _writes = (int(v) for v in value)
-    told = sum(len(r.text or "") for r in node.rows if type(r) is LogLine and r.file == f"node1/{process.pid}.err")
+    told = sum(len(r.text or "") for r in node.rows if type(r) is CapturedLine and r.file == f"node1/{process.pid}.err")
     assert 0 < told <= (seconds + 1) * 131072
     assert told <= 6400 * 65536 - lost <= (seconds + 1) * 131072
 
@@ -166,7 +166,7 @@ def test_a_task_of_slurmstepd_is_followed_before_anybody_looked(node: Probed) ->
     node.until(lambda: bool(node.of(Process, child)))
     (row,) = [r for r in node.of(Process, child) if r.origin == "process:4"]
     assert (row.exit_code, row.job_id) == (5, "990017")
-    lines = [r.text for r in node.rows if type(r) is LogLine and r.file == f"node1/{child}.out"]
+    lines = [r.text for r in node.rows if type(r) is CapturedLine and r.file == f"node1/{child}.out"]
     assert lines == [f"{child} says hello"]
 
 
