@@ -41,6 +41,8 @@ _OPEN = frozenset({"launch_failure", "unknown_error", "initialization", "other"}
 """CUDA errors that a kernel and a broken card give alike."""
 _MOST = 0.6
 """Share of a run that samples have to cover before they say what the run was like."""
+_COLD = 0.02
+"""Mean engine activity below which a GPU did nothing."""
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
@@ -134,6 +136,12 @@ class Facts:
     def silent_gpus(self) -> RowView | None:
         """The GPU that was sampled last, where that was before most of the run was over; None where samples cover the run."""
         return self._silent("gpu_summary")
+
+    @cached_property
+    def cold(self) -> bool:
+        """Whether every GPU that was sampled did nothing on average; False where none was."""
+        means = [r.number("engine_mean") for r in self.table("gpu_summary") if r.has("engine_mean")]
+        return bool(means) and all((m or 0.0) < _COLD for m in means)
 
     @cached_property
     def silent_launches(self) -> bool:

@@ -149,13 +149,10 @@ def _silent(facts: Facts) -> Assessment:
     banner = facts.table("phases").one_of("name", "dist_init")
     ended_late = facts.state in ("TIMEOUT", "CANCELLED", "RUNNING", "DEADLINE") or facts.ending.says("time_limit")
     many = o is not None and (o.number("node_count") or 0) > 1
-    cold = facts.has("gpu_sample") and all(
-        (r.number("engine_mean") or 0) < 0.02 for r in facts.table("gpu_summary") if r.has("engine_mean")
-    )
     joined = bool(facts.table("nccl_progress")) or bool(facts.table("nccl_setup").one_of("name", "init"))
     long_enough = o is not None and (o.number("elapsed_s") or 0) > 300
-    if ended_late and many and long_enough and (cold or banner) and not joined and not facts.causes:
-        return _never_began(facts, cold, banner)
+    if ended_late and many and long_enough and (facts.cold or banner) and not joined and not facts.causes:
+        return _never_began(facts, facts.cold, banner)
     if not facts.has_log:
         return Assessment(
             CODE,

@@ -177,9 +177,15 @@ def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
         and sum(count(r, "lines") for r in facts.table("log_extent")) <= MUTE_LINES
     ):
         confidence = 0.45  # The wall is all that is known: the run may have been slow, stuck, or never under way.
+    idle = facts.cold and facts.silent_gpus is None and not begun
+    if idle:
+        # The wall is certain, but something held up a run that never began: that is the cause, and this its end.
+        confidence = 0.45
+        busiest = max(facts.table("gpu_summary"), key=lambda r: r.number("engine_mean") or 0.0)
+        shows = [*shows, f"No GPU worked: the busiest had a mean engine activity of {busiest['engine_mean']}."]
     return Assessment(
         CODE,
-        "confirmed",
+        "suspected" if idle else "confirmed",
         None,
         confidence,
         "job" if begun else "undetermined",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -62,6 +63,20 @@ def test_a_banner_and_then_cold_gpus_on_every_node_are_a_hang_at_the_start(tmp_p
     ]
     assert judge(world.add(*cold), c1.assess).status == "confirmed"
     assert judge(world.without(GpuSample, LogEvent, LogLine), c1.assess).status == "undecidable"
+
+
+def test_cold_gpus_until_the_time_limit_are_a_hang_although_nobody_watched_collectives(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 60).text("loading modules")
+    cold = [
+        GpuSample(node=n, gpu=0, ts=T + timedelta(minutes=m), engine_active=0.0, sm_active=0.0)
+        for n in ("n1", "n2")
+        for m in range(0, 61, 5)
+    ]
+    draft = differential.draft(world.add(*cold).facts())
+    assert draft.family == "C1"
+    assert 0.5 <= draft.confidence < 0.8, "what they waited for, and whether they met, nobody saw"
+    busy = [replace(s, engine_active=0.6, sm_active=0.3) for s in cold]
+    assert differential.draft(world.without(GpuSample).add(*busy).facts()).family == "F3"
 
 
 def test_the_rank_that_never_entered_is_named_with_its_proof(tmp_path: Path) -> None:
