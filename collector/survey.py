@@ -1,7 +1,7 @@
 """A first pass over the small files of an import: which jobs and attempts there are, which cluster, and which time zone.
 
 Accounting that has exact times (JSON) and accounting that has local ones, of the same job, give the zone away; so do
-lines that print one moment twice and kernel logs with an offset.
+lines that print one moment twice, kernel logs with an offset, and metrics that were taken while the job ran.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from collector import text
+from collector import metric_zone, text
 from collector.accounting import Told
 from collector.importers.base import ImportContext, Importer, ImportFailed
 from collector.walk import Found
@@ -68,6 +68,7 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
     Failures are left for the real pass to report.
     """
     known = Survey()
+    spans: list[tuple[str, datetime, datetime]] = []
     for found, importer, covers, head in files:
         if "slurm_job" in covers and found.size <= MAX_BYTES:
             jobs = list(_jobs(found, importer, UTC))
@@ -76,9 +77,14 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
             known.clusters.update(job.cluster for job in jobs if job.cluster)
         if {"slurm_controller_sample", "gpu_event"}.intersection(covers):
             known.pairs.extend(_stated(found, text.decode(head)))
+        if "gpu_sample" in covers or "host_sample" in covers:
+            within = metric_zone.span(found.path)
+            spans += [(found.name, *within)] if within else []
         if "log_line" in covers:
             known.pairs.extend(_named(found, text.decode(head[:16_384])))
     known.pairs.extend(_matched(known))
+    local = [job for book in known.books if not book.exact for job in book.jobs]
+    known.pairs.extend(metric_zone.pairs(local, spans))
     return known
 
 

@@ -1,0 +1,71 @@
+"""The zone of accounting's local times, given away by metrics: they carry exact times, and were taken while the job ran.
+
+Only where the times read as UTC lie mostly outside the metrics and a single offset of a zone puts every job inside them.
+An export that covers days fits many offsets and says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from collector.zones import Pair
+from store.rows import SlurmJob
+
+HEAD, TAIL = 16 << 20, 1 << 20
+"""Bytes that are looked at: an exporter's series follow each other, each with all its times."""
+MOST_JOBS = 50
+SLACK = timedelta(minutes=2)
+_TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
+_JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
+_OFFSETS = (
+    *(timedelta(hours=h) for h in range(-12, 15)),
+    *(timedelta(minutes=m) for m in (-570, -210, -150, 210, 270, 330, 345, 390, 525, 570, 630, 765)),
+)
+"""What zones of today differ from UTC by."""
+
+
+def span(path: Path) -> tuple[datetime, datetime] | None:
+    """First and last exact time in a file of metrics, as far as its ends tell; None where there are none, or it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            part = file.read(HEAD)
+            size = path.stat().st_size
+            if size > HEAD:
+                file.seek(max(HEAD, size - TAIL))
+                part += b"\n" + file.read(TAIL)
+    except OSError:
+        return None
+    if path.suffix == ".gz":
+        return None
+    seconds = [float(t) / (1000.0 if len(t) == 13 and b"." not in t else 1.0) for t in _times(part)]
+    if not seconds:
+        return None
+    return datetime.fromtimestamp(min(seconds), UTC), datetime.fromtimestamp(max(seconds), UTC)
+
+
+def _times(part: bytes) -> Iterator[bytes]:
+    pattern = _JSON if part.lstrip()[:1] in (b"{", b"[") else _TEXT
+    return (m[1] for m in pattern.finditer(part))
+
+
+def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetime]]) -> list[Pair]:
+    """A pair for each job with local times, read as UTC, where the spans (name, first, last) allow one offset only."""
+    windows = [(j.start_ts, j.end_ts) for j in jobs if j.start_ts and j.end_ts and j.end_ts - j.start_ts >= SLACK]
+    covered = list(spans)
+    if not windows or not covered or len(windows) > MOST_JOBS:
+        return []
+    first, last = min(s[1] for s in covered), max(s[2] for s in covered)
+    if any(_overlap(a, b, first, last) >= (b - a) / 2 for a, b in windows):
+        return []
+    fitting = [o for o in _OFFSETS if all(first - SLACK <= a - o and b - o <= last + SLACK for a, b in windows)]
+    if len(fitting) != 1:
+        return []
+    basis = f"only so the job lies within the times of {covered[0][0]}"
+    return [Pair(a.replace(tzinfo=None), a - fitting[0], basis, 0) for a, _ in windows]
+
+
+def _overlap(a: datetime, b: datetime, first: datetime, last: datetime) -> timedelta:
+    return min(b, last) - max(a, first)

@@ -1,0 +1,81 @@
+"""Local times of accounting, placed by metrics that were taken while the job ran."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from collector.bundle import import_paths
+from collector.metric_zone import pairs, span
+from collector.zones import infer
+from store.rows import SlurmJob
+
+T = datetime(2026, 3, 10, 15, tzinfo=UTC)
+
+
+def job(start: datetime, hours: float) -> SlurmJob:
+    return SlurmJob(job_id="7", start_ts=start, end_ts=start + timedelta(hours=hours))
+
+
+@pytest.mark.parametrize("offset", [timedelta(hours=1), timedelta(hours=-7), timedelta(hours=5, minutes=30)])
+def test_one_offset_that_puts_the_job_inside_is_the_zone(offset: timedelta) -> None:
+    margin = timedelta(minutes=10)
+    found = pairs([job(T + offset, 0.5)], [("m.om", T - margin, T + timedelta(minutes=30) + margin)])
+    zone = infer(found)
+    assert zone.known == "inferred"
+    assert zone.tz.utcoffset(T) == offset
+    assert "m.om" in zone.basis
+
+
+@pytest.mark.parametrize(
+    ("jobs", "first", "last"),
+    [
+        ([job(T, 0.5)], -10, 40),
+        ([job(T + timedelta(hours=1), 0.5)], -600, 600),
+        ([job(T + timedelta(hours=2), 2)], -50, 170 + 60),
+        ([job(T + timedelta(days=3), 0.5)], -10, 40),
+        ([job(T + timedelta(hours=1), 0.5), job(T + timedelta(hours=4), 0.5)], -10, 40),
+        ([], -10, 40),
+    ],
+    ids=["as-it-stands", "export-of-a-day", "several-offsets-fit", "another-day", "jobs-that-disagree", "no-job"],
+)
+def test_where_metrics_do_not_decide_nothing_is_inferred(jobs: list[SlurmJob], first: int, last: int) -> None:
+    within = ("m.om", T + timedelta(minutes=first), T + timedelta(minutes=last))
+    assert infer(pairs(jobs, [within])).known == "default"
+
+
+def test_the_times_of_a_file_are_its_stamps_and_no_values(tmp_path: Path) -> None:
+    at = T.timestamp()
+    text = tmp_path / "m.om"
+    text.write_text(
+        f'node_boot_time_seconds{{instance="n1"}} {at - 9e5:.0f}\n'
+        f'DCGM_FI_DEV_FB_USED{{gpu="0"}} 71234 {at:.0f}\nDCGM_FI_DEV_FB_USED{{gpu="0"}} 1772359200 {(at + 60) * 1000:.0f}\n'
+    )
+    assert span(text) == (T, T + timedelta(seconds=60))
+    matrix = tmp_path / "m.json"
+    matrix.write_text(f'{{"data":{{"result":[{{"values":[[{at},"1772359200"],[{at + 30},"2"]]}}]}}}}')
+    assert span(matrix) == (T, T + timedelta(seconds=30))
+    (tmp_path / "empty").write_text("")
+    assert span(tmp_path / "empty") is None
+    assert span(tmp_path / "nowhere") is None
+    packed = tmp_path / "m.om.gz"
+    packed.write_bytes(gzip.compress(text.read_bytes()))
+    assert span(packed) is None
+
+
+def test_a_folder_of_local_accounting_and_metrics_is_read_in_the_zone_that_fits(tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    (folder / "slurm").mkdir(parents=True)
+    (folder / "metrics").mkdir()
+    (folder / "slurm/sacct.txt").write_text(
+        "JobID|JobName|State|ExitCode|Start|End|ElapsedRaw|NodeList\n"
+        "7|train|FAILED|1:0|2026-03-10T08:00:00|2026-03-10T08:30:00|1800|n1\n"
+    )
+    samples = [f'DCGM_FI_DEV_GPU_UTIL{{gpu="0",Hostname="n1"}} 97 {T.timestamp() + 60 * m:.0f}' for m in range(-5, 36)]
+    (folder / "metrics/dcgm.om").write_text("\n".join(samples) + "\n# EOF\n")
+    report = import_paths([folder], tmp_path / "lake", durable=False)
+    assert (report.zone, report.zone_known) == ("UTC-07:00", "inferred")
+    assert "dcgm.om" in report.zone_basis
