@@ -85,7 +85,7 @@ def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
 def caught(lake: Path, job_id: str) -> list[str]:
     """Read what the probes caught of the job's output; gives what came in the way of it."""
     from collector import captured
-    from store import StoreError
+    from store.result import StoreError
 
     try:
         captured.settle(lake, job_id)
