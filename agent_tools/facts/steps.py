@@ -1,4 +1,4 @@
-"""Steps that failed inside a job that Slurm records as completed: the batch script went on, and its last command decided."""
+"""Steps that failed: in a job that Slurm calls completed, because its script went on, or in one of which nothing else is known."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SHELLS = frozenset({"batch", "extern", "interactive"})
 _NO_SIGNAL = 126
 
 
-def failed_steps(facts: Facts) -> Sequence[RowView]:
-    """The steps with an exit status or a signal, the first first; none where the job itself is recorded as failed."""
-    if not facts.ending.succeeded or not facts.has("slurm_step"):
+def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
+    """The steps with an exit status or a signal, the first first; those of a job that did not complete only with `of_any`."""
+    if not (of_any or facts.ending.succeeded) or not facts.has("slurm_step"):
         return ()
     return facts.table("job_steps").where(
         lambda r: r.text("step_id") not in _SHELLS and bool(r.number("exit_code") or _signal(r))

@@ -29,12 +29,13 @@ def assess(facts: Facts) -> Assessment:
             result.speaks_for.append(
                 claim(f"The log {extent['file']} has {extent['lines']} lines and ends with: {extent['last_text']}.")
             )
-    steps = failed_steps(facts)
-    if steps:
+    steps = failed_steps(facts, of_any=not facts.has_log)
+    if steps and facts.ending.succeeded:
         result.headline = f"Slurm records the job as completed, but its {step_words(steps[0])}."
-        result.speaks_for += [claim(f"By accounting, {step_words(step)}.") for step in steps[:4]]
         result.missing.append(missing("Why that step failed.", "what the step itself printed (log_line)"))
         result.actions.append(claim(_STOP, "supported"))
+    if steps:
+        result.speaks_for += [claim(f"By accounting, {step_words(step)}.") for step in steps[:4]]
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if facts.wrapped_only:

@@ -44,10 +44,16 @@ def test_a_healthy_run_is_warned_of_it(tmp_path: Path) -> None:
     assert any("step" in w and "by signal" in w for w in warnings)
 
 
+def test_of_a_failed_job_without_a_log_the_step_is_shown(tmp_path: Path) -> None:
+    """As of srun or salloc at a terminal, whose output nobody kept."""
+    _, _, shows, _ = sentences(World(tmp_path).job("FAILED").add(step("0")))
+    assert [s for s in shows if s.startswith("By accounting, step")]
+
+
 @pytest.mark.parametrize(
     "world",
     [
-        lambda w: w.job("FAILED").add(step("0")),
+        lambda w: w.job("FAILED").say("exception", "KeyError", "'labels'").add(step("0")),
         lambda w: w.job().add(step("batch"), step("extern", exit_code=0, exit_signal=126)),
         lambda w: w.job().add(step("0", state="COMPLETED", exit_code=0)),
     ],
