@@ -58,12 +58,16 @@ def main() -> int:
 def _warm() -> None:
     """Judge a job that does not exist, so that the first that does finds everything loaded: that is seconds less to wait."""
     from agent_tools.agent import diagnose
+    from collector.bundle import import_paths
     from store import Reader, Writer
     from store.rows import SlurmJob
 
     with contextlib.suppress(Exception), tempfile.TemporaryDirectory(prefix="inquest-") as folder:
-        Writer(folder, durable=False).append([SlurmJob(job_id="0", state="FAILED")], batch="warm")
-        with Reader(folder) as reader:
+        lake, log = Path(folder) / "lake", Path(folder) / "slurm-0.out"
+        Writer(lake, durable=False).append([SlurmJob(job_id="0", state="FAILED")], batch="warm")
+        log.write_text("step 1/2 loss 2.5\n")
+        import_paths([log], lake, job_id="0", together=False)  # the parsers' patterns are compiled
+        with Reader(lake) as reader:
             diagnose(reader, "0")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from evals.recorder.cluster import ENDED, Cluster
@@ -70,6 +70,17 @@ def _preempt(cluster: Cluster, job: int) -> None:
     cluster.submit("/home/wen/urgent.sbatch", user="wen", options=options)
 
 
+def _suspend(cluster: Cluster, job: int) -> None:
+    cluster.scontrol("suspend", str(job))
+    time.sleep(3)
+    cluster.scontrol("resume", str(job))
+
+
+def _signal(cluster: Cluster, job: int) -> None:
+    time.sleep(2)
+    cluster.run("scancel", "--batch", "--signal=USR1", str(job))
+
+
 def _families(*codes: str) -> frozenset[str]:
     return frozenset(codes)
 
@@ -90,24 +101,48 @@ SCENARIOS: tuple[Live, ...] = (
     Live("user-cancel", LONG, (_families("F4 user"),), (), _cancel("mira")),
     Live("operator-cancel", LONG, (_families("F4 operator"),), (), _cancel(None)),
     Live("step", f"{SHORT}\nsrun -n1 sh -c 'exit 3'\nexit 0", (_families("U0", "A3"),)),
+    Live("suspended", TRAINING.format(steps=60, pace=0.1), (_families("G1 healthy"),), (), _suspend),
+    Live("told-to-stop", f"trap 'echo told to stop; exit 7' USR1\n({LONG})&\nwait $!",
+         (_families("U0", "A2", "A3", "F4 operator", "F4"),), (), _signal),
+    Live("never", LONG, (_families("F4 dependency"),), ("--dependency=afternotok:{done}", "--kill-on-invalid-dep=yes")),
+    Live("throttled", SHORT, (_families("G1 healthy"),), ("--array=1-3%1",), tasks=3),
     Live("tasks", CRASH, (_families("A1 data", "A1", "A1 code", "A3 data"),), ("--array=1-3",), tasks=3),
     Live("memory", "python3 -c 'x = bytearray(400 << 20); import time; time.sleep(20)'", (_families("A2"),),
          ("--mem=100",), memory_cgroups=True),
 )  # fmt: skip
 
 
-def submit(cluster: Cluster, live: Live) -> int:
-    """Submit it as mira; the job's id."""
+def submit(cluster: Cluster, live: Live, before: Mapping[str, int] | None = None) -> int:
+    """Submit it as mira; the job's id. `before` are jobs that an option may name."""
     script = cluster.home / "mira" / f"{live.name}.sbatch"
     script.write_text(f"#!/bin/bash\n{live.body}\n")
     options = live.options if any(o.startswith("--mem") for o in live.options) else (*live.options, "--mem=100")
     options = options if any("gres" in o for o in options) else (*options, "--gres=gpu:1")
     options = options if any("nodelist" in o for o in options) else (*options, "--exclude=gpu03,gpu04")
+    options = tuple(o.format(**(before or {})) for o in options)
     return cluster.submit(f"/home/mira/{live.name}.sbatch", options=options)
+
+
+def at_the_terminal(cluster: Cluster) -> dict[str, tuple[int, frozenset[str]]]:
+    """Jobs without a script: srun by itself, and a step inside salloc, both of which fail; and which verdicts are right."""
+    found: dict[str, tuple[int, frozenset[str]]] = {}
+    common = ("--mem=100", "--exclude=gpu03,gpu04")
+    for name, words in (("by-srun", ("srun",)), ("by-salloc", ("salloc", "srun"))):
+        first = (words[0], f"--job-name={name}", *common, *words[1:])
+        cluster.run(*first, "sh", "-c", "exit 5", user="mira", cwd="/home/mira", check=False, timeout_s=120)
+        text = cluster.run("squeue", "-h", "--states=all", f"--name={name}", "-o", "%i")
+        found[name] = (int(text.split()[0]), _families("U0", "A1", "A3"))
+    return found
+
+
+def heterogeneous(cluster: Cluster) -> int:
+    """Submit a job of two components whose script fails; its id."""
+    words = ("sbatch", "--parsable", "--mem=100", "--exclude=gpu03,gpu04", ":", "--mem=100", "--exclude=gpu03,gpu04")
+    return int(cluster.run(*words, "crash.sbatch", user="mira", cwd="/home/mira").strip().split(";")[0])
 
 
 def drive(cluster: Cluster, live: Live, job: int) -> None:
     """Do to it what the scenario says, once it runs."""
-    if live.tasks == 0:
+    if live.tasks == 0 and not any("dependency" in o for o in live.options):
         cluster.wait_for(job, {"RUNNING", *ENDED})
     live.drive(cluster, job)

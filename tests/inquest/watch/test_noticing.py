@@ -181,6 +181,15 @@ def test_a_job_that_nobody_remembers_has_sbatchs_own_path(tmp_path: Path) -> Non
     assert known == {"5": ["/home/mira/slurm-5.out"], "6": []}
 
 
+def test_a_sibling_that_another_cluster_took_over_has_no_verdict(tmp_path: Path) -> None:
+    """In a federation the job ran there; here its record only says so."""
+    view = View(tmp_path)
+    view.record("67108871", 1, state="REVOKED")
+    view.record("67108872", 1)
+    assert view.noticing.poll() == 1
+    assert view.jobs == {"67108872"}
+
+
 def test_waits_grow_while_accounting_has_nothing(tmp_path: Path) -> None:
     """To a second while the epilog's word is fresh, as accounting follows within some; then further."""
     view = View(tmp_path)

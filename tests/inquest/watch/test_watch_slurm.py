@@ -20,7 +20,7 @@ from evals.recorder.cluster import Cluster, memory_cgroups, why_not
 from evals.recorder.config import ClusterSpec
 from store import Reader
 from store.doctor import doctor
-from tests.inquest.watch.live import SCENARIOS, Live, drive, submit
+from tests.inquest.watch.live import SCENARIOS, Live, at_the_terminal, drive, heterogeneous, submit
 
 ROOT = Path(__file__).resolve().parents[3]
 HIDDEN = [p for p in (Path(sys.executable), ROOT) if str(p).startswith(("/tmp/", "/home/", "/mnt/"))]
@@ -104,16 +104,22 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
     lives = [s for s in SCENARIOS if cluster.spec.memory_cgroups or not s.memory_cgroups]
     first, second = watched.watch("first"), watched.watch("second")
     with ThreadPoolExecutor(len(lives)) as pool:
-        jobs = {live.name: submit(cluster, live) for live in lives}
+        jobs: dict[str, int] = {}
+        for live in sorted(lives, key=lambda each: any("{" in o for o in each.options)):
+            jobs[live.name] = submit(cluster, live, jobs)
+        pieces = heterogeneous(cluster)
         driven = [pool.submit(drive, cluster, live, jobs[live.name]) for live in lives]
         time.sleep(6)
         watched.kill(first)
         time.sleep(2)
         third = watched.watch("third")
+        typed = at_the_terminal(cluster)
         for d in driven:
             d.result()
     watched.kill(second)
     wanted = {key: families for live in lives for key, families in _wanted(live, jobs[live.name])}
+    wanted |= {(str(job), 1): families for job, families in typed.values()}
+    wanted |= {(f"{pieces}+{n}", 1): frozenset({"A3", "A3 data", "A3 code", "U0"}) for n in range(2)}
     deadline = time.monotonic() + 500
     found: list[dict[str, object]] = []
     while time.monotonic() < deadline:
@@ -132,6 +138,9 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
     assert not wrong
     assert doctor(watched.lake).healthy
     _told(watched, jobs)
+    documents = {str(v["job_id"]): str(v["document"]) for v in found}
+    for name, job in {"step": jobs["step"], **{k: j for k, (j, _) in typed.items()}}.items():
+        assert "By accounting, step" in documents[str(job)], f"{name}: the failed step is named"
     counted = [line.split() for line in page.splitlines() if line.startswith("inquest_verdicts_total{")]
     assert sum(float(v) for _, v in counted) >= len(wanted)
     assert "slurm_node_state" in _tables(watched), "it followed the nodes meanwhile"
