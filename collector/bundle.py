@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from collector import discover, text, zones
+from collector import discover, log_zone, text, zones
 from collector.accounting import Accounting, reconcile
 from collector.health import Tally
 from collector.importers import registry
@@ -149,6 +149,8 @@ def import_paths(
             on_progress=_progress(on_progress, found),
             budget_bytes=budget_bytes,
         )
+        if candidate.is_log and job is not None:
+            _own_clock(ctx, candidate, index)
         work.append(_Reading(candidate, ctx, index, books, zone))
     writer = Writer(lake, durable=durable)
     if together if together is not None else not durable:
@@ -197,6 +199,7 @@ class _Reading:
             ctx.job_id,
             ctx.attempt,
             books,
+            *([str(ctx.own_zone)] if ctx.own_zone is not None else []),
         )
         try:
             return _digest_text(_digest_file(self.candidate.found) + repr(context))
@@ -323,6 +326,15 @@ def _tie(row: JobRow, index: discover.JobIndex) -> None:
     if shown is not None:
         put(row, "job_id", shown)
         put(row, "attempt", index.attempt_at(shown, row.ts))
+
+
+def _own_clock(ctx: ImportContext, candidate: Candidate, index: discover.JobIndex) -> None:
+    """Read a program's own times in its own zone, where Slurm's would put them outside its job."""
+    attempts = index.attempts.get(ctx.job_id or "", {}).values()
+    head = text.decode(candidate.head[:65_536])
+    ctx.own_zone = log_zone.of_log(candidate.found.path, head, ctx.zone, ctx.modified, attempts)
+    if ctx.own_zone is not None:
+        ctx.note(f"its times were read as {ctx.own_zone}: only so they lie within the job")
 
 
 def _unrecognised(head: bytes) -> str:

@@ -20,7 +20,7 @@ MOST_JOBS = 50
 SLACK = timedelta(minutes=2)
 _TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
 _JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
-_OFFSETS = (
+OFFSETS = (
     *(timedelta(hours=h) for h in range(-12, 15)),
     *(timedelta(minutes=m) for m in (-570, -210, -150, 210, 270, 330, 345, 390, 525, 570, 630, 765)),
 )
@@ -60,7 +60,7 @@ def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetim
     first, last = min(s[1] for s in covered), max(s[2] for s in covered)
     if any(_overlap(a, b, first, last) >= (b - a) / 2 for a, b in windows):
         return []
-    fitting = [o for o in _OFFSETS if all(first - SLACK <= a - o and b - o <= last + SLACK for a, b in windows)]
+    fitting = [o for o in OFFSETS if all(first - SLACK <= a - o and b - o <= last + SLACK for a, b in windows)]
     if len(fitting) != 1:
         return []
     basis = f"only so the job lies within the times of {covered[0][0]}"

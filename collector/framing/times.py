@@ -36,11 +36,21 @@ CARRY = re.compile(
 )
 
 
-class Clock:
-    """Reads embedded times and remembers the last one. `zone` applies to times without one, `modified` lends a year."""
+def by_slurm(text: str) -> bool:
+    """Whether Slurm's own daemon printed a line: its times are the node's, whatever the program's clock shows."""
+    return "CANCELLED AT " in text or "slurmstepd" in text or (text.startswith("[20") and "] error: *** " in text[:60])
 
-    def __init__(self, zone: tzinfo, modified: datetime | None = None) -> None:
-        self.zone = zone
+
+class Clock:
+    """Reads embedded times and remembers the last one. `zone` applies to times without one, `modified` lends a year.
+
+    `own` is the zone of what the program itself prints, where its clock was in another one than Slurm's.
+    """
+
+    def __init__(self, zone: tzinfo, modified: datetime | None = None, own: tzinfo | None = None) -> None:
+        self.slurms = zone
+        self.own = own
+        self.zone = own or zone
         self.modified = modified
         self.last: datetime | None = None
         self._hours: dict[tuple[int, int, int, int], datetime] = {}
@@ -50,12 +60,19 @@ class Clock:
         lead = text[:LEAD]
         if ":" not in lead and "CANCELLED AT" not in text:
             return None
+        if self.own is not None and self.own is not self.slurms:
+            self._turn(self.slurms if by_slurm(text) else self.own)
         found = self._read(lead)
         if found is None and (at := text.find("CANCELLED AT ")) >= 0:
             found = self._read(text[at : at + 60])
         if found is not None:
             self.last = found
         return found
+
+    def _turn(self, zone: tzinfo) -> None:
+        if zone is not self.zone:
+            self.zone = zone
+            self._hours.clear()
 
     def best(self, text: str) -> tuple[datetime | None, str | None]:
         """The line's time and how it is known: embedded, carried, file; or nothing."""

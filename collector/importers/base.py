@@ -25,6 +25,7 @@ class ImportContext:
     """What is known before the file is read, and what is found out while it is.
 
     `zone` applies to times without a zone; `zone_known` says whether it was given or inferred (else it is UTC by default).
+    `own_zone`: that of what a log's program printed, where its clock was in another one.
     `budget_bytes`: a log larger than this is read in parts (head, tail, windows, around what looks fatal), and says so.
     `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
     """
@@ -32,6 +33,7 @@ class ImportContext:
     name: str
     zone: tzinfo
     zone_known: bool = False
+    own_zone: tzinfo | None = None
     cluster: str | None = None
     node: str | None = None
     job_id: str | None = None

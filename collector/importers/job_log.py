@@ -83,9 +83,11 @@ class JobLog:
                 size, packed = found[-1].end, False
             types, matcher = _machinery()
             hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
-            demux = Demux(types, matcher, Clock(ctx.zone, ctx.modified), ctx.name, base_label(path), hosts)
+            demux = Demux(
+                types, matcher, Clock(ctx.zone, ctx.modified, ctx.own_zone), ctx.name, base_label(path), hosts
+            )
             whole = self.lines_whole if ctx.budget_bytes is None else min(self.lines_whole, LINES_QUICK)
-            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified), None if packed else size, whole)
+            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified, ctx.own_zone), None if packed else size, whole)
             stamp = _Stamp(ctx)
             for part in found or self._parts(file, head, size, ctx):
                 end = part.end if part.end < size else None
