@@ -7,30 +7,19 @@ it is a hypothesis and is called one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tools.answer import Answer
-from agent_tools.blame import BLAMES, blames_hardware, own_words
+from agent_tools.causes import Stand
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.grounds import Grounds, assessment_texts
-from agent_tools.references import cited, parse
+from agent_tools.grounds import Grounds
+from agent_tools.references import cited
 from agent_tools.sentences import Checked, Kind, check
-from agent_tools.verdict import Claim, Missing
+from agent_tools.verdict import Missing
 
 MAX_PROBLEMS = 12
-CAUSES = frozenset(
-    {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
-)
-"""Columns whose cell states a cause itself: a verdict's, the kernel's or Slurm's word."""
-
-_CAUSAL = re.compile(
-    r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
-    r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
-    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|root)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +34,7 @@ class AnswerReport:
 def check_answer(answer: Answer, ledger: Ledger, assessments: Sequence[Assessment]) -> AnswerReport:
     """Check an answer; problems name the place and the remedy."""
     grounds = Grounds(ledger, assessments)
-    stand = _Stand(ledger, assessments)
+    stand = Stand(ledger, assessments)
     problems: list[str] = []
 
     def one(text: str, place: str, kind: Kind = "claim") -> Checked:
@@ -86,44 +75,3 @@ def check_answer(answer: Answer, ledger: Ledger, assessments: Sequence[Assessmen
     )
     linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing)
     return AnswerReport(not problems, listed, linked)
-
-
-class _Stand:
-    """What causes may rest on."""
-
-    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
-        self.ledger = ledger
-        found = [a for a in assessments if a.status in ("confirmed", "suspected")]
-        self.backed = {ref for a in found for ref in cited(assessment_texts(a))}
-        self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
-
-    def causal(self, text: str) -> bool:
-        """Does the text state a cause that nothing it cites states?"""
-        return bool(_CAUSAL.search(own_words(text))) and not self._states(text)
-
-    def blames(self, text: str) -> bool:
-        """Does the text blame hardware without a verdict that does?"""
-        if not blames_hardware(text):
-            return False
-        refs = cited([text])
-        return not (set(refs) & self.hardware or any(self._verdict_blames(r) for r in refs))
-
-    def status(self, claim: Claim) -> Claim:
-        """An inference keeps its status where a cause stands behind it; otherwise it is a hypothesis."""
-        if claim.status == "hypothesis" or (
-            cited([claim.text]) and self._states(claim.text) and not self.blames(claim.text)
-        ):
-            return claim
-        return claim.model_copy(update={"status": "hypothesis"})
-
-    def _states(self, text: str) -> bool:
-        refs = cited([text])
-        return bool(set(refs) & self.backed) or any(parse(r)[2] in CAUSES for r in refs)
-
-    def _verdict_blames(self, ref: str) -> bool:
-        id, row, column = parse(ref)
-        evidence = self.ledger.get(id)
-        names = {c.name for c in evidence.columns}
-        if column not in ("family", "attribution") or "family" not in names:
-            return False
-        return evidence.value("family", row) in BLAMES

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from agent_tools import accord
 from agent_tools.blame import BLAMES, blames_hardware
+from agent_tools.causes import Stand
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.grounds import Grounds, draft_texts
@@ -47,6 +48,8 @@ class Gate:
         problems = accord.disagreements(draft, assessments)
         problems += _uncited(draft, grounds)
         problems += _blaming(draft, assessments, grounds)
+        stand = Stand(ledger, assessments)
+        problems += _causal(draft, stand, grounds)
         walk = _Walk(grounds)
         linked = walk.draft(draft, _keep)
         problems += walk.problems
@@ -54,6 +57,13 @@ class Gate:
             more = len(problems) - MAX_PROBLEMS
             listed = problems[:MAX_PROBLEMS] + ([f"... and {more} more of the kind"] if more > 0 else [])
             return GateReport(False, listed, linked)
+        guesses = [
+            c.model_copy(update={"status": "hypothesis"})
+            if stand.causal(c.text) and not grounds.verbatim(c.text)
+            else c
+            for c in linked.implies
+        ]
+        linked = linked.model_copy(update={"implies": guesses})
         return self._finish(accord.settle(linked, assessments, grounds, preferred), grounds)
 
     def prune(
@@ -191,4 +201,18 @@ def _blaming(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds) 
         f"{text[:60]!r} blames hardware, and no assessment does: say what was measured, or make it a hypothesis under implies"
         for text in said
         if blames_hardware(text) and not grounds.verbatim(text)
+    ]
+
+
+def _causal(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
+    """A cause outside `implies` follows from what it cites, or is the families' own sentence."""
+    places = [("headline", draft.headline), ("disposition", draft.disposition)]
+    for name, claims in (("shows", draft.shows), ("warnings", draft.warnings), ("actions", draft.actions)):
+        places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
+    places += [(f"timeline[{i}]", m.text) for i, m in enumerate(draft.timeline)]
+    return [
+        f"{place} states a cause that nothing it cites states: cite the assessment that does, say what was seen, or make it a "
+        "hypothesis under implies"
+        for place, text in places
+        if not grounds.verbatim(text) and stand.causal(check(text, grounds).text)
     ]

@@ -28,7 +28,7 @@ _UNIT = re.compile(
     r"(?:milli|micro|nano)?seconds?|minutes?|hours?|days?|weeks?|years?|watts?|kilowatts?|degrees?(?: Celsius)?|"
     r"tokens/s|[GM]b/s|[GMk]?Hz|ms|us|µs|ns|min|sec|secs|hrs?|[sdhWCBJkKMGTx×])(?![\w/])"
 )
-_ADVICE_FREE = re.compile(r"[A-Z][A-Z0-9_]{2,}(?:=[01])?|bf16|fp16|fp32|fp64|tf32|fp8|int8|int4")
+_ADVICE_FREE = re.compile(r"[A-Z][A-Z0-9_]+[A-Z0-9](?:=[01])?|bf16|fp16|fp32|fp64|tf32|fp8|int8|int4")
 _SAME_UNIT = {
     "%": ("%", "percent", "per cent", "percents"),
     "s": ("s", "sec", "secs", "second", "seconds"),

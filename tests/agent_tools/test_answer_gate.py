@@ -97,6 +97,10 @@ def test_an_assessment_of_an_opened_job_backs_a_cause(ledger: Ledger):
     said = "It failed because the program gave up: [[E1:1.state]]."
     assert problems(ledger, said)
     assert not problems(ledger, said, (own,))
+    other = "It failed because of the network: [[E1:1.state]]."
+    assert problems(ledger, other, (own,)), "the assessment speaks of no network"
+    known = Assessment("C1", "confirmed", attribution="job", headline="The network was down: [[E1:1.state]].")
+    assert not problems(ledger, other, (known,))
 
 
 def test_an_answer_that_cites_nothing_says_what_is_missing(ledger: Ledger):

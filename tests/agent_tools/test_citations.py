@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from agent_tools.citations import Gate, GateReport, draft_texts, plain, render_text
 from agent_tools.references import BadReference, resolve
-from agent_tools.verdict import FAMILIES, Claim, Draft
+from agent_tools.seal import sealed_evidence
+from agent_tools.verdict import FAMILIES, Claim, Draft, Verdict
+from inquest.render.show import html_text, json_text, markdown_text, terminal_text
 from tests.agent_tools.gatekit import assessments, draft, ledger
 
 
@@ -285,3 +289,45 @@ def test_a_checked_draft_checks_again_to_itself():
     assert again.ok
     assert draft_texts(again.draft) == draft_texts(report.draft)
     assert isinstance(again.draft, Draft)
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "[[E1.node]] lost its network, which caused the end.",
+        "The job ended as [[E1.state]] because of the network.",
+        "Rank [[E2.rank]] asked for [[E2.requested_bytes]] because the storage was slow.",
+        "Rank [[E2.rank]] failed due to a firmware bug.",
+        "A colleague is to blame for [[E1.restarts]] restarts.",
+    ],
+)
+def test_a_cause_that_no_assessment_states_is_refused_or_called_a_hypothesis(cause: str):
+    for place in ("shows", "warnings", "actions"):
+        report = passed(**{place: [{"text": cause}]})
+        assert not report.ok, place
+        assert f"{place}[0] states a cause that nothing it cites states" in "\n".join(report.problems)
+    assert not passed(headline=cause).ok
+    assert not passed(disposition=cause).ok
+    report = passed(implies=[{"text": cause, "status": "established"}])
+    assert report.ok, report.problems
+    assert [c.status for c in report.draft.implies] == ["hypothesis"]
+
+
+def test_a_cause_that_the_assessment_states_may_be_said():
+    said = "Rank [[E2.rank]] failed because it asked for [[E2.requested_bytes]] of memory."
+    report = passed(headline=said, shows=[{"text": said}], implies=[{"text": said, "status": "established"}])
+    assert report.ok, report.problems
+    assert report.draft.implies[0].status == "established"
+
+
+def test_a_disagreement_is_shown_wherever_a_verdict_is():
+    argument = {"text": "Against the differential: [[E1.restarts]] restarts.", "status": "hypothesis"}
+    book = ledger()
+    report = Gate().check(draft(family="A1", mode="data", implies=[argument]), book, assessments(), draft())
+    assert report.ok, report.problems
+    made = Verdict.model_validate({**report.draft.model_dump(), "job": "4812"})
+    made.evidence = sealed_evidence(book, made)
+    for drawn in (terminal_text(made), markdown_text(made), html_text(made), json_text(made)):
+        words = re.sub(r"\s+", " ", drawn.replace("\\", ""))
+        assert "The differential concludes B1 (CUDA out of memory) instead" in words
+        assert "Against the differential:" in words

@@ -1,0 +1,99 @@
+"""What a sentence that states a cause may rest on: a family's assessment, a stored verdict, the record of who ended a process.
+
+A cell that happens to be true is not enough, and neither is one that states another cause: what the sentence makes
+responsible (the network, the storage, a user) has to be spoken of by what it cites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_tools.blame import BLAMES, blames_hardware, own_words
+from agent_tools.evidence import Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.grounds import assessment_texts
+from agent_tools.references import BadReference, cited, parse, resolve
+from agent_tools.verdict import FAMILIES, Claim
+
+CAUSES = frozenset(
+    {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
+)
+"""Columns whose cell states a cause itself: a verdict's, the kernel's or Slurm's word."""
+
+_CAUSAL = re.compile(
+    r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
+    r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
+    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|root)\b"
+)
+_THINGS = re.compile(
+    r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
+    r"|oom|drivers?|firmware|kernel|cuda|nccl|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
+    r"|thermal|heat\w*|overheat\w*|throttl\w*|datasets?|data|checkpoints?|learning rate|optimi[sz]er|gradients?|bugs?|code|config\w*|container"
+    r"|librar\w+|version\w*|dns|firewall|clock|dataloader|tokeni[sz]er|hackers?|attack\w*|malware|neighbou?rs?|congestion|reboot\w*)\b"
+)
+"""What causes are looked for in."""
+
+
+class Stand:
+    """What causes may rest on."""
+
+    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
+        self.ledger = ledger
+        found = [a for a in assessments if a.status in ("confirmed", "suspected")]
+        self.found = [(a, set(cited(assessment_texts(a)))) for a in found]
+        self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
+
+    def causal(self, text: str) -> bool:
+        """Does the text state a cause that nothing it cites states?"""
+        return bool(_CAUSAL.search(own_words(text))) and not self._states(text)
+
+    def blames(self, text: str) -> bool:
+        """Does the text blame hardware without a verdict that does?"""
+        if not blames_hardware(text):
+            return False
+        refs = cited([text])
+        return not (set(refs) & self.hardware or any(self._verdict_blames(r) for r in refs))
+
+    def status(self, claim: Claim) -> Claim:
+        """An inference keeps its status where a cause stands behind it; otherwise it is a hypothesis."""
+        if claim.status == "hypothesis" or (
+            cited([claim.text]) and self._states(claim.text) and not self.blames(claim.text)
+        ):
+            return claim
+        return claim.model_copy(update={"status": "hypothesis"})
+
+    def _states(self, text: str) -> bool:
+        """Does something that the text cites state a cause, and speak of everything that the text makes one of?"""
+        refs = cited([text])
+        words = [
+            f"{_title(a.code)} {a.mode} {' '.join(assessment_texts(a))}"
+            for a, backed in self.found
+            if backed & set(refs)
+        ]
+        words += [self._said(ref) for ref in refs if parse(ref)[2] in CAUSES]
+        if not words:
+            return False
+        vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
+        named = (m[0].lower() for m in _THINGS.finditer(own_words(text)))
+        return all(thing[:5] in vocabulary for thing in named)
+
+    def _said(self, ref: str) -> str:
+        """What a cell holds, a family's code with its name."""
+        try:
+            cell = resolve(ref, self.ledger)
+        except BadReference:
+            return ""
+        return f"{_title(str(cell.value)) if cell.column == 'family' else ''} {cell.value}"
+
+    def _verdict_blames(self, ref: str) -> bool:
+        id, row, column = parse(ref)
+        evidence = self.ledger.get(id)
+        names = {c.name for c in evidence.columns}
+        if column not in ("family", "attribution") or "family" not in names:
+            return False
+        return evidence.value("family", row) in BLAMES
+
+
+def _title(code: str) -> str:
+    return FAMILIES[code][0] if code in FAMILIES else ""
