@@ -33,15 +33,16 @@ WITH s AS (
 ),
 e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s),
 g AS (
-  SELECT node, gpu, gpu_uuid, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine,
-    sum(sm_sum) / nullif(sum(sm_n), 0) AS sm,
-    sum(engine_sum) FILTER (WHERE ts >= e.late) / nullif(sum(engine_n) FILTER (WHERE ts >= e.late), 0) AS engine_late,
-    sum(sm_sum) FILTER (WHERE ts >= e.late) / nullif(sum(sm_n) FILTER (WHERE ts >= e.late), 0) AS sm_late
+  -- Sums of threads differ in their last bits from one run to the next: rounded, they cannot decide which GPU comes first.
+  SELECT node, gpu, gpu_uuid, round(sum(engine_sum) / nullif(sum(engine_n), 0), 9) AS engine,
+    round(sum(sm_sum) / nullif(sum(sm_n), 0), 9) AS sm,
+    round(sum(engine_sum) FILTER (WHERE ts >= e.late) / nullif(sum(engine_n) FILTER (WHERE ts >= e.late), 0), 9) AS engine_late,
+    round(sum(sm_sum) FILTER (WHERE ts >= e.late) / nullif(sum(sm_n) FILTER (WHERE ts >= e.late), 0), 9) AS sm_late
   FROM s, e
   GROUP BY node, gpu, gpu_uuid
   HAVING sum(sm_n) > 0
 ),
-r AS (SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu) AS place FROM g)
+r AS (SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu, gpu_uuid) AS place FROM g)
 SELECT
   arg_min(node, place) AS node, arg_min(gpu, place) AS gpu, arg_min(gpu_uuid, place) AS gpu_uuid, round(max(sm), 3) AS sm_mean,
   round(arg_min(engine, place), 3) AS engine_mean, count(*) AS gpus,
