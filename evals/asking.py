@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evals import labelled, recorded
 from evals.scenarios.build import lake
+from evals.scenarios.bundle import bundle
 from evals.scenarios.cases import CaseId, made
 from evals.scorers.base import Answer, Expected
 from store import Reader
@@ -23,7 +24,10 @@ ONE_THREAD = 1
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How cases are asked, plain data that every worker gets. Without `model` the examiner answers."""
+    """How cases are asked, plain data that every worker gets. Without `model` the examiner answers.
+
+    With `as_files` a made-up job is written as the files of other tools and imported, instead of into a lake.
+    """
 
     model: str | None = None
     judge: str | None = None
@@ -31,6 +35,7 @@ class Settings:
     max_turns: int | None = None
     max_tokens: int | None = None
     max_seconds: float | None = None
+    as_files: bool = False
 
 
 def expectation(case: CaseId, settings: Settings) -> tuple[str, Expected]:
@@ -57,6 +62,10 @@ def posed(case: CaseId, settings: Settings) -> Generator[Ready]:
             log = folder / "slurm-4812.out"
             log.write_text(labelled.read(_corpus(settings), case.variant).text, encoding="utf-8")
             with recorded.imported(log, threads=ONE_THREAD) as ready:
+                yield ready
+        elif settings.as_files:
+            _, plan, _ = made(case)
+            with recorded.imported(bundle(plan, folder), plan.job_id, threads=ONE_THREAD) as ready:
                 yield ready
         else:
             _, plan, _ = made(case)

@@ -35,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--draw", type=count, metavar="N", help="N fresh draws of every variant, and nothing else")
     which.add_argument("--corpus", type=Path, metavar="DIR", help="labelled logs of your own (JSON), and nothing else")
+    parser.add_argument(
+        "--as-files", action="store_true", help="made-up jobs as files of other tools that are imported, not as rows"
+    )
     parser.add_argument("--seed", type=count, default=1, metavar="S", help="seed of the fresh draws (default 1)")
     parser.add_argument("--repeat", type=count, default=1, metavar="K", help="ask every case K times; reports pass^k")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="an earlier --json, to compare case by case")
@@ -62,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     from evals.asking import Settings
     from evals.suite import run as run_all
 
-    settings = Settings(args.model, args.judge, args.corpus, args.max_turns, args.max_tokens, args.max_seconds)
+    settings = Settings(
+        args.model, args.judge, args.corpus, args.max_turns, args.max_tokens, args.max_seconds, args.as_files
+    )
     cases = _cases(args, settings)
     try:
         before = baseline.read(args.baseline) if args.baseline else None

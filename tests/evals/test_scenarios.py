@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evals.asking import Settings
 from evals.scenarios import healthy
 from evals.scenarios.build import rows
 from evals.scenarios.cases import drawn, made, standing, stems, variants
@@ -29,6 +30,17 @@ SLICE = (
 def test_a_slice_of_the_standing_cases_is_judged_right(name: str) -> None:
     case = next(c for c in standing() if str(c).startswith(f"{name}/"))
     outcome = run_one(case)
+    assert outcome.right, (outcome.error, outcome.family, outcome.confidence, outcome.failures)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["b1_cuda_oom/low-peak", "b2_gpu_fault/ecc", "b3_clock_throttle/thermal", "c2_collective_hang/lost-peer", "d1_under_utilization/severe",
+     "d3_straggler/strong", "f1_node_down/twice", "f2_requeue/", "g1_healthy/neighbour"],
+)  # fmt: skip
+def test_the_files_of_other_tools_lead_to_the_same_verdict(name: str) -> None:
+    case = next(c for c in standing() if str(c).startswith(name))
+    outcome = run_one(case, Settings(as_files=True))
     assert outcome.right, (outcome.error, outcome.family, outcome.confidence, outcome.failures)
 
 
