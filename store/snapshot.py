@@ -8,6 +8,7 @@ it may be seen. Segments of a publication that was replaced or merged stay liste
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +34,10 @@ class Window:
     start: int | None = None
     end: int | None = None
 
+    def of(self, table: str) -> Window:
+        """The window for one table: what a thing is was written down long before anything happened to it."""
+        return dataclasses.replace(self, start=None, end=None) if table in TIMELESS else self
+
     def wants(self, s: Segment, node: str) -> bool:
         """Could the segment, of the partition with this folder name for its node, hold a row of this window?"""
         if self.job is not None:
@@ -48,6 +53,8 @@ class Window:
 
 
 EVERYTHING = Window()
+TIMELESS = frozenset({"gpu_device"})
+"""Tables whose rows hold until a later one of the same thing: no question's time leaves any of them out."""
 T = TypeVar("T")
 Opened = list[tuple[Path, Segment]]
 _Stamp = tuple[int, int, int]
@@ -70,7 +77,7 @@ class Snapshots:
         One moment for all the tables: a batch is in all of them or in none.
         """
         names = list(tables)
-        first = {t: self._read(t, window) for t in names}
+        first = {t: self._read(t, window.of(t)) for t in names}
         keys = {s.key for found in first.values() for _, s in found if s.key is not None}
         if not any(first.values()):
             return {t: [] for t in names}
@@ -78,7 +85,7 @@ class Snapshots:
         return {
             t: [
                 (self._path(folder, s.file), s)
-                for folder, s in self._read(t, window)
+                for folder, s in self._read(t, window.of(t))
                 if s.key is None or (s.key in current and current[s.key] == s.pub)
             ]
             for t in names

@@ -23,6 +23,8 @@ WITH d AS (
   GROUP BY node, pci_bus_id
   HAVING count(DISTINCT coalesce(gpu_uuid, gpu::VARCHAR)) = 1
 ),
+-- Where every GPU of the job has a known address, an address that is none of theirs is another job's GPU.
+o AS (SELECT count(*) = len(string_split($gpus, ',')) AS all_placed FROM d WHERE list_contains(string_split($gpus, ','), gpu_uuid)),
 x AS (
   SELECT g.* REPLACE (coalesce(g.gpu, d.gpu) AS gpu, coalesce(g.gpu_uuid, d.gpu_uuid) AS gpu_uuid)
   FROM gpu_event g LEFT JOIN d ON d.node = g.node AND d.pci_bus_id = g.pci_bus_id
@@ -30,7 +32,8 @@ x AS (
 e AS (
   SELECT * FROM x
   WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))
-    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid))
+    AND ($gpus IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)
+      OR (gpu_uuid IS NULL AND (pci_bus_id IS NULL OR NOT coalesce((SELECT all_placed FROM o), false))))
     AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP)
     AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 5 MINUTE)
 )

@@ -13,7 +13,7 @@ import pytest
 
 from store import Reader, Writer
 from store.catalog import QueryInfo, catalog
-from store.rows import CHECKPOINT_NAMES, EVENT_KINDS, GpuMinute, Row, columns, tables
+from store.rows import CHECKPOINT_NAMES, EVENT_KINDS, GpuDevice, GpuEvent, GpuMinute, Row, columns, tables
 
 T = datetime(2026, 3, 1, 22, tzinfo=UTC)
 WORDS = ("a", "train", "eval", "n1", "FAILED", "TIMEOUT", "7", *EVENT_KINDS, *CHECKPOINT_NAMES)
@@ -64,6 +64,24 @@ def questions(info: QueryInfo) -> Iterator[dict[str, Any]]:
         if p.optional:
             yield {k: v for k, v in full.items() if k != p.name}
     yield {p.name: full[p.name] for p in info.params if not p.optional}
+
+
+def test_a_gpu_s_address_is_known_from_long_before_the_event(tmp_path: Path) -> None:
+    own, other = "GPU-1", "GPU-2"
+    with_address = [
+        GpuDevice(node="n1", gpu=n, gpu_uuid=u, pci_bus_id=f"00000000:{n}B:00.0", ts=T - timedelta(days=9))
+        for n, u in ((1, own), (2, other))
+    ]
+    writer = Writer(tmp_path / "lake")
+    writer.append(with_address, batch="inventory")
+    writer.append([GpuEvent(node="n1", ts=T, event="xid", xid=79, pci_bus_id="00000000:2B:00.0")], batch="events")
+    unknown = GpuEvent(node="n1", ts=T, event="xid", xid=48, pci_bus_id="00000000:9B:00.0")
+    writer.append([unknown], batch="more events")
+    asked = {"job_id": "7", "nodes": "n1", "from_ts": "2026-03-01T21:00:00Z", "to_ts": "2026-03-01T23:00:00Z"}
+    with Reader(tmp_path / "lake") as reader:
+        assert [r["gpu_uuid"] for r in reader.ask("gpu_events", **asked).dicts() if r["xid"] == 79] == [other]
+        assert reader.ask("gpu_events", gpus=own, **asked).rows == (), "neither is an address of the job's own GPU"
+        assert [r["xid"] for r in reader.ask("gpu_events", gpus=f"{own},GPU-3", **asked).dicts()] == [48]
 
 
 @pytest.mark.parametrize("name", sorted(n for n, i in catalog().items() if i.prunes))
