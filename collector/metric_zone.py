@@ -18,6 +18,7 @@ HEAD, TAIL = 16 << 20, 1 << 20
 """Bytes that are looked at: an exporter's series follow each other, each with all its times."""
 MOST_JOBS = 50
 SLACK = timedelta(minutes=2)
+MOST, HALF = 0.8, 0.5
 _TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
 _JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
 OFFSETS = (
@@ -58,14 +59,20 @@ def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetim
     if not windows or not covered or len(windows) > MOST_JOBS:
         return []
     first, last = min(s[1] for s in covered), max(s[2] for s in covered)
-    if any(_overlap(a, b, first, last) >= (b - a) / 2 for a, b in windows):
+    shares = {o: min(_share(a - o, b - o, first, last) for a, b in windows) for o in OFFSETS}
+    if max(_share(a, b, first, last) for a, b in windows) >= HALF:
         return []
-    fitting = [o for o in OFFSETS if all(first - SLACK <= a - o and b - o <= last + SLACK for a, b in windows)]
+    fitting = [o for o, share in shares.items() if share >= 1.0]
+    if not fitting:  # the export began late or ended early
+        fitting = [
+            o for o, share in shares.items() if share >= MOST and all(s < HALF for p, s in shares.items() if p != o)
+        ]
     if len(fitting) != 1:
         return []
     basis = f"only so the job lies within the times of {covered[0][0]}"
     return [Pair(a.replace(tzinfo=None), a - fitting[0], basis, 0) for a, _ in windows]
 
 
-def _overlap(a: datetime, b: datetime, first: datetime, last: datetime) -> timedelta:
-    return min(b, last) - max(a, first)
+def _share(a: datetime, b: datetime, first: datetime, last: datetime) -> float:
+    """How much of a window lies within the metrics, give or take the slack."""
+    return max(min(b, last + SLACK) - max(a, first - SLACK), timedelta()) / (b - a)

@@ -30,6 +30,13 @@ def test_one_offset_that_puts_the_job_inside_is_the_zone(offset: timedelta) -> N
     assert "m.om" in zone.basis
 
 
+def test_an_export_that_began_late_decides_where_nothing_else_comes_near() -> None:
+    hour = timedelta(hours=1)
+    late = ("m.om", T + timedelta(minutes=5), T + timedelta(minutes=60))
+    assert infer(pairs([job(T - 7 * hour, 0.9)], [late])).tz.utcoffset(T) == -7 * hour
+    assert infer(pairs([job(T - 7 * hour, 6)], [late])).known == "default", "half of the run is not there"
+
+
 @pytest.mark.parametrize(
     ("jobs", "first", "last"),
     [
