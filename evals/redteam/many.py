@@ -12,11 +12,11 @@ from evals.redteam.lake import JOB, build
 from store import Reader
 
 
-def many(runs: int, seed: int = 0) -> Tally:
-    """Ask `runs` of them, seeds from `seed` on."""
+def many(runs: int, seed: int = 0, habit: str | None = None) -> Tally:
+    """Ask `runs` of them, seeds from `seed` on; with `habit` they all have that one."""
     with (
         tempfile.TemporaryDirectory(prefix="inquest-redteam-") as name,
         Reader(build(Path(name), ()), threads=1) as reader,
     ):
         plain = diagnose(reader, JOB)
-        return asyncio.run(lied(Ground(reader), iter(range(seed, seed + runs)), plain))
+        return asyncio.run(lied(Ground(reader), iter(range(seed, seed + runs)), plain, habit))
