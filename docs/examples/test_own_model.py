@@ -1,7 +1,7 @@
 """Conversations with your own model, recorded once and played back: how it behaves is tested without asking it.
 
-`INQUEST_RECORD=1 OPENAI_BASE_URL=... OPENAI_API_KEY=... pytest test_own_model.py` records into `cassettes/` beside this
-file. One process asks (`--workers 1`), so that the order of the requests is that of the recording.
+`INQUEST_RECORD=1 INQUEST_MODEL=... OPENAI_BASE_URL=... OPENAI_API_KEY=... pytest test_own_model.py` records into
+`cassettes/` beside this file. One process asks (`--workers 1`), so that the order of the requests is that of the recording.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 import vcr
+from vcr.record_mode import RecordMode
 
 from inquest.__main__ import main
+from inquest.commands import INVALID
 
 MODEL = os.environ.get("INQUEST_MODEL", "qwen3-32b")
 CASSETTES = Path(__file__).parent / "cassettes"
@@ -29,10 +31,17 @@ def scrubbed(request: Any) -> Any:
 
 
 def eval_status(case: str, cassette: Path, record: bool) -> int:
-    """The exit status of `inquest eval` for a case, with its conversation recorded or played back."""
-    tape = vcr.VCR(record_mode="all" if record else "none", match_on=("method", "path"), before_record_request=scrubbed)
+    """The exit status of `inquest eval` for a case, with its conversation recorded or played back.
+
+    A recording in which the endpoint failed is thrown away: played back, it would fail for ever.
+    """
+    mode = RecordMode.ALL if record else RecordMode.NONE
+    tape: Any = vcr.VCR(record_mode=mode, match_on=("method", "path"), before_record_request=scrubbed)
     with tape.use_cassette(str(cassette)):
-        return main(["eval", "--model", MODEL, "--cases", case, "--workers", "1"])
+        status = main(["eval", "--model", MODEL, "--cases", case, "--workers", "1"])
+    if record and status == INVALID:
+        cassette.unlink(missing_ok=True)
+    return status
 
 
 @pytest.mark.parametrize("case", CASES)

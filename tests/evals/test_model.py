@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -163,20 +164,69 @@ def test_a_judge_has_an_opinion_and_no_say(monkeypatch: pytest.MonkeyPatch) -> N
     assert "500" in outcome.remarks[0]
 
 
-def test_a_recorded_conversation_is_played_back_as_the_documentation_says(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The example of the documentation, recorded from the scripted server and then without any."""
+def agreeing(turn: int, request: Request) -> Reply:
+    """A model that looks, and then says of any job what the differential says."""
+    told = [m["content"] for m in request["messages"] if m["role"] == "tool"]
+    if not told:
+        return message(calls=LOOK)
+    text = next(t for t in told if t.startswith("The differential concludes")).partition("<<end")[0]
+    family, mode, confidence = re.findall(r"concludes (\w+) .*?, mode (\w+), confidence (\d\.\d+)", text)[0]
+
+    def lines(name: str) -> list[str]:
+        return [re.sub(r"\]\] \(= [^()]*\)", "]]", line) for line in re.findall(rf"(?m)^{name}: (.*)", text)]
+
+    draft = {
+        "family": family,
+        "mode": mode,
+        "confidence": float(confidence),
+        "attribution": re.findall(r"attribution (\w+)", text)[0],
+        "headline": lines("headline")[0],
+        "shows": [{"text": line} for line in lines("for")],
+    }
+    return message(calls=[("final_result", draft)])
+
+
+@pytest.fixture
+def own_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The example of the documentation, which keeps its recordings in a folder of the test."""
     spec = importlib.util.spec_from_file_location("own_model", ROOT / "docs/examples/test_own_model.py")
     assert spec and spec.loader
-    own_model = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(own_model)
-    monkeypatch.setattr(own_model, "MODEL", "scripted")
-    tape = tmp_path / "conversation.yaml"
-    with serving(answered(), monkeypatch) as endpoint:
-        assert own_model.eval_status(str(CASE), tape, True) == 0
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "CASSETTES", tmp_path)
+    return module
+
+
+def test_every_recorded_conversation_is_played_back_as_the_documentation_says(
+    monkeypatch: pytest.MonkeyPatch, own_model: ModuleType
+) -> None:
+    """Recorded from the scripted server, and then without any."""
+    assert len(own_model.CASES) > 1
+    monkeypatch.setattr(own_model, "RECORD", True)
+    with serving(agreeing, monkeypatch) as endpoint:
+        for case in own_model.CASES:
+            own_model.test_the_model_is_right_on(case)
     asked = len(endpoint.requests)
-    assert asked >= 2 and "loopback" not in tape.read_text()
+    tapes = sorted(own_model.CASSETTES.iterdir())
+    assert len(tapes) == len(own_model.CASES) and asked == 2 * len(tapes)
+    assert all("loopback" not in tape.read_text() and "untrusted" not in tape.read_text() for tape in tapes)
+    monkeypatch.setattr(own_model, "RECORD", False)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://model/v1")
-    assert own_model.eval_status(str(CASE), tape, False) == 0
+    for case in own_model.CASES:
+        own_model.test_the_model_is_right_on(case)
     assert len(endpoint.requests) == asked
+
+
+def test_a_recording_in_which_the_endpoint_failed_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, own_model: ModuleType
+) -> None:
+    """The second request of the conversation is never answered."""
+
+    def stops(turn: int, request: Request) -> Reply:
+        return agreeing(turn, request) if turn == 1 else BROKEN
+
+    tape = own_model.CASSETTES / "conversation.yaml"
+    with serving(stops, monkeypatch) as endpoint:
+        assert own_model.eval_status(str(CASE), tape, True) == 4
+    assert len(endpoint.requests) > 1
+    assert not tape.exists()
