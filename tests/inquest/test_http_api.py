@@ -27,7 +27,9 @@ from inquest.__main__ import main
 from inquest.commands import Failure
 from inquest.serve import tokens
 from inquest.serve.http_api import Settings, app
+from tests.agent_tools import endpoint
 from tests.agent_tools.casekit import TOKEN, lake
+from tests.agent_tools.disagreeing import disagreeing, shows_the_disagreement
 
 ROOT, ADA = "inq_root", "inq_ada"
 HOLDERS = {tokens.digest(ROOT): Viewer("root", operator=True), tokens.digest(ADA): Viewer("ada")}
@@ -128,21 +130,44 @@ def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path):
     assert int(last.headers["Retry-After"]) >= 1
 
 
+@pytest.mark.usefixtures("allow_model_requests")
+def test_a_model_that_contradicts_the_differential_is_shown_to_do_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with endpoint.serving(disagreeing, monkeypatch), serving(tmp_path, model="scripted") as url:
+        verdict = ask(url, "/v1/jobs/7/verdict").json()
+    assert (verdict["provenance"]["model"], verdict["family"]) == ("scripted", "F4")
+    assert (verdict["confidence"], verdict["attribution"]) == (0.3, "undetermined")
+    assert shows_the_disagreement(json.dumps(verdict["rendered"]))
+
+
+async def why(url: str, token: str) -> tuple[str, bool]:
+    """What a client of MCP over HTTP is told of job 7, and whether that is an error."""
+    http = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
+    async with http, Client(streamable_http_client(f"{url}/mcp/", http_client=http)) as client:
+        result = await client.call_tool("why", {"job": "7"})
+        return "".join(getattr(part, "text", "") for part in result.content), bool(result.is_error)
+
+
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_mcp_over_http_for_whoever_holds_a_token(url: str, anyio_backend: str):
-    async def verdict(token: str) -> tuple[str, bool]:
-        http = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
-        async with http, Client(streamable_http_client(f"{url}/mcp/", http_client=http)) as client:
-            result = await client.call_tool("why", {"job": "7"})
-            return "".join(getattr(part, "text", "") for part in result.content), bool(result.is_error)
-
-    said, wrong = await verdict(ROOT)
+    said, wrong = await why(url, ROOT)
     assert not wrong
     assert "ValueError" in said
-    said, wrong = await verdict(ADA)
+    said, wrong = await why(url, ADA)
     assert wrong
     assert "ValueError" not in said
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.usefixtures("allow_model_requests")
+async def test_a_contradiction_is_shown_over_mcp_and_http_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anyio_backend: str
+):
+    with endpoint.serving(disagreeing, monkeypatch), serving(tmp_path, model="scripted") as url:
+        said, wrong = await why(url, ROOT)
+    assert not wrong
+    assert shows_the_disagreement(said)
 
 
 def test_the_api_keeps_what_it_describes(tmp_path: Path):

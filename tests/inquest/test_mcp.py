@@ -13,7 +13,9 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
+from tests.agent_tools import endpoint
 from tests.agent_tools.casekit import INJECTION, TOKEN, lake
+from tests.agent_tools.disagreeing import disagreeing, shows_the_disagreement
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.anyio
@@ -59,3 +61,17 @@ async def test_a_user_s_server_shows_that_user_s_jobs(tmp_path: Path):
         assert "FAILED" not in (await text(client, "find_jobs"))[0]
         assert (await text(client, "why", job="7"))[1]
         assert "not available" in (await text(client, "sql", query="SELECT 1"))[0]
+
+
+async def test_a_model_that_contradicts_the_differential_is_shown_to_do_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    args = ["-m", "inquest", "mcp", "--lake", str(lake(tmp_path)), "--model", "scripted"]
+    with endpoint.serving(disagreeing, monkeypatch) as model:
+        env = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "loopback"}
+        parameters = StdioServerParameters(command=sys.executable, args=args, cwd=ROOT, env=env)
+        async with Client(stdio_client(parameters)) as client:
+            said, wrong = await text(client, "why", job="7")
+    assert not wrong
+    assert len(model.requests) == 2
+    assert shows_the_disagreement(said)
