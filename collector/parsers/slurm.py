@@ -25,7 +25,6 @@ NAMES: dict[str, str] = {
     "node_failure": "CANCELLED ... DUE TO NODE FAILURE; Node failure on NODE",
     "requeued": "CANCELLED ... DUE TO JOB REQUEUE",
     "deadline": "CANCELLED ... DUE TO DEADLINE",
-    "task_failure": "CANCELLED ... DUE TO TASK FAILURE: the other tasks of a step whose task failed",
     "unkillable": "STEPD TERMINATED ... DUE TO JOB NOT ENDING WITH SIGNALS",
     "task_exit": "srun names a task's exit status or signal (host, exit_code, signal, detail.tasks)",
     "step_aborted": "Job step aborted: Waiting up to N seconds",
@@ -65,7 +64,6 @@ _REASONS = (
     ("DEADLINE", "deadline"),
     ("TASK FAILURE", "step_aborted"),
     ("NOT ENDING WITH SIGNALS", "unkillable"),
-    ("TASK FAILURE", "task_failure"),
 )
 _SPEAKER = re.compile(
     r"(?P<who>srun|slurmstepd|sbatch|salloc|slurmd)(?:-[\w.-]+|\[[\w.-]+\])?(?: +0x[0-9a-f]{4,16})?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"

@@ -27,7 +27,6 @@ CANCEL = "*** JOB 42 ON n1 CANCELLED AT 2026-01-01T10:00:00 DUE TO {} ***"
         ("DEADLINE", "deadline"),
         ("TASK FAILURE", "step_aborted"),
         ("SIGNAL Terminated", "cancelled"),
-        ("TASK FAILURE", "task_failure"),
     ],
 )
 @pytest.mark.parametrize(
