@@ -105,7 +105,10 @@ class Chat:
         self.turn("Why did this job end as it did?")
 
     def _job(self, rest: str) -> None:
-        words = shlex.split(rest) if rest.count('"') % 2 == 0 and rest.count("'") % 2 == 0 else rest.split()
+        try:
+            words = shlex.split(rest)
+        except ValueError:  # a quote or a backslash that ends nothing
+            words = rest.split()
         if not words or (len(words) > 1 and not words[1].isdigit()):
             raise Failure("/job N [ATTEMPT]")
         try:

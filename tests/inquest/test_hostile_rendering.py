@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agent_tools.agent import provenance_of
@@ -122,6 +122,8 @@ def test_what_a_model_or_a_client_reads_stays_between_the_marks(text: str):
 
 
 @FUZZ
+@example("\\", "/job ")
+@example("'", "/job ")
 @given(TEXTS, st.sampled_from(["", "/job ", "/evidence ", "/model ", "/nonsense", "/sql "]))
 def test_a_chat_repeats_nothing_that_a_terminal_obeys(text: str, command: str):
     said: list[str] = []
