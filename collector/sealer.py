@@ -17,7 +17,7 @@ SETTLE_S = 2.0
 """After an alarm, so that what follows at once is in the same batch."""
 GAP_S = 10.0
 """At least so long between two seals: a verdict waits some ten seconds for us."""
-SHARE, BURST_S, FIRST_COST_S = 0.001, 1.5, 0.3
+SHARE, BURST_S, FIRST_COST_S = 0.001, 5.0, 0.3
 """What seals that alarms ask for may cost: this share of a core, saved up to so many CPU seconds; a seal takes about so many."""
 LIMIT_S = 300.0
 """A child that takes longer is killed; what it published stays, the rest is tried again."""

@@ -54,6 +54,11 @@ def test_soon_after_an_alarm_but_not_for_each_of_a_storm(tmp_path: Path) -> None
     assert waits[-1] == pytest.approx(0.25 / SHARE)
 
 
+def test_a_node_that_seals_slowly_still_tells_of_a_fault_and_of_the_end_after_it(tmp_path: Path) -> None:
+    clock = SetClock()
+    assert storm(sealer(tmp_path, clock), clock, 4, cost_s=1.0) == [2, GAP_S, GAP_S, GAP_S]
+
+
 def test_a_storm_of_dear_seals_delays_none_beyond_the_usual(tmp_path: Path) -> None:
     clock = SetClock()
     assert max(storm(sealer(tmp_path, clock), clock, 10, cost_s=5.0)) == 300
@@ -62,7 +67,7 @@ def test_a_storm_of_dear_seals_delays_none_beyond_the_usual(tmp_path: Path) -> N
 def test_after_a_quiet_time_an_alarm_is_sealed_at_once_again(tmp_path: Path) -> None:
     clock = SetClock()
     it = sealer(tmp_path, clock)
-    storm(it, clock, 8, cost_s=0.25)
+    storm(it, clock, 24, cost_s=0.25)
     clock.passes(250)
     it.hurry("XID 79")
     assert passed_until_due(it, clock) == 2
