@@ -23,7 +23,7 @@ demo: $(VENV)/.ready ## verdicts on the example jobs that ship
 	$(BIN)/inquest demo
 
 test: $(VENV)/.ready system ## every test, in parallel
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -rs
 	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
 system: ## what the tests with a real Slurm and with kernel probes need, from Debian (root only)
