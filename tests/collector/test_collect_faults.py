@@ -25,7 +25,11 @@ from tests.software_gpu.driver import SoftwareGpus, why_not
 
 ROOT = Path(__file__).resolve().parents[2]
 REASON = why_not()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+pytestmark = [
+    pytest.mark.skipif(REASON is not None, reason=str(REASON)),
+    # Five thousand processes beside it would make any cluster late.
+    pytest.mark.xdist_group("live_slurm"),
+]
 
 
 def until(true: Callable[[], bool], what: str, limit_s: float = 90) -> None:

@@ -120,7 +120,7 @@ class Play:
         self.jobs[name] = str(job)
         return job
 
-    def until(self, job: str, states: set[str], seconds: float = 60) -> None:
+    def until(self, job: str, states: set[str], seconds: float = 240) -> None:
         """Wait for a scenario's job."""
         self.cluster.wait_for(int(self.jobs[job]), states, timeout_s=seconds)
 

@@ -24,7 +24,7 @@ REASON = why_not(rest=True)
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.xdist_group("live_slurm"),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1200),
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
 ]
 WAYS = ("commands", "rest")
