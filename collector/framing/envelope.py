@@ -1,0 +1,104 @@
+"""Logs in which each line is a JSON object around what the program said: unwrapped to its text, with its time and rank.
+
+SOURCE  Docker's json-file driver, journalctl -o json, structlog, python-json-logger, loguru, Elastic's ECS, slog and zap.
+CAVEAT  An object with figures of training is left as it is: its keys are what they are read by. Text of several lines stays
+        one line of the file, with carriage returns, so that numbers of lines are those of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any, cast
+
+_CAUGHT = ("log", "MESSAGE", "textPayload")
+"""Fields of what a runtime took from a program's output, line by line; the others are a logger's."""
+_TEXTS = (*_CAUGHT, "message", "msg", "event", "text", "body")
+_TIMES = ("@timestamp", "timestamp", "time", "ts", "asctime", "datetime", "__REALTIME_TIMESTAMP")
+_STACKS = ("exception", "exc_info", "exc_text", "traceback", "stack_trace", "stacktrace", "error.stack_trace")
+_RANKS = ("rank", "global_rank", "RANK")
+_FIGURES = re.compile(
+    r"(?:^|[/_.])(?:loss|lr|learning_rate|grad_norm|perplexity|ppl)$|^(?:global_)?steps?$|^iter(?:ation)?s?$|^epoch$"
+)
+_DATED = re.compile(r"[\[(]?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[IWEF]\d{4} )")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(.*)", re.DOTALL)
+_ENOUGH = 0.5
+_FEWEST = 2
+
+
+def wrapped(head: bytes) -> bool:
+    """Is at least every second line of a log's beginning such an object?"""
+    lines = [line for line in head.split(b"\n")[:-1] if line.strip()][:200]
+    found = sum(1 for line in lines if _unwrapped(line) is not None)
+    return found >= max(_FEWEST, _ENOUGH * len(lines))
+
+
+def unwrap(data: bytes) -> bytes:
+    """Whole lines with the objects among them unwrapped; everything else stays as it is."""
+    return b"\n".join([line if (text := _unwrapped(line)) is None else text for line in data.split(b"\n")])
+
+
+def _unwrapped(line: bytes) -> bytes | None:
+    line = line.strip()
+    if not (line.startswith(b"{") and line.endswith(b"}")):
+        return None
+    try:
+        found: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    fields = cast("dict[str, Any]", found)
+    field, said = next(((name, text) for name in _TEXTS if (text := _text(fields.get(name))) is not None), ("", None))
+    if said is None or any(_FIGURES.search(k) and _is_number(v) for k, v in fields.items()):
+        return None
+    said = said.rstrip("\r\n")
+    time = None if _DATED.match(said) else next((t for n in _TIMES if (t := _time(fields.get(n))) is not None), None)
+    if time is not None and field in _CAUGHT:
+        time = _as_runtimes_do(time)
+    rank = next((fields[name] for name in _RANKS if isinstance(fields.get(name), int)), None)
+    lead = (f"[rank{rank}]: " if rank is not None else "") + (f"{time} " if time else "")
+    stacks = [s for name in _STACKS if (s := _text(fields.get(name))) and s not in said]
+    lines = "\n".join([said, *stacks]).splitlines()
+    return "\r".join([lead + part for part in lines]).encode("utf-8", "replace")
+
+
+def _text(value: Any) -> str | None:
+    """A text; journald gives one that is not UTF-8 as a list of its bytes."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        numbers = cast("list[Any]", value)
+        if numbers and all(isinstance(n, int) and 0 <= n < 256 for n in numbers):
+            return bytes(cast("list[int]", numbers)).decode("utf-8", "replace")
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _time(value: Any) -> str | None:
+    """A time as the framing reads it: ISO as it is, seconds since 1970 (or thousandths, millionths, billionths of one) in UTC."""
+    if isinstance(value, str) and _ISO.match(value):
+        return value
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        return None
+    for limit, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
+        if seconds >= limit:
+            seconds /= unit
+            break
+    if not 9e8 < seconds < 9e9:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _as_runtimes_do(time: str) -> str:
+    """With nine digits, as runtimes print times before lines: what parsers know to be no logger's prefix."""
+    found = _ISO.match(time)
+    if found is None or found[4] != "Z":
+        return time
+    return f"{found[1]}T{found[2]}.{(found[3] or '').ljust(9, '0')}Z"
