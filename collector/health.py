@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from collector.importers.base import ImportContext
-from store.rows import Row, SourceHealth
+from store.rows import Block, Row, SourceHealth
 
 _MAX_NODES = 10_000
 
@@ -43,18 +43,27 @@ class Tally:
         """Rows so far."""
         return sum(w.rows for w in self._windows.values())
 
-    def counted(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def counted(self, rows: Iterable[Row | Block]) -> Iterator[Row | Block]:
         """The rows as they pass."""
         windows = self._windows
         for row in rows:
-            key = (row.TABLE, row.node)
+            if isinstance(row, Block):
+                if "node" in row.columns:
+                    yield from self.counted(row.rows())
+                    continue
+                moments = row.columns.get("ts", (row.constants.get("ts"),))
+                known = [t for t in moments if t is not None]
+                ends = (min(known), max(known)) if known else ()
+                key, count = (row.TABLE, row.constants.get("node")), row.count
+            else:
+                ends = (row.ts,) if row.ts is not None else ()
+                key, count = (row.TABLE, row.node), 1
             window = windows.get(key)
             if window is None:
                 key = key if len(windows) < _MAX_NODES else (row.TABLE, None)
                 window = windows.setdefault(key, _Window())
-            window.rows += 1
-            ts = row.ts
-            if ts is not None:
+            window.rows += count
+            for ts in ends:
                 if window.first is None or ts < window.first:
                     window.first = ts
                 if window.last is None or ts > window.last:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from store.lake import Lake, locked, read_json, replace_json, short_hash
+from store.lake import Lake, json_of, locked, read_raw, replace_json, short_hash
 from store.result import StoreError
 
 
@@ -93,10 +93,13 @@ def age(commit: Commit) -> float:
 
 def load(path: Path) -> Commit | None:
     """A record from its file, None when there is none. Raises StoreError when it is broken."""
-    raw = read_json(path)
-    if raw is None:
-        return None
+    raw = read_raw(path)
+    return None if raw is None else of(raw, path)
+
+
+def of(raw: bytes, path: Path) -> Commit:
+    """The record that a file holds. Raises StoreError when it is broken."""
     try:
-        return Commit(**raw)
+        return Commit(**json_of(raw, path))
     except TypeError as e:
         raise StoreError(f"{path} is broken ({e}): run `inquest doctor`") from e

@@ -175,12 +175,22 @@ def replace_json(path: Path, value: Any, durable: bool) -> None:
 
 def read_json(path: Path) -> Any:
     """The file's value, or None when there is no such file. Raises StoreError when it is broken."""
+    raw = read_raw(path)
+    return None if raw is None else json_of(raw, path)
+
+
+def read_raw(path: Path) -> bytes | None:
+    """What the file holds, or None when there is no such file. Raises StoreError when it cannot be read."""
     try:
-        raw = path.read_bytes()
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as e:
         raise StoreError(f"cannot read {path}: {e.strerror or e}") from e
+
+
+def json_of(raw: bytes, path: Path) -> Any:
+    """The value that a file holds. Raises StoreError, which names the file, when it is broken."""
     try:
         return json.loads(raw)
     except ValueError as e:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from store.lake import read_json, replace_json
+from store.lake import json_of, read_raw, replace_json
 from store.result import StoreError
 
 MANIFEST = "manifest.json"
@@ -53,14 +53,18 @@ class Manifest:
 
 def load(folder: Path) -> Manifest | None:
     """The manifest of a partition's folder, None when it has none yet. Raises StoreError when it is broken."""
-    raw = read_json(folder / MANIFEST)
-    if raw is None:
-        return None
+    raw = read_raw(folder / MANIFEST)
+    return None if raw is None else of(raw, folder / MANIFEST)
+
+
+def of(raw: bytes, path: Path) -> Manifest:
+    """The manifest that a file holds. Raises StoreError when it is broken."""
+    value = json_of(raw, path)
     try:
-        names = {k: tuple(v) for k, v in raw["columns"].items()}
-        return Manifest([_segment(s, names) for s in raw["segments"]], raw["dropped"])
+        names = {k: tuple(v) for k, v in value["columns"].items()}
+        return Manifest([_segment(s, names) for s in value["segments"]], value["dropped"])
     except (KeyError, TypeError, AttributeError) as e:
-        raise StoreError(f"{folder / MANIFEST} is broken ({e!r}): run `inquest doctor`") from e
+        raise StoreError(f"{path} is broken ({e!r}): run `inquest doctor`") from e
 
 
 def save(folder: Path, manifest: Manifest, durable: bool) -> None:

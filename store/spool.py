@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from store.manifest import MAX_JOBS, Segment
-from store.rows import Row, columns
+from store.rows import Block, Row, columns
 
 CSV_OPTIONS = (
     "auto_detect=false, header=false, delim=',', quote='\"', escape='\"', nullstr='', "
@@ -35,7 +36,8 @@ class Spool:
         self.rows = 0
         self.longest = 0
         self._file = path.open("w", newline="", encoding="utf-8", errors="backslashreplace", buffering=1 << 18)
-        self._write = csv.writer(self._file, lineterminator="\r\n").writerow
+        writer = csv.writer(self._file, lineterminator="\r\n")
+        self._write, self._write_all = writer.writerow, writer.writerows
         self._values: Callable[[Row], tuple[Any, ...]] = attrgetter(*(c.name for c in columns(row_type)))
         self._times = [i for i, c in enumerate(columns(row_type)) if c.python_type is datetime]
 
@@ -53,6 +55,25 @@ class Spool:
             self.longest = size
         self.rows += 1
 
+    def add_block(self, partition: int, block: Block) -> None:
+        """Append the rows of a block."""
+        kinds = {c.name: c.python_type for c in columns(self.row_type)}
+        texts = [v for name, v in block.columns.items() if kinds[name] is str]
+        moments = [v for name, v in block.columns.items() if kinds[name] is datetime]
+        fixed = list(block.constants.values())
+        if (
+            any("" in v for v in (fixed, *texts))
+            or any(isinstance(t, datetime) and t.tzinfo is not UTC for v in (fixed, *moments) for t in v)
+        ):  # fmt: skip
+            for row in block.rows():
+                self.add(partition, row)
+            return
+        values = [block.columns.get(name) or repeat(block.constants.get(name), block.count) for name in kinds]
+        self._write_all(zip(repeat(partition, block.count), *values, strict=True))
+        longest = sum(2 * len(str(v)) for v in fixed) + sum(2 * max(map(_length, v)) for v in texts) + 40 * len(kinds)
+        self.longest = max(self.longest, longest)
+        self.rows += block.count
+
     @property
     def bytes(self) -> int:
         """Written so far."""
@@ -61,6 +82,10 @@ class Spool:
     def close(self) -> None:
         """Flush and close."""
         self._file.close()
+
+
+def _length(text: str | None) -> int:
+    return 0 if text is None else len(text)
 
 
 def in_utc(ts: datetime) -> datetime:
@@ -93,6 +118,15 @@ class Tally:
     def add(self, row: Any, ts: datetime | None) -> None:
         """Count one row; `ts` is its time in UTC."""
         self.rows += 1
+        self._see(ts, row.job_id if self._has_job else None, row.end_ts if self._has_end else None)
+
+    def add_block(self, block: Block, first: datetime | None, last: datetime | None) -> None:
+        """Count the rows of a block of one job and one end; its times in UTC are `first` to `last`, or none has one."""
+        self.rows += block.count
+        for ts in (first, last):
+            self._see(ts, block.constants.get("job_id"), block.constants.get("end_ts"))
+
+    def _see(self, ts: datetime | None, job: str | None, end: datetime | None) -> None:
         if ts is None:
             self._null_ts = True
         else:
@@ -101,7 +135,6 @@ class Tally:
             if self._last is None or ts > self._last:
                 self._last = ts
         if self._has_job:
-            job = row.job_id
             if job is None:
                 self._null_job = True
             elif job != self._job:
@@ -109,7 +142,6 @@ class Tally:
                 if len(self._jobs) <= MAX_JOBS:
                     self._jobs.add(job)
         if self._has_end:
-            end = row.end_ts
             if end is None:
                 self._open = True
             else:

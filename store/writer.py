@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from store import commits, manifest
 from store.lake import NO_DAY, Lake, Partition, locked, nonce, sync_file, sync_folder
 from store.manifest import Manifest, Segment
 from store.result import StoreError
-from store.rows import GpuMinute, GpuSample, Row, tables
+from store.rows import Block, GpuMinute, GpuSample, Row, tables
 from store.spool import Spool, Tally, in_utc
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 500_000
 CHUNK_BYTES = 128 << 20
+LOOK_EVERY = 4096
 """A spool is sealed at whichever it reaches first: this bounds the memory of a seal."""
 
 
@@ -53,8 +55,8 @@ class Writer:
         self._threads = threads
         self._con: DuckDBPyConnection | None = None
 
-    def append(self, rows: Iterable[Row], *, batch: str, replaces: str | None = None) -> Published:
-        """Publish rows of any tables as one batch.
+    def append(self, rows: Iterable[Row | Block], *, batch: str, replaces: str | None = None) -> Published:
+        """Publish rows of any tables as one batch; many rows of one table may come as a `Block`.
 
         The same `batch` again writes nothing and says `duplicate`. `replaces` names what the batch is a newer state of (a
         file's name, or the id of an earlier batch): whatever was published under that name before disappears in the
@@ -128,10 +130,7 @@ class Writer:
     def _engine(self) -> DuckDBPyConnection:
         """A connection of our own to this writer's engine, which is started once."""
         if self._con is None:
-            from store.engine import writing
-
-            spill = self.lake.root / "tmp" / f"spill-{nonce()}"
-            self._con = writing(memory_mb=self._memory_mb, threads=self._threads, spill=spill)
+            self._con = _started(self.lake.root, self._memory_mb, self._threads)
         return self._con.cursor()
 
     def _publish(
@@ -154,14 +153,17 @@ class Writer:
             commits.write(self.lake, commit)
         return Published(batch, commit.rows, commit.segments, False)
 
-    def _seal_rows(self, con: DuckDBPyConnection, rows: Iterable[Row], folder: Path) -> Sealed:
+    def _seal_rows(self, con: DuckDBPyConnection, rows: Iterable[Row | Block], folder: Path) -> Sealed:
         sealed: Sealed = []
         open_spools: dict[str, _Open] = {}
         for row in rows:
             spool = open_spools.get(row.TABLE)
             if spool is None:
-                spool = open_spools[row.TABLE] = _Open(row, folder)
-            spool.add(row)
+                spool = open_spools[row.TABLE] = _Open(row.row_type if isinstance(row, Block) else type(row), folder)
+            if isinstance(row, Block):
+                spool.add_block(row)
+            else:
+                spool.add(row)
             if spool.full:
                 sealed += open_spools.pop(row.TABLE).seal(con, folder)
         for spool in open_spools.values():
@@ -198,28 +200,71 @@ class Writer:
         )
 
 
+_last: dict[int, tuple[tuple[object, ...], DuckDBPyConnection]] = {}
+"""By process: a child must neither use nor close the engine that it was forked with."""
+
+
+def _started(root: Path, memory_mb: int, threads: int) -> DuckDBPyConnection:
+    """An engine that writes to a lake: the process's last one where it fits, for starting one costs more than a small batch."""
+    key = (root, memory_mb, threads)
+    known = _last.get(os.getpid())
+    if known is None or known[0] != key:
+        from store.engine import writing
+
+        spill = root / "tmp" / f"spill-{nonce()}"
+        known = _last[os.getpid()] = key, writing(memory_mb=memory_mb, threads=threads, spill=spill)
+    return known[1]
+
+
 class _Open:
     """A spool that is being filled, with the partitions that its rows fall into."""
 
-    def __init__(self, first: Row, folder: Path) -> None:
-        row_type = type(first)
-        if tables().get(first.TABLE) is not row_type:
+    def __init__(self, row_type: type[Row], folder: Path) -> None:
+        if tables().get(row_type.TABLE) is not row_type:
             raise StoreError(f"{row_type.__name__} is not the row type of a table")
-        self.spool = Spool(folder / f"{first.TABLE}.{nonce()}.csv", row_type)
+        self.spool = Spool(folder / f"{row_type.TABLE}.{nonce()}.csv", row_type)
+        self._looked = 0
         self.partitions: dict[tuple[int | None, str | None], Tally] = {}
 
     def add(self, row: Row) -> None:
         ts = None if row.ts is None else in_utc(row.ts)
-        place = (None if ts is None else ts.toordinal(), row.node)
-        tally = self.partitions.get(place)
-        if tally is None:
-            tally = self.partitions[place] = Tally(self.spool.row_type, len(self.partitions))
+        tally = self._tally(ts, row.node)
         tally.add(row, ts)
         self.spool.add(tally.number, row)
 
+    def add_block(self, block: Block) -> None:
+        """The rows of a block, which mostly lie in one partition; else it is halved until they do."""
+        moments = block.columns.get("ts", (block.constants.get("ts"),))
+        first = last = None
+        if None not in moments:
+            first, last = in_utc(min(moments)), in_utc(max(moments))
+        same = (first is not None or not any(moments)) and not block.columns.keys() & {"node", "job_id", "end_ts"}
+        if same and (first is None or last is None or first.date() == last.date()):
+            tally = self._tally(first, block.constants.get("node"))
+            tally.add_block(block, first, last)
+            self.spool.add_block(tally.number, block)
+        elif block.count > 1:
+            self.add_block(block.part(0, block.count // 2))
+            self.add_block(block.part(block.count // 2, block.count))
+        else:
+            for row in block.rows():
+                self.add(row)
+
+    def _tally(self, ts: datetime | None, node: str | None) -> Tally:
+        place = (None if ts is None else ts.toordinal(), node)
+        tally = self.partitions.get(place)
+        if tally is None:
+            tally = self.partitions[place] = Tally(self.spool.row_type, len(self.partitions))
+        return tally
+
     @property
     def full(self) -> bool:
-        return self.spool.rows >= CHUNK_ROWS or (self.spool.rows % 4096 == 0 and self.spool.bytes >= CHUNK_BYTES)
+        if self.spool.rows >= CHUNK_ROWS:
+            return True
+        if self.spool.rows - self._looked < LOOK_EVERY:
+            return False
+        self._looked = self.spool.rows
+        return self.spool.bytes >= CHUNK_BYTES
 
     def seal(self, con: DuckDBPyConnection, folder: Path) -> Sealed:
         from store.segments import from_spool

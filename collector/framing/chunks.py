@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from collector.text import READ_ERRORS
+from collector.framing import envelope
+from collector.text import HEAD, READ_ERRORS
 
 CHUNK = 4 << 20
 PIECE = 16 << 10
@@ -77,7 +78,9 @@ def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_l
     Raises one of READ_ERRORS after the last chunk where a compressed file breaks off.
     """
     file.seek(0)
-    encoding = sniff_encoding(file.read(4096))
+    head = file.read(HEAD)
+    encoding = sniff_encoding(head)
+    wrapped = encoding is None and envelope.wrapped(head)
     file.seek(start)
     decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
     rest, offset, line = b"", start, first_line
@@ -89,6 +92,8 @@ def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_l
         if decoder is not None:
             block = decoder.decode(block, done).lstrip("\ufeff").encode("utf-8", "replace")
         data, rest, torn = _whole_lines(rest + block, done)
+        if wrapped and not torn:
+            data = envelope.unwrap(data)
         if data or done:
             chunk = Chunk(scrub(data), line, offset, size, torn=torn, last=done and end is None)
             if not torn:

@@ -12,12 +12,15 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, cast
 
+from collector.framing.blocks import WINDOWS, Finder, Run
 from collector.framing.chunks import Chunk
 from collector.framing.clean import clean_text
 from collector.framing.labels import Label, split_label
 from collector.framing.matcher import AnchorMatcher
 from collector.framing.times import CARRY, Clock
-from collector.parsers.base import Line, ParsedRow, Parser
+from collector.parsers.base import ColumnParser, Line, ParsedRow, Parser
+from collector.parsers.wording import TIME
+from store.rows import Block, TrainStep
 
 MAX_STREAMS = 2048
 MAX_MORE = 4000  # lines that a parser may ask for in one go: more is a parser that lost its end
@@ -29,12 +32,12 @@ CARRY_WITHIN = 128 << 10
 
 @dataclass(frozen=True, slots=True)
 class FedSegment:
-    """Rows that came of one segment, and where it lies in its chunk."""
+    """Rows that came of one segment, or of many lines at once, and where that lies in its chunk."""
 
     start: int
     end: int
     line_no: int
-    rows: list[tuple[ParsedRow, str]]
+    rows: list[tuple[ParsedRow | Block, str]]
 
 
 class _Stream:
@@ -91,7 +94,10 @@ class _TimedLine(Line):
 
 
 class Demux:
-    """All streams of one file. `base` is what the file's own name says of who printed it."""
+    """All streams of one file. `base` is what the file's own name says of who printed it.
+
+    `windows` are `blocks.WINDOWS`; None to take each line by itself.
+    """
 
     def __init__(
         self,
@@ -101,6 +107,7 @@ class Demux:
         file: str,
         base: Label,
         hosts: frozenset[str] = frozenset(),
+        windows: tuple[int, int] | None = WINDOWS,
     ) -> None:
         self.types = types
         self.matcher = matcher
@@ -115,6 +122,9 @@ class Demux:
         self._skipped: tuple[int, int, int, int] | None = None
         self._carried = 0
         self._open = 0
+        self._at = self._counted = self._line_no = 0
+        self._columnar = sum(1 << i for i, t in enumerate(types) if hasattr(t, "steps"))
+        self._finder = Finder(matcher, types, windows)
 
     def label(self, text: str, labelled: bool) -> tuple[Label, str]:
         """Who printed a line (the file's own word where the line has none) and its text."""
@@ -125,26 +135,72 @@ class Demux:
         return _fill(label, base), rest
 
     def feed(self, chunk: Chunk) -> Iterator[FedSegment]:
-        """Feed one chunk; give what came of each segment that gave something."""
-        data, at = chunk.data, 0
-        counted, line_no = 0, chunk.first_line
+        """Feed one chunk; give what came of each segment, or run of lines of one wording, that gave something."""
+        self._at = self._counted = 0
+        self._line_no = chunk.first_line
         self._carried = self._sparse_next = 0
         self._skipped = None
-        for start, end, mask in self.matcher.segments(data):
-            while self._open and at < start:
-                stop = _segment_end(data, at)
-                line_no, counted = line_no + chunk.lines(counted, at), at
-                yield from self._take(chunk, at, stop, 0, line_no)
-                at = stop + 1
-            line_no, counted = line_no + chunk.lines(counted, start), start
-            yield from self._take(chunk, start, end, mask, line_no)
-            at = end + 1
-        while self._open and at < len(data):
-            stop = _segment_end(data, at)
-            line_no, counted = line_no + chunk.lines(counted, at), at
-            yield from self._take(chunk, at, stop, 0, line_no)
-            at = stop + 1
+        for item in self._finder.items(chunk):
+            if isinstance(item, Run):
+                yield from self._walk(chunk, item.start)
+                if (block := self._block(chunk, item)) is not None:
+                    yield block
+                    continue
+                for segment in self._finder.segments(chunk.data, item.start, item.end):
+                    yield from self._segment(chunk, *segment)
+            else:
+                yield from self._segment(chunk, *item)
+        yield from self._walk(chunk, len(chunk.data))
         yield from self._last_skipped(chunk)
+
+    def _segment(self, chunk: Chunk, start: int, end: int, mask: int) -> Iterator[FedSegment]:
+        yield from self._walk(chunk, start)
+        yield from self._take(chunk, start, end, mask, self._number(chunk, start))
+        self._at = end + 1
+
+    def _walk(self, chunk: Chunk, to: int) -> Iterator[FedSegment]:
+        # While some parser wants more, every line is looked at.
+        while self._open and self._at < to:
+            at = self._at
+            stop = _segment_end(chunk.data, at)
+            yield from self._take(chunk, at, stop, 0, self._number(chunk, at))
+            self._at = stop + 1
+
+    def _number(self, chunk: Chunk, at: int) -> int:
+        self._line_no += chunk.lines(self._counted, at)
+        self._counted = at
+        return self._line_no
+
+    def _block(self, chunk: Chunk, run: Run) -> FedSegment | None:
+        """All lines of a run at once, where nobody else listens; None where they have to be taken one by one."""
+        repeat, data = run.repeat, chunk.data
+        stream = self.streams.get(repeat.label)
+        parser = stream.parsers[repeat.index] if stream is not None else None
+        if self._open or stream is None or parser is None:
+            return None
+        try:
+            steps = cast("ColumnParser", parser).steps(run.found)
+        except Exception:  # the line that it trips over is found, and told of, when each is taken by itself
+            return None
+        if steps is None:
+            return None
+        columns: dict[str, Sequence[Any]] = {"line_no": run.line_nos, **steps.columns}
+        count = len(run.line_nos)
+        if repeat.timed:
+            moments = self.clock.column(run.found[TIME])
+            if moments is None:
+                return None
+            columns["ts"], kind = moments, "embedded"
+        else:
+            _, text = self.label(clean_text(data[run.start : data.index(b"\n", run.start)]), chunk.labelled)
+            ts, kind = self.time(text, data, run.start)  # none of them has one: what the first is given holds for all
+            columns["ts"] = [ts] * count
+            self._carried = max(self._carried, run.last)
+        self._skipped, stream.asked, self._at = None, 0, run.end + 1
+        where = Line("", 0, self.file, **_who(repeat.label), ts_kind=kind).where()
+        constants = {"split": "train", "framework": steps.framework, **where, **steps.constants}
+        block = Block(TrainStep, count, {k: v for k, v in constants.items() if k not in columns}, columns)
+        return FedSegment(run.start, run.end, run.line_nos[0], [(block, parser.name)])
 
     def _last_skipped(self, chunk: Chunk) -> Iterator[FedSegment]:
         # Bars are looked at now and then; the last one of a chunk always is.
@@ -193,9 +249,12 @@ class Demux:
             parser = stream.parsers[index]
             if parser is None:
                 parser = stream.parsers[index] = self.types[index]()
-            rows += self._guard(parser, line)
+            given = self._guard(parser, line)
+            rows += given
             if parser.wants_more:
                 opened |= 1 << index
+            if given and self._columnar >> index & 1 and (wording := cast("ColumnParser", parser).wording) is not None:
+                self._finder.note(label, index, wording, chunk.data[start:end], text)
         stream.asked = stream.asked + 1 if opened and opened == was_open else 0
         if stream.asked > MAX_MORE:
             rows.extend(self._reset(stream, opened))
@@ -204,7 +263,7 @@ class Demux:
         self._open += bool(opened) - bool(was_open)
         line.settle(bool(opened))
         if rows:
-            yield FedSegment(start, end, line_no, rows)
+            yield FedSegment(start, end, line_no, [*rows])
 
     def _guard(self, parser: Parser, line: Line | None) -> list[tuple[ParsedRow, str]]:
         # One parser that trips over one line must not cost the others their file.
@@ -277,6 +336,10 @@ def _fill(label: Label, base: Label) -> Label:
         node=label.node or base.node,
         stream=label.stream or base.stream,
     )
+
+
+def _who(label: Label) -> dict[str, Any]:
+    return {"stream": label.stream, "rank": label.rank, "local_rank": label.local_rank, "node": label.node}
 
 
 def _segment_end(data: bytes, at: int) -> int:

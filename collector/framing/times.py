@@ -10,7 +10,9 @@ EXAMPLES
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 
 _MONTHS = {
     m: i for i, m in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
@@ -41,6 +43,12 @@ def by_slurm(text: str) -> bool:
     return "CANCELLED AT " in text or "slurmstepd" in text or (text.startswith("[20") and "] error: *** " in text[:60])
 
 
+@lru_cache(maxsize=4096)
+def _past(raw: bytes) -> timedelta:
+    """`34:07` or `34:07,530` as the time past the hour."""
+    return timedelta(minutes=int(raw[:2]), seconds=int(raw[3:5]), microseconds=int(raw[6:].ljust(6, b"0") or 0))
+
+
 class Clock:
     """Reads embedded times and remembers the last one. `zone` applies to times without one, `modified` lends a year.
 
@@ -60,7 +68,7 @@ class Clock:
         lead = text[:LEAD]
         if ":" not in lead and "CANCELLED AT" not in text:
             return None
-        if self.own is not None and self.own is not self.slurms:
+        if self.own is not None:
             self._turn(self.slurms if by_slurm(text) else self.own)
         found = self._read(lead)
         if found is None and (at := text.find("CANCELLED AT ")) >= 0:
@@ -82,6 +90,27 @@ class Clock:
         if self.last is not None:
             return self.last, "carried"
         return (self.modified, "file") if self.modified is not None else (None, None)
+
+    def column(self, raws: Sequence[bytes]) -> list[datetime] | None:
+        """`read` of many lines of the program's own, of each only its `YYYY-MM-DD HH:MM:SS`, with a fraction or without.
+
+        None where one of them is no time.
+        """
+        if self.own is not None:
+            self._turn(self.own)
+        hours: dict[bytes, datetime] = {}
+        found: list[datetime] = []
+        for raw in raws:
+            base = hours.get(raw[:13])
+            if base is None:
+                begin = self._read(raw[:13].decode("ascii", "replace") + ":00:00")
+                if begin is None:
+                    return None
+                base = hours[raw[:13]] = begin
+            found.append(base + _past(raw[14:]))
+        if found:
+            self.last = found[-1]
+        return found
 
     def carry(self, raw: bytes) -> None:
         """Take over a time that stood in bytes which nobody decoded (a match of `CARRY`)."""

@@ -72,7 +72,8 @@ class ImportContext:
 class Importer(Protocol):
     """One file format. `name` is the module's stem; `covers` the tables it fills.
 
-    An importer of accounting whose times are exact whatever the zone sets `exact_times = True` besides.
+    An importer of accounting whose times are exact whatever the zone sets `exact_times = True` besides. One whose files
+    repeat themselves has `blocks` besides: as `rows`, with many rows of one table in a `Block`.
     """
 
     name: ClassVar[str]

@@ -18,6 +18,7 @@ from typing import IO, ClassVar
 
 from collector import text
 from collector.framing import AnchorMatcher, Clock, Demux, Label
+from collector.framing.blocks import WINDOWS
 from collector.framing.chunks import Chunk, read_chunks, scrub, sniff_encoding
 from collector.framing.ends import ends
 from collector.framing.keep import Keeper
@@ -26,7 +27,7 @@ from collector.framing.parts import READ_WHOLE, Part, plan
 from collector.importers.base import ImportContext, ImportFailed
 from collector.parsers.base import Parser
 from collector.parsers.registry import parser_types
-from store.rows import LogEvent, Row
+from store.rows import Block, LogEvent, Row, one_by_one
 
 LINES_WHOLE = 16 << 20
 LINES_QUICK = 4 << 20
@@ -43,9 +44,10 @@ def _machinery() -> tuple[tuple[type[Parser], ...], AnchorMatcher]:
 
 @dataclass(slots=True)
 class JobLog:
-    """Reads one log, all of it. Files of up to `lines_whole` bytes have every line stored."""
+    """Reads one log, all of it. Files of up to `lines_whole` bytes have every line stored. `windows` are those of `Demux`."""
 
     lines_whole: int = LINES_WHOLE
+    windows: tuple[int, int] | None = WINDOWS
 
     name: ClassVar[str] = "job_log"
     covers: ClassVar[tuple[str, ...]] = ("log_line", "log_event", "train_step")
@@ -66,6 +68,10 @@ class JobLog:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Events and steps in the file's order, lines with them. Raises ImportFailed for a file that is not text."""
+        return one_by_one(self.blocks(path, ctx))
+
+    def blocks(self, path: Path, ctx: ImportContext) -> Iterator[Row | Block]:
+        """`rows`, of which many are given at once where the log repeats itself."""
         with text.opened(path) as file:
             head = text.read_some(file, text.HEAD)
             if not head and path.stat().st_size:
@@ -83,9 +89,8 @@ class JobLog:
                 size, packed = found[-1].end, False
             types, matcher = _machinery()
             hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
-            demux = Demux(
-                types, matcher, Clock(ctx.zone, ctx.modified, ctx.own_zone), ctx.name, base_label(path), hosts
-            )
+            clock, label = Clock(ctx.zone, ctx.modified, ctx.own_zone), base_label(path)
+            demux = Demux(types, matcher, clock, ctx.name, label, hosts, self.windows)
             whole = self.lines_whole if ctx.budget_bytes is None else min(self.lines_whole, LINES_QUICK)
             keeper = Keeper(demux, Clock(ctx.zone, ctx.modified, ctx.own_zone), None if packed else size, whole)
             stamp = _Stamp(ctx)
@@ -134,10 +139,13 @@ class JobLog:
         )
         return found.parts
 
-    def _chunk(self, chunk: Chunk, demux: Demux, keeper: Keeper, stamp: _Stamp) -> Iterator[Row]:
+    def _chunk(self, chunk: Chunk, demux: Demux, keeper: Keeper, stamp: _Stamp) -> Iterator[Row | Block]:
         spots: list[tuple[int, int]] = []
         for segment in demux.feed(chunk):
             for row, parser in segment.rows:
+                if isinstance(row, Block):
+                    yield stamp.block(row)
+                    continue
                 yield stamp(row, parser)
                 if isinstance(row, LogEvent) and row.severity in ("fatal", "error", "warning"):
                     spots.append((segment.start, segment.end))
@@ -168,6 +176,13 @@ class _Stamp:
         if parser is not None and isinstance(row, LogEvent) and row.parser is None:
             put(row, "parser", parser)
         return row
+
+    def block(self, block: Block) -> Block:
+        """The same for many rows."""
+        for key, value in (*self.values.items(), ("node", self.node)):
+            if value is not None and key not in block.columns and block.constants.get(key) is None:
+                block.constants[key] = value
+        return block
 
 
 def base_label(path: PurePath) -> Label:

@@ -4,15 +4,20 @@ A log file is split into streams (one per rank label or torchrun file) before an
 to cope with ranks that interleave. One parser instance serves one stream. Because most lines of a log mean nothing, a
 parser names `anchors`: literals of which at least one occurs in every line that can start something for it; only such
 lines (and, while `wants_more` is true, the lines that follow) are fed. A line is fed with its neighbours' order kept.
+
+A parser of lines that a run repeats may be a `ColumnParser`. Lines of one wording are read at once only where each parser
+that has an anchor in them says by `ignores(text)`, a static method, that neither this line means anything to it nor one that
+differs from it in its numbers only, and that it keeps no note of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
+from collector.parsers.wording import Steps, Wording
 from store.rows import LogEvent, TrainStep
 
 ParsedRow = LogEvent | TrainStep
@@ -60,6 +65,10 @@ class Line:
         values: dict[str, Any] = {"split": "train", **self.where(), **fields}
         return TrainStep(framework=framework, **values)
 
+    def first_of(self, steps: Steps) -> TrainStep:
+        """The `TrainStep` of this line, where `steps` are columns of one value."""
+        return self.step(steps.framework, **steps.constants, **{k: v[0] for k, v in steps.columns.items()})
+
 
 class Parser(Protocol):
     """One recogniser. `name` is the file's stem; `anchors` are literals (case-sensitive), none of them empty."""
@@ -78,6 +87,19 @@ class Parser(Protocol):
 
     def close(self) -> Iterable[ParsedRow]:
         """The stream ended: give what is still open."""
+        ...
+
+
+class ColumnParser(Parser, Protocol):
+    """A parser of progress lines that can also read many lines of one wording at once.
+
+    `wording` is that of the line fed last where it was such a line, else None. Both ways go through `steps`.
+    """
+
+    wording: Wording | None
+
+    def steps(self, found: Mapping[str, Sequence[str | bytes]]) -> Steps | None:
+        """The rows of lines of one wording: by key, what stands in that slot of each line. None: read them singly."""
         ...
 
 

@@ -15,11 +15,12 @@ EXAMPLES
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
-from collector.parsers.values import TQDM, as_json, number, whole
+from collector.parsers.values import TQDM, as_json, json_column, number, whole
+from collector.parsers.wording import FIGURE, Repeated, Slot, Steps, Wording
 
 _PAIR = re.compile(
     r"""(?P<q>['"])(?P<key>[^'"{}]{1,120})(?P=q): *(?P<value>'[^']*'|"[^"]*"|[\w.]+\([^()]*\)|[^,{}\[\]]+|\[[^\]]*\])"""
@@ -44,7 +45,12 @@ _BANNERS = (
     ("llamafactory", "llama-factory"),
     ("LLaMA-Factory", "llama-factory"),
 )
+_CORE = ("loss", "eval_loss", "grad_norm", "learning_rate", "epoch")
+_FIGURE = re.compile(FIGURE.pattern)
 MAX_LINES = 80
+
+Columns = dict[str, Sequence[Any]]
+"""By key: what each line has for it, a float or a text; of one kind in all lines."""
 
 
 class HfTrainer:
@@ -67,6 +73,8 @@ class HfTrainer:
         self._family: str | None = None
         self._pending: list[str] = []
         self._first: Line | None = None
+        self.wording: Wording | None = None
+        self._repeated = Repeated()
 
     @property
     def wants_more(self) -> bool:
@@ -75,14 +83,18 @@ class HfTrainer:
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line; rows when its dictionary is complete."""
+        self.wording = None
         if self._pending and self._first is not None:
             return self._go_on(line, self._first)
         text = line.text
         for literal, family in _BANNERS:
             if literal in text:
                 self._family = family
+        if (found := self._repeated.match(text)) is not None and (steps := self.steps(found)) is not None:
+            self.wording = self._repeated.known
+            return [line.first_of(steps)]
         start = _OPEN.search(text)
-        if start is None:
+        if start is None or text.startswith('{"mode": "'):  # mmcv's
             return ()
         body = text[start.start() :]
         if "}" not in body:
@@ -105,56 +117,78 @@ class HfTrainer:
             self._pending = []
         return ()
 
+    def steps(self, found: Mapping[str, Sequence[str | bytes]]) -> Steps | None:
+        """The rows of dictionaries of one wording, each alone on its line."""
+        return self._steps("", {key: list(map(float, texts)) for key, texts in found.items()})
+
     def _dictionary(self, body: str, prefix: str, line: Line, line_end: int) -> Iterable[ParsedRow]:
-        values: dict[str, Any] = {m["key"]: _value(m["value"]) for m in _PAIR.finditer(body)}
-        if "current_steps" in values:
-            return ()  # LLaMA-Factory's own row, which has its own parser
-        if "loss" not in values and "loss/policy_avg" in values:  # TRL's PPO and RLOO
-            values["loss"], values["learning_rate"] = values["loss/policy_avg"], values.pop("lr", None)
-            return self._step(line, prefix, {k: v for k, v in values.items() if v is not None}, "train")
-        if "loss" in values:  # with include_num_input_tokens_seen a step carries train_runtime as well
-            return self._step(line, prefix, values, "train")
-        if isinstance(values.get("train_runtime"), float):
-            return [_end(line, line_end, values)]
-        if any(k.startswith("eval_") for k in values):
-            return self._step(line, prefix, values, "eval")
+        pairs = list(_PAIR.finditer(body))
+        values: Columns = {m["key"]: [_value(m["value"])] for m in pairs}
+        steps = self._steps(prefix, values)
+        if steps is not None:
+            if len(values) == len(pairs):
+                self._repeated.learn(_wording(pairs, line.text))
+            return [line.first_of(steps)]
+        if any(k in values for k in ("current_steps", "loss", "loss/policy_avg")):
+            return ()
+        if isinstance(values.get("train_runtime", ("",))[0], float):
+            return [_end(line, line_end, {k: v[0] for k, v in values.items()})]
         return ()
 
-    def _step(self, line: Line, prefix: str, values: dict[str, Any], split: str) -> Iterable[ParsedRow]:
-        known = {"loss", "eval_loss", "grad_norm", "learning_rate", "epoch"}
-        core = {k: values[k] for k in known if k in values}
-        if any(not isinstance(v, float) for v in core.values()):
-            return
+    def _steps(self, prefix: str, values: Columns) -> Steps | None:
+        if "current_steps" in values:
+            return None  # LLaMA-Factory's own row, which has its own parser
+        if "loss" not in values and "loss/policy_avg" in values:  # TRL's PPO and RLOO
+            rate = {"learning_rate": values["lr"]} if "lr" in values else {}
+            rest = {k: v for k, v in values.items() if k not in ("lr", "learning_rate")}
+            return self._fields(prefix, {**rest, "loss": values["loss/policy_avg"], **rate}, "train")
+        if "loss" in values:  # with include_num_input_tokens_seen a step carries train_runtime as well
+            return self._fields(prefix, values, "train")
+        if isinstance(values.get("train_runtime", ("",))[0], float):
+            return None
+        return self._fields(prefix, values, "eval") if any(k.startswith("eval_") for k in values) else None
+
+    def _fields(self, prefix: str, values: Columns, split: str) -> Steps | None:
+        core = {k: values[k] for k in _CORE if k in values}
+        if any(not isinstance(v[0], float) for v in core.values()):
+            return None
         if split == "train" and not core.keys() & {"grad_norm", "learning_rate", "epoch"}:
-            return
+            return None
         if split == "eval" and not ("epoch" in core or "eval_runtime" in values):
-            return
+            return None
         step, total = _place(prefix)
-        progress = values.get("global_step/max_steps", values.get("iteration"))
+        progress = values.get("global_step/max_steps", values.get("iteration", ("",)))[0]
         if isinstance(progress, str) and (parts := progress.partition("/"))[1]:
             step, total = whole(parts[0]), whole(parts[2])
         if match := _STEP_PREFIX.search(prefix):
             step = int(match.group(1))
-        step = step if step is not None else whole(values.get("step"))
-        rest = {k: v for k, v in values.items() if k not in core and isinstance(v, float)}
-        framework = self._framework(prefix, values)
-        yield line.step(
-            framework,
-            split=split,
-            step=step,
-            total_steps=total,
-            epoch=core.get("epoch"),
-            loss=core.get("loss" if split == "train" else "eval_loss"),
-            loss_name=("loss" if split == "train" else "eval_loss") if core.keys() & {"loss", "eval_loss"} else None,
-            grad_norm=core.get("grad_norm"),
-            learning_rate=core.get("learning_rate"),
-            samples_per_s=rest.get("eval_samples_per_second") if split == "eval" else None,
-            tokens_per_s=rest.get("train_tokens_per_second", rest.get("throughput")),
-            objective=next((name for mark, name in _OBJECTIVES if any(mark in k for k in values)), None),
-            metrics=as_json(rest),
+        rest = {k: v for k, v in values.items() if k not in core and isinstance(v[0], float)}
+        name = "loss" if split == "train" else "eval_loss"
+        columns: dict[str, Sequence[Any] | None] = {
+            "step": list(map(whole, values["step"])) if step is None and "step" in values else None,
+            "epoch": core.get("epoch"),
+            "loss": core.get(name),
+            "grad_norm": core.get("grad_norm"),
+            "learning_rate": core.get("learning_rate"),
+            "samples_per_s": rest.get("eval_samples_per_second") if split == "eval" else None,
+            "tokens_per_s": rest.get("train_tokens_per_second", rest.get("throughput")),
+            "metrics": json_column(rest),
+        }
+        constants: dict[str, Any] = {
+            "split": split,
+            "step": step,
+            "total_steps": total,
+            "loss_name": name if core.keys() & {"loss", "eval_loss"} else None,
+            "objective": next((o for mark, o in _OBJECTIVES if any(mark in k for k in values)), None),
+        }
+        kept = {k: v for k, v in columns.items() if v is not None}
+        return Steps(
+            self._framework(prefix, values),
+            {k: v for k, v in constants.items() if v is not None and k not in kept},
+            kept,
         )
 
-    def _framework(self, prefix: str, values: dict[str, Any]) -> str:
+    def _framework(self, prefix: str, values: Columns) -> str:
         if "logging.py:" in prefix or "callbacks.py:" in prefix:
             return "llama-factory"
         if self._family is not None:
@@ -168,6 +202,22 @@ def _value(text: str) -> float | str:
     text = text.strip()
     value = number(text)
     return value if value is not None else text.strip("'\"")
+
+
+def _wording(pairs: Sequence[re.Match[str]], text: str) -> Wording | None:
+    """How a dictionary of numbers that stands alone on its line is worded; None for any other one."""
+    pieces: list[str | Slot] = []
+    at, body = 0, pairs[0].string
+    if not text.startswith(body) or text[len(body) :].strip():
+        return None
+    for pair in pairs:
+        found = _FIGURE.fullmatch(pair["value"].strip().strip("'\""))
+        if found is None:
+            return None
+        start = body.index(found.group(), pair.start("value"))
+        pieces += [body[at:start], FIGURE]
+        at = start + len(found.group())
+    return Wording([*pieces, body[at:] + text[len(body) :]], [pair["key"] for pair in pairs])
 
 
 def _place(prefix: str) -> tuple[int | None, int | None]:

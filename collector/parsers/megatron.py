@@ -14,11 +14,25 @@ EXAMPLES
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.values import NUMBER, as_json, number
+from collector.parsers.values import NUMBER, as_json, json_column, number
+from collector.parsers.wording import (
+    AGAIN,
+    COUNT,
+    FIGURE,
+    MOMENT,
+    PADDING,
+    STEP,
+    TIME,
+    TOTAL,
+    Repeated,
+    Slot,
+    Steps,
+    Wording,
+)
 
 _ITERATION = re.compile(r"(?:^|[ \])|>:])iteration:? +(\d{1,18}) ?/ *(\d{1,18}) *(?:\||$)")
 # Megatron pads both numbers to eight places; a wrapper that cut the line at its first bar leaves this.
@@ -31,10 +45,14 @@ _VALID = re.compile(
 _ITERS = re.compile(r"^ *(?:[\w.]*args\.)?train_iters \.{3,} ?(\d{1,18})")
 _SAMPLES = re.compile(r"^ *train_samples \.{3,} ?(\d{1,18})")
 MAX_FIELD = 300
-# Pieces of a line's shape. A number as it mostly stands there: what is written in any other way goes the long way.
-_PLAIN = r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?"
-_COUNT = r" *iteration:? +[0-9]+ ?/ *[0-9]+ *"
-_NO_FIELD = r" *(?:[^A-Za-z |][^|]*)?"
+_HEAD = re.compile(
+    rf"(?P<before> {{0,40}})(?:\[(?P<time>{MOMENT.pattern[1:-1]})\](?P<between> {{0,40}}))?"
+    r"iteration(?P<colon>:?) +[0-9]{1,18}(?P<gap> ?)/ *[0-9]{1,18} *"
+)
+_ODD = re.compile(r" *(?:[^A-Za-z |][^|]*)?")
+ODD = Slot(r" *+(?:[^A-Za-z |][^|\n]*+)?", None)
+"""A part that is no field: in the next line it may say anything but begin like one."""
+ITERATION = Slot(r" *+iteration:? ++[0-9]++ ?/ *+[0-9]++ *+", None)
 _LOSSES = ("lm loss", "lm-loss", "lm_loss", "loss", "language loss", "language_loss")
 _NOT_LOSS = ("loss scale", "loss_scale")
 
@@ -57,12 +75,12 @@ class Megatron(LineParser):
     )
 
     def __init__(self) -> None:
-        self._shape: re.Pattern[str] | None = None
-        self._keys: tuple[str, ...] = ()
+        self.wording: Wording | None = None
+        self._repeated = Repeated()
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
-        text = line.text
+        text, self.wording = line.text, None
         if "elapsed time per iteration" in text and (match := _ITERATION.search(text)):
             return self._iteration(line, match)
         if match := _BARE.match(text):
@@ -81,55 +99,20 @@ class Megatron(LineParser):
             return [line.event("train_end", "training_done", severity="info", framework="megatron")]
         return ()
 
+    def steps(self, found: Mapping[str, Sequence[str | bytes]]) -> Steps:
+        """The rows of iteration lines of one wording."""
+        values = {key: list(map(float, texts)) for key, texts in found.items() if key not in (TIME, STEP, TOTAL)}
+        return _steps(list(map(int, found[STEP])), list(map(int, found[TOTAL])), values)
+
     def _iteration(self, line: Line, match: re.Match[str]) -> Iterable[ParsedRow]:
-        values = self._values(line.text)
-        seconds_each = values.pop("elapsed time per iteration (s)", None)
-        millis = values.pop("elapsed time per iteration (ms)", None)
-        if millis is not None:
-            seconds_each = millis / 1000
-        loss_name = _loss_name(values)
-        skipped = values.get("number of skipped iterations")
-        return [
-            line.step(
-                "megatron",
-                step=int(match.group(1)),
-                total_steps=int(match.group(2)),
-                loss=values.pop(loss_name) if loss_name else None,
-                loss_name=loss_name,
-                grad_norm=values.pop("grad norm", values.get("grad_norm")),
-                learning_rate=values.pop("learning rate", None),
-                step_time_s=seconds_each,
-                samples_per_s=values.get("samples per second", values.get("samples/sec")),
-                skipped=None if skipped is None else skipped > 0 and loss_name is None,
-                metrics=as_json(values),
-            )
-        ]
-
-    def _values(self, text: str) -> dict[str, float]:
-        if self._shape is not None and (found := self._shape.fullmatch(text)):
-            return dict(zip(self._keys, map(float, found.groups()), strict=True))
-        return self._learn(text)
-
-    def _learn(self, text: str) -> dict[str, float]:
-        """The fields of a line; the next lines of the run have the same ones in the same order, and are read by its shape."""
-        values: dict[str, float] = {}
-        shape: list[str] = []
-        for part in text.split("|"):
-            field = (_PAIRED.match(part) or _FIELD.match(part)) if len(part) < MAX_FIELD else None
-            value = number(field["value"]) if field else None
-            if field is None or value is None:
-                shape.append(_NO_FIELD if re.fullmatch(_NO_FIELD, part) else re.escape(part))
-                continue
-            key = field["key"].strip()
-            if key == "iteration":
-                shape.append(_COUNT)
-                continue
-            head = re.escape(part[: field.start("value")].rstrip())
-            shape.append(f"{head} *(?:{_PLAIN}) *" if key in values else f"{head} *({_PLAIN}) *")
-            values.setdefault(key, value)
-        self._keys = tuple(values)
-        self._shape = re.compile(r"\|".join(shape))
-        return values
+        found = self._repeated.match(line.text)
+        if found is not None:
+            self.wording = self._repeated.known
+            values = {key: [float(texts[0])] for key, texts in found.items() if key not in (TIME, STEP, TOTAL)}
+        else:
+            values, wording = _learn(line.text)
+            self._repeated.learn(wording)
+        return [line.first_of(_steps([int(match[1])], [int(match[2])], values))]
 
     def _validation(self, line: Line, match: re.Match[str]) -> Iterable[ParsedRow]:
         values: dict[str, float] = {}
@@ -151,7 +134,56 @@ class Megatron(LineParser):
         )
 
 
-def _loss_name(values: dict[str, float]) -> str | None:
+def _learn(text: str) -> tuple[dict[str, list[float]], Wording | None]:
+    """The fields of a line, and its wording: the next lines of the run mostly have the same fields in the same order."""
+    values: dict[str, list[float]] = {}
+    pieces: list[str | Slot] = []
+    keys: list[str] = []
+    steady = True
+    for n, part in enumerate(text.split("|")):
+        pieces += ["|"] if n else []
+        field = (_PAIRED.match(part) or _FIELD.match(part)) if len(part) < MAX_FIELD else None
+        value = number(field["value"]) if field else None
+        if n == 0 and (head := _HEAD.fullmatch(part)):
+            pieces += [head["before"], *(["[", MOMENT, "]", head["between"]] if head["time"] else [])]
+            pieces += [f"iteration{head['colon']} ", PADDING, COUNT, f"{head['gap']}/", PADDING, COUNT, PADDING]
+            keys += [TIME, STEP, TOTAL] if head["time"] else [STEP, TOTAL]
+        elif field is None or value is None:
+            pieces.append(PADDING if not part.strip(" ") else ODD if _ODD.fullmatch(part) else part)
+        elif (key := field["key"].strip()) == "iteration":
+            pieces.append(ITERATION)
+        else:
+            shown, rest = part[: field.start("value")].rstrip(" "), part[field.end("value") :]
+            steady = steady and not any(map(str.isdigit, rest))
+            pieces += [shown if shown.endswith((":", "=")) else shown + " ", PADDING]
+            pieces += [AGAIN if key in values else FIGURE, rest if rest.strip(" ") else PADDING]
+            keys += [] if key in values else [key]
+            values.setdefault(key, [value])
+    return values, Wording(pieces, keys) if steady else None
+
+
+def _steps(steps: list[int], totals: list[int], values: dict[str, list[float]]) -> Steps:
+    seconds_each = values.pop("elapsed time per iteration (s)", None)
+    millis = values.pop("elapsed time per iteration (ms)", None)
+    if millis is not None:
+        seconds_each = [m / 1000 for m in millis]
+    loss_name = _loss_name(values)
+    skipped = values.get("number of skipped iterations")
+    columns: dict[str, Sequence[Any] | None] = {
+        "step": steps,
+        "total_steps": totals,
+        "loss": values.pop(loss_name) if loss_name else None,
+        "grad_norm": values.pop("grad norm", values.get("grad_norm")),
+        "learning_rate": values.pop("learning rate", None),
+        "step_time_s": seconds_each,
+        "samples_per_s": values.get("samples per second", values.get("samples/sec")),
+        "skipped": None if skipped is None else [s > 0 and loss_name is None for s in skipped],
+        "metrics": json_column(values),
+    }
+    return Steps("megatron", {"loss_name": loss_name}, {k: v for k, v in columns.items() if v is not None})
+
+
+def _loss_name(values: Mapping[str, object]) -> str | None:
     for name in _LOSSES:
         if name in values:
             return name

@@ -38,6 +38,8 @@ class Meters(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text
+        if "batch_cost" in text:  # Paddle's
+            return ()
         match = _LOGGER.search(text)
         framework = "torchvision" if match else "imagenet-example"
         match = match or _EXAMPLE.search(text)
@@ -59,8 +61,13 @@ class Meters(LineParser):
                 loss=values["loss"],
                 loss_name="loss",
                 grad_norm=values.get("grad_norm"),
-                learning_rate=values.get("lr"),
+                learning_rate=values.get("lr", values.get("learning_rate")),
                 step_time_s=values.get("time"),
-                metrics=as_json({"batches": int(match["total"]), **{k: v for k, v in values.items() if k in _KEEP}}),
+                metrics=as_json({"batches": int(match["total"]), **_kept(values)}),
             )
         ]
+
+
+def _kept(values: dict[str, float]) -> dict[str, float]:
+    kept = {k: v for k, v in values.items() if k in _KEEP}
+    return kept if "data" not in values else {**kept, "data_time": values["data"]}

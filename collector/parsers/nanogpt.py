@@ -66,6 +66,12 @@ class NanoGpt(LineParser):
         *(f"|loss {first}" for first in "0123456789-nN"),
     )
 
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Megatron's lines, as long as they hold none of the other loops' words."""
+        own = text.startswith("s:") or any(word in text for word in ("iter ", ", val loss ", "train_time:"))
+        return "elapsed time per iteration" in text and not own
+
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text

@@ -39,6 +39,7 @@ _SPOKEN = {
     "killed": 9,
     "user defined signal 1": 10,
     "segmentation fault": 11,
+    "access violation": 11,
     "user defined signal 2": 12,
     "broken pipe": 13,
     "alarm clock": 14,
@@ -50,7 +51,10 @@ _SPOKEN = {
 
 _LABEL = re.compile(
     # `docker logs -t` and `kubectl logs --timestamps` put a time with nanoseconds before each line.
-    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z |\[(?:default|rank ?|Rank ?|trainer|worker)\d+\]:? ?|\d{1,5}: (?=\S)|"
+    # journald and syslog put the host and the program there, with its process id.
+    r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z |"
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?[+-]\d\d:?\d\d) [\w.-]{1,64} [\w./@-]{1,64}\[\d{1,8}\]: |"
+    r"\[(?:default|rank ?|Rank ?|trainer|worker)\d+\]:? ?|\d{1,5}: (?=\S)|"
     r"\([A-Za-z_][\w.:=<>-]*(?: pid=\d+)?(?:, ip=[\w.:]+)?\)(?:\x1b\[\d*m)? ?)+"
 )
 
@@ -67,6 +71,11 @@ LOG_LINE = re.compile(
     rf"End|Start|Date|Loss|loss)\b|\{{'|[\w.-]+:\d+:\d+ \[\d+\] NCCL|frame #\d+|Traceback \(most)"
 )
 """What a line that belongs to no message looks like: the start of another program's or logger's line."""
+
+
+def fielded(text: str) -> bool:
+    """Fields between bars or in braces: the line of a framework that has a parser of its own."""
+    return "|" in text or "{" in text
 
 
 def strip_label(text: str) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, number
 from store.rows import TrainStep
 
@@ -26,7 +27,7 @@ _COUNT = re.compile(
 )
 _PAIR = re.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:, {0,8}(?P<n>\d{1,12}))?\]")
 _LOSS = re.compile(
-    rf"(?P<before>[A-Za-z_]*)[\s_/:,-]{{0,2}}(?<![A-Za-z])(?i:loss)(?i: is)? ?[:=]? ?(?P<value>{NUMBER})(?![\w%])"
+    rf"(?P<before>(?<![\d.])[A-Za-z_]*)[\s_/:,-]{{0,2}}(?<![A-Za-z])(?i:loss)(?i: is)? ?[:=]? ?(?P<value>{NUMBER})(?![\w%])"
 )
 _WHOLE = frozenset(
     ("", "train", "training", "avg", "average", "mean", "total", "running", "current", "batch", "step", "epoch", "val", "valid", "validation", "eval", "test", "dev")
@@ -34,7 +35,7 @@ _WHOLE = frozenset(
 _RATE = re.compile(rf"(?i:(?<![\w/-])(?:lr|learning[_ ]rate)) ?[:= ] ?({NUMBER})")
 _NORM = re.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?[_ ]?norm|gnorm)) ?[:= ] ?({NUMBER})")
 _HELD_OUT = re.compile(r"(?i)\b(?:val|valid|validation|eval|evaluation|test|dev)\b")
-_OTHERS = re.compile(r"[|{}]|it/s|s/it|/step\b|[=━]{4}|(?i:\beta\b)|consumed|\bmfu\b|File \"|\bnot\b")
+_OTHERS = re.compile(r"}|it/s|s/it|/step\b|[=━]{4}|(?i:\beta\b)|consumed|\bmfu\b|File \"|\bnot\b")
 _DIGITS = re.compile(rf"{NUMBER}|\d+")
 ENOUGH = 3
 GIVE_UP = 200
@@ -56,6 +57,7 @@ class SteadyLines(LineParser):
 
     name: ClassVar[str] = "steady_lines"
     anchors: ClassVar[tuple[str, ...]] = ("loss", "Loss")
+    ignores = staticmethod(fielded)
 
     def __init__(self) -> None:
         self._wordings: dict[str, _Wording] = {}
@@ -63,7 +65,7 @@ class SteadyLines(LineParser):
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
-        if self._idle > GIVE_UP or len(line.text) > 400:
+        if self._idle > GIVE_UP or len(line.text) > 400 or fielded(line.text):
             return ()
         self._idle += 1
         if _OTHERS.search(line.text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import Any
@@ -66,6 +67,26 @@ def as_json(values: dict[str, Any]) -> str | None:
         for key, value in values.items()
     ]
     return "{" + ", ".join(pieces) + "}"
+
+
+def json_column(values: Mapping[str, Sequence[float]]) -> Sequence[str | None] | None:
+    """`as_json` of each row of columns of numbers; None where there are no columns."""
+    if not values:
+        return None
+    if not all(isfinite(sum(column)) for column in values.values()):
+        return [as_json(dict(zip(values, row, strict=True))) for row in zip(*values.values(), strict=True)]
+    pieces: list[str] = []
+    varying: list[Sequence[float]] = []
+    for key, column in values.items():
+        if column.count(column[0]) == len(column) and column[0]:  # 0.0 and -0.0 are equal and written differently
+            pieces.append(f"{_quoted(key)}: {column[0]!r}".replace("%", "%%"))
+        else:
+            pieces.append(f"{_quoted(key)}: ".replace("%", "%%") + "%r")
+            varying.append(column)
+    template = "{" + ", ".join(pieces) + "}"
+    if not varying:
+        return [template % ()] * len(next(iter(values.values())))
+    return [template % row for row in zip(*varying, strict=True)]
 
 
 @lru_cache(maxsize=4096)

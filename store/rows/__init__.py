@@ -1,6 +1,7 @@
 """One frozen dataclass per table; importing this package registers them all."""
 
 from store.rows.base import Col, Column, JobRow, RankRow, Row, col, columns, ddl, table, tables
+from store.rows.block import Block, one_by_one
 from store.rows.fabric import LinkDetail, LinkEvent, LinkRow, LinkSample
 from store.rows.gpu import GpuDetail, GpuDevice, GpuEvent, GpuMinute, GpuRow, GpuSample
 from store.rows.host import CgroupSample, CollectorSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
@@ -18,6 +19,7 @@ from store.rows.scheduler import (
 __all__ = [
     "CHECKPOINT_NAMES",
     "EVENT_KINDS",
+    "Block",
     "CapturedLine",
     "CgroupSample",
     "Col",
@@ -57,6 +59,7 @@ __all__ = [
     "col",
     "columns",
     "ddl",
+    "one_by_one",
     "table",
     "tables",
 ]

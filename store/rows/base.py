@@ -7,11 +7,13 @@ from the Python type, so there is no second place where a column is declared.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -64,6 +66,8 @@ class Row:
     TABLE: ClassVar[str] = ""
     KEY: ClassVar[tuple[str, ...]] = ()
     """Rows that agree in these are observations of one thing: a reader shows one row, the latest word on each column."""
+    CHOSEN: ClassVar[str] = ""
+    """SQL over the merged rows that is true of those which a reader shows; empty where it shows all."""
     BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Columns that say something of another one only: a reader shows what stood beside that one's latest value."""
 
@@ -113,10 +117,18 @@ def columns(row_type: type[Row]) -> tuple[Column, ...]:
     """The columns of a row type in declaration order: the common ones first."""
     known = _columns_cache.get(row_type)
     if known is None:
-        hints = typing.get_type_hints(row_type, include_extras=True)
+        hints: dict[str, Any] = {}
+        for of in reversed(row_type.__mro__):
+            hints |= _annotations(of)
         known = tuple(_column(f.name, hints[f.name]) for f in dataclasses.fields(row_type))
         _columns_cache[row_type] = known
     return known
+
+
+@cache
+def _annotations(of: type) -> dict[str, Any]:
+    """A class's own annotations: those of a base are read once, not again for each of its tables."""
+    return inspect.get_annotations(of, eval_str=True)
 
 
 def _column(name: str, hint: Any) -> Column:

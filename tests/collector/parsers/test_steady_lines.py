@@ -30,6 +30,11 @@ def test_held_out_losses_are_told_from_training() -> None:
     assert [r.split for r in got] == ["eval"] * 3
 
 
+def test_a_loss_after_a_time_in_seconds_is_the_whole_loss() -> None:
+    got = steps(*(f"[INFO] Epoch {n}, Time {n}.4s, Loss 0.{n}, LR 0.25" for n in range(1, 4)))
+    assert [(r.epoch, r.loss, r.learning_rate) for r in got] == [(1, 0.1, 0.25), (2, 0.2, 0.25), (3, 0.3, 0.25)]
+
+
 def test_what_merely_resembles_progress_is_left_alone() -> None:
     assert not steps("step 1 loss 0.5", "round 2: the loss 0.4 was seen", "epoch 3 box_loss 0.3"), "three wordings"
     assert not steps(*(f"step {n}: discriminator loss 0.{n}" for n in range(1, 6))), "the loss of a part"
