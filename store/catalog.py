@@ -9,7 +9,8 @@
     SELECT ...
 
 `-- EMPTY: VARCHAR, BIGINT` gives the columns' types, and says that the query has no row where none of its tables has one:
-planning it for nothing is then spared.
+planning it for nothing is then spared. `-- NEEDS: slurm_job, log_event.kind = signal | slurm` says more: no row where
+`slurm_job` has none and `log_event` has none of these kinds; of several such lines each must hold.
 
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
 
@@ -42,10 +43,20 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """Rows of a table; with a column those that have one of these texts there."""
+
+    table: str
+    column: str = ""
+    values: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class QueryInfo:
     """A question as its header describes it. `prunes` are the parameters by which segments may be left out.
 
-    `empty` are its columns' types where empty tables give no row, else nothing.
+    `empty` are its columns' types where it is known without running it when there is no row, else nothing: then that is
+    so where in one of `needs` no part has a row.
     """
 
     name: str
@@ -57,6 +68,7 @@ class QueryInfo:
     sql: str
     prunes: frozenset[str]
     empty: tuple[str, ...] = ()
+    needs: tuple[tuple[Need, ...], ...] = ()
 
 
 @cache
@@ -82,12 +94,15 @@ def parse(name: str, text: str) -> QueryInfo:
         raise StoreError(f"{name}.sql: the first line must be '-- {name}: what it answers'")
     fields: dict[str, str] = {}
     columns: list[ResultColumn] = []
+    needs: list[str] = []
     last = ""
     for line in head[1:]:
         column = _COLUMN.fullmatch(line)
         key, colon, value = line.partition(":")
         if column:
             columns.append(ResultColumn(column[1], "", column[2] or "", column[3]))
+        elif colon and key == "NEEDS":
+            needs.append(value)
         elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY"):
             fields[key] = value.strip()
             last = key
@@ -109,6 +124,7 @@ def parse(name: str, text: str) -> QueryInfo:
         sql,
         prunes,
         _words(fields.get("EMPTY", "")),
+        tuple(tuple(_need(name, n, tables) for n in _split(line)) for line in needs) or (tuple(map(Need, tables)),),
     )
 
 
@@ -155,6 +171,16 @@ def _param(query: str, text: str) -> Param:
     if m[3] is None:
         return Param(m[1], m[2].strip())
     return Param(m[1], m[2].strip(), True, _default(m[3].strip()))
+
+
+_NEED = re.compile(r"(\w+)(?:\.(\w+)\s*=\s*(\w+(?:\s*\|\s*\w+)*))?")
+
+
+def _need(query: str, text: str, tables: tuple[str, ...]) -> Need:
+    m = _NEED.fullmatch(text)
+    if m is None or m[1] not in tables:
+        raise StoreError(f"{query}.sql: cannot read the need {text!r}: write 'table' or 'table.column = value | value'")
+    return Need(m[1], m[2] or "", frozenset(re.split(r"\s*\|\s*", m[3])) if m[3] else frozenset())
 
 
 def _default(text: str) -> Cell:

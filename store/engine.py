@@ -31,9 +31,17 @@ def writing(*, memory_mb: int, threads: int, spill: Path) -> DuckDBPyConnection:
 
 
 def asking(
-    *, memory_mb: int, threads: int, folders: Sequence[Path] = (), files: Sequence[str] = ()
+    *,
+    memory_mb: int,
+    threads: int,
+    folders: Sequence[Path] = (),
+    files: Sequence[str] = (),
+    adjustable: Sequence[str] = (),
 ) -> DuckDBPyConnection:
-    """A connection that sees nothing but `folders` and `files`, cannot spill, load, attach or be reconfigured."""
+    """A connection that sees nothing but `folders` and `files`, cannot spill, load, attach or be reconfigured.
+
+    `adjustable` are settings that may be changed all the same.
+    """
     con = duckdb.connect(
         config={
             "memory_limit": f"{memory_mb}MB",
@@ -49,6 +57,7 @@ def asking(
     con.execute("SET parquet_metadata_cache = true")  # segments never change
     con.execute(f"SET allowed_directories = {literals([f'{f}/' for f in folders])}")
     con.execute(f"SET allowed_paths = {literals(files)}")
+    con.execute(f"SET allowed_configs = {literals(adjustable)}")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
     return con

@@ -18,7 +18,7 @@ from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import columns, tables
-from store.shown import SMALL, Shown, parsed
+from store.shown import OPTIMIZERS, SMALL, Shown, parsed
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
 Self = TypeVar("Self", bound="Reader")
@@ -45,7 +45,9 @@ class Reader:
         weakref.finalize(self, self._alarm.stop)
         self.snapshots = Snapshots(self.lake)
         self._busy = threading.Lock()
-        self._con = engine.asking(memory_mb=memory_mb, threads=threads, folders=[self.lake.tables])
+        self._con = engine.asking(
+            memory_mb=memory_mb, threads=threads, folders=[self.lake.tables], adjustable=[OPTIMIZERS]
+        )
         self._con.execute(parsed(self._con, redact_sql.macro()))
         self._shown = Shown(self._con)
 
@@ -91,9 +93,6 @@ class Reader:
         window = _window(info, params) if self._prune else EVERYTHING
         for attempt in (1, 2):
             opened = self.snapshots.take(info.tables, window)
-            if info.empty and not any(opened.values()):
-                names, types, rows, total = [c.name for c in info.columns], list(info.empty), (), 0
-                break
             try:
                 names, types, rows, total = self._execute(info, params, opened, max_rows)
                 break
@@ -151,6 +150,8 @@ class Reader:
     def _answer(
         self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int
     ) -> tuple[list[str], list[str], tuple[tuple[Cell, ...], ...], int]:
+        if info.empty and self._shown.lacks(info.needs, opened):
+            return [c.name for c in info.columns], list(info.empty), (), 0
         self._shown.put(opened, info.sql, params)
         cursor = self._con.execute(parsed(self._con, info.sql), params or None)
         names = [d[0] for d in cursor.description or ()]

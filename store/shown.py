@@ -7,10 +7,12 @@ once: a copy instead of a view over files, the minutes of a window instead of ho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from store import views
+from store.catalog import Need
 from store.manifest import Segment
 from store.result import Cell
 from store.rollup import MACRO, WINDOW, window, without_job
@@ -24,8 +26,18 @@ SMALL = 20_000
 _MINUTES = "gpu_window_rows"
 _parsed: dict[str, Statement] = {}
 _MOST_PARSED = 512
+_MOST_COPIES = 4
+"""Of one table, over different files: it bounds the memory that those that stand aside hold."""
+
+OPTIMIZERS = "disabled_optimizers"
+"""The setting that says which passes of the optimizer are left out."""
+_NEEDED = frozenset(
+    {"filter_pushdown", "unused_columns", "deliminator", "cte_inlining", "materialized_cte", "build_side_probe_side"}
+)
+"""Passes without which a join of few rows could become a product of all of them, or a column be read that nobody wants."""
 
 Files = tuple[Path, ...]
+Opened = Mapping[str, Sequence[tuple[Path, Segment]]]
 
 
 def parsed(con: DuckDBPyConnection, sql: str) -> Statement:
@@ -39,17 +51,45 @@ def parsed(con: DuckDBPyConnection, sql: str) -> Statement:
     return known
 
 
+def _passes(con: DuckDBPyConnection) -> str:
+    """The optimizer's passes that few rows do not need, as this version of the engine names them."""
+    if not _left_out:
+        found = con.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+        _left_out.append(",".join(sorted({str(row[0]) for row in found} - _NEEDED)))
+    return _left_out[0]
+
+
+_left_out: list[str] = []
+
+
+@dataclass(slots=True)
+class _Copy:
+    """A table over certain files: TABLE or VIEW, and its name while another one bears the table's."""
+
+    files: Files
+    kind: str
+    aside: str
+    texts: dict[str, frozenset[object]] = field(default_factory=dict[str, "frozenset[object]"])
+    """Of some of its columns, the values that stand there."""
+
+
 class Shown:
-    """The tables of one connection, of which each question gets those that it reads."""
+    """The tables of one connection, of which each question gets those that it reads.
+
+    Questions leave out segments by different parameters, so one job's questions need a table over a few sets of files in
+    turn: those that are not needed now stand aside under another name.
+    """
 
     def __init__(self, con: DuckDBPyConnection) -> None:
         self._con = con
-        self._files: dict[str, Files] = {}
-        self._kinds: dict[str, str] = {}
+        self._copies: dict[str, dict[Files, _Copy]] = {}
+        self._now: dict[str, _Copy] = {}
+        self._made = 0
         self._minutes: tuple[Files, Files, Cell, Cell] | None = None
         self._macro = ""
+        self._light = False
 
-    def put(self, opened: Mapping[str, Sequence[tuple[Path, Segment]]], sql: str, params: Mapping[str, Cell]) -> None:
+    def put(self, opened: Opened, sql: str, params: Mapping[str, Cell]) -> None:
         """Make a question's tables those of these segments."""
         by_minute = MACRO in sql
         for table, segments in opened.items():
@@ -59,30 +99,69 @@ class Shown:
         if by_minute:
             alike = sql.count(MACRO) == sql.count(f"{MACRO}($from_ts, $to_ts)")
             self._show_window(params.get("from_ts"), params.get("to_ts"), alike)
+        self._lighten(all(self._now[table].kind == "TABLE" for table in opened))
+
+    def _lighten(self, light: bool) -> None:
+        """Leave out what the optimizer would do for many rows: over few it takes longer than it can save."""
+        if light != self._light:
+            asked = parsed(self._con, f"SET {OPTIMIZERS} = '{_passes(self._con) if light else ''}'")
+            self._con.execute(asked)
+            self._light = light
+
+    def lacks(self, needs: Sequence[Sequence[Need]], opened: Opened) -> bool:
+        """Whether these segments are known not to have the rows that a question needs. Few rows are looked through."""
+        return any(not any(self._may_have(need, opened[need.table]) for need in line) for line in needs)
+
+    def _may_have(self, need: Need, segments: Sequence[tuple[Path, Segment]]) -> bool:
+        if not segments or not need.column:
+            return bool(segments)
+        self._show(need.table, segments)
+        copy = self._now[need.table]
+        if copy.kind != "TABLE":
+            return True
+        texts = copy.texts.get(need.column)
+        if texts is None:
+            asked = parsed(self._con, f'SELECT DISTINCT "{need.column}" FROM {need.table}')
+            texts = copy.texts[need.column] = frozenset(row[0] for row in self._con.execute(asked).fetchall())
+        return not texts.isdisjoint(need.values)
 
     def _show(self, table: str, segments: Sequence[tuple[Path, Segment]]) -> None:
         files = tuple(path for path, _ in segments)
-        if self._files.get(table) == files:
+        now = self._now.get(table)
+        if now is not None and now.files == files:
             return
-        if table in self._kinds:
-            self._con.execute(f"DROP {self._kinds.pop(table)} {table}")
-            del self._files[table]
-        rows = sum(s.rows for _, s in segments)
-        kind = "TABLE" if rows <= SMALL else "VIEW"
+        if now is not None:
+            self._con.execute(f"ALTER {now.kind} {table} RENAME TO {now.aside}")
+            del self._now[table]
+        copies = self._copies.setdefault(table, {})
+        copy = copies.pop(files, None)
+        if copy is not None:
+            self._con.execute(f"ALTER {copy.kind} {copy.aside} RENAME TO {table}")
+        else:
+            if len(copies) >= _MOST_COPIES:
+                oldest = copies.pop(next(iter(copies)))
+                self._con.execute(f"DROP {oldest.kind} {oldest.aside}")
+            copy = self._make(table, segments, files)
+        self._now[table] = copies[files] = copy  # at the end: the first is the one that was not used for longest
+
+    def _make(self, table: str, segments: Sequence[tuple[Path, Segment]], files: Files) -> _Copy:
+        kind = "TABLE" if sum(s.rows for _, s in segments) <= SMALL else "VIEW"
         if not segments:
             self._con.execute(parsed(self._con, f"CREATE TEMP TABLE {table} ({views.definition(table)})"))
         else:
             self._con.execute(f"CREATE TEMP {kind} {table} AS {views.view(table, segments)}")
-        self._kinds[table], self._files[table] = kind, files
+        self._made += 1
+        return _Copy(files, kind, f"{table}_{self._made}")
 
     def _show_window(self, from_ts: Cell, to_ts: Cell, alike: bool) -> None:
         """`gpu_window`: as its rows where they are few and the question asks only for the window `from_ts` to `to_ts`."""
-        if not alike or {self._kinds.get(GpuSample.TABLE), self._kinds.get(GpuMinute.TABLE)} != {"TABLE"}:
+        sample, minute = self._now[GpuSample.TABLE], self._now[GpuMinute.TABLE]
+        if not alike or {sample.kind, minute.kind} != {"TABLE"}:
             if self._macro != WINDOW:
                 self._con.execute(parsed(self._con, WINDOW))
                 self._macro = WINDOW
             return
-        minutes = (self._files[GpuSample.TABLE], self._files[GpuMinute.TABLE], from_ts, to_ts)
+        minutes = (sample.files, minute.files, from_ts, to_ts)
         if self._minutes != minutes:
             made = f"CREATE OR REPLACE TEMP TABLE {_MINUTES} AS {window('$from_ts', '$to_ts')}"
             self._con.execute(parsed(self._con, made), {"from_ts": from_ts, "to_ts": to_ts})

@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from store import commits, manifest
-from store.lake import NO_DAY, Lake, Partition, folder_node, node_folder
+from store.lake import NO_DAY, Lake, Partition, folder_node, node_folder, read_raw
 from store.manifest import MANIFEST, Manifest, Segment
 
 
@@ -57,9 +57,17 @@ TIMELESS = frozenset({"gpu_device"})
 """Tables whose rows hold until a later one of the same thing: no question's time leaves any of them out."""
 T = TypeVar("T")
 Opened = list[tuple[Path, Segment]]
-_Stamp = tuple[int, int, int]
 RACY_S = 2.0
 """A file that changed so shortly ago could change again without its time showing it: it is read again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known(Generic[T]):
+    """What a file held: when its `stamp` (inode, time and size) is the same, or where that cannot tell yet, its bytes."""
+
+    stamp: tuple[int, int, int] | None
+    raw: bytes
+    value: T
 
 
 class Snapshots:
@@ -67,8 +75,8 @@ class Snapshots:
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
-        self._manifests: dict[str, tuple[_Stamp, Manifest]] = {}
-        self._records: dict[str, tuple[_Stamp, commits.Commit]] = {}
+        self._manifests: dict[str, _Known[Manifest]] = {}
+        self._records: dict[str, _Known[commits.Commit]] = {}
         self._paths: dict[tuple[str, str], Path] = {}
 
     def take(self, tables: Iterable[str], window: Window = EVERYTHING) -> dict[str, Opened]:
@@ -99,14 +107,14 @@ class Snapshots:
 
     def _pub(self, key: str) -> str | None:
         path = commits.path_of(self._lake, key)
-        commit = _cached(path, str(path), self._records, lambda: commits.read(self._lake, key))
+        commit = _cached(path, str(path), self._records, commits.of)
         return None if commit is None else commit.pub
 
     def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
         found: list[tuple[str, Segment]] = []
         for partition in partitions(self._lake, table, window):
             file = self._path(partition, MANIFEST)
-            m = _cached(file, partition, self._manifests, lambda f=file: manifest.load(f.parent))
+            m = _cached(file, partition, self._manifests, manifest.of)
             if m is not None:
                 node = partition.rpartition("/")[2]
                 found += [(partition, s) for s in m.segments if window.wants(s, node)]
@@ -144,7 +152,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _cached(path: Path, name: str, cache: dict[str, tuple[_Stamp, T]], load: Callable[[], T | None]) -> T | None:
+def _cached(path: Path, name: str, cache: dict[str, _Known[T]], of: Callable[[bytes, Path], T]) -> T | None:
     try:
         st = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -152,9 +160,13 @@ def _cached(path: Path, name: str, cache: dict[str, tuple[_Stamp, T]], load: Cal
         return None
     stamp = (st.st_ino, st.st_mtime_ns, st.st_size)
     known = cache.get(name)
-    if known is not None and known[0] == stamp:
-        return known[1]
-    value = load()
-    if value is not None and time.time() - st.st_mtime > RACY_S:
-        cache[name] = (stamp, value)
+    if known is not None and known.stamp == stamp:
+        return known.value
+    raw = read_raw(path)
+    if raw is None:
+        cache.pop(name, None)
+        return None
+    value = known.value if known is not None and known.raw == raw else of(raw, path)
+    settled = time.time() - st.st_mtime > RACY_S
+    cache[name] = _Known(stamp, b"", value) if settled else _Known(None, raw, value)
     return value

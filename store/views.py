@@ -61,7 +61,9 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
         for n in names
     )
     by = ", ".join([*(f'"{k}"' for k in ("cluster_", *key)), f'CASE WHEN "{subject}" IS NULL THEN "origin" END'])
-    return f'SELECT {merged} FROM (SELECT *, {owner} AS "cluster_" FROM ({rows})) GROUP BY {by}'
+    whole = f'SELECT {merged} FROM (SELECT *, {owner} AS "cluster_" FROM ({rows})) GROUP BY {by}'
+    chosen = tables()[table].CHOSEN
+    return f"SELECT * FROM ({whole}) QUALIFY {chosen}" if chosen else whole
 
 
 def _latest(column: str, of: str | None) -> str:

@@ -6,6 +6,7 @@ which exception came first) only choose which cells to speak of.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -43,6 +44,9 @@ _MOST = 0.6
 """Share of a run that samples have to cover before they say what the run was like."""
 _COLD = 0.02
 """Mean engine activity below which a GPU did nothing."""
+_UNLAUNCHED = {"REQUEUED", "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "CANCELLED", "BOOT_FAIL", "LAUNCH_FAILED"}
+"""States in which Slurm leaves an attempt that it could not launch."""
+_SLURMS = re.compile(r"(srun|salloc|sbatch|slurmstepd|slurmd)\b|Error running slurm ")
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
@@ -163,6 +167,21 @@ class Facts:
         """Accounting's row of the attempt, None where there is none."""
         return self.table("job_overview").first
 
+    @cached_property
+    def launch_failed(self) -> RowView | None:
+        """What says that Slurm ended the attempt itself, because it could not launch it; None where nothing does."""
+        if self.state not in _UNLAUNCHED:
+            return None
+        row = self.table("launch_failures").first
+        # A node's reason names no job, and a program can print what it likes, so they count only where nothing of this job's was ever heard.
+        alone = row is not None and row.text("told_by") != "queue"
+        return None if alone and (self.progress.begun or self.raised or self._spoke) else row
+
+    @property
+    def _spoke(self) -> bool:
+        """Whether a line of the log is the program's own, not one of Slurm's about it."""
+        return any(not _SLURMS.match(r.text("text")) for r in self.table("log_tail") if r.text("text").strip())
+
     @property
     def state(self) -> str:
         """Slurm's base state in capitals, empty where it is unknown."""
@@ -228,6 +247,20 @@ class Facts:
         own = [r for r in self.fatal if r.role == "application"]
         timed = all(r.row.has("own_ts") for r in own)
         return sorted(own, key=lambda r: (r.row.text("severity") != "fatal", not timed and r.fault.certainty < 0.8))
+
+    @cached_property
+    def cut_short(self) -> Raised | None:
+        """The traceback of the program that its log ends inside of, where nothing else tells how the run ended."""
+        cuts = [r for r in self.of_role("cut") if r.row.text("severity") == "fatal" and r.row.has("user_frame")]
+        if not cuts or self.ending.succeeded or self.ending.says(*OUTSIDE, "host_oom") or self.host_oom:
+            return None
+        if any(r.role not in ("cut", "wrapper") for r in self.fatal) or self.device_error is not None:
+            return None
+        told = ("fatal_signals", "oom_events", "nccl_events", "rendezvous_events", "cuda_errors", "host_oom_words")
+        if any(r.text("severity") != "info" for query in told for r in self.table(query)):
+            return None
+        last = cuts[-1]
+        return None if (last.row.number("lines_left") or 0) > 0 else last
 
     @cached_property
     def wrapped_only(self) -> bool:

@@ -1,6 +1,8 @@
 -- checkpoints: Checkpoints that the job saved, loaded, resumed from, missed or broke, in order.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = checkpoint
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, TIMESTAMP, BIGINT, VARCHAR, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: saving, saved, loading, loaded, resumed, none_found, from_scratch, failed
 -- COLUMN step: training step that is named

@@ -1,6 +1,8 @@
 -- cuda_errors: What the CUDA runtime told the program: errors of running kernels, and setups that do not work.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = warning
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, TIMESTAMP, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: cuda_error, cuda_setup or device_assert
 -- COLUMN code: which error

@@ -16,6 +16,7 @@
 -- COLUMN nan_text: the first one
 -- COLUMN nan_line: its line
 -- COLUMN nan_last_line: line of the last one
+-- COLUMN goes_on_line: last line that begins an epoch, or shows a bar of training short of its end
 -- COLUMN losses_after: lines with a finite loss after the last of them
 -- COLUMN last_text: the last line that is not empty
 -- COLUMN last_line: its number
@@ -36,6 +37,8 @@ x AS (
     regexp_extract(text, '100%\|[^|]*\|\s*(\d+)/(\d+)\s*\[', ['n', 'total']) AS bar,
     regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success')
       AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training') AS done,
+    regexp_matches(text, '(?i)^.{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\|')
+      AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
     regexp_matches(text, '(?i)\bsav(ing|ed)\b.{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration).{0,20} saved') AS saves,
     regexp_matches(text, '\bN[aA]Ns?\b|(?i)\bnan (loss|detected|encountered|found|in)\b|loss[:= ]+(nan|inf)\b')
       AND NOT regexp_matches(text, '(?i)no nan|nan iterations: *0|without nan|0 nan|skip_nan|check_nan|nan_to_num|isnan|dropna|fillna|\bnan,') AS nans
@@ -56,6 +59,7 @@ SELECT
   left(arg_max(text, line_no) FILTER (WHERE saves), 200) AS save_text, max(line_no) FILTER (WHERE saves) AS save_line,
   count(*) FILTER (WHERE nans) AS nans, left(arg_min(text, line_no) FILTER (WHERE nans), 200) AS nan_text,
   min(line_no) FILTER (WHERE nans) AS nan_line, max(line_no) FILTER (WHERE nans) AS nan_last_line,
+  max(line_no) FILTER (WHERE goes_on) AS goes_on_line,
   count(*) FILTER (WHERE finite_loss AND line_no > last_nan) AS losses_after, left(arg_max(text, line_no), 200) AS last_text, max(line_no) AS last_line,
   count(*) AS lines
 FROM y

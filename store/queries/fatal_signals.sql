@@ -1,6 +1,8 @@
 -- fatal_signals: Processes of the job that a signal ended, from launchers, srun, the shell, crash handlers and the process table.
 -- TABLES: log_event, process, slurm_job, slurm_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = signal | launcher_summary | launcher_event | slurm, process, slurm_job, slurm_step
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN source: launcher, slurm, shell, program, process or accounting
 -- COLUMN name: short name of the message
@@ -57,14 +59,14 @@ SELECT
     WHEN 12 THEN 'SIGUSR2' WHEN 13 THEN 'SIGPIPE' WHEN 15 THEN 'SIGTERM' WHEN 24 THEN 'SIGXCPU' END AS signal_name,
   count(DISTINCT rank) AS ranks, min(rank) AS rank,
   array_to_string(list_sort(list_distinct(list(rank) FILTER (WHERE rank IS NOT NULL)))[1:16], ', ') AS all_ranks,
-  first(host ORDER BY (host IS NULL), at_ts NULLS LAST, file, line_no) AS host,
-  first(pid ORDER BY (pid IS NULL), at_ts NULLS LAST, file, line_no) AS pid, count(*) AS events, min(at_ts) AS signal_ts,
-  first(sender ORDER BY (sender IS NULL), at_ts NULLS LAST) AS sender,
-  first(frame ORDER BY (frame IS NULL), at_ts NULLS LAST, file, line_no) AS frame,
-  first(user_frame ORDER BY (user_frame IS NULL), at_ts NULLS LAST, file, line_no) AS user_frame,
-  first(file ORDER BY (file IS NULL), at_ts NULLS LAST, file, line_no) AS file,
-  first(line_no ORDER BY (line_no IS NULL), at_ts NULLS LAST, file, line_no) AS line_no,
-  left(first(message ORDER BY (message IS NULL), at_ts NULLS LAST, file, line_no), 300) AS message
+  first(host ORDER BY (host IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS host,
+  first(pid ORDER BY (pid IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS pid, count(*) AS events, min(at_ts) AS signal_ts,
+  first(sender ORDER BY (sender IS NULL), at_ts NULLS LAST, rank, host, pid) AS sender,
+  first(frame ORDER BY (frame IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS frame,
+  first(user_frame ORDER BY (user_frame IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS user_frame,
+  first(file ORDER BY (file IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS file,
+  first(line_no ORDER BY (line_no IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS line_no,
+  left(first(message ORDER BY (message IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid), 300) AS message
 FROM e
 GROUP BY source, name, signal
 ORDER BY signal_ts NULLS LAST, file NULLS LAST, line_no, source, name, signal

@@ -1,6 +1,8 @@
 -- host_oom_words: What the log says about host memory running out: Slurm's OOM messages, killed workers, the kernel's words.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = host_oom | slurm
+-- EMPTY: VARCHAR, BOOLEAN, BIGINT, VARCHAR, BIGINT, TIMESTAMP, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: short name of the message
 -- COLUMN killed: it says that something was killed for memory, not merely that memory was short

@@ -1,6 +1,8 @@
 -- job_cost: GPU time that the job held, and how much of it came after the last checkpoint of its last attempt.
 -- TABLES: slurm_job, log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: slurm_job
+-- EMPTY: BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, BIGINT, TIMESTAMP, DOUBLE, DOUBLE, TIMESTAMP, DOUBLE, TIMESTAMP, DOUBLE, BIGINT
 -- COLUMN attempts: attempts counted
 -- COLUMN gpus: GPUs of the last attempt
 -- COLUMN elapsed_s [s]: time running, all attempts

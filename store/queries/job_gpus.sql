@@ -1,6 +1,8 @@
 -- job_gpus: GPUs that the job's processes saw or used, by UUID, beside how many accounting says it held.
 -- TABLES: process, cuda_sample, slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: process, cuda_sample
+-- EMPTY: BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN uuids_seen: GPUs with a UUID that its processes saw
 -- COLUMN gpus_given: GPUs that accounting says it was given

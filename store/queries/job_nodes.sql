@@ -1,6 +1,7 @@
 -- job_nodes: The nodes of the job: from accounting, from its processes, from what its logs name.
 -- TABLES: slurm_job, process, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, BOOLEAN, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN node: node
 -- COLUMN accounted: accounting names it

@@ -1,6 +1,7 @@
 -- job_overview: What Slurm's accounting says about the job's attempt: how it ended, how long it ran, what it held.
 -- TABLES: slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, TIMESTAMP, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, VARCHAR, BIGINT, DOUBLE, DOUBLE, VARCHAR, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN job_id: job id as Slurm shows it
 -- COLUMN attempt: attempt that is described, the last one unless asked otherwise

@@ -1,6 +1,7 @@
 -- launch_blocking: Where the job's environment, command or log shows that kernel launches were serialised.
 -- TABLES: slurm_job, process, log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT
 -- PRUNE: job_id
 -- COLUMN source: submit line, process or log
 -- COLUMN text: what shows it

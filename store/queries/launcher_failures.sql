@@ -1,6 +1,8 @@
 -- launcher_failures: What the launcher said about failed children: its summary, and its words while they ran.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = launcher_summary | launcher_event
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: launcher_summary or launcher_event
 -- COLUMN name: short name of the message

@@ -1,6 +1,7 @@
 -- log_extent: Which log files there are of the job, how long they are, and how they end.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN file: file
 -- COLUMN stream: out, err, or nothing where both are in one file

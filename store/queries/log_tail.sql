@@ -1,6 +1,7 @@
 -- log_tail: The last lines that the job printed.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL, lines BIGINT = 40
+-- EMPTY: VARCHAR, BIGINT, TIMESTAMP, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN file: file
 -- COLUMN line_no: line

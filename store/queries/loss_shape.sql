@@ -1,6 +1,8 @@
 -- loss_shape: The figures of the training loss: where it began, its best, its end, and what was not finite.
 -- TABLES: train_step, log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: train_step
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, VARCHAR, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN split: train, or eval where only evaluation losses were printed
 -- COLUMN framework: framework whose lines these are

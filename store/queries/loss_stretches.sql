@@ -1,6 +1,8 @@
 -- loss_stretches: Where the steps of one log begin anew, each unbroken stretch with its first and last loss.
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: train_step
+-- EMPTY: HUGEINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN stretch: number of the stretch, from 1
 -- COLUMN reports: progress lines

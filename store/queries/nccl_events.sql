@@ -1,6 +1,8 @@
 -- nccl_events: What the process group and its watchdog reported, alike ones of one rank in one row.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = nccl_watchdog | nccl_error
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: nccl_watchdog or nccl_error
 -- COLUMN name: short name

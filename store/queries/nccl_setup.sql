@@ -1,6 +1,8 @@
 -- nccl_setup: How NCCL or the process group described itself: version, transport, communicators.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = nccl_info
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, TIMESTAMP, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: short name
 -- COLUMN events: how many

@@ -1,6 +1,8 @@
 -- oom_events: CUDA out of memory as the job printed it: what was asked for and what there was.
 -- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = cuda_oom
+-- EMPTY: BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BOOLEAN, TIMESTAMP, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN events: how many alike
 -- COLUMN ranks: ranks that raised it, where ranks are told apart

@@ -1,6 +1,8 @@
 -- other_events: Storage, network, interrupt, throttle and XID-like messages in the job's logs, alike ones in one row.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = storage | network | interrupt | throttle | xid | warning
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, TIMESTAMP, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: kind of event
 -- COLUMN name: short name

@@ -1,6 +1,8 @@
 -- phases: How the run introduced itself: banners, plan, begin and end of training.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = banner | train_plan | train_begin | train_end
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: banner, train_plan, train_begin or train_end
 -- COLUMN name: short name

@@ -1,6 +1,7 @@
 -- plain_errors: Errors that a program printed without a traceback before it gave up: wrong arguments, files it cannot open.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: BOOLEAN, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, TIMESTAMP
 -- PRUNE: job_id
 -- COLUMN known: true for the words of a library's own error line, false for a line near the end that merely speaks of failure
 -- COLUMN text: the first such line
@@ -30,7 +31,7 @@ h AS (
   SELECT * FROM m
   WHERE known OR (back <= 40
     AND regexp_matches(text, '(?i)\b(error|fatal|failed|missing|not found|cannot|can''t|could not|unable to|does(n''t| not) exist|no such|invalid|unknown|not supported|is required)\b')
-    AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?(srun|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b.{0,40}\berror|error (rate|bars?)|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
+    AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?((s|yh)run|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b.{0,40}\berror|error (rate|bars?)|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
 )
 SELECT
   bool_or(known) AS known, left(first(text ORDER BY ts NULLS LAST, file, line_no), 500) AS text, count(*) AS lines, count(DISTINCT rank) AS ranks,

@@ -34,7 +34,10 @@ f AS (
 ),
 h AS (
   SELECT * FROM f
-  WHERE (far OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
+  WHERE (far
+    -- an epoch with the time that it took has been done
+    OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b.{0,40}\b(time|took|elapsed|duration|time usage)\b[^0-9]{0,12}[0-9]')
+    OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
     OR regexp_matches(text, '(?i)^\s*([0-9][0-9:., TZ-]{7,40}\s)?(train(ing)?|val(id(ation)?)?)[ _]loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
     OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
     AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*-?([0-9]|nan|inf)'))

@@ -1,6 +1,8 @@
 -- quiet_end: How long before its end the job last reported progress, against how often it used to.
 -- TABLES: slurm_job, train_step, log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: train_step, log_line
+-- EMPTY: TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, TIMESTAMP, DOUBLE
 -- PRUNE: job_id
 -- COLUMN end_ts: end of the job
 -- COLUMN progress_ts: last training report

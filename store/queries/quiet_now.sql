@@ -1,6 +1,8 @@
 -- quiet_now: How long a running job has reported no progress, against the pauses that it made before.
 -- TABLES: train_step
 -- PARAMS: job_id VARCHAR, now_ts TIMESTAMP, attempt BIGINT = NULL
+-- NEEDS: train_step
+-- EMPTY: TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT
 -- PRUNE: job_id
 -- COLUMN progress_ts: last training report
 -- COLUMN quiet_s [s]: from the last training report to now

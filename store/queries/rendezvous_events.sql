@@ -1,6 +1,8 @@
 -- rendezvous_events: How the ranks tried to find each other: waiting, retries, time-outs, refusals, addresses in use.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = rendezvous
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, DOUBLE, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: short name
 -- COLUMN events: how many

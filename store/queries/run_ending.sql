@@ -198,7 +198,7 @@ SELECT
        THEN r.error_line < s.stop_line END AS error_first,
   CASE WHEN r.errors = 0 OR i.interrupt_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM i.interrupt_file
        THEN i.interrupt_line < r.error_line END AS interrupt_first,
-  (SELECT count(*) FROM e WHERE kind = 'slurm' AND name = 'task_exit' AND exit_code BETWEEN 1 AND 127
+  (SELECT count(*) FROM e WHERE kind = 'slurm' AND name = 'task_exit' AND (exit_code BETWEEN 1 AND 127 OR exit_code >= 160)
     AND file IS NOT DISTINCT FROM s.stop_file AND line_no < s.stop_line) AS task_first,
   i.keyboard, i.hangups, i.terms, i.warned, i.interrupt_message, i.interrupt_line
 FROM p, whole, gaps, a, s, r, n, i, sv

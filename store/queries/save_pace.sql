@@ -1,6 +1,8 @@
 -- save_pace: How often the run saved checkpoints against how many steps it made, and what a step cost with and without one.
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: train_step
+-- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN saves: checkpoints that were announced
 -- COLUMN steps: steps from the first to the last report

@@ -1,6 +1,8 @@
 -- signals: Processes of the job that a signal ended, or that say which signal they got.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = signal | interrupt | host_oom
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: signal, interrupt or host_oom
 -- COLUMN name: short name of the message

@@ -1,6 +1,8 @@
 -- slurm_messages: What slurmstepd, srun, sbatch and container runtimes wrote into the job's logs.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = slurm | launcher_event
+-- EMPTY: VARCHAR, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: short name of the message
 -- COLUMN message_ts: when
@@ -12,11 +14,11 @@
 -- COLUMN file: file
 -- COLUMN line_no: line
 -- COLUMN message: text
--- COLUMN source: slurm, submitit, seff, apptainer or docker
+-- COLUMN kind: slurm, or launcher_event for a container runtime
 -- CAVEAT: A message may be cut by a line's end; a task's number is srun's and not a training rank.
 SELECT
   name, coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END) AS message_ts, coalesce(host, node) AS host, step_id, exit_code, signal, severity, file,
-  line_no, left(message, 400) AS message, framework AS source
+  line_no, left(message, 400) AS message, kind
 FROM log_event
 WHERE (kind = 'slurm' OR kind = 'launcher_event' AND name = 'container_failed') AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ORDER BY message_ts NULLS LAST, file, line_no

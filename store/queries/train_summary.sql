@@ -1,6 +1,8 @@
 -- train_summary: How far training came by what the job printed: steps, loss first and last, planned steps.
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: train_step
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, VARCHAR, VARCHAR, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN framework: framework whose progress lines these are
 -- COLUMN reports: progress lines with training values, one rank counted

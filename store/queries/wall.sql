@@ -1,6 +1,8 @@
 -- wall: The time limit against what the run had done: when it last moved, and what it would have needed.
 -- TABLES: slurm_job, train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = slurm, slurm_job, train_step
+-- EMPTY: VARCHAR, VARCHAR, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE
 -- PRUNE: job_id
 -- COLUMN state: how Slurm recorded the end
 -- COLUMN record: the state and who cancelled, as Slurm writes it

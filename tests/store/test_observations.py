@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from store import Reader, Writer, free_sql
 from store.rows import Row, SlurmJob, SlurmJobEvent, SlurmNodeState
 
@@ -50,6 +52,29 @@ def test_a_row_without_a_cluster_belongs_to_the_one_that_knows_the_job(tmp_path:
         [SlurmJob(job_id="7", attempt=1, ts=DAY, restarts=1, origin="b")],
     )
     assert asked(lake, "SELECT cluster, name, restarts FROM slurm_job") == [("x", "sft", 1)]
+
+
+@pytest.mark.parametrize("first", ["REVOKED", "PENDING", "RUNNING"])
+def test_of_one_submission_that_two_clusters_know_the_one_where_it_ran_is_shown(tmp_path: Path, first: str) -> None:
+    """A sibling of a federation that lost the race, or a record from before the cluster was renamed."""
+    mine = {"job_id": "67108871", "attempt": 1, "submit_ts": DAY}
+    sibling = SlurmJob(**mine, cluster="x", ts=DAY.replace(hour=14), state=first, origin="slurm_queue:9")
+    ran = SlurmJob(
+        **mine,
+        cluster="w",
+        ts=DAY.replace(hour=11),
+        start_ts=DAY,
+        end_ts=DAY.replace(hour=11),
+        state="FAILED",
+        origin="a",
+    )
+    other = SlurmJob(
+        cluster="x", job_id="67108871", attempt=1, submit_ts=DAY.replace(month=2), state="FAILED", origin="b"
+    )
+    assert asked(filled(tmp_path / "lake", [sibling], [ran]), "SELECT cluster, state FROM slurm_job") == [
+        ("w", "FAILED")
+    ]
+    assert asked(filled(tmp_path / "two", [ran], [other]), "SELECT count(*) FROM slurm_job") == [(2,)]
 
 
 def test_an_event_that_two_files_tell_is_told_once(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from store import Reader, Writer, shown, views
+from store.catalog import catalog
 from store.rows import GpuSample, Row, SlurmJob, columns, tables
 
 T = datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)
@@ -50,6 +52,48 @@ def test_few_rows_are_answered_as_many_are(lake: Path, monkeypatch: pytest.Monke
     assert len({repr(f) for f in few if "gpu_summary" in repr(f)}) == 3, "each window has an answer of its own"
 
 
+def _value(kind: type, name: str, n: int) -> object:
+    """Of a small set where tables are joined by it, else different in every row."""
+    if name == "job_id":
+        return "7"
+    if name in ("node", "host", "failed_node", "node_list", "file", "cluster"):
+        return f"{name}{n % 2}"
+    if name in ("attempt", "rank", "gpu"):
+        return n % 3
+    if name == "kind":
+        return ("exception", "checkpoint", "slurm", "cuda_oom", "nccl_watchdog", "launcher_summary")[n % 6]
+    if kind is datetime:
+        return T + timedelta(seconds=37 * n)
+    return {str: f"{name} {n}", int: n, float: n + 0.25, bool: n % 2 == 0}[kind]
+
+
+def test_every_question_has_one_answer_however_it_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over copies in memory, with few of the optimizer's passes, and over the files, with all of them."""
+    rows = [
+        row(**{c.name: _value(c.python_type, c.name, n) for c in columns(row)})
+        for row in tables().values()
+        for n in range(24)
+    ]
+    Writer(tmp_path).append(rows, batch="all")
+    given = {"VARCHAR": "7", "BIGINT": 1, "DOUBLE": 1.0, "TIMESTAMP": T + timedelta(minutes=5), "BOOLEAN": True}
+    named = {"node": "node1", "nodes": "node0,node1", "metric": "sm_clock_mhz", "file": "file1", "pattern": "text"}
+
+    def answers() -> dict[str, str]:
+        found: dict[str, str] = {}
+        with Reader(tmp_path, threads=1) as reader:
+            for name, info in catalog().items():
+                needed = {p.name: named.get(p.name, given[p.sql_type]) for p in info.params if not p.optional}
+                r = reader.ask(name, **needed)
+                found[name] = repr((r.columns, r.rows, r.row_count))  # NaN is equal to itself there
+        return found
+
+    few = answers()
+    monkeypatch.setattr(shown, "SMALL", 0)
+    many = answers()
+    assert {n: few[n] for n in few if few[n] != many[n]} == {}
+    assert sum(not r.endswith(", 0)") for r in few.values()) > len(few) // 2
+
+
 def test_rows_that_come_later_are_in_the_next_answer(lake: Path, tmp_path: Path) -> None:
     def summed(reader: Reader) -> object:
         return sum(int(str(r["samples"])) for r in reader.ask("gpu_summary", job_id="8", nodes="n1").dicts())
@@ -61,6 +105,31 @@ def test_rows_that_come_later_are_in_the_next_answer(lake: Path, tmp_path: Path)
         assert summed(reader) == 1
         Writer(folder).append([replace(one, ts=T + timedelta(minutes=5))], batch="b")
         assert summed(reader) == 2
+
+
+def test_each_job_keeps_its_own_rows_when_many_are_asked_about_in_turn(tmp_path: Path) -> None:
+    """More sets of files than stand aside, as copies and as views, whole tables in between."""
+    for job in range(7):
+        rows = [SlurmJob(job_id=str(job), attempt=n, ts=T, state="FAILED", name=f"n{job}") for n in range(job + 1)]
+        Writer(tmp_path).append(rows, batch=str(job))
+    with Reader(tmp_path) as reader:
+        for job in (0, 1, 0, 2, 3, 4, 5, 6, 0, 6, 5):
+            found = reader.ask("job_overview", job_id=str(job)).dicts()
+            assert [(r["name"], r["attempts"]) for r in found] == [(f"n{job}", job + 1)]
+            assert reader.ask("jobs_found").row_count == 7
+
+
+def test_a_forked_child_writes_with_an_engine_of_its_own(tmp_path: Path) -> None:
+    Writer(tmp_path / "lake").append([SlurmJob(job_id="1", ts=T)], batch="a")
+    child = get_context("fork").Process(
+        target=lambda: Writer(tmp_path / "lake").append([SlurmJob(job_id="2", ts=T)], batch="b")
+    )
+    child.start()
+    child.join(60)
+    child.kill()
+    assert child.exitcode == 0
+    with Reader(tmp_path / "lake") as reader:
+        assert reader.ask("jobs_found").row_count == 2
 
 
 @pytest.mark.parametrize("table", sorted(t for t, row in tables().items() if row.KEY))
