@@ -20,7 +20,7 @@ from collector.importers.base import ImportContext, Importer, ImportFailed
 from collector.survey import survey
 from collector.walk import Found, walk
 from store import Writer
-from store.rows import HostEvent, JobRow, Row, SlurmJob
+from store.rows import Block, HostEvent, JobRow, Row, SlurmJob, one_by_one
 
 LOG_TABLES = frozenset({"log_line", "log_event", "train_step", "nccl_sample"})
 NODE_TABLES = frozenset({"gpu_event", "host_event", "gpu_sample", "host_sample", "link_sample"})
@@ -207,7 +207,7 @@ class _Reading:
             self.report.error = failure.strerror or type(failure).__name__
             return None
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[Row | Block]:
         """The file's rows and its `source_health`. Failures end in the report."""
         importer, report = self.candidate.importer, self.report
         if importer is None:
@@ -215,9 +215,11 @@ class _Reading:
         begun = time.monotonic()
         tally = Tally(importer.name, self.candidate.covers, self.ctx)
         try:
-            rows = importer.rows(self.candidate.found.path, self.ctx)
+            # What repeats itself may come many rows at once.
+            read: Callable[[Path, ImportContext], Iterator[Row | Block]] = getattr(importer, "blocks", importer.rows)
+            rows = read(self.candidate.found.path, self.ctx)
             if "slurm_job" in self.candidate.covers:
-                rows = self._books.settle(rows, self.ctx.name)
+                rows = self._books.settle(one_by_one(rows), self.ctx.name)
                 report.merged_into = self._books.merged_into(self.ctx.name)
             yield from tally.counted(_settled(rows, self.ctx, self._index))
         except (ImportFailed, *text.READ_ERRORS) as failure:
@@ -293,7 +295,7 @@ def _progress(report: Callable[[str, int, int], None] | None, found: Found) -> C
     return lambda count: report(found.name, count, found.size)
 
 
-def _settled(rows: Iterator[Row], ctx: ImportContext, index: discover.JobIndex) -> Iterator[Row]:
+def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.JobIndex) -> Iterator[Row | Block]:
     """Rows with the cluster, the job as Slurm shows it, and the attempt in whose time they lie.
 
     A row is written to here, though frozen, because nobody else holds it yet and a copy costs more than its making.
@@ -301,7 +303,15 @@ def _settled(rows: Iterator[Row], ctx: ImportContext, index: discover.JobIndex) 
     put = object.__setattr__
     several = index.several(ctx.job_id)
     attempt: int | None = None
+    if several or (ctx.job_id is None and index.attempts):
+        rows = one_by_one(rows)
     for row in rows:
+        if isinstance(row, Block):
+            for name, value in (("cluster", ctx.cluster), ("origin", ctx.name)):
+                if name not in row.columns and row.constants.get(name) is None:
+                    row.constants[name] = value
+            yield row
+            continue
         if row.cluster is None and ctx.cluster is not None:
             put(row, "cluster", ctx.cluster)
         if row.origin is None:

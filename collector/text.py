@@ -8,6 +8,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -21,24 +22,43 @@ READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 class CannotOpen(OSError):
-    """The file is compressed in a way that is not read here; the text says what to do."""
+    """The file is packed in a way that is not read here; the text says what to do."""
 
 
 def opened(path: Path) -> IO[bytes]:
-    """The file's bytes, decompressed (gzip, bzip2, xz by their magic numbers). Raises OSError."""
+    """The file's bytes, decompressed (gzip, bzip2, xz by their magic numbers). Raises CannotOpen, OSError."""
     raw = path.open("rb")
-    magic = raw.read(6)
-    raw.seek(0)
+    magic = raw.peek(6)
+    try:
+        if magic.startswith(b"\x28\xb5\x2f\xfd"):
+            raise CannotOpen("compressed with zstd; unpack it first (zstd -d)")
+        if magic.startswith(b"PK\x03\x04") and path.suffix.lower() == ".zip":
+            raise CannotOpen("a ZIP archive; unpack it first (unzip) and give the folder")
+        stream = _decompressed(raw, magic)
+        if _is_tar(stream):
+            raise CannotOpen("a tar archive; unpack it first (tar -xf) and give the folder")
+    except CannotOpen:
+        raw.close()
+        raise
+    return stream
+
+
+def _decompressed(raw: BufferedReader, magic: bytes) -> IO[bytes]:
     if magic.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", gzip.open(raw))
     if magic.startswith(b"BZh"):
         return cast("IO[bytes]", bz2.open(raw))
     if magic.startswith(b"\xfd7zXZ\x00"):
         return cast("IO[bytes]", lzma.open(raw))
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        raw.close()
-        raise CannotOpen(f"{path.name}: compressed with zstd; unpack it first (zstd -d)")
     return raw
+
+
+def _is_tar(stream: IO[bytes]) -> bool:
+    """Else an archive of texts would be read as one long text; a broken stream is its reader's to report."""
+    try:
+        return cast("BufferedReader", stream).peek(512)[257:262] == b"ustar"
+    except READ_ERRORS:
+        return False
 
 
 def head(path: Path, size: int = HEAD) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import shutil
+import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -261,6 +263,16 @@ def test_together_is_one_batch_with_the_same_rows(job_folder: Path, lake: Lake) 
     assert named(report, "kernel/gpu07.log").rows["gpu_event"] == 4
 
 
+def tarred(name: str, body: bytes) -> bytes:
+    """An archive of one file, as `tar -c` writes it."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        entry = tarfile.TarInfo(name)
+        entry.size = len(body)
+        archive.addfile(entry, io.BytesIO(body))
+    return packed.getvalue()
+
+
 def test_links_that_lead_out_devices_and_pipes_are_left_alone(tmp_path: Path, lake: Lake) -> None:
     outside = tmp_path / "secret.out"
     outside.write_text("password\n")
@@ -286,6 +298,13 @@ def test_links_that_lead_out_devices_and_pipes_are_left_alone(tmp_path: Path, la
         ("slurm/sacct.json", b'{"jobs": [{"association": ', "no job could be read"),
         ("metrics/dcgm.prom.gz", gzip.compress(b"node_load1 1 1772359200000\n" * 9000)[:-20], None),
         ("kernel/n1.log.zst", b"\x28\xb5\x2f\xfd" + b"\0" * 20, "zstd"),
+        (
+            "slurm/job.tgz",
+            gzip.compress(tarred("slurm-1.out", b"step 1/2 loss 2.5\n")),
+            "a tar archive; unpack it first",
+        ),
+        ("slurm/job.tar", tarred("slurm-1.out", b"step 1/2 loss 2.5\n"), "a tar archive; unpack it first"),
+        ("slurm/job.zip", b"PK\x03\x04" + b"\0" * 30, "a ZIP archive; unpack it first"),
     ],
 )
 def test_what_cannot_be_read_says_why_and_spoils_nothing_else(
