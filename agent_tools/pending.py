@@ -39,7 +39,7 @@ _ROWS: tuple[tuple[str, str, str, Whose], ...] = (
     (r"BeginTime|JobArrayTaskLimit|Prolog$|ArrayTaskLimit", "its start time has not come, or its array runs as many tasks as it may", "It starts by itself. A job that was requeued waits for a few minutes first.", "scheduler"),
     (r"JobHeldUser", "its user holds it back", "Release it with scontrol release and the job's id.", "user"),
     (r"JobHeldAdmin|AdminHold", "an administrator holds it back", "Ask the operators why; only they can release it.", "infrastructure"),
-    (r"(launch failed|JobHoldMaxRequeue|max_?requeue|requeued? held|SPECIAL_EXIT)", "its launch failed and Slurm holds it back", "Ask the operators about the node's prolog or container set-up; then release it with scontrol release.", "infrastructure"),
+    (r"(launch failed|JobHoldMaxRequeue|max[_ ]?requeue|requeued? held|SPECIAL.EXIT)", "its launch failed and Slurm holds it back", "Ask the operators about the node's prolog or container set-up; then release it with scontrol release.", "infrastructure"),
     (r"Reservation", "its reservation has not begun, or is gone", "Check the reservation's name and times with scontrol show reservation.", "user"),
     (r"BadConstraints|Constraints|FrontEndDown", "no node has what its constraints ask for", "Correct --constraint, --gres and --partition: no waiting helps.", "user"),
     (r"BurstBuffer", "its burst buffer is not ready", "Wait, or ask the operators about the burst buffer.", "infrastructure"),
@@ -49,7 +49,8 @@ _TABLE = tuple((pattern, Reason(why, release, whose)) for pattern, why, release,
 
 
 def reason(text: str) -> Reason | None:
-    """What Slurm's reason means; None where the word is not known."""
+    """What Slurm's reason means; None where the word is not known. scontrol writes the spaces of a text as underscores."""
+    text = text.replace("_", " ")
     for pattern, known in _TABLE:
         if re.search(pattern, text, re.IGNORECASE):
             return known

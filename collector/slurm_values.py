@@ -192,8 +192,9 @@ def exit_code(text: object) -> tuple[int | None, int | None]:
 
 
 def wait_status(number: int) -> tuple[int, int]:
-    """Exit status and signal of a raw wait status as older JSON holds it."""
-    return (number >> 8) & 0xFF, number & 0x7F
+    """Exit status and signal of a raw wait status as older JSON holds it; what a signal ended has no status."""
+    signal = number & 0x7F
+    return (0 if signal else (number >> 8) & 0xFF), signal
 
 
 def state(text: str | None) -> tuple[str | None, tuple[str, ...], str | None]:

@@ -36,7 +36,7 @@ class Rule:
 
 RULES: tuple[Rule, ...] = (
     Rule("env", 0.93, "a package or library cannot be loaded",
-        names="ModuleNotFoundError|PackageNotFoundError|LibraryNotLoaded"),
+        names="ModuleNotFoundError|PackageNotFoundError|LibraryNotLoaded|DistributionNotFound|VersionConflict|ContextualVersionConflict"),
     Rule("env", 0.93, "a shared library does not fit",
         says=(
             r"undefined symbol", r"cannot open shared object file", r"GLIBC(XX)?_",
@@ -55,6 +55,8 @@ RULES: tuple[Rule, ...] = (
         )),
     Rule("env", 0.9, "an import fails",
         names="ImportError"),
+    Rule("env", 0.88, "an import fails",
+        says=(r"Package \w+ not found in current path", r"Failed to import [\w.]+ because of the following error", r"has no attribute '?(ds_opt_|ds_)\w+")),
     Rule("env", 0.92, "the CUDA driver, the toolkit or the GPU's architecture does not fit the build",
         says=(
             r"Failed to find C compiler", r"cuDNN failed to initialize", r"CUDNN_STATUS_NOT_INITIALIZED",
@@ -65,7 +67,8 @@ RULES: tuple[Rule, ...] = (
             r"Error building extension", r"Ninja is required",
             r"is not compatible with the current PyTorch installation", r"detected CUDA version .{0,40}mismatches",
             r"CUDA Setup failed", r"PTXAS error", r"libdevice not found", r"forward compatibility was attempted",
-            r"system not yet initialized", r"libtorch_cuda", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
+            r"system not yet initialized", r"libtorch_cuda", r"PTX was compiled with an unsupported", r"--gpu-architecture",
+            r"CUDA-capable device\(?s\)? (is|are) (all )?busy", r"compiled with different CUDA", r"was compiled with CUDA", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
             r"no supported gpu backend", r"no CUDA-capable device",
             r"no platforms that are instances of", r"\blib[\w+-]+\.so\S* .{0,60}(not found|cannot|could not|failed)", r"HIP error: invalid device function",
         )),
@@ -101,6 +104,10 @@ RULES: tuple[Rule, ...] = (
             r"No space left on device", r"Disk quota exceeded", r"Errno 28\b", r"Errno 122\b",
             r"Read-only file system",
         )),
+    Rule("env", 0.78, "the host has no memory left for what is asked of it",
+        names=r"\w*MemoryError"),
+    Rule("env", 0.78, "the host has no memory left for what is asked of it",
+        says=(r"DefaultCPUAllocator", r"Cannot allocate memory", r"Errno 12\b", r"std::bad_alloc")),
     Rule("env", 0.75, "an API key or log-in of a tracking service is missing",
         says=(
             r"wandb.{0,60}(api_key|login)", r"api_key not configured", r"WANDB_API_KEY",
@@ -135,6 +142,14 @@ RULES: tuple[Rule, ...] = (
             "CheckpointingException|CheckpointException|RemoteEntryNotFoundError|LocalEntryNotFoundError|"
             "DisabledRepoError|LocalTokenNotFoundError|BadRequestError"
         )),
+    Rule("data", 0.9, "the dataset has no such split",
+        says=(r"(Unknown|Bad|No such) split",)),
+    Rule("config", 0.86, "a name is asked for that no module has registered",
+        says=(r"is not in the .{0,60}registry", r"No object named .{0,120} registry", r"No configurable matching",
+              r"Non-existent config key")),
+    Rule("config", 0.89, "a file or folder of its output is there already",
+        names="FileExistsError",
+        says=(r"(\b|_)logs?\b", r"/out(puts?)?/", r"/(results?|runs?|saves?|checkpoints?|ckpts?|experiments?)/")),
     Rule("config", 0.9, "a name is asked for that is not among those on offer",
         says=(
             r"^(?!.*\b(splits?|columns?|features?|BuilderConfig|datasets?|revision)\b)"
@@ -241,6 +256,10 @@ RULES: tuple[Rule, ...] = (
         )),
     Rule("data", 0.9, "the dataset cannot be read",
         names=r"ParserError|UnicodeDecodeError|_csv\.Error"),
+    Rule("data", 0.76, "a file of the data is cut off or broken",
+        names=r"tarfile\.\w*Error|ReadError|UnpicklingError|EOFError|ParseError|zlib\.error|cv2\.error"),
+    Rule("data", 0.75, "a file of the data is cut off or broken",
+        says=(r"Unable to (synchronously )?open file", r"file signature not found", r"truncated file", r"\(-215:Assertion failed\)")),
     Rule("data", 0.9, "the data have the wrong columns, shape or length",
         says=(
             r"same columns",

@@ -94,6 +94,8 @@ def classify(name: str, message: str, calls: str) -> Fault:
     heard = [
         f for f in (_by_words(name, message), _by_file(name, message, origin), _by_layer(name, message, origin)) if f
     ]
+    if source and name.rsplit(".", 1)[-1] == "AssertionError" and _SETTING.search(source):
+        heard.append(Fault("config", 0.88, "a check of the settings fails"))
     heard.append(_by_type(name, message, calls, origin))
     best = max(heard, key=lambda f: f.certainty)
     other = next((f for f in heard if f.mode != best.mode and f.certainty > max(0.5, best.certainty - 0.15)), None)

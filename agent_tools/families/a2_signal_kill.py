@@ -20,6 +20,8 @@ _CRASH = {4, 6, 7, 8, 11}
 _JUST_BEFORE_S = 120.0
 _BY_SIGNAL = 128
 """A shell's exit status above this names the signal that ended the program."""
+_BEYOND_SIGNALS = 160
+"""A status from here on is a program's own (Fortran's runtime ends with 174): no signal that ends a program has such a number."""
 _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
@@ -194,6 +196,8 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
     if facts.of_role("cuda_oom"):
         return "The signals follow a refused request for GPU memory."
     if rows and all(r.get("signal") == 6 for r in rows):
+        if facts.table("oom_events"):
+            return "The processes were aborted by a library whose request for GPU memory was refused."
         if facts.table("nccl_events").one_of("kind", "nccl_watchdog"):
             return "The processes were aborted by the process group's own watchdog."
         # ROCm's runtime tells of a memory access fault and aborts at once: that is the crash itself.
@@ -217,7 +221,7 @@ def _exited_first(facts: Facts, rows: list[RowView]) -> RowView | None:
     exits = facts.table("slurm_messages").where(
         lambda r: (
             r.text("name") == "task_exit"
-            and 0 < (r.number("exit_code") or 0) < _BY_SIGNAL
+            and (0 < (r.number("exit_code") or 0) < _BY_SIGNAL or (r.number("exit_code") or 0) >= _BEYOND_SIGNALS)
             and (r.number("line_no") or 0) < killed
         )
     )

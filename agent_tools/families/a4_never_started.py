@@ -29,10 +29,10 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "execve_failed": ("the program could not be executed", 0.93, "job", "Check the program's path on the compute node, its execute permission, and that the environment is activated in the job."),
     "io_setup_failed": ("an output or input file could not be opened", 0.9, "job", "Check that the folder of --output and --error exists on the compute node and may be written to."),
     "prolog_failed": ("a prolog or plugin of the cluster failed", 0.85, "infrastructure", "Submit again on other nodes and tell the operators which node it was."),
-    "container_failed": ("the container could not be brought up", 0.85, "job", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
+    "container_failed": ("the container could not be brought up, or does not hold the program", 0.85, "job", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
+    "bcast_failed": ("sbcast could not copy a file to the nodes", 0.8, "job", "Check that the file is there, and that the folder that sbcast copies it to exists on every node and has room."),
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
-_SPEAKERS = {"apptainer": "The container runtime", "docker": "Docker"}
 _NO_PROGRAM = re.compile(
     r"command not found|No such file or directory|Permission denied|not found|cannot execute|Exec format error|bad interpreter|"
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
@@ -54,6 +54,8 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=_ran(facts))
     if overview is not None and state in PENDING:
         return _pending(facts, overview)
+    if overview is not None and facts.launch_failed is not None:
+        return _not_launched(facts, overview)
     if (
         overview is not None
         and state == "CANCELLED"
@@ -71,18 +73,15 @@ def assess(facts: Facts) -> Assessment:
     message = _message(facts)
     if message is not None:
         return _launch(facts, message)
-    refused = facts.table("launcher_failures").one_of("name", "container_error")
-    if refused:
-        return _no_container(facts, refused[0])
     code = _exit_status(facts, overview)
     if code is not None:
         return code
+    if overview is not None and overview.number("exit_signal") == 53:
+        return _no_output(overview)
     if overview is not None and (
         state == "BOOT_FAIL" or re.search(r"launch|prolog|boot", overview.text("state_reason"), re.IGNORECASE)
     ):
         return _by_reason(overview)
-    if overview is not None and not overview.number("exit_code") and overview.number("exit_signal") == 53:
-        return _no_output(overview)
     return _not_it(facts)
 
 
@@ -97,6 +96,7 @@ def _ran(facts: Facts) -> str:
 def _pending(facts: Facts, overview: RowView) -> Assessment:
     ran_before = count(overview, "restarts") > 0 or count(overview, "attempts") > 1
     word = overview.text("state_reason")
+    launch = "launch failed" in word.replace("_", " ").lower()
     known = reason(word)
     shows = [f"Slurm shows the job as {overview['state']}."]
     if word:
@@ -105,7 +105,7 @@ def _pending(facts: Facts, overview: RowView) -> Assessment:
         shows.append(f"It was submitted at {overview['submit_ts']}.")
     if overview.has("dependency") and "ependency" in word:
         shows.append(f"It depends on {overview['dependency']}.")
-    if ran_before and "launch failed" not in word.lower():
+    if ran_before and not launch:
         text = "The job has run before and waits for its next attempt."
         return Assessment(CODE, "suspected", "pending", 0.3, "scheduler", text, say(*shows), counterfactual=text)
     if known is None:
@@ -122,7 +122,6 @@ def _pending(facts: Facts, overview: RowView) -> Assessment:
                 "Ask Slurm for the reason with scontrol show job, and for the expected start with squeue --start."
             ),
         )
-    launch = "launch failed" in word.lower()
     return Assessment(
         CODE,
         "confirmed",
@@ -137,6 +136,40 @@ def _pending(facts: Facts, overview: RowView) -> Assessment:
     )
 
 
+def _not_launched(facts: Facts, overview: RowView) -> Assessment:
+    """Slurm sent the attempt back or cancelled it because a prolog or a node's set-up failed."""
+    rows = facts.table("launch_failures")
+    waits, nodes, lines = (rows.where(lambda r, by=by: r.text("told_by") == by) for by in ("queue", "node", "log"))
+    shows = [f"Slurm recorded the end of the attempt as {overview['state']}."]
+    shows += [f"Since then the job waits with the reason {r['reason']}." for r in waits]
+    shows += [
+        f"Slurm took {r['node']} out of service at {r['since_ts']}, as the attempt ended: {r['reason']}."
+        for r in nodes[:3]
+    ]
+    shows += [f'The only line of its output is slurmd\'s: "{r["reason"]}".' for r in lines]
+    held = any(bool(r.get("held")) for r in waits)
+    where = f" on {nodes[0]['node']}" if nodes else ""
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch",
+        0.97 if len(rows) > 1 else (0.95 if waits else 0.9),
+        "infrastructure",
+        f"The program never started: Slurm could not launch the job{where} and ended the attempt itself.",
+        say(*shows),
+        implies=say(
+            "Nothing of the job's own ran, so it is not at fault, and nobody cancelled it.", status="supported"
+        ),
+        missing=[lacks("What failed on the node.", "slurmd's log and the prolog on the node")],
+        actions=say(
+            f"Tell the operators that a prolog or the set-up{where} fails.",
+            "Slurm holds the job until it is let go: scontrol release and the job's id."
+            if held
+            else "Where Slurm does not run it again by itself, submit it again on other nodes.",
+        ),
+    )
+
+
 def _message(facts: Facts) -> RowView | None:
     order = list(LAUNCH)
     rows = [r for r in facts.table("slurm_messages") if r.text("name") in LAUNCH and r.text("severity") != "warning"]
@@ -146,7 +179,7 @@ def _message(facts: Facts) -> RowView | None:
 def _launch(facts: Facts, row: RowView) -> Assessment:
     why, confidence, whose, advice = LAUNCH[row.text("name")]
     shows = [
-        f"{_SPEAKERS.get(row.text('source'), 'Slurm')} says: {quoted(row, 'message', 'line_no')}.",
+        f"{'Slurm' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
         "No line of the log comes from the program itself, and no progress was printed.",
     ]
     return Assessment(
@@ -160,26 +193,6 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
         implies=say("Nothing of the training code ran, so it is not at fault.", status="supported"),
         missing=[] if facts.overview else [lacks("What Slurm recorded for the job.", "sacct (slurm_job)")],
         actions=say(advice),
-    )
-
-
-def _no_container(facts: Facts, row: RowView) -> Assessment:
-    """The container runtime gave up: what was to run in it never did."""
-    shows = [
-        f"The container runtime says: {quoted(row, 'message', 'line_no')}.",
-        "No exception of the program stands in the log, and no progress was printed.",
-    ]
-    return Assessment(
-        CODE,
-        "confirmed",
-        "launch",
-        0.85,
-        "job",
-        f"The program never started: {LAUNCH['container_failed'][0]}, or does not hold the program.",
-        say(*shows),
-        implies=say("Nothing of the training code ran, so it is not at fault.", status="supported"),
-        missing=[] if facts.overview else [lacks("What Slurm recorded for the job.", "sacct (slurm_job)")],
-        actions=say(LAUNCH["container_failed"][3]),
     )
 
 

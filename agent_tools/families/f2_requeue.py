@@ -32,6 +32,9 @@ def assess(facts: Facts) -> Assessment:
     last = h.text("last_state").upper()
     failure = own_failure(facts)
     shows = _shows(h, mode)
+    if facts.launch_failed is not None:
+        text = f"It was sent back because Slurm could not launch it: {facts.launch_failed['reason']}."
+        return Assessment(CODE, "suspected", mode, 0.2, "scheduler", text, say(*shows), counterfactual=text)
     stopped_again = last in ("PREEMPTED", "REQUEUED") or last in OPEN
     recovered = last == "COMPLETED" and not h.number("last_exit")
     if last and not recovered and not stopped_again:
@@ -46,7 +49,9 @@ def assess(facts: Facts) -> Assessment:
     fate, actions = _fate(h, last, recovered)
     resumed = facts.table("resume_signs").first
     implies = [
-        "This was a decision of the scheduler or an operator. The end of the earlier attempt was that eviction, no crash of the job.",
+        f"It waited {h['launch_failures']} times because a launch had failed on the cluster's side, no fault of the job's."
+        if count(h, "launch_failures") and mode == "requeue"
+        else "This was a decision of the scheduler or an operator. The end of the earlier attempt was that eviction, no crash of the job.",
         fate,
     ]
     if resumed is not None and count(resumed, "loads") and resumed.has("load_message"):

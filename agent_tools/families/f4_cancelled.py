@@ -36,6 +36,10 @@ def assess(facts: Facts) -> Assessment:
         return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
         return _otherwise(overview, f"Slurm gave another reason: {quoted(end, 'stop_message', 'stop_line')}.")
+    if facts.launch_failed is not None:
+        return _otherwise(
+            overview, f"Slurm ended it itself, as it could not launch it: {facts.launch_failed['reason']}."
+        )
     if overview is not None and (state == "CANCELLED" or overview.has("cancelled_by")):
         return _by_record(facts, overview, end)
     if end is None:

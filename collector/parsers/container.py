@@ -1,9 +1,9 @@
 """A container runtime could not bring a container up, or found no such program in it.
 
-SOURCE  Apptainer and Singularity, Docker, Podman, runc, Charliecloud, enroot's own helpers.
-ROWS    `launcher_event` named `container_error`, lines alike once.
+SOURCE  Apptainer and Singularity (`FATAL:   `, three blanks), Docker, Podman, runc, Charliecloud, enroot's own helpers.
+ROWS    `launcher_event` named `container_failed`, lines alike once.
 CAVEAT  pyxis speaks through slurmstepd and belongs to the Slurm parser. A runtime that starts the program passes its status on
-        and says nothing.
+        and says nothing. An image that exists already ends only the pull and not the job.
 EXAMPLE FATAL:   could not open image /images/train.sif: failed to retrieve path for /images/train.sif: lstat: no such file
 """
 
@@ -17,18 +17,24 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import strip_label
 
 NAMES: dict[str, str] = {
-    "container_error": "launcher_event: the runtime gave up before the program ran; framework names the runtime",
+    "container_failed": "launcher_event: the runtime gave up before the program ran; framework names the runtime",
 }
 
+# Apptainer pads its levels to eight columns; a program of Go or Java may do so too, so its own matter has to stand there.
+_APPTAINER = (
+    r"container|image|overlay|\.sif\b|docker://|oras://|library://|\bstat /|executable file not found|mount|namespace|squashfs|"
+    r"sandbox|registry|\bOCI\b|\boci\b|starter|hostfs|fakeroot"
+)
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    # Apptainer pads its levels to eight columns.
-    ("apptainer", re.compile(r"^FATAL: {3}(?P<text>\S.{1,600})")),
+    ("apptainer", re.compile(rf"^\W*FATAL: {{3}}(?P<text>(?=.{{0,600}}(?i:{_APPTAINER}))\S.{{1,600}})")),
     ("docker", re.compile(r"^(?:docker: )?(?P<text>Error response from daemon: .{1,600}|(?:permission denied while trying to|Cannot) connect to the Docker daemon.{0,400})")),
+    ("docker", re.compile(r"^docker: (?P<text>(?i:invalid reference format|no such image).{0,600})")),
     ("oci", re.compile(r"(?P<text>OCI runtime (?:\w+ )?(?:failed|error): .{1,600})")),
     ("podman", re.compile(r"^Error: (?P<text>(?:initializing source|unable to (?:copy from source|pull)|creating container storage|crun|runc)\b.{1,600})")),
     ("charliecloud", re.compile(r"^ch-run\[\d+\]: (?:fatal|error): (?P<text>.{1,600})")),
     ("enroot", re.compile(r"^enroot-(?:mount|nsenter|switchroot|aufs2ovlfs|mksquashovlfs): (?P<text>.{1,600})")),
 )  # fmt: skip
+_HARMLESS = re.compile(r"already exists", re.IGNORECASE)
 
 
 class Container(LineParser):
@@ -39,6 +45,7 @@ class Container(LineParser):
         "FATAL:   ",
         "Error response from daemon",
         "Docker daemon",
+        "docker: ",
         "OCI runtime ",
         "Error: initializing source",
         "Error: unable to ",
@@ -56,16 +63,23 @@ class Container(LineParser):
         """Take one line."""
         text = strip_label(line.text[:2000])
         for runtime, pattern in _RULES:
-            if (found := pattern.search(text)) and found["text"] not in self._seen and len(self._seen) < 100:
-                self._seen.add(found["text"])
-                return [
-                    line.event(
-                        "launcher_event",
-                        "container_error",
-                        found["text"].strip(),
-                        severity="fatal",
-                        parser=self.name,
-                        framework=runtime,
-                    )
-                ]
+            found = pattern.search(text)
+            if (
+                found is None
+                or found["text"] in self._seen
+                or _HARMLESS.search(found["text"])
+                or len(self._seen) >= 100
+            ):
+                continue
+            self._seen.add(found["text"])
+            return [
+                line.event(
+                    "launcher_event",
+                    "container_failed",
+                    found["text"].strip(),
+                    severity="fatal",
+                    parser=self.name,
+                    framework=runtime,
+                )
+            ]
         return []

@@ -1,6 +1,6 @@
 """Host or cgroup memory ran out, in the words of Slurm, the kernel, Python, PyTorch's CPU allocator, Ray and seff.
 
-SOURCE  slurmstepd, srun, the kernel's OOM killer (copied into a log), CPython, NumPy, c10, Ray's memory monitor, seff.
+SOURCE  slurmstepd, srun, PBS, LSF, Grid Engine, Kubernetes, the kernel's OOM killer (copied into a log), CPython, NumPy, c10, Ray's memory monitor, seff.
 ROWS    `host_oom`; `requested_bytes` for an allocation that failed.
 CAVEAT  only slurmstepd's, the kernel's and Ray's words prove a kill for memory. A failed allocation is the process's own
         error; a pool that lost a worker does not know why (`worker_died` suggests and proves nothing).
@@ -30,8 +30,10 @@ NAMES: dict[str, str] = {
 _SIZE = r"(?P<n>[\d.,]+) ?(?P<u>[KMGT]i?B|bytes|B)\b"
 _RULES: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("oom_kill", "fatal", re.compile(r"Detected (?P<events>\d+) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step |cgroup )?(?P<step>[\w.+-]+)|Some of (?:your processes|the step tasks) (?:may have been killed by the cgroup|have been OOM)")),
-    ("task_oom", "fatal", re.compile(r"srun: error: (?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,-]+): Out [Oo]f [Mm]emory")),
+    ("task_oom", "fatal", re.compile(r"(?:s|yh)run: error: (?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,-]+): Out [Oo]f [Mm]emory")),
     ("exceeded_limit", "fatal", re.compile(r"[Ee]xceeded (?:job|step) memory limit|(?:[Ss]tep|[Jj]ob|StepId=)\s?(?P<step>[\d.]+)? ?exceeded (?:\w+ )?memory limit(?: \((?P<used>\d+) > (?P<limit>\d+)\))?")),
+    ("exceeded_limit", "fatal", re.compile(r"PBS: job killed: (?:mem|vmem|pmem) (?P<used>\d+)kb exceeded limit (?P<limit>\d+)kb|TERM_MEMLIMIT|exceeds job (?:hard|soft|master \w+) limit .{0,40}(?:h_vmem|s_vmem|h_rss)|[Jj]ob has gone over (?:cgroup )?memory limit")),
+    ("oom_kill", "fatal", re.compile(r"(?<![\w.])OOM_?Killed\b(?! ?[:=] ?(?i:false|0))")),
     ("kernel_oom", "fatal", re.compile(r"(?P<cgroup>Memory cgroup o|O)ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)|oom-kill:constraint=(?P<constraint>\w+)")),
     ("ray_oom", "fatal", re.compile(r"killed due to (?:the )?(?:node|memory|OOM|out of memory)|OutOfMemoryError: Task was killed|which exceeds the memory usage threshold|[Mm]emory monitor.{0,60}kill|Workers \(tasks / actors\) killed due to memory pressure")),
     ("seff", "fatal", re.compile(r"^\s*State: OUT_OF_ME(?:MORY)?\b")),
@@ -55,6 +57,11 @@ class HostMemory(LineParser):
         "Out Of Memory",
         "ut of memory: Kill",
         "emory limit",
+        "PBS: job killed",
+        "TERM_MEMLIMIT",
+        "exceeds job ",
+        "OOMKilled",
+        "OOM_Killed",
         "killed due to",
         "Task was killed",
         "memory usage threshold",

@@ -43,7 +43,8 @@ _HANDLER = re.compile(
     r"|\*\*\* (?P<sig>SIG\w+) .{0,80}received by PID (?P<pid2>\d+)"
     r"|(?:Program|Thread \d+ .{0,60}) (?:received|terminated with) signal (?P<gdb>SIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)))"
 )
-_FATAL = re.compile(r"Fatal Python error: (?P<what>.{1,300}?)\s*$")
+_BOLD = re.compile(r"(?<!\*)\*\*(?!\*)([^*]{1,80})(?<!\*)\*\*(?!\*)")  # a log that was pasted into Markdown
+_FATAL = re.compile(r"(?:Fatal Python error|Windows fatal exception): (?P<what>.{1,300}?)\s*$")
 _FAULT_FRAME = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}) in (?P<where>\S+)')
 _TERMINATE = re.compile(
     r"terminate called (?:after throwing an instance of '(?P<type>[^']+)'|without an active exception|recursively)"
@@ -82,6 +83,7 @@ class Signals:
         "Caught signal ",
         "received by PID",
         "Fatal Python error",
+        "Windows fatal exception",
         "terminate called",
         "malloc(): ",
         "free(): ",
@@ -175,6 +177,8 @@ class Signals:
         text = strip_label(line.text)
         if len(text) > 20_000:
             text = text[-2000:]
+        if "**" in text:
+            text = _BOLD.sub(r"\1", text)
         if found := _FATAL.search(text):
             return self._open(line, "fatal_python_error", found["what"], 400)
         if found := _TERMINATE.search(text):

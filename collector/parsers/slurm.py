@@ -1,7 +1,7 @@
 """What slurmstepd, srun, sbatch and salloc print into a job's log.
 
 SOURCE  Slurm 17 to 26: `slurmstepd: error: `, `slurmstepd-NODE: error: `, `[TIME] error: ` (newest), with LogTimeFormat=thread_id
-        `TIME PID slurmstepd 0xTHREAD: error: `, srun's task reports.
+        `TIME PID slurmstepd 0xTHREAD: error: `, srun's task reports; Tianhe's Slurm, which calls them yhrun.
 ROWS    kind `slurm`, one per message. `node` names in `host`; job, step, task and printed time in `detail`.
 CAVEAT  a task's number is srun's, not a training rank (one task may be a launcher of eight ranks). Times carry no zone.
         A message may be cut by a line end, or glued to the end of a progress bar.
@@ -52,7 +52,7 @@ NAMES: dict[str, str] = {
 
 _CANCEL = re.compile(
     r"\*\*\* (?P<kind>HetJob|HET ?JOB|JOB|STEP) (?P<id>[\w.+\[\]<>-]+)(?: STEPD TERMINATED)?(?:\s+ON\s+(?P<node>[\w.-]+))?"
-    r"\s+(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25})"
+    r"\s+(?:(?:(?P<verb>CANCELLED|FAILED|KILLED|SIGNALED|EXCEEDED)\s+)?AT\s+(?P<time>[\dT:-]{8,25})|CANCELLED(?=\s+DUE [Tt][Oo]))"
     r"(?:\s+DUE [Tt][Oo]\s*(?P<why>[^*]*?))?\s*(?P<end>\*\*\*|$)"
 )
 _OPENING = re.compile(r"\*\*\* (?:HetJob|HET ?JOB|JOB|STEP) [\w.+\[\]<>-]+ ")
@@ -66,7 +66,7 @@ _REASONS = (
     ("NOT ENDING WITH SIGNALS", "unkillable"),
 )
 _SPEAKER = re.compile(
-    r"(?P<who>srun|slurmstepd|sbatch|salloc|slurmd)(?:-[\w.-]+|\[[\w.-]+\])?(?: +0x[0-9a-f]{4,16})?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
+    r"(?P<who>(?:s|yh)run|slurmstepd|(?:s|yh)batch|(?:s|yh)alloc|slurmd|sbcast)(?:-[\w.-]+|\[[\w.-]+\])?(?: +0x[0-9a-f]{4,16})?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
 )
 _TASK = re.compile(r"(?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,\s-]+): (?P<what>.+?)\s*$")
 _ID = re.compile(r"(?:StepId=|step |job |JobId=|Job )(?P<id>\d+(?:_\d+)?(?:\+\d+)?(?:\.\w+)?)")
@@ -86,6 +86,7 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"step creation (?:temporarily disabled|still disabled)|Step created|Requested nodes are busy", "step_waiting", "info"),
         (r"pyxis|enroot|container (?:start|import)|spank_pyxis", "container_failed", "error"),
         (r"[Pp]rolog|[Ee]pilog|spank[:_]|SPANK", "prolog_failed", "error"),
+        (r"REQUEST_FILE_BCAST|Can't open `", "bcast_failed", "error"),
         (r"execve\(\)|_?exec(?:ve)?: .*No such file|Unable to (?:find|open) executable", "execve_failed", "fatal"),
         (r"chdir", "chdir_failed", "warning"),
         (r"[Cc]ould not open std(?:out|err|in)|Could not open stdout|IO setup failed|Unable to open (?:std|file)", "io_setup_failed", "fatal"),
@@ -106,6 +107,8 @@ _SUBMITIT = re.compile(
 # seff's summary, which a job script may print or a mail carries.
 _SEFF = re.compile(r"^\s*State: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE)(?: \(exit code \d+\))?\s*$")
 _SEFF_NAMES = {"TIMEOUT": "time_limit", "PREEMPTED": "preempted", "NODE_FAIL": "node_failure", "DEADLINE": "deadline"}
+# slurmd's only line in the output of a batch job that it did not start.
+_PROLOG = re.compile(r"\s*Error running slurm (?:task_?)?prolog: \d+\s*$")
 # Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).
 _UNLABELLED = {
     "step_aborted",
@@ -129,8 +132,13 @@ class Slurm:
         "*** HET",
         "slurmstepd",
         "srun: ",
+        "yhrun: ",
+        "yhbatch: ",
+        "yhalloc: ",
         "sbatch: ",
         "salloc: ",
+        "sbcast: ",
+        "Error running slurm ",
         "slurmd[",
         "pyxis: ",
         ": this job is ",
@@ -195,6 +203,8 @@ class Slurm:
         if found := _SEFF.match(line.text):
             name = _SEFF_NAMES[found["state"]]
             return [line.event("slurm", name, severity="fatal", parser=self.name, framework="seff")]
+        if _PROLOG.match(line.text):
+            return [line.event("slurm", "prolog_failed", severity="fatal", parser=self.name, framework="slurm")]
         found = _SPEAKER.search(line.text)
         return self._speaks(line, found) if found else []
 
@@ -239,7 +249,7 @@ class Slurm:
             if level not in ("error", "fatal"):
                 return []
             # A command of the user that dies of its own error has submitted or started nothing.
-            refused = level == "fatal" and found["who"] in ("srun", "sbatch", "salloc")
+            refused = level == "fatal" and found["who"].replace("yh", "s") in ("srun", "sbatch", "salloc")
             known = ("submit_failed", "fatal") if refused else ("other", "warning" if level == "error" else "error")
         name, severity = known
         if (level is None and name not in _UNLABELLED) or (

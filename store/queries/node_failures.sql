@@ -1,6 +1,9 @@
 -- node_failures: States of the job's own nodes that mean trouble, while it ran and around its end.
 -- TABLES: slurm_node_state, slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: slurm_job
+-- NEEDS: slurm_node_state
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BOOLEAN, BOOLEAN, BOOLEAN, BIGINT, BIGINT
 -- COLUMN node: node of the job
 -- COLUMN state: state
 -- COLUMN state_flags: flags
@@ -9,7 +12,7 @@
 -- COLUMN since_ts: begin of the state
 -- COLUMN until_ts: its end, nothing while it lasts
 -- COLUMN before_end_s [s]: from its begin to the end of the job; negative when it began after the end
--- COLUMN down: true for DOWN, FAIL, NOT_RESPONDING, POWERED_DOWN, REBOOT or a reason that says so; false for a plain drain
+-- COLUMN down: true for DOWN, FAIL, NOT_RESPONDING, POWERED_DOWN or a reason that says so; false for a drain, and for a reboot or power-down that was asked for, which waits for the job's end
 -- COLUMN at_end: true when it began while the job ran and lasted to its end, or within two minutes after it
 -- COLUMN named: true when Slurm itself names the node as the failed one of this job
 -- COLUMN job_nodes: nodes of the job
@@ -28,7 +31,11 @@ s AS (
   SELECT
     n.node, s.state, s.state_flags, s.reason, s.reason_user, s.ts AS since_ts, s.end_ts AS until_ts,
     date_diff('second', s.ts, n.end_ts) AS before_end_s, n.job_nodes,
-    regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)down|fail|not_?respond|no_?respond|reboot|power_?off|lost')
+    CASE WHEN regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)reboot|power')
+        OR regexp_matches(coalesce(s.reason, ''), '(?i)reboot (issued|timed out|asap|complete)|power.{0,10} down|resume ?timeout')
+      THEN s.ts < n.end_ts - INTERVAL 2 SECOND
+        AND regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)\bdown\b|\bfail|not_?respond|no_?respond|powered_down|powering_down|power_?off')
+      ELSE regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)down|fail|not_?respond|no_?respond|lost') END
       OR regexp_matches(coalesce(s.reason, ''), '(?i)not responding|unexpectedly rebooted|node failure|low (real|memory)|gres.*lower|hung|dead')
       AS down,
     s.ts <= n.end_ts + INTERVAL 120 SECOND AND coalesce(s.ts >= n.start_ts, true)

@@ -9,6 +9,7 @@
 -- COLUMN failed_attempts: attempts before the last that ended in failure, time-out or out of memory
 -- COLUMN requeue_events: requeue events
 -- COLUMN preempt_events: preemption events
+-- COLUMN launch_failures: times that it waited because its launch had failed
 -- COLUMN event_ts: first of these events
 -- COLUMN event_actor: who did it, when known
 -- COLUMN event_reason: reason given
@@ -55,6 +56,7 @@ e AS (
     greatest(count(DISTINCT attempt) FILTER (WHERE event = 'requeued'), count(*) FILTER (WHERE event = 'requeued' AND attempt IS NULL))
       AS requeue_events,
     count(*) FILTER (WHERE event = 'preempted') AS preempt_events,
+    count(DISTINCT attempt) FILTER (WHERE event = 'blocked' AND regexp_matches(reason, '(?i)launch[ _]failed')) AS launch_failures,
     min(ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_ts,
     arg_min(actor, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_actor,
     arg_min(reason, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_reason
@@ -76,7 +78,7 @@ l AS (
 )
 SELECT
   a.attempts, a.restarts, a.preempted_attempts, a.node_fail_attempts, a.failed_attempts,
-  e.requeue_events + a.requeued_states AS requeue_events, e.preempt_events, e.event_ts, e.event_actor, e.event_reason,
+  e.requeue_events + a.requeued_states AS requeue_events, e.preempt_events, e.launch_failures, e.event_ts, e.event_actor, e.event_reason,
   l.log_requeues, l.log_preemptions, l.log_message, l.log_line, l.warned, a.first_end_ts, a.last_attempt, a.last_state,
   a.last_reason, a.last_start_ts, a.last_exit, a.last_signal, a.earlier_h, a.earlier_gpu_hours, a.waited_min
 FROM a, e, l

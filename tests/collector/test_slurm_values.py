@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 
@@ -146,6 +147,20 @@ def test_a_lone_last_attempt_gets_its_number_from_the_file_that_knows_it() -> No
     (row,) = books.settle(iter([text]), "sacct.txt")
     assert row.attempt == 3  # type: ignore[attr-defined]
     assert list(books.settle(iter([controller]), "scontrol.txt")) == []
+
+
+def test_of_a_job_that_has_not_ended_the_controller_knows_what_holds_it() -> None:
+    submitted = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    text = SlurmJob(job_id="5", state="PENDING", state_reason="Dependency", submit_ts=submitted, user="wen")
+    controller = replace(text, state_reason="DependencyNeverSatisfied", user=None)
+    books = reconcile([(text, "sacct.txt", "sacct"), (controller, "scontrol.txt", "scontrol_job")])
+    assert (books.jobs["5", 1].state_reason, books.jobs["5", 1].user) == ("DependencyNeverSatisfied", "wen")
+    running = replace(controller, state="RUNNING", state_reason="None")
+    books = reconcile([(text, "sacct.txt", "sacct"), (running, "scontrol.txt", "scontrol_job")])
+    assert (books.jobs["5", 1].state, books.jobs["5", 1].state_reason) == ("RUNNING", "None")
+    ended = replace(text, state="FAILED", state_reason="NonZeroExitCode")
+    books = reconcile([(ended, "sacct.txt", "sacct"), (running, "scontrol.txt", "scontrol_job")])
+    assert (books.jobs["5", 1].state, books.jobs["5", 1].state_reason) == ("FAILED", "NonZeroExitCode")
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.sampled_from("abc"), st.integers(0, 3)), max_size=8))

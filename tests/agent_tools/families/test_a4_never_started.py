@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.families import f2_requeue, f4_cancelled
 from agent_tools.families.a4_never_started import assess
 from agent_tools.pending import reason
-from store.rows import LogEvent, LogLine, SlurmJob
-from tests.agent_tools.families.world import World, judge
+from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 REASONS = [
     "Resources", "Priority", "Dependency", "QOSMaxGRESPerUser", "QOSMaxJobsPerUserLimit", "AssocGrpGRES", "AssocGrpCPUMinutesLimit",
     "AssocGrpBillingMinutes", "QOSMaxCpuPerUserLimit", "QOSGrpNodeLimit", "MaxNodePerAccount", "ReqNodeNotAvail, UnavailableNodes:n1",
     "PartitionTimeLimit", "PartitionNodeLimit", "PartitionDown", "Licenses", "BeginTime", "JobHeldUser", "JobHeldAdmin",
-    "BadConstraints", "launch failed requeued held", "JobArrayTaskLimit", "Reservation", "InvalidAccount", "InvalidQOS",
+    "BadConstraints", "launch failed requeued held", "launch_failed_requeued_held", "JobArrayTaskLimit", "Reservation", "InvalidAccount", "InvalidQOS",
     "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit", "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
 ]  # fmt: skip
 
@@ -56,6 +57,7 @@ def test_a_job_that_ran_and_waits_again_is_not_it(tmp_path: Path) -> None:
         ("execve_failed", "slurmstepd: error: execve(): train: No such file or directory"),
         ("container_failed", "slurmstepd: error: pyxis: failed to import docker image"),
         ("prolog_failed", "slurmstepd: error: Prolog failed"),
+        ("bcast_failed", "sbcast: error: REQUEST_FILE_BCAST(n1): No such file or directory"),
     ],
 )
 def test_a_launch_that_slurm_says_failed(tmp_path: Path, name: str, message: str) -> None:
@@ -95,3 +97,67 @@ def test_with_nothing_to_go_on_it_is_undecidable(tmp_path: Path) -> None:
     world = World(tmp_path).job("PENDING", start_ts=None, state_reason="Resources").text("x")
     a = judge(world.without(SlurmJob, LogLine, LogEvent), assess)
     assert (a.status, "slurm_job" in a.missing[0].signal) == ("undecidable", True)
+
+
+HELD = "launch failed requeued held"
+
+
+def unlaunched(folder: Path, state: str, **fields: object) -> World:
+    return World(folder).job(state, 0.02, exit_code=0, gpus=1, node_list="n1", **fields)
+
+
+def test_a_job_that_waits_because_its_launch_failed_was_not_sent_back_by_anybody(tmp_path: Path) -> None:
+    """slurmctld requeues and holds the job when a prolog fails; accounting says no more of the attempt than REQUEUED."""
+    world = unlaunched(tmp_path, "REQUEUED").job("PENDING", attempt=2, start_ts=None, state_reason=HELD)
+    a = judge(world, assess, attempt=1)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "launch", "infrastructure")
+    assert a.confidence > judge(world, f2_requeue.assess, attempt=1).confidence
+    assert "scontrol release" in a.actions[1].text
+
+
+def test_that_it_waited_for_that_is_known_after_it_was_let_go(tmp_path: Path) -> None:
+    world = unlaunched(tmp_path, "REQUEUED").job("COMPLETED", attempt=2)
+    world.add(SlurmJobEvent(job_id=JOB, attempt=2, event="blocked", reason=HELD, ts=T))
+    assert judge(world, assess, attempt=1).status == "confirmed"
+    second = judge(world, f2_requeue.assess, attempt=2)
+    assert second.status == "confirmed"
+    assert "launch had failed" in second.implies[0].text
+
+
+@pytest.mark.parametrize("state", ["REQUEUED", "CANCELLED"])
+def test_a_node_whose_prolog_failed_as_the_attempt_ended_is_why(tmp_path: Path, state: str) -> None:
+    """Without requeue Slurm cancels the job itself, in root's name: no operator did."""
+    world = unlaunched(tmp_path, state, cancelled_by="0").node("n1", "DRAINED", 0.02, reason="Prolog error")
+    world.say("slurm", "prolog_failed", "Error running slurm prolog: 1", severity="fatal")
+    a = judge(world, assess)
+    assert (a.status, a.mode, a.attribution, a.confidence > 0.95) == ("confirmed", "launch", "infrastructure", True)
+    assert judge(world, f4_cancelled.assess).status == "ruled_out"
+
+
+@pytest.mark.parametrize(("minutes", "reason"), [(-3, "Prolog error"), (4, "Prolog error"), (0.02, "Epilog error")])
+def test_a_node_that_was_taken_out_at_another_time_or_for_another_reason_is_not_why(
+    tmp_path: Path, minutes: float, reason: str
+) -> None:
+    world = unlaunched(tmp_path, "CANCELLED", cancelled_by="0").node("n1", "DRAINED", minutes, reason=reason)
+    assert judge(world, assess).status != "confirmed"
+    assert judge(world, f4_cancelled.assess).status == "confirmed"
+
+
+def test_another_jobs_prolog_says_nothing_of_a_program_that_ran(tmp_path: Path) -> None:
+    world = World(tmp_path).job("CANCELLED", 30, cancelled_by="0", node_list="n1").text("loading data")
+    world.node("n1", "DRAINING", 30, reason="Prolog error")
+    assert judge(world, f4_cancelled.assess).mode == "operator"
+
+
+def test_a_held_job_that_an_operator_gives_up_was_cancelled(tmp_path: Path) -> None:
+    """What slurmd wrote into its output was of the run before."""
+    world = unlaunched(tmp_path, "REQUEUED").job("CANCELLED", 0.02, attempt=2, cancelled_by="0", node_list=None)
+    world.say("slurm", "prolog_failed", "Error running slurm prolog: 1", severity="fatal")
+    assert judge(world, f4_cancelled.assess, attempt=2).mode == "operator"
+    assert judge(world, f4_cancelled.assess, attempt=1).status == "ruled_out"
+
+
+def test_an_output_folder_that_is_not_there_is_the_jobs_own(tmp_path: Path) -> None:
+    """The controller calls it a launch failure, too."""
+    world = World(tmp_path).job("FAILED", 0.01, exit_code=0, exit_signal=53, state_reason="JobLaunchFailure")
+    assert judge(world, assess).attribution == "job"

@@ -78,3 +78,26 @@ def test_a_node_failure_of_an_earlier_attempt_explains_the_rerun(tmp_path: Path)
     world = World(tmp_path).job("NODE_FAIL", 30).job("COMPLETED", 60, attempt=2, restarts=1)
     a = judge(world, assess)
     assert (a.status, a.attribution) == ("confirmed", "infrastructure")
+
+
+@pytest.mark.parametrize(
+    ("state", "flags", "after", "reason"),
+    [
+        ("DRAINING", "DRAIN,REBOOT_REQUESTED", 20, "new kernel"),
+        ("MIXED", "POWER_DOWN", 20, None),
+        ("DOWN", "DRAIN,REBOOT_ISSUED", 60, "new kernel : reboot issued"),
+        ("DOWN", None, 61, "new kernel : reboot issued : reboot timed out"),
+        ("IDLE", "POWERING_DOWN", 60.5, None),
+    ],
+)
+def test_a_reboot_that_waits_for_the_jobs_end_did_not_end_it(
+    tmp_path: Path, state: str, flags: str | None, after: float, reason: str | None
+) -> None:
+    """`scontrol reboot ASAP` drains the node at once and reboots it when its last job has ended."""
+    world = running(tmp_path, "FAILED").node("n1", state, after, reason=reason, state_flags=flags)
+    assert judge(world, assess).status == "ruled_out"
+
+
+def test_a_node_that_was_rebooted_under_the_job_is_it(tmp_path: Path) -> None:
+    world = running(tmp_path, "FAILED").node("n1", "DOWN", 59, reason="x : reboot issued", state_flags="REBOOT_ISSUED")
+    assert judge(world, assess).status == "confirmed"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.families import a4_never_started
 from agent_tools.families.f2_requeue import assess
 from store.rows import LogEvent, SlurmJob, SlurmJobEvent
 from tests.agent_tools.families.world import JOB, T, World, judge
@@ -45,6 +46,14 @@ def test_slurms_words_in_the_log_are_enough_and_the_outcome_is_missing(
     a = judge(World(tmp_path).train([3.0, 2.9]).say("slurm", name, message), assess)
     assert (a.status, a.mode) == ("confirmed", mode)
     assert any("slurm_job" in m.signal for m in a.missing)
+
+
+@pytest.mark.parametrize("reason", ["launch_failed_requeued_held", "launch failed requeued held"])
+def test_a_launch_that_failed_and_was_requeued_never_ran(tmp_path: Path, reason: str) -> None:
+    world = World(tmp_path).job("PENDING", 0, restarts=1, state_reason=reason, start_ts=None, end_ts=None)
+    assert judge(world, assess).confidence <= 0.3
+    a4 = judge(world, a4_never_started.assess)
+    assert (a4.status, a4.mode) == ("confirmed", "launch")
 
 
 def test_a_last_attempt_that_failed_by_itself_is_not_a_requeue(tmp_path: Path) -> None:

@@ -50,6 +50,16 @@ def test_of_a_failed_job_without_a_log_the_step_is_shown(tmp_path: Path) -> None
     assert [s for s in shows if s.startswith("By accounting, step")]
 
 
+def test_the_word_for_memory_is_no_signal(tmp_path: Path) -> None:
+    """`0:125` is what Slurm gives a step that the out-of-memory killer struck: the state says it, and no signal does."""
+    world = World(tmp_path).job().train([3 + 7 * 0.97**i for i in range(100)], every_s=30, total_steps=1000)
+    world.add(step("1", state="OUT_OF_MEMORY", exit_code=0, exit_signal=125))
+    _, _, _, warnings = sentences(world)
+    (said,) = [w for w in warnings if w.startswith("Though the job completed, step")]
+    assert "state]]" in said
+    assert "by signal" not in said
+
+
 @pytest.mark.parametrize(
     "world",
     [

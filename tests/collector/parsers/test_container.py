@@ -17,8 +17,14 @@ def parse(text):
     [
         ("FATAL:   could not open image /images/a.sif: failed to retrieve path for /images/a.sif", "apptainer"),
         ("FATAL:   Unable to handle docker://nvcr.io/x uri: while building SIF from layers", "apptainer"),
+        (
+            "FATAL:   while loading overlay images: failed to open overlay image /data/over.img: no such file",
+            "apptainer",
+        ),
+        ('FATAL:   "python3.11": executable file not found in $PATH', "apptainer"),
         ("3: FATAL:   container creation failed: mount /data->/data error: no such file or directory", "apptainer"),
         ('docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].', "docker"),
+        ("docker: invalid reference format: repository name must be lowercase.", "docker"),
         ("Error response from daemon: No such container: train", "docker"),
         ("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", "docker"),
         ('OCI runtime create failed: runc create failed: exec: "train": executable file not found in $PATH', "oci"),
@@ -29,7 +35,8 @@ def parse(text):
 )
 def test_a_runtime_that_gave_up_is_named(text, runtime):
     (row,) = parse(text)
-    assert (row.kind, row.name, row.severity, row.framework) == ("launcher_event", "container_error", "fatal", runtime)
+    assert (row.kind, row.name, row.severity, row.framework) == ("launcher_event", "container_failed", "fatal", runtime)
+    assert row.message and row.message in text
 
 
 def test_the_same_line_of_every_task_is_one_row():
@@ -40,6 +47,10 @@ def test_the_same_line_of_every_task_is_one_row():
     "text",
     [
         "FATAL:  password authentication failed for user",
+        'psql: FATAL:  role "trainer" does not exist',
+        "FATAL:   Image file already exists: 'train.sif' - will not overwrite",
+        "FATAL:   loss went up in smoke",
+        "docker: pulling from team/train",
         "[FATAL] loss is not finite",
         "WARNING: underlay of /etc/localtime required more than 50 (74) bind mounts",
         "INFO:    Converting SIF file to temporary sandbox...",

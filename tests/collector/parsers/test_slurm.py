@@ -66,6 +66,13 @@ def test_slurmstepd_with_a_thread_id_speaks_as_without_one():
     assert (row.name, row.severity) == ("container_failed", "error")
 
 
+@pytest.mark.parametrize("node", ["", " ON n3"])
+def test_a_reason_is_read_also_where_the_time_is_left_out(node):
+    (row,) = parse(f"slurmstepd: error: *** JOB 77{node} CANCELLED DUE TO TIME LIMIT ***")
+    assert (row.name, json.loads(row.detail)["job"]) == ("time_limit", "77")
+    assert not parse("*** JOB 77 CANCELLED ***"), "neither a time nor a reason: anybody's words"
+
+
 def test_a_plain_cancel_has_no_reason():
     (row,) = parse("slurmstepd: error: *** STEP 45.0 ON n1 CANCELLED AT 2025-11-19T12:13:27 ***")
     assert row.name == "cancelled"
@@ -118,6 +125,8 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("srun: error: Application launch failed: Invalid job credential", "launch_failed"),
         ("srun: error: Node failure on n3", "node_failure"),
         ("srun: First task exited 60s ago", "first_task_exited"),
+        ("yhrun: error: Node failure on cn9", "node_failure"),
+        ("yhbatch: error: Batch job submission failed: Invalid account", "submit_failed"),
         ("srun: Force Terminated StepId=77.0", "force_terminated"),
         ("sbatch: error: Batch job submission failed: Invalid partition name specified", "submit_failed"),
         ("srun: error: Unable to allocate resources: Requested node configuration is not available", "allocation_failed"),
@@ -125,6 +134,9 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("slurmstepd: error: couldn't chdir to `/scratch/x': No such file or directory: going to /tmp instead", "chdir_failed"),
         ("slurmstepd: error: pyxis: container start failed with error code: 1", "container_failed"),
         ("slurmstepd: error: Prolog failed on n1", "prolog_failed"),
+        ("Error running slurm prolog: 1", "prolog_failed"),
+        ("sbcast: error: REQUEST_FILE_BCAST(gpu01): No such file or directory", "bcast_failed"),
+        ("sbcast: error: Can't open `train.sqsh`: No such file or directory", "bcast_failed"),
         ("srun: launch/slurm: _step_signal: Terminating StepId=3022331.0", "force_terminated"),
         ("slurmstepd: error: pyxis: failed to import docker image", "container_failed"),
         ("srun: error: task 0 launch failed: Plugin initialization failed", "launch_failed"),
