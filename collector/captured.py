@@ -17,7 +17,9 @@ from typing import Any
 
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
-from store import Reader
+from store import Reader, commits
+from store.lake import Lake
+from store.result import StoreError
 from store.rows import LogEvent, LogLine, Row, TrainStep
 from store.writer import Writer
 
@@ -27,20 +29,36 @@ MAX_LINES = 1_000_000
 _Line = dict[str, Any]
 
 
-def settle(lake: Path, job_id: str) -> int:
-    """Bring a job's caught lines up to date with the lake. Gives how many rows stand there now. Raises StoreError, OSError."""
-    with Reader(lake) as reader:
-        if not reader.ask("captured_extent", job_id=job_id).rows[0][0]:
-            return 0
-        (imported,) = reader.ask("imported_lines", job_id=job_id).rows[0]
-        answer = reader.ask("captured_lines", max_rows=MAX_LINES, job_id=job_id)
+def settle(lake: Path, reader: Reader, job_id: str) -> int:
+    """Bring a job's caught lines up to date with the lake. Gives how many rows stand there now. Raises StoreError, OSError.
+
+    Nothing is written, nor need the lake be writable, where they are up to date already.
+    """
+    if not reader.ask("captured_extent", job_id=job_id).rows[0][0]:
+        return 0
+    (imported,) = reader.ask("imported_lines", job_id=job_id).rows[0]
+    answer = reader.ask("captured_lines", max_rows=MAX_LINES, job_id=job_id)
     names = [column.name for column in answer.columns]
     lines: list[_Line] = [] if imported else [dict(zip(names, row, strict=True)) for row in answer.rows]
     digest = hashlib.sha256(repr([(x["file"], x["line_no"], x["ts"]) for x in lines]).encode()).hexdigest()[:16]
     key = f"captured/{job_id}"
+    before = commits.read(Lake.of(lake), key)
+    if before is None and not lines:
+        return 0
+    if before is not None and before.batch == f"{key}/{digest}":
+        return sum(before.rows.values())
     rows = _rows(job_id, lines) if lines else iter(())
     published = Writer(lake).append(rows, batch=f"{key}/{digest}", replaces=key)
     return sum(published.rows.values())
+
+
+def settled(lake: Path, reader: Reader, job_id: str) -> list[str]:
+    """`settle`, giving what came in the way of it as notes for the verdict."""
+    try:
+        settle(lake, reader, job_id)
+    except (StoreError, OSError) as error:
+        return [f"what the collector caught of the job's output was not read: {error}"]
+    return []
 
 
 def _rows(job_id: str, lines: Sequence[_Line]) -> Iterator[Row]:

@@ -36,7 +36,11 @@ _OOM = re.compile(
     r"CUDA out of memory|HIP out of memory|CUDA error: out of memory|cudaErrorMemoryAllocation|OutOfMemoryError|"
     r"CUBLAS_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED|OOM when allocating tensor|XPU out of memory|NPU out of memory|"
     r"Failed to allocate .{0,60}bytes on device|No available memory for the cache blocks|CUDA_ERROR_OUT_OF_MEMORY|"
-    r"cuMemCreate.{0,40}out of memory|Out of memory error on GPU",
+    r"cuMemCreate.{0,40}out of memory|Out of memory error on GPU|Out of GPU memory|KV cache is needed, which is larger than|"
+    r"Not enough memory\. Please try to increase --mem-fraction|CUDNN_STATUS_ALLOC_FAILED|Dst tensor is not initialized|"
+    r"cu(?:da)?Mem?\w*alloc\w* (?:retry )?failed:? out of memory|Cuda failure(?: \d+)? '?out of memory|Failed to CUDA calloc|"
+    r"(?:CUDA error|hipError|cudaError)\S{0,2} 2\b.{0,80}out of memory|enough GPU RAM to fit|[Ii]nsufficient GPU memory|"
+    r"Unable to find a valid cuDNN algorithm",
     re.IGNORECASE,
 )
 _COMPILER = re.compile(
@@ -80,7 +84,8 @@ _FIRST_COLLECTIVE = re.compile(
 _NCCL = re.compile(r"NCCL error|ncclUnhandledCudaError|ncclSystemError|ncclRemoteError|ncclInternalError")
 _CARRIED = re.compile(r"Caught \S+ in (?:DataLoader worker process|pin memory thread|replica)")
 _SAVE = re.compile(
-    r"torch/serialization\.py:\d+ in _?(?:save|write)\w*|\bin _?save_(?:checkpoint|zero_checkpoint|model|state)\b|\bin write_record\b"
+    r"torch/serialization\.py(?::\d+)? in (?:_?(?:legacy_)?(?:save|write)\w*|_open_zipfile_writer)"
+    r"|\bin _?save_(?:checkpoint|zero_checkpoint|model|state|pretrained|weights)\b|\bin write_record\b"
 )
 _SOCKET = re.compile(
     r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
@@ -126,7 +131,11 @@ def role_of(name: str, message: str, frames: str) -> Role:
         return "wrapper" if _LAUNCHER_FRAMES.search(frames) else "cut"
     if _INTERRUPTS.match(short):
         return "interrupt"
-    if _KILLED_WORKER.search(text):
+    if _KILLED_WORKER.search(text) or (
+        short == "RuntimeError"
+        and message.startswith("DataLoader worker")
+        and "data/_utils/signal_handling.py" in frames
+    ):
         return "worker_killed"
     if (_OOM.search(text) or (short == "ResourceExhaustedError" and _REFUSED.search(message))) and not text.startswith(
         "RayTaskError"
@@ -183,7 +192,8 @@ class Raised:
     @property
     def saving(self) -> bool:
         """It was raised while a checkpoint was being written: something had been trained."""
-        return _SAVE.search(f"{self.row.text('frame')}\n{self.row.text('user_frame')}") is not None
+        frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.calls}"
+        return _SAVE.search(frames) is not None
 
     @property
     def headless(self) -> bool:

@@ -7,6 +7,8 @@ DECIDES  the exception's type, text and frames give the fault class: data, confi
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import classify
@@ -15,6 +17,13 @@ from agent_tools.families.wording import claim, missing, spread
 
 CODE = "A1"
 EXPLAINS = ("A2", "A3", "C1", "C2", "C3", "E3", "F4", "G1", "D1")
+
+# Frames of a loop over batches: how many of them came before is what a cut log does not tell.
+_ITERATING = re.compile(
+    r"torch/utils/data/|accelerate/data_loader|\bin (?:forward|backward|\w*train(?:ing)?_(?:step|epoch|batch|loop)|train_one_epoch"
+    r"|_inner_training_loop|fit\w*|step|run_\w*(?:step|epoch|batch)|run_iter|epoch_loop|train)$",
+    re.MULTILINE,
+)
 
 _CLASS = {
     "data": "the data that it reads",
@@ -126,10 +135,27 @@ def _without_cause(facts: Facts) -> Assessment:
             return _plain(facts, plain)
         if not facts.raised and _gave_up(facts):
             return _worded(facts, plain)
+    cut = facts.cut_short
+    if cut is not None and not (facts.progress.begun or cut.saving or _ITERATING.search(cut.calls)):
+        return _cut(cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     return Assessment(CODE, "ruled_out", counterfactual="The log holds no exception of the application itself.")
+
+
+def _cut(cut: Raised) -> Assessment:
+    """The log ends inside the program's traceback: where it failed is known, and how is not."""
+    fault = classify("", "", cut.calls)
+    mode = fault.mode if fault.certainty >= 0.6 else "code"
+    result = Assessment(CODE, "suspected", mode=mode, attribution="job", confidence=0.45)
+    result.headline = f"The program raised an exception before training began; the log ends inside its traceback, in {cut.row['user_frame']}."
+    result.speaks_for.append(claim(f"A traceback begins at {cut.where_ref} and has no last line."))
+    result.speaks_for.append(claim("No training step was reported before it."))
+    result.implies.append(claim(f"The fault may lie in {_CLASS[mode]}.", "hypothesis"))
+    result.actions.append(claim(_ACTIONS[mode], "supported"))
+    result.missing.append(missing("Which exception it was.", "the rest of the log"))
+    return result
 
 
 def _device(facts: Facts, row: RowView) -> Assessment:

@@ -81,6 +81,9 @@ def assess(facts: Facts) -> Assessment:
         )
     if facts.device_error is not None and facts.progress.begun:
         return _device(facts, facts.device_error)
+    cut = facts.cut_short
+    if cut is not None and (facts.progress.begun or cut.saving):
+        return _cut(facts, cut)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
         if facts.wrapped_only:
@@ -142,6 +145,20 @@ def _after_the_end(facts: Facts, cause: Raised) -> bool:
         return False
     last = facts.progress.steps.number("last_line") if facts.progress.steps is not None else None
     return (last or 0) <= end < raised
+
+
+def _cut(facts: Facts, cut: Raised) -> Assessment:
+    """The log ends inside the program's traceback: where it failed is known, and how is not."""
+    mode = "storage" if cut.saving else "data" if cut.origin.layer == "data" else "code"
+    result = Assessment(CODE, "suspected", mode=mode, confidence=0.45, attribution="job")
+    result.headline = f"The program raised an exception while training; the log ends inside its traceback, in {cut.row['user_frame']}."
+    result.speaks_for.append(claim(f"A traceback begins at {cut.where_ref} and has no last line."))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    result.implies.append(claim(_MEANING[mode], "hypothesis"))
+    result.actions.append(claim(_ACTIONS[mode], "supported"))
+    result.missing.append(missing("Which exception it was.", "the rest of the log"))
+    return result
 
 
 def _device(facts: Facts, row: RowView) -> Assessment:

@@ -34,8 +34,12 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(
             claim(f"{spread(first.row)} raised {first.name_ref}: {first.message_ref} ({first.where_ref}).")
         )
-    if row is not None and row.text("name") in _VAGUE and not raised:
-        result.status, result.confidence = "suspected", 0.6
+        if not first.message.strip():
+            # Ray has a type of the same name for a worker that it killed because the host's memory ran out.
+            result.status, result.confidence = "suspected", 0.62
+            result.missing.append(missing("The text of that exception, with the sizes.", "the rest of the log"))
+    if row is not None and row.text("name") in _VAGUE:
+        result.status, result.confidence = ("confirmed", min(result.confidence, 0.8)) if raised else ("suspected", 0.6)
         result.missing.append(
             missing("This message usually, and not always, means that memory ran out.", "gpu_sample at that moment")
         )

@@ -41,9 +41,11 @@ def assess(facts: Facts) -> Assessment:
     raised = facts.of_role("rendezvous")
     if row is not None or raised:
         return _found(facts, row)
-    failed = facts.table("nccl_events").one_of("name", "connect_failed", "no_interface", "system_error", "remote_error")
-    if failed and not facts.causes and not facts.ending.succeeded:
-        return _communicator(failed[0])
+    events = facts.table("nccl_events")
+    failed = events.one_of("name", "connect_failed", "no_interface", "system_error")
+    gone = events.one_of("name", "remote_error")
+    if (failed or gone) and not facts.causes and not facts.ending.succeeded:
+        return _communicator(failed[0]) if failed else _peer_gone(gone[0])
     return _silent(facts)
 
 
@@ -141,6 +143,15 @@ def _communicator(row: RowView) -> Assessment:
     result.actions.append(
         claim("Rerun with NCCL_DEBUG=INFO and check interface names and reachability between the nodes.", "supported")
     )
+    return result
+
+
+def _peer_gone(row: RowView) -> Assessment:
+    """Only the word of a survivor: its peer closed the connection, whenever that was."""
+    result = _communicator(row)
+    result.confidence = 0.35
+    result.headline = f"Another rank went away, and this one lost its connection to it: {row['message']}"
+    result.missing.append(missing("Why the other rank went away.", "the output of every rank, from its beginning"))
     return result
 
 

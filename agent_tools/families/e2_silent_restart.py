@@ -20,7 +20,7 @@ EXPLAINS = ("A1", "A3", "E1", "F2", "G1")
 
 _LOAD = re.compile(
     r"size mismatch for|Error\(s\) in loading state_dict|(Missing|Unexpected) key\(s\) in state_dict|UnpicklingError|"
-    r"invalid load key|PytorchStreamReader failed|failed finding central directory|failed reading zip archive|"
+    r"invalid load key|Ran out of input|storage has wrong size|pickle data was truncated|[Ii]nvalid magic number|PytorchStreamReader failed|failed finding central directory|failed reading zip archive|"
     r"unexpected EOF|corrupt|No valid checkpoint found|Can't find a valid checkpoint|CheckpointException|"
     r"(checkpoint|state_dict|optimizer state).{0,80}(mismatch|does not match|incompatible|not found|missing|invalid|empty|truncated)|"
     r"(mismatch|different).{0,80}checkpoint|loaded state dict|doesn't match the size of optimizer's group|shape mismatch|"
@@ -35,7 +35,7 @@ _RESUME_ITSELF = re.compile(
 )
 _RESUME_FRAME = re.compile(
     r"_load_from_checkpoint|load_checkpoint|resume|_load_optimizer|_load_rng|restore_state|restore_training|load_state\b|"
-    r"load_training_state|maybe_load|checkpoint_connector|_restore_modules",
+    r"load_training_state|maybe_load|checkpoint_connector|_restore_modules|load_(?:latest_|full_)+state|restore_checkpoint",
     re.IGNORECASE,
 )
 _STATE_FILE = re.compile(
@@ -45,6 +45,9 @@ _STATE_FILE = re.compile(
 _RESUMING = re.compile(
     r"resume|load_from_json$|_load_optimizer|_load_rng|restore_training|load_training_state|load_accelerator_state|\bin load_state$",
     re.I | re.M,
+)
+_LOADING = re.compile(
+    r"\bin (?:re)?load_(?:checkpoint|ckpt|latest_\w+|full_state)\b|\bin restore_(?:checkpoint|state)\b", re.M
 )
 
 # The idiom of scripts that look only where --resume says.
@@ -257,11 +260,13 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
     shows += _asked(signs)
     if loading:
         shows.append(f'It was loading: "{signs["load_start_message"]}".')
-    confidence = 0.92 if (meant or itself or loading) else 0.62
+    confidence = (
+        (0.62 if _RESUMING.search(frames) else 0.45) if not text else 0.92 if (meant or itself or loading) else 0.62
+    )
     kind, advice = _kind(text)
     return Assessment(
         CODE,
-        "confirmed",
+        "confirmed" if confidence >= 0.6 else "suspected",
         "load_crash",
         confidence,
         "job",
@@ -289,6 +294,10 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
         if _LOAD.search(full) or _broken_off(raised, frames):
             return full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})"
     began = facts.progress.begun
+    for raised in facts.of_role("cut"):
+        if not began and (_RESUMING.search(raised.calls) or _LOADING.search(raised.calls)):
+            place = raised.row["frame" if raised.row.has("frame") else "file"].ref
+            return "", raised.calls, f"an exception whose text is cut off, in {place}", f" ({raised.where_ref})"
     if count(signs, "load_failures") and not began:
         return (
             signs.text("load_failure_message"),

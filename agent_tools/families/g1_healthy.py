@@ -172,7 +172,7 @@ def _completion(facts: Facts, end: RowView | None) -> tuple[bool, list[str]]:
 
 def _end_words(end: RowView | None, words: RowView) -> list[str]:
     """Completion in plain words: it has to stand after the last progress, and a full bar needs a save or an end beside it."""
-    after = count(end, "progress_line")
+    after = max(count(end, "progress_line"), count(words, "goes_on_line"))
     said: list[str] = []
     if count(words, "dones") and count(words, "done_line") >= after:
         said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")

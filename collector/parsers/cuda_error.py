@@ -58,7 +58,7 @@ _TABLE = tuple((name, code, re.compile(pattern)) for name, code, pattern in _RUL
 _KERNEL = re.compile(r"\bNVRM\b|\bXid \(PCI:")
 """The kernel's own words, which the runtime does not print: whoever copied them is not the driver."""
 _ASSERT = re.compile(
-    r"^(?:\[?rank\d+\]?:? ?)?(?P<place>\S+\.(?:cu|cuh|h|hpp|cpp|py)):\d+: .{0,200}?Assertion `(?P<assertion>[^`']{1,200})[`'] failed"
+    r"^(?:\[?rank\d+\]?:? ?)?(?P<place>\S+\.(?:cu|cuh|hip|h|hpp|cpp|py)):\d+: .{0,200}?[Aa]ssertion `(?P<assertion>[^`']{1,200})[`'](?: failed|\s*$)"
 )
 
 
@@ -102,7 +102,7 @@ class CudaError(LineParser):
         "CUFFT_",
         "Memory access fault by GPU",
         "HW Exception by GPU",
-        "Assertion `",
+        "ssertion `",
         "Error 802",
     )
 

@@ -23,7 +23,7 @@ NAMES: dict[str, str] = {
     "torch_oom": "PyTorch's caching allocator, with sizes (detail: in_use_bytes, other_processes, private_pool_bytes, reserved)",
     "cuda_error_oom": "CUDA error: out of memory, without sizes",
     "cublas_alloc": "CUBLAS_STATUS_ALLOC_FAILED: usually, not surely, memory",
-    "cudnn_alloc": "CUDNN_STATUS_ALLOC_FAILED: usually, not surely, memory",
+    "cudnn_alloc": "CUDNN_STATUS_ALLOC_FAILED, or no algorithm fits: usually, not surely, memory",
     "tf_oom": "TensorFlow: OOM when allocating tensor, or its allocator ran out (detail.shape)",
     "xla_oom": "JAX or XLA: RESOURCE_EXHAUSTED",
     "paddle_oom": "PaddlePaddle, which prints binary megabytes as MB",
@@ -59,15 +59,15 @@ _POOLS = _sized(r"with ", r" allocated in private pools")
 _OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
 
 _OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("nccl_oom", re.compile(r"NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
+    ("nccl_oom", re.compile(r"Cuda failure(?: \d+)? '?out of memory|Failed to CUDA (?:calloc|malloc)|NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
     ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
-    ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device")),
+    ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device|INTERNAL: Failed to allocate \d+ bytes")),
     ("paddle_oom", re.compile(r"Out of memory error on GPU \d+\. Cannot allocate")),
     ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
-    ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction")),
+    ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction|enough GPU RAM to fit|[Ii]nsufficient GPU memory")),
     ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
-    ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED")),
-    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
+    ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED|Unable to find a valid cuDNN algorithm")),
+    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Out of GPU memory|Dst tensor is not initialized|(?i:cu(?:da)?malloc\w*|cuMemAlloc\w*) (?:retry )?failed:? out of memory|CUDA error 2\b.{0,200}out of memory|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
 )  # fmt: skip
 _BYTES = (
     re.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),
@@ -98,6 +98,13 @@ class CudaOom:
         "Free memory on device",
         "KV cache is needed",
         "--mem-fraction",
+        "Out of GPU memory",
+        "GPU RAM to fit",
+        "nsufficient GPU memory",
+        "valid cuDNN algorithm",
+        "Dst tensor is not",
+        "Failed to CUDA ",
+        "INTERNAL: Failed to allocate",
         "from device",
     )
 

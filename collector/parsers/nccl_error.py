@@ -39,7 +39,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("ib_error", re.compile(r"NET/IB ?: ?.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60}|.*ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
     ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|(?:Net(?:work)? : |socketProgress\w*: |NCCL WARN .{0,60}).{0,60}(?:closed by remote peer|Call to (?:recv|send)\w* (?:from|to) (?P<peer2>\S+) failed)|remote process exited or there was a network error")),
     ("no_interface", re.compile(r"no socket interface found|NCCL WARN .{0,40}(?:network .{0,30}not found|No interface found)|Failed to initialize any NET plugin")),
-    ("connect_failed", re.compile(r"NCCL WARN .{0,120}(?:connect(?:ing)? to (?P<peer>\S+) |to connect|Call to connect).{0,60}(?:failed|refused|timed out|No route|unreachable)|NCCL WARN .{0,100}Connection (?:refused|timed out)")),
+    ("connect_failed", re.compile(r"NCCL WARN .{0,120}(?:[Cc]onnect(?:ing)? to (?P<peer>\S+) |to connect|Call to connect).{0,60}(?:failed|refused|timed out|No route|unreachable)|socketPollConnect: connect returned .{1,60}, retrying \((?P<n>\d+)/(?P=n)\)|NCCL WARN .{0,100}Connection (?:refused|timed out)")),
     ("cuda_error", re.compile(r"ncclUnhandledCudaError|NCCL WARN .{0,60}(?:Cuda failure|CUDA failure|Failed to CUDA|HIP failure).{0,80}|unhandled cuda error")),
     ("invalid_usage", re.compile(r"ncclInvalid(?:Usage|Argument)|Duplicate GPU detected|NCCL.{0,80}invalid (?:usage|argument)")),
     ("system_error", re.compile(r"ncclSystemError|unhandled system error")),
@@ -76,6 +76,7 @@ class NcclError(LineParser):
         "no socket interface",
         "remote process exited",
         "socketProgress",
+        "socketPollConnect",
         "closed by remote peer",
         "heartbeat",
         "asks have crashed",
@@ -84,7 +85,7 @@ class NcclError(LineParser):
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = line.text[:20_000]
-        if "NCCL INFO" in text and "NCCL WARN" not in text:
+        if "NCCL INFO" in text and "NCCL WARN" not in text and "socketPollConnect: connect returned" not in text:
             return []
         for name, pattern in _TABLE:
             found = pattern.search(text)

@@ -1,6 +1,7 @@
 """NaN, infinity and overflow named in words; a step that loss scaling skipped.
 
-SOURCE  PyTorch Lightning, Megatron, Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, DETR-style loops, autograd's anomaly mode.
+SOURCE  PyTorch Lightning, Megatron, Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, DETR-style loops, autograd's anomaly mode,
+        darknet (what a region says of cells without an object; `-nan` elsewhere in its line only means that no object was there).
 ROWS    `non_finite`; the loss scale in detail.scale.
 CAVEAT  a skipped step with a lower scale is how mixed precision starts: normal unless it goes on. Numbers in progress lines
         (`loss: nan`) are the progress parsers' business.
@@ -38,11 +39,12 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("anomaly", "fatal", r"Function '(?P<where>\w+)' returned nan values"),
     ("nan_loss", "error", rf"[Ll]oss (?:returned in .{{1,40}} )?(?:is|became|was|=) (?:a )?{_N}\b(?! *, *time)|[Nn]on-?finite loss|found {_N} in local forward loss|Unexpected result {_N}|(?:NaN|Inf|nan|inf) (?:or (?:NaN|Inf|nan|inf) )?(?:detected |found |encountered )?in (?:the )?loss"),
     ("nan_grad", "error", rf"found {_N} in (?:local )?grad|{_N}.{{0,20}} (?:in|detected in) (?:the )?grad|gradients? (?:is|are|contains?|has) {_N}|grad[_ ]norm (?:is|became) {_N}|gradients? from `parameters` is non-finite"),
+    ("nan_found", "error", r"Region \d+ Avg IOU: .{1,80}No Obj: -?nan"),
     ("nan_found", "error", rf"(?:Detected|Found|Encountered|detected|found|encountered) {_N}\b(?:/{_N}| (?:and/)?or {_N})?(?! (?:0|of 0))|\b{_N}\b(?:/{_N}| (?:and/)?or {_N})? (?:detected|found|encountered|values? (?:detected|found|in))|contains either `inf`, `nan`|has {_N} (?:values|entries)"),
 )  # fmt: skip
 _TABLE = tuple((name, severity, re.compile(pattern)) for name, severity, pattern in _RULES)
 _NOT = re.compile(
-    r"\b(?:0|no|No|without|if|check(?:ing)? for|detect_anomaly=|--\w*nan\w*|number of) .{0,20}(?:NaN|nan|inf)\b"
+    r"\b(?:0|no|No(?! Obj:)|without|if|check(?:ing)? for|detect_anomaly=|--\w*nan\w*|number of) .{0,20}(?:NaN|nan|inf)\b"
 )
 _STEP = re.compile(r"(?:step|iteration|iter)[ :=#]+(\d{1,12})")
 
@@ -84,6 +86,8 @@ class NonFinite(LineParser):
         "`nan`",
         "n-finite",
         "nonfinite",
+        "No Obj: nan",
+        "No Obj: -nan",
         "not finite",
         "verflow",
         "OVERFLOW",

@@ -15,10 +15,14 @@ from collector.parsers.frames import Frame, is_installed
 from collector.parsers.shapes import detail
 
 _TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
+_LAST = "Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable"
+_WHOLE = (
+    "SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
+    "|StopIteration|BadZipFile|BadGzipFile|DimensionMismatch|BrokenExecutor|TerminatedWorker|FailFast"
+)
+_LOWER = r"(?:cv2|struct|zlib|binascii|socket|select)\.(?:error|timeout)"
 _ENDING = (
-    r"(?:(?:[A-Za-z_]\w*\.)+Error|(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable)"
-    r"|SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
-    r"|StopIteration|BrokenExecutor|TerminatedWorker|FailFast))(?:\([\w., ]+\))?"
+    rf"(?:(?:[A-Za-z_]\w*\.)+Error|{_LOWER}|(?:[A-Za-z_]\w*\.)*(?:_?[A-Z]\w*(?:{_LAST})|{_WHOLE}))(?:\([\w., ]+\))?"
 )
 RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
 LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
@@ -26,6 +30,9 @@ LOGGED = re.compile(rf"^(?P<prefix>.{{1,160}}?[\]\s:|-] )(?P<name>{_ENDING}): (?
 GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\))(?P<name>{_ENDING}): (?P<text>\S.*)$")
 MAX_TEXT = 2000
 _TYPICAL = re.compile(_ENDING)
+_FAILED = re.compile(rf"(?i:error|fail|could not|cannot|can't|unable|exception|traceback)|{_LAST}|{_WHOLE}|\", line ")
+_RAISE = re.compile(r"raise (?P<name>[\w.]{1,200})\((?:[frb]{0,2}[\"'](?P<text>[^\"']{1,300}))?")
+_CARRIES = re.compile(r"RayTaskError\((?P<name>[\w.]{1,200})\)$")
 
 
 @dataclass(slots=True)
@@ -53,6 +60,26 @@ def names_exception(name: str, text: str | None, headed: bool) -> bool:
     if last[:1].isupper():
         return "(" not in name or "Ray" in name or text is not None
     return text is not None and "." in name and "(" not in name and not name.startswith(("self.", "cls."))
+
+
+def says_no_failure(text: str) -> bool:
+    """A line that names no exception, prints no frame, and says of nothing that it failed."""
+    return _FAILED.search(text) is None
+
+
+def half_said(source: str | None, announced: str | None, carrier: Raised | None, frames: list[Frame]) -> Raised | None:
+    """What a traceback that was cut before its last line still tells of its exception; None where it tells nothing.
+
+    That is the `raise` that its last line of code is, the type that a notebook prints above the frames (`announced`), or
+    the one that Ray's wrapper (`carrier`) has in its brackets.
+    """
+    if source and (found := _RAISE.match(source)) and _TYPICAL.fullmatch(found["name"]):
+        return Raised(found["name"], [found["text"] or ""], frames, source)
+    if announced and _TYPICAL.fullmatch(announced):
+        return Raised(announced, [""], frames, source)
+    if carrier and (found := _CARRIES.search(carrier.name)) and "Ray" not in found["name"]:
+        return Raised(found["name"], [""], frames or carrier.frames)
+    return None
 
 
 def exception_row(

@@ -15,7 +15,18 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import Frame, frame_at, is_installed
-from collector.parsers.raised import GLUED, LOGGED, LONE, MAX_TEXT, RAISED, Raised, exception_row, names_exception
+from collector.parsers.raised import (
+    GLUED,
+    LOGGED,
+    LONE,
+    MAX_TEXT,
+    RAISED,
+    Raised,
+    exception_row,
+    half_said,
+    names_exception,
+    says_no_failure,
+)
 from collector.parsers.shapes import BAR, LOG_LINE, strip_label
 
 NAMES: dict[str, str] = {
@@ -67,6 +78,10 @@ class Traceback:
         "Exception",
         "KeyboardInterrupt",
         "ArrowInvalid",
+        "NotFound: ",
+        ".error: ",
+        "ipFile",
+        "DimensionMismatch",
         "SystemExit",
         "native library",
         "alling back",
@@ -76,6 +91,7 @@ class Traceback:
         "ontinuing",
         "roceeding without",
     )
+    ignores = staticmethod(says_no_failure)
 
     def __init__(self) -> None:
         self._reset()
@@ -95,6 +111,7 @@ class Traceback:
         self._rich = False
         self._place: str | None = None
         self._notebook = False
+        self._announced: str | None = None
         self._raised: Raised | None = None
         self._chain: list[Raised] = []
         self._wrappers: list[Raised] = []
@@ -190,7 +207,7 @@ class Traceback:
         bare = _GROUP.sub("", strip_label(before))
         if RAISED.fullmatch(bare.strip()) and "  " in bare:
             # IPython (notebooks, papermill) puts the type before the header, and its frames have a shape of their own.
-            self._notebook = True
+            self._notebook, self._announced = True, bare.strip()
             return
         self._base = len(bare) if not bare.strip() else 0
         if not bare.strip() or self._rich or bare.strip() in ("Original", "Exception Group", "Remote"):
@@ -345,13 +362,14 @@ class Traceback:
     def _cut(self) -> list[ParsedRow]:
         start, frames = self._start, self._frames or []
         known = self._wrappers[-1] if self._wrappers else self._chain[-1] if self._chain else None
-        if start is None or (not self._headed and known is None):
+        begun = half_said(self._source, self._announced, known, frames)
+        if start is None or (not self._headed and known is None and begun is None):
             self._reset()
             return []
-        self._raised = known or Raised("Traceback", [""])
+        self._raised = begun or known or Raised("Traceback", [""])
         if not self._raised.frames or not known:
             self._raised.frames = frames
-        if known in self._wrappers:
+        if known in self._wrappers and begun is None:
             self._wrappers.remove(known) if known else None
         self._extra["truncated"] = True
         self._frames = None

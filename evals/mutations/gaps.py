@@ -6,6 +6,7 @@ By family and condition as it stands in the code; an entry whose condition is ca
 from __future__ import annotations
 
 GAPS: dict[tuple[str, str], str] = {
+    ("B1", "row is not None and row.text('name') in _VAGUE"): "both sides are B1, at different confidence",
     (
         "B2",
         "any((r.text('code') == 'gpu_lost' for r in rows)) and facts.table('cuda_errors').where(lambda r: r.text('name') == 'cuda_error' and r.text('code') != 'gpu_lost')",

@@ -1,22 +1,26 @@
 -- silent_ranks: Ranks that reported no time-out while the others of a hung job did.
 -- TABLES: log_event, process
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NEEDS: log_event.kind = nccl_watchdog
+-- EMPTY: BIGINT, BIGINT, BIGINT, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN rank: rank
 -- COLUMN world_size: ranks in the job
 -- COLUMN reported: ranks that reported a time-out
 -- COLUMN silent: ranks that reported none
 -- COLUMN ended_by: signal that ended the rank, by the launcher
--- CAVEAT: A rank whose output was not captured is silent too.
+-- CAVEAT: A rank whose output was not captured is silent too. Where no source told how many ranks there are, three of them
+-- have to have spoken.
 WITH e AS (
   SELECT * FROM log_event
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
-w AS (
+o AS (
   SELECT greatest(
-    (SELECT max(world_size) FROM e WHERE kind IN ('nccl_info', 'banner', 'rendezvous')), (SELECT max(rank) + 1 FROM e),
-    (SELECT max(world_size) FROM process WHERE job_id = $job_id)) AS n
+    (SELECT max(world_size) FROM e WHERE kind IN ('nccl_info', 'banner', 'rendezvous')),
+    (SELECT max(world_size) FROM process WHERE job_id = $job_id)) AS told
 ),
+w AS (SELECT greatest(told, (SELECT max(rank) + 1 FROM e)) AS n, CASE WHEN told IS NULL THEN 3 ELSE 1 END AS least FROM o),
 t AS (SELECT DISTINCT rank FROM e WHERE kind = 'nccl_watchdog' AND name = 'collective_timeout' AND rank IS NOT NULL),
 a AS (SELECT unnest(range(0, (SELECT n FROM w))) AS rank),
 s AS (SELECT rank FROM a WHERE rank NOT IN (SELECT rank FROM t)),
@@ -25,5 +29,5 @@ SELECT
   s.rank, (SELECT n FROM w) AS world_size, (SELECT count(*) FROM t) AS reported, (SELECT count(*) FROM s) AS silent,
   d.ended_by
 FROM s LEFT JOIN d USING (rank)
-WHERE (SELECT count(*) FROM t) >= 1 AND (SELECT count(*) FROM s) <= greatest(1, (SELECT n FROM w) // 4)
+WHERE (SELECT count(*) FROM t) >= (SELECT least FROM w) AND (SELECT count(*) FROM s) <= greatest(1, (SELECT n FROM w) // 4)
 ORDER BY s.rank

@@ -5,8 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from collector.bundle import import_paths
-from collector.captured import settle
+from collector.captured import settle as settled
+from store import Reader, commits
+from store.lake import Lake
 from store.rows import CapturedLine
 from store.writer import Writer
 from tests.collector.livekit import asked
@@ -19,6 +23,11 @@ ERR = [
     "    main()",
     "ValueError: bad batch",
 ]
+
+
+def settle(lake: Path, job_id: str) -> int:
+    with Reader(lake) as reader:
+        return settled(lake, reader, job_id)
 
 
 def caught(lake: Path, lines: list[str], stream: str, batch: str, first: int = 1) -> None:
@@ -74,3 +83,22 @@ def test_a_job_of_which_nothing_was_caught_costs_no_batch(tmp_path: Path) -> Non
     caught(tmp_path, OUT, "out", "a")
     assert settle(tmp_path, "4813") == 0
     assert asked(tmp_path, "SELECT count(*) FROM log_line") == [(0,)]
+
+
+def test_what_is_up_to_date_is_read_from_a_lake_that_may_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a user reads an operator's lake; root may write everywhere, so the writer itself is taken away."""
+    caught(tmp_path, OUT, "out", "a")
+    stand = settle(tmp_path, "4812")
+    monkeypatch.setattr("collector.captured.Writer", None)
+    assert settle(tmp_path, "4812") == stand > 0
+
+
+def test_an_imported_log_alone_costs_no_batch(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    (tmp_path / "slurm-4812.out").write_text("\n".join(OUT) + "\n")
+    import_paths([tmp_path / "slurm-4812.out"], lake, job_id="4812")
+    caught(lake, OUT, "out", "a")
+    assert settle(lake, "4812") == 0
+    assert commits.read(Lake.of(lake), "captured/4812") is None

@@ -94,6 +94,22 @@ def test_a_lost_rank_is_the_trigger_and_the_frozen_collective_the_family(tmp_pat
     assert any("trigger" in c.text for c in judge(world, c2.assess).speaks_for)
 
 
+def test_a_silent_rank_is_named_only_where_it_is_known_how_many_there_are(tmp_path: Path) -> None:
+    """In a log that one rank wrote, those that it does not hold are no suspects."""
+
+    def named(folder: str, ranks: tuple[int, ...], world_size: int | None = None) -> bool:
+        world = World(tmp_path / folder).job("FAILED").train(LOSSES)
+        for rank in ranks:
+            world.say("nccl_watchdog", "collective_timeout", rank=rank, collective="ALLREDUCE", elapsed_ms=600012.0)
+        if world_size:
+            world.say("nccl_info", "init_complete", rank=ranks[0], world_size=world_size)
+        return any("silent rank" in c.text for c in judge(world, c2.assess).implies)
+
+    assert not named("one", (1,))
+    assert named("told", (1,), world_size=2)
+    assert named("most", (1, 2, 3))
+
+
 def test_an_exception_on_one_rank_makes_the_time_out_an_echo(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED").train(LOSSES).say("exception", "IndexError", "index 9", rank=1)
     world.say("nccl_watchdog", "collective_timeout", rank=0, collective="ALLREDUCE", seq=78, elapsed_ms=600000.0)

@@ -30,6 +30,10 @@ def parse(text):
         ("RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.", "anomaly"),
         ("RuntimeError: probability tensor contains either `inf`, `nan` or element < 0", "nan_found"),
         ("NaN detected after softmax", "nan_found"),
+        (
+            "Region 94 Avg IOU: nan, Class: nan, Obj: nan, No Obj: nan, .5R: 0.000000, .75R: 0.000000,  count: 1",
+            "nan_found",
+        ),
         ("Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0", "overflow"),
         ("[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768", "overflow"),
         ("NOTE: overflow detected, setting loss scale to: 32768.0", "overflow"),
@@ -62,6 +66,7 @@ def test_the_loss_scale_is_a_number():
         "33/33 [====] - loss: nan - val_loss: nan",
         "check_for_nan_in_loss_and_grad ......... True",
         "no NaN found in data",
+        "Region 82 Avg IOU: -nan, Class: -nan, Obj: -nan, No Obj: 0.000001, .5R: -nan, .75R: -nan,  count: 0",
         "finance report",
         "nanoGPT config",
         "Info: inference found 3 files",

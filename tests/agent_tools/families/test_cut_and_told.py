@@ -1,0 +1,86 @@
+"""Logs that end too early, or in another program's words: what they still decide, and how surely."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools import differential
+from agent_tools.verdict import Draft
+from tests.agent_tools.families.test_log_verdicts import facts_of
+
+OPEN = 'Traceback (most recent call last):\n  File "/home/ada/job/run.py", line 30, in <module>\n    main()\n'
+TORCH = '  File "/opt/env/lib/python3.11/site-packages/torch/'
+WRITE = TORCH + 'serialization.py", line 422, in save\n    with _open_zipfile_writer(f) as w:\n'
+RAY = "ray.exceptions.RayTaskError(OutOfMemoryError): ray::Actor.step() (pid=7, ip=10.0.0.2)\n"
+GONE = "NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n"
+
+
+def drafted(text: str, folder: Path) -> Draft:
+    return differential.draft(facts_of(text, folder))
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "mode"),
+    [
+        ("+ python run.py\nCommand terminated by signal 11\n3.11user 2.63system 0:01.03elapsed\n", "A2", None),
+        (OPEN + WRITE + TORCH + 'serialization.py", line 287, in __init__\n    super().__init__(w)\n'
+         "RuntimeError: File out/ckpt_3.pt cannot be opened.\n", "A3", None),
+        (OPEN + '  File "/home/ada/job/parts.py", line 4, in build_datasets\n    assert args.samples is None, "x"\n'
+         "AssertionError: only counted iterations are supported\n", "A1", "config"),
+        (OPEN + TORCH + 'utils/data/_utils/signal_handling.py", line 66, in handler\n    _error_if_any_worker_fails()\n'
+         "RuntimeError: DataLoader worker (pid 8", "A2", None),
+        ("Resuming from runs/step_900.pt\n" + OPEN + '  File "/home/ada/job/run.py", line 12, in resume_run\n'
+         '    optimizer.load_state_dict(saved["optimizer"])\n', "E2", "load_crash"),
+        ("[08:12:40] src/storage/gpu_device_storage.h:39: Check failed: e == cudaSuccess CUDA: out of memory\n"
+         "terminate called after throwing an instance of 'dmlc::Error'\n  what():  CUDA: out of memory\n", "B1", None),
+        (OPEN + '  File "/home/ada/job/run.py", line 12, in reload_checkpoint\n    state = torch.load(path)\n'
+         + TORCH + 'serialization.py", line 1033, in _legacy_load\n    magic = pickle_module.load(f)\nEOFError: Ran out of input\n', "E2", "load_crash"),
+        ("Indexing.hip:1292: indexSelectLargeIndex: Device-side assertion `srcIndex < srcSelectDimSize' failed.\n" * 3, "A1", "code"),
+        ("FileExistsError: [Errno 17] File exists: '/scratch/out/train_log.jsonl'\n", "A1", "config"),
+        ("iter 144, loss 0.5882, time 1.7\n\n**Killed**\n", "A2", None),
+        ("*** An error occurred in MPI_Init_thread\n*** on a NULL communicator\n", "C1", None),
+        (OPEN + "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 40.0 GiB for an array with shape (5, 5)\n", "A1", "env"),
+    ],
+)  # fmt: skip
+def test_what_is_there_decides(tmp_path: Path, text: str, family: str, mode: str | None) -> None:
+    draft = drafted(text, tmp_path)
+    assert draft.family == family and (mode is None or draft.mode == mode), draft.headline
+
+
+def test_rays_bare_type_of_a_memory_error_is_not_surely_the_cards(tmp_path: Path) -> None:
+    draft = drafted(OPEN + RAY + '  File "/job/actor.py", line 12, in step\n    self.backward(batch)\n', tmp_path)
+    assert draft.family == "B1" and draft.confidence < 0.7
+
+
+def test_a_survivors_word_alone_is_no_failed_start(tmp_path: Path) -> None:
+    """A peer went away: neither when nor why is known."""
+    draft = drafted("[rank5]: Process group watchdog thread terminated with exception: " + GONE, tmp_path)
+    assert draft.family != "C1" or draft.confidence < 0.5
+
+
+@pytest.mark.parametrize(
+    ("before", "frame", "family", "mode"),
+    [
+        ("", '  File "/home/ada/job/my_dataset.py", line 12, in load_rows\n    for row in rows:\n', "A1", "data"),
+        ("Epoch: 1, total time: 3.86\nEpoch: 2, total time: 3.74\n", '  File "/home/ada/job/run.py", line 12, in step\n    go()\n', "A3", "code"),
+    ],
+)  # fmt: skip
+def test_a_log_that_ends_inside_a_traceback_is_suspected_and_no_more(
+    tmp_path: Path, before: str, frame: str, family: str, mode: str
+) -> None:
+    draft = drafted(before + OPEN + frame, tmp_path)
+    assert (draft.family, draft.mode) == (family, mode), draft.headline
+    assert draft.confidence < 0.5 and any("rest of the log" in m.signal for m in draft.cannot_decide)
+
+
+def test_a_cut_traceback_of_a_loop_does_not_tell_whether_steps_came_before(tmp_path: Path) -> None:
+    frame = TORCH + 'utils/data/dataloader.py", line 633, in __next__\n    data = self._next_data()\n'
+    assert drafted(OPEN + frame, tmp_path).family == "U0"
+
+
+def test_a_cut_traceback_beside_another_sign_is_no_cause(tmp_path: Path) -> None:
+    """What else is there explains the end: a request for GPU memory that was refused."""
+    draft = drafted(OPEN + "    x()\n\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n" + OPEN, tmp_path)
+    assert draft.family == "B1", draft.headline

@@ -1,0 +1,98 @@
+"""Exceptions that others carry: a loader, an actor, a spawned process, a remote one, a group."""
+
+import json
+
+from tests.collector.parsers.test_traceback import one
+
+
+def test_the_error_of_a_dataloader_worker_is_wrapper_and_cause():
+    row = one("""\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 3, in <module>
+    for batch in loader:
+ValueError: Caught ValueError in DataLoader worker process 0.
+Original Traceback (most recent call last):
+  File "/venv/lib/python3.10/site-packages/torch/utils/data/_utils/worker.py", line 308, in _worker_loop
+    data = fetcher.fetch(index)
+  File "/home/u/dataset.py", line 40, in __getitem__
+    raise ValueError("row 7 is empty")
+ValueError: row 7 is empty
+
+""")
+    assert row.message.startswith("Caught ValueError in DataLoader worker process 0.")
+    assert (row.cause_name, row.cause_message) == ("ValueError", "row 7 is empty")
+    assert row.user_frame == "/home/u/dataset.py:40 in __getitem__"
+
+
+def test_a_ray_task_error_is_wrapper_and_cause():
+    row = one("""\
+Traceback (most recent call last):
+  File "/home/u/driver.py", line 3, in <module>
+    ray.get(ref)
+ray.exceptions.RayTaskError(ValueError): ray::train_fn() (pid=77, ip=10.0.0.1)
+  File "/home/u/work.py", line 30, in train_fn
+    raise ValueError("bad split")
+ValueError: bad split
+""")
+    assert row.name == "ray.exceptions.RayTaskError(ValueError)"
+    assert (row.cause_name, row.cause_message, row.frame) == (
+        "ValueError",
+        "bad split",
+        "/home/u/work.py:30 in train_fn",
+    )
+
+
+def test_a_spawned_process_names_the_child_and_its_exception():
+    row = one("""\
+Traceback (most recent call last):
+  File "/home/u/train.py", line 3, in <module>
+    mp.spawn(main, nprocs=2)
+torch.multiprocessing.spawn.ProcessRaisedException:
+
+-- Process 1 terminated with the following error:
+Traceback (most recent call last):
+  File "/home/u/train.py", line 9, in main
+    x = 1 / 0
+ZeroDivisionError: division by zero
+
+""")
+    assert row.name == "torch.multiprocessing.spawn.ProcessRaisedException"
+    assert (row.cause_name, row.cause_message) == ("ZeroDivisionError", "division by zero")
+    assert json.loads(row.detail)["process"] == 1
+
+
+def test_a_remote_traceback_in_quotes_is_the_cause():
+    row = one('''\
+multiprocess.pool.RemoteTraceback:
+"""
+Traceback (most recent call last):
+  File "/home/u/prep.py", line 9, in tokenize
+    return tok(x["text"])
+KeyError: 'text'
+"""
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/home/u/train.py", line 20, in <module>
+    ds = ds.map(tokenize, num_proc=8)
+KeyError: 'text'
+''')
+    assert (row.name, row.cause_name, row.cause_message) == ("KeyError", "KeyError", "'text'")
+
+
+def test_an_exception_group_is_read_through_its_bars():
+    row = one("""\
+  + Exception Group Traceback (most recent call last):
+  |   File "/home/u/train.py", line 4, in <module>
+  |     asyncio.run(main())
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/home/u/io.py", line 8, in fetch
+    |     raise TimeoutError("shard 3")
+    | TimeoutError: shard 3
+    +------------------------------------
+""")
+    assert row.name == "ExceptionGroup"
+    assert (row.cause_name, row.cause_message) == ("TimeoutError", "shard 3")
