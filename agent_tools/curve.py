@@ -101,7 +101,9 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
         return Reading("none", 0)
     if not may_rise and (stuck := _stuck_epochs(good, losses)) is not None:
         return stuck
-    if not may_rise and n >= 4 and min(losses) >= 0.0 and (burst := _burst(losses)) is not None:
+    if not may_rise and (dead := _guessing(losses)) is not None:
+        return dead
+    if not may_rise and n >= 3 and min(losses) >= 0.0 and (burst := _burst(losses)) is not None:
         return burst
     if n >= FEW:
         still = _flat(good, losses)
@@ -150,6 +152,23 @@ def _stuck_epochs(good: list[Point], losses: list[float]) -> Reading | None:
     return Reading("flat", n, strong=guessing or (n >= FEW and len(set(later)) == 1), why="epochs")
 
 
+def _guessing(losses: list[float]) -> Reading | None:
+    """The very same figure ten times and more at the end, and it is the loss of guessing among so many classes (ln 2 = 0.6931).
+
+    Batches differ, so a model that still answers to them does not print one figure. Only as many classes are thought of
+    as the printed digits tell apart.
+    """
+    n, level = len(losses), losses[-1]
+    same = next((i for i, v in enumerate(reversed(losses)) if v != level), n)
+    if same < 10 or 3 * same < n or level < 0.5:
+        return None
+    digits = len(f"{level:.6f}".rstrip("0").partition(".")[2])
+    most = min(1000, 10**digits // 20)
+    if digits < 3 or not any(abs(level - math.log(k)) <= 0.6 * 10**-digits for k in range(2, most + 1)):
+        return None
+    return Reading("plateau" if same < n else "flat", n, at=n - same if same < n else None, why="guessing")
+
+
 def _unmoved(losses: list[float]) -> bool:
     """The last third lies where the first one lay, within the noise of single reports."""
     part = max(1, len(losses) // 3)
@@ -166,8 +185,15 @@ def _rate_is_zero(good: list[Point]) -> bool:
 
 
 def _burst(losses: list[float]) -> Reading | None:
-    """The last report stands twenty times above all before it, and the one before it had begun to climb: never strong."""
+    """The last report stands twenty times above all before it, and the one before it had begun to climb: never strong.
+
+    A hundred times above all before it needs no climb.
+    """
+    if losses[-1] >= 100.0 * max(losses[:-1]) and max(losses[:-1]) > 0.01:
+        return Reading("spike", len(losses), at=len(losses) - 1, strong=False, why="burst")
     before = losses[:-2]
+    if len(before) < 2:
+        return None
     usual = median(before)
     if usual <= 0.01 or losses[-1] < 20.0 * max(before) or losses[-2] < 1.5 * usual:
         return None

@@ -8,7 +8,9 @@ from agent_tools.facts.core import Facts
 from agent_tools.facts.views import RowView
 
 _SHELLS = frozenset({"batch", "extern", "interactive"})
-_NO_SIGNAL = 126
+_SIGNALS = range(1, 65)
+_OOM = 125
+"""What Slurm puts in a signal's place where the out-of-memory killer struck."""
 
 
 def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
@@ -16,7 +18,10 @@ def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
     if not (of_any or facts.ending.succeeded) or not facts.has("slurm_step"):
         return ()
     return facts.table("job_steps").where(
-        lambda r: r.text("step_id") not in _SHELLS and bool(r.number("exit_code") or _signal(r))
+        lambda r: (
+            r.text("step_id") not in _SHELLS
+            and bool(r.number("exit_code") or exit_signal(r) or r.number("exit_signal") == _OOM)
+        )
     )
 
 
@@ -26,9 +31,10 @@ def step_words(row: RowView) -> str:
     text = f"step {row['step_id']}{name} ended as {row['state']}"
     if row.number("exit_code"):
         return f"{text} with exit status {row['exit_code']}"
-    return f"{text} by signal {row['exit_signal']}"
+    return f"{text} by signal {row['exit_signal']}" if exit_signal(row) else text
 
 
-def _signal(row: RowView) -> float:
-    number = row.number("exit_signal") or 0
-    return number if number < _NO_SIGNAL else 0
+def exit_signal(row: RowView) -> int:
+    """The signal in the second half of Slurm's exit code, else 0: from 65 on that half is a word of Slurm's own."""
+    number = int(row.number("exit_signal") or 0)
+    return number if number in _SIGNALS else 0

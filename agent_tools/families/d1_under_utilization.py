@@ -2,7 +2,8 @@
 
 FOR      launches and a falling loss with a low duty cycle and recurring gaps
 AGAINST  a handful of steps; saves or a slow transport that explain it (D2); a single slow rank (D3); nothing launched (C3)
-DECIDES  GPU samples; only the severe case is confirmed, because a small model may rightly leave a large GPU half empty
+DECIDES  GPU samples; only the severe case is confirmed, because a small model may rightly leave a large GPU half empty.
+         Without them a loop that itself prints how long it waited for data makes it a suspicion.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ EXPLAINS = ("G1",)
 _SEVERE, _MILD = 0.12, 0.35
 _FEW_STEPS = 20
 _FEW_SAMPLES = 5
+_WAITING = 0.5
+_FEW_REPORTS = 5
 
 
 def assess(facts: Facts) -> Assessment:
@@ -24,6 +27,9 @@ def assess(facts: Facts) -> Assessment:
     spread = facts.table("gpu_spread").first
     gpus = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
     if not gpus:
+        waits = _waits(facts)
+        if waits is not None:
+            return waits
         return Assessment(
             CODE,
             "undecidable",
@@ -114,3 +120,29 @@ def _while_training(facts: Facts) -> list[RowView] | None:
         return None
     view = facts.table("gpu_duty", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))
     return view.where(lambda r: (r.number("samples") or 0) >= _FEW_SAMPLES)
+
+
+def _waits(facts: Facts) -> Assessment | None:
+    """What the loop itself says of its waiting, where no GPU was watched. None where it waits little or does not say."""
+    row = facts.table("data_waits").first
+    if row is None or (row.number("reports") or 0) < _FEW_REPORTS or (row.number("share") or 0) < _WAITING:
+        return None
+    shows = claim(
+        f"By its own reports the loop waited for data in {row['share']} of its step time ({row['wait_s']} of {row['step_s']})."
+    )
+    longest = claim(f"The longest wait was {row['longest_s']} (line {row['longest_line']}).")
+    finished = bool(facts.ending.succeeded or facts.progress.finished)
+    return Assessment(
+        CODE,
+        "suspected",
+        attribution="job",
+        # A run that completed is healthy first of all, and this is then how it could have been faster.
+        confidence=0.25 if finished else 0.45,
+        headline=f"The GPUs waited for data in {row['share']} of the time of a step.",
+        speaks_for=[shows, longest],
+        implies=[claim("The input pipeline cannot keep the GPUs fed.", "supported")],
+        missing=[missing("How busy the GPUs were.", "engine and SM activity (gpu_sample) of the job's nodes")],
+        actions=[claim("More loader workers and prefetch, data prepared beforehand, or faster storage.")],
+        counterfactual=shows.text,
+        warnings=[claim(f"Waiting for data: {shows.text}", "supported")],
+    )

@@ -36,7 +36,7 @@ _EVAL = re.compile(rf"(?i:(?<![\w/])(?:val(?:id)?(?:ation)?|test|dev|eval)[ _]lo
 _RATE = re.compile(rf"(?i:\b(?:lr|learning[ _]rate)) ?[:=] ?({NUMBER})")
 _NORM = re.compile(rf"(?i:\b(?:grad(?:ient)?[ _]?norm|gnorm)) ?[:=] ?({NUMBER})")
 _OTHERS = re.compile(
-    r"(?i:best) (?:model |at )?epoch|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b"
+    r"(?i:best) (?:model )?(?:saved )?(?:at )?epoch|batch_cost|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b"
 )
 
 
@@ -55,7 +55,8 @@ class EpochLines(LineParser):
         if match is None:
             return self._split(line)
         rest = match[3]
-        train, held_out = _TRAIN.search(rest), _EVAL.search(rest)
+        held_out = _EVAL.search(rest)
+        train = _TRAIN.search(_EVAL.sub(" ", rest))
         if train is None and held_out is None:
             return ()
         batch = _BATCH.search(rest)

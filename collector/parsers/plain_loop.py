@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, number
 
 _STEP = re.compile(
@@ -33,7 +34,7 @@ _PAIR = re.compile(rf"(?<![\w.])(?P<key>[A-Za-z_]\w{{0,30}})=(?P<value>{NUMBER})
 _STEP_KEYS = ("global_step", "step", "steps", "iter", "iteration", "it", "update")
 _LOSS_KEYS = ("loss", "train_loss")
 # Framework lines that carry the same words have parsers of their own.
-_OTHERS = re.compile(r"[|{]|elapsed time per iteration|\bmfu\b|it/s, |ETA|eta:")
+_OTHERS = re.compile(r"elapsed time per iteration|\bmfu\b|it/s, |ETA|eta:")
 
 
 class PlainLoop(LineParser):
@@ -50,11 +51,12 @@ class PlainLoop(LineParser):
         " Loss=",
         " train_loss",
     )
+    ignores = staticmethod(fielded)
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """One line, one completed step."""
         text = line.text
-        if len(text) > 500 or "|" in text or _OTHERS.search(text):
+        if len(text) > 500 or fielded(text) or _OTHERS.search(text):
             return
         step, loss = _STEP.search(text), _LOSS.search(text)
         if step is None and "loss=" in text:

@@ -18,7 +18,7 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 
 _TIMM = re.compile(
-    rf"\bTrain: (\d{{1,18}}) \[ *(\d{{1,18}})/(\d{{1,18}}) +\( *\d+%\)\]  +Loss: +({NUMBER}) \( *{NUMBER}\)  +Time: ({NUMBER})s, +({NUMBER})/s .*?LR: ({NUMBER})"
+    rf"\bTrain: (\d{{1,18}}) \[ *(\d{{1,18}})/(\d{{1,18}}) +\( *\d+%\)\]  +Loss: +({NUMBER}) \( *{NUMBER}\)  +Time: ({NUMBER})s, +({NUMBER})/s .*?LR: ({NUMBER})(?: +Data: ({NUMBER}))?"
 )
 _D2 = re.compile(r"\beta: [^ ]+(?: days?, [\d:]+)? +iter: (\d{1,18}) +(.*)")
 _MM = re.compile(
@@ -50,7 +50,7 @@ class Vision(LineParser):
                     learning_rate=number(match[7]),
                     step_time_s=number(match[5]),
                     samples_per_s=number(match[6]),
-                    metrics=as_json({"batches": int(match[3])}),
+                    metrics=as_json({"batches": int(match[3]), **_data_time(match[8])}),
                 )
             ]
         if (match := _D2.search(text)) and "total_loss: " in match[2]:
@@ -83,3 +83,8 @@ class Vision(LineParser):
             step_time_s=values.pop("time", None),
             metrics=as_json(values),
         )
+
+
+def _data_time(text: str | None) -> dict[str, float]:
+    value = number(text) if text else None
+    return {} if value is None else {"data_time": value}

@@ -175,3 +175,19 @@ def test_a_rate_of_practically_nothing_is_flat_and_a_warm_up_from_it_is_not() ->
 def test_a_loss_that_climbs_at_once_and_never_comes_back_to_its_start_is_a_spike() -> None:
     losses = [12.5, 52.0, 96.0, 99.0, 111.0, *(27 + 80 * math.exp(-i / 15) for i in range(40))]
     assert (read(curve(losses)).shape, read(curve(losses)).strong) == ("spike", True)
+
+
+def test_one_figure_again_and_again_that_is_the_loss_of_guessing_is_dead() -> None:
+    learnt = [1.42, 3.81, 0.97, 2.25]
+    dead = read(curve([*learnt, *[0.6931] * 12]))
+    assert (dead.shape, dead.strong, dead.at) == ("plateau", True, 4)
+    assert read(curve([*learnt, *[0.6931] * 12]), may_rise=True).shape != "plateau", "preference learning begins there"
+    assert read(curve([*learnt, *[0.6932, 0.6930] * 6])).shape != "plateau", "it still trembles"
+    assert read(curve([2.42, 1.81, 0.97, *[0.6017] * 12])).shape != "plateau", "no number of classes"
+    assert read(curve([2.42, 1.81, *[0.69] * 12])).shape != "plateau", "two digits tell nothing"
+
+
+def test_a_last_report_a_hundred_times_above_all_before_is_a_weak_spike() -> None:
+    last = read(curve([12.5, 11.75, 7150.0]))
+    assert (last.shape, last.strong) == ("spike", False)
+    assert read(curve([12.5, 11.75, 71.0])).shape != "spike"
