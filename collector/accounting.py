@@ -16,6 +16,9 @@ from store.rows import Row, SlurmJob, SlurmJobEvent, SlurmStep
 
 RANK = {"sacct_json": 0, "sacct": 1, "tables": 2, "scontrol_job": 3, "squeue_json": 4, "squeue": 5}
 _SAME = timedelta(seconds=2)
+_CONTROLLERS = ("scontrol_job", "squeue_json", "squeue")
+_NOW = ("state", "state_flags", "state_reason")
+"""Of a job that has not ended the controller knows these; accounting's database hears of them later."""
 _KEPT = frozenset({"preempted"})
 """Events that only a less informed file may know of."""
 
@@ -134,10 +137,14 @@ def _filled(group: Sequence[Told]) -> SlurmJob:
     """The best row with its empty columns filled from the next ones; a snapshot of a running job has no say in its end."""
     best = group[0][0]
     more: dict[str, object] = {}
+    if best.state not in ENDED:
+        now = next((job for name in _CONTROLLERS for job, _, importer in group if importer == name and job.state), best)
+        more.update({column: getattr(now, column) for column in _NOW})
     for job, _, _ in group[1:]:
         for column in fields(best):
             if getattr(best, column.name) is None and column.name not in more:
                 value = getattr(job, column.name)
-                if value is not None and not (column.name == "state_reason" and job.state != best.state):
+                state = more.get("state", best.state)
+                if value is not None and not (column.name == "state_reason" and job.state != state):
                     more[column.name] = value
     return replace(best, **more) if more else best  # type: ignore[arg-type]

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
 from collector.framing.times import Clock, by_slurm
-from collector.metric_zone import OFFSETS, SLACK
+from collector.metric_zone import SLACK
+from collector.zones import OFFSETS
 from store.rows import SlurmJob
 
 TAIL = 1 << 16

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from io import BufferedReader
 from pathlib import Path
 
-from collector.zones import Pair
+from collector.text import READ_ERRORS, opened, read_some
+from collector.zones import OFFSETS, Pair
 from store.rows import SlurmJob
 
 HEAD, TAIL = 16 << 20, 1 << 20
@@ -21,25 +23,18 @@ SLACK = timedelta(minutes=2)
 MOST, HALF = 0.8, 0.5
 _TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
 _JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
-OFFSETS = (
-    *(timedelta(hours=h) for h in range(-12, 15)),
-    *(timedelta(minutes=m) for m in (-570, -210, -150, 210, 270, 330, 345, 390, 525, 570, 630, 765)),
-)
-"""What zones of today differ from UTC by."""
 
 
 def span(path: Path) -> tuple[datetime, datetime] | None:
     """First and last exact time in a file of metrics, as far as its ends tell; None where there are none, or it cannot be read."""
     try:
-        with path.open("rb") as file:
-            part = file.read(HEAD)
+        with opened(path) as file:
+            part = read_some(file, HEAD)
             size = path.stat().st_size
-            if size > HEAD:
+            if isinstance(file, BufferedReader) and size > HEAD:  # the end of a packed file has a price
                 file.seek(max(HEAD, size - TAIL))
                 part += b"\n" + file.read(TAIL)
-    except OSError:
-        return None
-    if path.suffix == ".gz":
+    except READ_ERRORS:
         return None
     seconds = [float(t) / (1000.0 if len(t) == 13 and b"." not in t else 1.0) for t in _times(part)]
     if not seconds:

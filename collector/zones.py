@@ -16,6 +16,11 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{2}))?\Z", re.ASCII)
 _STEP = timedelta(minutes=15)
+OFFSETS = (
+    *(timedelta(hours=h) for h in range(-12, 15)),
+    *(timedelta(minutes=m) for m in (-570, -210, -150, 210, 270, 330, 345, 390, 525, 570, 630, 765)),
+)
+"""What zones of today differ from UTC by."""
 
 
 class UnknownZone(ValueError):

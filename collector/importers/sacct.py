@@ -38,6 +38,17 @@ _TELLING = frozenset(
 )
 
 
+# What sacct prints unasked, and a row of it: people paste rows without their header.
+_DEFAULT = (
+    "JobID           JobName  Partition    Account  AllocCPUS      State ExitCode ",
+    "------------ ---------- ---------- ---------- ---------- ---------- -------- ",
+)
+_ROW = re.compile(
+    r"\d[\w.+\[\]-]* +\S.{10,60} +\d+ +(?:COMPLETED|FAILED|TIMEOUT|CANCELLED\+?|NODE_FAIL|OUT_OF_ME\+|PREEMPTED|RUNNING|PENDING|REQUEUED|BOOT_FAIL|DEADLINE)"
+    r" +\d+:\d+ *"
+)
+
+
 @dataclass(slots=True)
 class _Known:
     """When the attempts of each job began, from a first pass over the file: submit and start as printed, in order."""
@@ -77,7 +88,7 @@ class Sacct:
     covers: ClassVar[tuple[str, ...]] = ("slurm_job", "slurm_step", "slurm_job_event")
 
     def claims(self, path: Path, head: bytes) -> int:
-        """A header line with JobID and at least one more of sacct's own columns."""
+        """A header line with JobID and at least one more of sacct's own columns, or nothing but rows of its default ones."""
         layout, _ = _layout(decode(head).splitlines()[:30])
         return 0 if layout is None else 95
 
@@ -126,7 +137,8 @@ def _layout(texts: Sequence[str]) -> tuple[Layout | None, int]:
         layout = header(text, below)
         if layout is not None and "jobid" in layout.names and _TELLING.intersection(layout.names):
             return layout, i + (2 if layout.spans else 1)
-    return None, 0
+    rows = [t for t in texts if t.strip()]
+    return (header(*_DEFAULT), 0) if rows and all(_ROW.fullmatch(t) for t in rows) else (None, 0)
 
 
 def _records(path: Path, ctx: ImportContext, layout: Layout, skip: int) -> Iterator[tuple[int, list[str]]]:

@@ -1,6 +1,6 @@
 """`squeue` in any columns that its header names, the state and the reason among them: what waits and why, what runs.
 
-SOURCE  squeue of any version, without --noheader.
+SOURCE  squeue of any version and site wrappers that print its columns; lines of the default format also with --noheader.
 ROWS    slurm_job: a snapshot with the few columns there are; names may be cut by squeue.
 
     JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
@@ -22,8 +22,13 @@ from collector.text import decode, lines
 from store.rows import Row, SlurmJob
 
 _HEAD = re.compile(
-    r"^[ \t]*(?P<head>JOBID(?:[ \t]+[A-Z][A-Z_:/%]*(?:\(REASON\))?){2,24})[ \t]*$",
+    r"^[ \t]*(?P<head>(?:JOBID|JobID)(?:[ \t]+[A-Z][A-Za-z_:/%]*(?:\(REASON\))?){2,24})[ \t]*$",
     re.MULTILINE,
+)
+# A line of the default format: what a header would name is told by the state of two letters, the time and the count.
+_BARE = re.compile(
+    r"[ \t]*(?P<job>\d{1,10}(?:_(?:\d+|\[[^\]]*\]))?)[ \t]+(?P<partition>\S+)[ \t]+(?P<name>\S.{0,60}?)[ \t]+(?P<user>\S+)[ \t]+"
+    r"(?P<state>PD|R|CG|CF|S|RQ|RH|SE)[ \t]+(?P<time>(?:\d+-)?(?:\d+:)?\d+:\d\d)[ \t]+(?P<nodes>\d+)[ \t]+(?P<where>\([^()]+\)|[A-Za-z]\S*)(?:[ \t].*)?$"
 )
 # What each column may hold; a column that is not named here holds one word.
 _COLUMNS = {
@@ -51,12 +56,18 @@ _SHORT = {
 
 def _columns(head: str) -> re.Pattern[str] | None:
     """The pattern of a line under this header; None where it is not squeue's, or a column stands twice."""
-    names = head.split()
+    names = head.replace("JobID", "JOBID").split()
     if not {"ST", "STATE"} & set(names) or not {"NODELIST(REASON)", "REASON"} & set(names):
         return None
     if len(set(names)) < len(names) or {"ST", "STATE"} <= set(names):
         return None
     return re.compile(r"\s*" + r"\s+".join(_COLUMNS.get(n, r"\S+") for n in names) + r"\s*$")
+
+
+def _bare(text: str) -> bool:
+    """Whether a text is nothing but lines of the default format."""
+    found = [line for line in text.splitlines() if line.strip()]
+    return bool(found) and all(_BARE.match(line) for line in found)
 
 
 def _header(text: str) -> re.Pattern[str] | None:
@@ -70,8 +81,12 @@ class Squeue:
     covers: ClassVar[tuple[str, ...]] = ("slurm_job",)
 
     def claims(self, path: Path, head: bytes) -> int:
-        """A header of squeue's in the first lines."""
-        return 90 if _header(decode(head[:2048])) else 0
+        """A header of squeue's in the first lines, or nothing but lines of its default format."""
+        start = decode(head[:2048])
+        if _header(start):
+            return 90
+        whole = start if len(head) < 2048 else start.rpartition("\n")[0]
+        return 85 if _bare(whole) else 0
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A job per line."""
@@ -81,7 +96,7 @@ class Squeue:
             if head is not None or not line.strip():
                 pattern = head or pattern
                 continue
-            match = pattern.match(line) if pattern else None
+            match = (pattern or _BARE).match(line)
             found = {k: v.strip() if v else None for k, v in match.groupdict().items()} if match else {}
             job = found.get("job")
             if job is None:

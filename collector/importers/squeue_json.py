@@ -102,7 +102,8 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         qos=sj.text(item.get("qos")),
         state=base,
         state_flags=",".join(flags) or None,
-        state_reason=sj.text(item.get("state_reason")),
+        # As scontrol and squeue have it: what Slurm says in words ("launch failed requeued held") outranks the word.
+        state_reason=sj.text(item.get("state_description")) or sj.text(item.get("state_reason")),
         exit_code=status,
         exit_signal=signal,
         derived_exit_code=derived,

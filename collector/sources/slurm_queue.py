@@ -82,7 +82,8 @@ class SlurmQueue(SlurmSource):
                 events, known = step(before, job, now, self._last_look)
                 if before is None or before.attempt != known.attempt or before.digest != mark:
                     found.append(self.signed(job))
-                found.extend(map(self.signed, events))
+                if job.state != "REVOKED":  # what happened to it happened on another cluster, whose records tell of it
+                    found.extend(map(self.signed, events))
                 seen[name] = replace(known, digest=mark)
         self.owed |= {j for j, s in self._seen.items() if j not in seen and s.state not in ENDED}
         self._seen, self._last_look = seen, now

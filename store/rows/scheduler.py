@@ -19,6 +19,12 @@ class SlurmJob(JobRow):
     TABLE: ClassVar[str] = "slurm_job"
     KEY: ClassVar[tuple[str, ...]] = ("job_id", "attempt")
     BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({"state_reason": "state", "state_flags": "state"})
+    # Two clusters of a federation, or a cluster before and after it was renamed, have a record of one submission; the job ran
+    # where it started. Two clusters that merely use the same ids submitted theirs at different times.
+    CHOSEN: ClassVar[str] = (
+        "job_id IS NULL OR submit_ts IS NULL OR row_number() OVER (PARTITION BY job_id, attempt, submit_ts ORDER BY"
+        " upper(state) = 'REVOKED' NULLS FIRST, end_ts IS NULL, start_ts IS NULL, ts DESC NULLS LAST, origin DESC) = 1"
+    )
 
     job_id_raw: Annotated[str | None, col("the unique numeric id (an array task's own)")] = None
     array_job_id: Annotated[str | None, col("id of the array")] = None

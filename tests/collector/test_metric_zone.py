@@ -70,7 +70,9 @@ def test_the_times_of_a_file_are_its_stamps_and_no_values(tmp_path: Path) -> Non
     assert span(tmp_path / "nowhere") is None
     packed = tmp_path / "m.om.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
-    assert span(packed) is None
+    assert span(packed) == span(text)
+    packed.write_bytes(packed.read_bytes()[:-9])
+    assert span(packed) is None, "broken off before its first times"
 
 
 def test_a_folder_of_local_accounting_and_metrics_is_read_in_the_zone_that_fits(tmp_path: Path) -> None:

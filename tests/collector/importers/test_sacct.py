@@ -171,6 +171,18 @@ def test_another_delimiter_a_trailing_one_and_epoch_times(tmp_path: Path) -> Non
     assert jobs(rows)["1", 1].state == "FAILED"
 
 
+def test_rows_of_the_default_columns_are_known_without_their_header(tmp_path: Path) -> None:
+    text = (
+        "880123             train        gpu      vis01         64    TIMEOUT      0:0 \n"
+        "880123.batch       batch                 vis01         64  CANCELLED     0:15 \n"
+    )
+    assert Sacct().claims(tmp_path / "x.txt", text.encode()) > 0
+    rows, _ = text_rows(tmp_path, text)
+    assert jobs(rows)["880123", 1].state == "TIMEOUT"
+    assert [s.step_id for s in steps(rows)] == ["batch"]
+    assert not Sacct().claims(tmp_path / "x.txt", b"120 of 300 samples are done and 5 FAILED 0:0\nnext\n")
+
+
 def test_without_a_header_it_says_what_would_help(tmp_path: Path) -> None:
     with pytest.raises(ImportFailed, match="noheader"):
         text_rows(tmp_path, "4812|FAILED|1:0\n")

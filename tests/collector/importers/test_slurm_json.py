@@ -80,6 +80,19 @@ def test_the_controllers_jobs_are_snapshots() -> None:
     assert (failed.job_id, failed.exit_code, failed.exit_signal, failed.elapsed_s) == ("4890_5", 1, 0, 100.0)
 
 
+def test_what_slurm_says_in_words_outranks_its_word_and_a_signal_leaves_no_status(tmp_path: Path) -> None:
+    """As scontrol shows both. Slurm 22.05 gives 15 << 8 | 53 as the status of a job whose output it could not open."""
+    path = tmp_path / "squeue.json"
+    held = '"state_reason": "JobHeldUser", "state_description": "launch failed requeued held"'
+    path.write_text(
+        f'{{"jobs": [{{"job_id": 7, "job_state": "PENDING", {held}}},'
+        ' {"job_id": 8, "job_state": "FAILED", "state_reason": "JobLaunchFailure", "state_description": "", "exit_code": 3893}]}'
+    )
+    waits, failed = (r for r in read(SqueueJson(), path)[0] if isinstance(r, SlurmJob))
+    assert waits.state_reason == "launch failed requeued held"
+    assert (failed.state_reason, failed.exit_code, failed.exit_signal) == ("JobLaunchFailure", 0, 53)
+
+
 def test_nodes_old_and_new() -> None:
     rows, _ = read(NodesJson(), SAMPLES / "nodes.json")
     down, drains = (r for r in rows if isinstance(r, SlurmNodeState))

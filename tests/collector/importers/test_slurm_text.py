@@ -119,6 +119,39 @@ def test_a_header_without_state_and_reason_is_not_squeues(head: str) -> None:
     assert Squeue().claims(Path("x"), head.encode()) == 0
 
 
+def test_squeue_is_read_through_a_sites_wrapper(tmp_path: Path) -> None:
+    path = tmp_path / "queue.txt"
+    path.write_text(
+        "JobID PRIORITY PARTITION/QOS NAME STATE TIME TIME_LIMIT Node/Core/GPU NODELIST(REASON)\n"
+        "7701 9120 gpu/long train.sh PENDING 0:00 12:00:00 2/64/8 (QOSMaxGRESPerUser)\n"
+    )
+    (row,), _ = read(Squeue(), path)
+    assert (row.job_id, row.state, row.state_reason, row.time_limit_s) == (
+        "7701",
+        "PENDING",
+        "QOSMaxGRESPerUser",
+        43200,
+    )
+
+
+def test_squeue_without_its_header_is_known_by_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "queue.txt"
+    path.write_text(
+        " 88123_4\tgpu pre train carol PD\t0:00\t  2 (launch failed requeued held) 8 64G\n 9 gpu x bob R 1-02:10:00 1 n4\n"
+    )
+    assert Squeue().claims(path, path.read_bytes()) > 0
+    rows, _ = read(Squeue(), path)
+    assert [(r.job_id, r.state, r.state_reason, r.elapsed_s) for r in rows] == [
+        ("88123_4", "PENDING", "launch failed requeued held", None),
+        ("9", "RUNNING", None, 94200),
+    ]
+
+
+@pytest.mark.parametrize("text", ["12 gpu train alice R soon 2 n1\n", "step 5 of run R 0:10 1 loss\n", "  \n"])
+def test_lines_that_merely_resemble_squeues_are_not(text: str, tmp_path: Path) -> None:
+    assert not Squeue().claims(tmp_path / "x.txt", text.encode())
+
+
 def test_sinfo_counts_a_node_of_two_partitions_once() -> None:
     rows, _ = read(Sinfo(), SAMPLES / "sinfo.txt")
     assert [(r.node, r.state, r.state_flags) for r in rows] == [
