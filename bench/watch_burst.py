@@ -48,8 +48,8 @@ def delays(cluster: Cluster, jobs: Sequence[int], wait_s: float) -> list[tuple[f
     wanted, until = {str(j) for j in jobs}, time.monotonic() + wait_s
     while True:
         rows: list[tuple[object, ...]] = []
-        if (cluster.data / "lake/watch/watch.sqlite").exists():  # the watcher makes the lake
-            state = State(cluster.data / "lake/watch")
+        if (cluster.data / "lake/watch/lab/watch.sqlite").exists():  # the watcher makes the lake
+            state = State(cluster.data / "lake/watch/lab")
             rows = state.ask("SELECT spec, seen, done FROM attempt WHERE done IS NOT NULL")
             state.close()
         told = [(json.loads(str(s)), float(str(a)), float(str(b))) for s, a, b in rows]

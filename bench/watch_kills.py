@@ -247,7 +247,7 @@ class Play:
             time.sleep(2)
 
     def _state(self, sql: str) -> list[tuple[object, ...]]:
-        state = State(self.lake / "watch")
+        state = State(self.lake / "watch/lab")
         try:
             return state.ask(sql)
         finally:

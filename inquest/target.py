@@ -64,6 +64,7 @@ def there(target: str) -> bool:
 
 
 def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
+    from collector.captured import settled
     from store import Reader
 
     if not (lake / "lake.json").is_file():
@@ -79,19 +80,7 @@ def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
                 f"no job {safe.line(job_id)} in {lake} (looked in slurm_job, log_line, log_event and source_health); "
                 f"`inquest jobs --lake {lake}` lists what is there"
             )
-        yield Found(reader, job_id, notes=caught(lake, job_id))
-
-
-def caught(lake: Path, job_id: str) -> list[str]:
-    """Read what the probes caught of the job's output; gives what came in the way of it."""
-    from collector import captured
-    from store.result import StoreError
-
-    try:
-        captured.settle(lake, job_id)
-    except (StoreError, OSError) as error:
-        return [f"what the collector caught of the job's output was not read: {error}"]
-    return []
+        yield Found(reader, job_id, notes=settled(lake, opened, job_id))
 
 
 def _imported(

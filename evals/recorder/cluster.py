@@ -237,10 +237,10 @@ class Cluster:
         self.run("bash", "-c", 'kill -s "$1" "$(cat "/run/$0.pid")"', name, signal)
         daemon.wait()
 
-    def start_daemon(self, name: str) -> None:
-        """Start it again with the state that it kept."""
+    def start_daemon(self, name: str, *options: str) -> None:
+        """Start it again with the state that it kept; `slurmd -b` tells of a new boot of the node."""
         node = name.removeprefix("slurmd-") if name.startswith("slurmd-") else None
-        self._daemon(name, ["slurmd", "-D", "-N", node] if node else [name, "-D"], hostname=node)
+        self._daemon(name, ["slurmd", "-D", "-N", node, *options] if node else [name, "-D", *options], hostname=node)
 
     def _binds(self) -> dict[str, Path]:
         state = self.state

@@ -65,12 +65,13 @@ def _watch(args: argparse.Namespace, state: Path) -> int:
     from collector.slurm.command_line import CommandLine
     from collector.sources.base import SourceUnavailable
     from inquest.watch.checkup import checkup
+    from inquest.watch.state import folder_of
 
     try:
         access = choose()
     except SourceUnavailable:
         access = CommandLine()  # whose reason and remedy are what most clusters need
-    points = checkup(access, state, args.spool, args.notify_config)
+    points = checkup(access, folder_of(state, access.cluster), args.spool, args.notify_config)
     healthy = all(p.ok is not False for p in points)
     if args.json:
         print_json({"healthy": healthy, "watch": [asdict(p) for p in points]})

@@ -26,7 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     add_lake(parser)
     parser.add_argument("--once", action="store_true", help="judge what has ended, tell it, and return")
-    parser.add_argument("--state", type=Path, metavar="DIR", help="what must outlive a restart (default: LAKE/watch)")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        metavar="DIR",
+        help="what must outlive a restart, a folder for each cluster in it (default: LAKE/watch)",
+    )
     parser.add_argument("--spool", type=Path, metavar="DIR", help="where the epilog announces ended jobs")
     parser.add_argument("--notify-config", type=Path, metavar="FILE", help="whom to tell, and how (TOML)")
     parser.add_argument("--metrics", metavar="HOST:PORT", help="serve /metrics for Prometheus there")
@@ -61,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from collector.slurm.command_line import CommandLine
     from inquest.watch.config import BadConfig, load
     from inquest.watch.shared import Shared
-    from inquest.watch.state import State
+    from inquest.watch.state import State, folder_of
     from store import Lake
 
     try:
@@ -72,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     except BadConfig as error:
         raise Failure(str(error), USAGE) from error
     Lake(lake).create()
-    folder: Path = args.state or lake / "watch"
+    folder = folder_of(args.state or lake / "watch", access.cluster)
     state = State(folder)
     try:
         return _watch(args, access, lake, folder, state, notifiers)
@@ -87,6 +92,7 @@ def _watch(
     from inquest.watch.following import Following
     from inquest.watch.loop import Options, Watcher
     from inquest.watch.metrics import Server
+    from inquest.watch.noticing import Renamed
     from inquest.watch.pool import Pool
     from inquest.watch.spool import Spool
     from inquest.watch.teller import Teller
@@ -119,6 +125,8 @@ def _watch(
         if following is not None:
             following.start()
         watcher.run(threading.Event())
+    except Renamed as error:
+        raise Failure(str(error)) from error
     finally:
         if following is not None:
             following.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 
 from store.rows import Row, SlurmJob
@@ -55,9 +55,13 @@ class Attempt:
         """The batch id of its verdict: the same for every watcher, and for the same run after any restart.
 
         An attempt's number is no part of it, because it changes with what accounting has been asked for; the time at
-        which the run started is not, and a run that never started is known by its submission.
+        which the run started is not, and a run that never started is known by its submission. A run whose prolog fails goes
+        back to the queue in the second in which it started, and may be cancelled there at once: those must not look alike.
         """
-        return f"verdict:{self.cluster}:{self.job_id}:{self.start_ts or self.submit_ts or self.attempt}"
+        run = self.start_ts or (f"never-started:{self.submit_ts}" if self.submit_ts else str(self.attempt))
+        if self.start_ts and self.start_ts == self.submit_ts:
+            run = f"at-once:{run}"
+        return f"verdict:{self.cluster}:{self.job_id}:{run}"
 
     @property
     def ended(self) -> float:
@@ -107,8 +111,8 @@ def merged(rows: Iterable[SlurmJob]) -> list[SlurmJob]:
 def _filled(old: SlurmJob, new: SlurmJob) -> SlurmJob:
     over = _over(old) and not _over(new)
     first, second = (new, old) if over else (old, new)
-    values = {f: getattr(second, f) for f in SlurmJob.__dataclass_fields__}
-    return SlurmJob(**{f: v if v is not None else getattr(first, f) for f, v in values.items()})
+    lacking = {f.name: getattr(first, f.name) for f in fields(second) if getattr(second, f.name) is None}
+    return replace(second, **lacking)
 
 
 def _over(job: SlurmJob) -> bool:

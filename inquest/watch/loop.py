@@ -34,6 +34,8 @@ from store.result import StoreError
 TICK_S = 0.2
 AGAIN_S = 5.0
 OLD_S = 3.0
+COMPLAIN_S = 60.0
+"""The same trouble is said again after so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,7 @@ class Watcher:
     _polled: float = 0.0
     _good: float = 0.0
     _pause_s: float = 0.0
+    _complaint: tuple[str, float] = ("", 0.0)
     _renewed: float = field(default_factory=time.monotonic)
     polled_at: float = 0.0
 
@@ -143,13 +146,22 @@ class Watcher:
         try:
             self._noticing.hooked()
         except SourceUnavailable as error:
-            self._trouble(error)
+            self._complain(error)  # it waits by itself before it asks again
+        if self._pause_s and self._noticing.answered > self._polled:
+            self._polled = 0.0  # accounting is back, so the poll need not wait either
 
     def _trouble(self, error: SourceUnavailable) -> None:
         self._pause_s = min(60.0, max(2.0, self._pause_s * 2))
         self._polled = time.monotonic()
+        self._complain(error)
+
+    def _complain(self, error: SourceUnavailable) -> None:
+        now = time.monotonic()
+        if error.reason == self._complaint[0] and now - self._complaint[1] < COMPLAIN_S:
+            return
+        self._complaint = (error.reason, now)
         remedy = f" (try: {error.remedy})" if error.remedy else ""
-        say(f"Slurm cannot be asked, again in {self.options.poll_s + self._pause_s:g} s: {error.reason}{remedy}")
+        say(f"Slurm cannot be asked, and is asked again: {error.reason}{remedy}")
 
     # -- examining ------------------------------------------------------------------------------------------------------
 

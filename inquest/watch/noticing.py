@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from collector.sources.base import SourceUnavailable
+from inquest.watch.around import Around
 from inquest.watch.attempt import ended, merged
 from inquest.watch.paths import Outputs
 from inquest.watch.shared import Shared
@@ -26,9 +28,13 @@ SWEEP = timedelta(hours=24)
 SWEEP_EVERY_S = 3600.0
 AHEAD = timedelta(minutes=10)
 """Ends that lie ahead of this host's clock are asked for as well."""
-SOON_S, LATER_S = 0.4, 5.0
+SOON_S, LATER_S, AWAY_S = 0.4, 5.0, 10.0
 YOUNG_S = 15.0
 """For so long after the epilog accounting is asked at least every second: slurmctld tells slurmdbd of beginnings every 5 s."""
+
+
+class Renamed(Exception):
+    """Accounting speaks of another cluster than the one that was met at the start: this watcher's state is not that one's."""
 
 
 class Noticing:
@@ -41,11 +47,14 @@ class Noticing:
         self._writer = Writer(lake)
         self._swept: float | None = None
         self._asked = 0.0
+        self.answered = 0.0
+        """When accounting answered last, on the monotonic clock."""
         self._wait_s = SOON_S
         self._outputs = Outputs(access)
+        self._around = Around(access)
 
     def poll(self) -> int:
-        """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable."""
+        """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable, Renamed."""
         began = self._began()
         mark = self._state.mark("read")
         since = max(began, datetime.fromisoformat(mark) - OVERLAP) if mark else began
@@ -53,6 +62,8 @@ class Noticing:
         if sweep:
             since = min(since, max(began, datetime.now(UTC) - SWEEP))
         rows = list(self._access.accounting(since, datetime.now(UTC) + AHEAD))
+        self._same_cluster(rows)
+        self.answered = time.monotonic()
         self._outputs.keep_up()
         over = [a for a in ended(rows, self._cluster()) if a.ended >= began.timestamp()]
         new = self.note(sorted({a.job_id for a in self._state.unknown(over)}))
@@ -65,7 +76,7 @@ class Noticing:
         return new
 
     def hooked(self) -> int:
-        """Look up what the epilog has announced; gives how many attempts are new. Raises SourceUnavailable."""
+        """Look up what the epilog has announced; gives how many attempts are new. Raises SourceUnavailable, Renamed."""
         if time.monotonic() - self._asked < self._wait_s:
             return 0
         told = self._spool.look()
@@ -73,8 +84,13 @@ class Noticing:
             self._wait_s = SOON_S
             return 0
         begun = time.monotonic()
-        rows = list(self._access.accounting(self._began(), job_ids=sorted(told)))
-        self._asked = time.monotonic()
+        try:
+            rows = list(self._access.accounting(self._began(), job_ids=sorted(told)))
+        except SourceUnavailable:
+            self._asked, self._wait_s = time.monotonic(), min(max(1.0, self._wait_s * 2), AWAY_S)
+            raise
+        self._same_cluster(rows)
+        self._asked = self.answered = time.monotonic()
         took = self._asked - begun
         jobs = merged(r for r in rows if isinstance(r, SlurmJob))
         new = self.note(sorted({a.job_id for a in ended(rows, self._cluster())}), rows)
@@ -105,16 +121,26 @@ class Noticing:
         told = [r for r in told if getattr(r, "job_id", None) in wanted]
         began = self._began().timestamp()
         found = [a for a in ended(told, self._cluster()) if a.ended >= began]
-        if not self._state.unknown(found):
+        new = {(a.job_id, a.attempt) for a in self._state.unknown(found)}
+        if not new:
             return 0
-        later = self._outputs.find(r for r in told if isinstance(r, SlurmJob))
+        jobs = [j for j in merged(r for r in told if isinstance(r, SlurmJob)) if (j.job_id, j.attempt or 1) in new]
+        around, later = self._around.rows(jobs)
+        later |= self._outputs.find(r for r in told if isinstance(r, SlurmJob))
         told = [self._outputs.placed(r) if isinstance(r, SlurmJob) else r for r in told]
         told = [r for r in told if getattr(r, "job_id", None) not in later]
         if not told:
             return 0
+        told += around
         digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
         self._writer.append(told, batch=f"watch:{digest}")
         return self._state.add([a for a in ended(told, self._cluster()) if a.ended >= began])
+
+    def _same_cluster(self, rows: Sequence[Row]) -> None:
+        known = self._cluster().casefold()
+        other = next((r.cluster for r in rows if r.cluster and r.cluster.casefold() != known), None)
+        if other is not None:
+            raise Renamed(f"the cluster was called {self._cluster()} and is {other} now: start the watcher anew")
 
     def _began(self) -> datetime:
         mark = self._state.mark("began")

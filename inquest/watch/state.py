@@ -7,6 +7,7 @@ only save work: that an attempt has one verdict rests on the lake, which publish
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sqlite3
 import threading
@@ -179,6 +180,11 @@ class State:
         """Every counter: name, family, attribution, partition, value."""
         rows = self.ask('SELECT name, family, attribution, "partition", value FROM tally ORDER BY 1, 2, 3, 4')
         return [(str(n), str(f), str(a), str(p), float(str(v))) for n, f, a, p, v in rows]
+
+
+def folder_of(top: Path, cluster: str | None) -> Path:
+    """The state folder of a cluster's watchers: those of another cluster ask another accounting and write other comments."""
+    return top / re.sub(r"[^\w.-]|^\.+", "_", cluster or "cluster")
 
 
 def count(

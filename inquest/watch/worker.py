@@ -93,7 +93,7 @@ def _forget() -> None:
 
 def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
     """The summary of the attempt's one verdict: a new one, or the one that somebody stored before."""
-    from inquest.target import caught
+    from collector.captured import settled
     from store import commits
     from store.lake import Lake
 
@@ -105,7 +105,7 @@ def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
         if tries < SKIP_LOG:
             notes = _imported(hand, attempt, lake, want.get("timezone"))
             _caught_up(lake, attempt, float(want.get("patience_s") or 0))
-            notes += caught(lake, attempt.job_id)
+            notes += settled(lake, _reader(lake), attempt.job_id)
         _store(lake, attempt, want.get("model"), notes, tries)
     return stored(lake, attempt)
 
@@ -140,13 +140,22 @@ def _verdict(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[st
     from agent_tools.agent import diagnose, undetermined
     from agent_tools.verdict import Verdict
 
-    number = attempt.attempt if attempt.several else None
+    number = which(_reader(lake), attempt)
     if tries >= GIVE_UP:
         draft = undetermined("The job could not be examined: each try broke off.")
         return Verdict.model_validate({**draft.model_dump(), "job": attempt.job_id, "attempt": number})
     if tries >= SKIP_LOG:
         notes = [*notes, "The job's output was left out: reading it broke off before."]
     return diagnose(_reader(lake), attempt.job_id, attempt=number, model=model, notes=notes)
+
+
+def which(reader: Reader, attempt: Attempt) -> int | None:
+    """The number of the attempt to ask about; None where nobody knows of another one.
+
+    The controller tells of the next run before accounting does, and the last run is what is asked about without a number.
+    """
+    known = attempt.several or len(reader.ask("job_attempts", job_id=attempt.job_id).rows) > 1
+    return attempt.attempt if known else None
 
 
 def _store(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[str], tries: int) -> None:

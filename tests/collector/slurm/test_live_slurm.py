@@ -12,6 +12,7 @@ import pytest
 from collector.slurm.access import NotAllowed
 from collector.slurm.choose import choose, every
 from collector.slurm.command_line import JSON_SINCE, CommandLine
+from collector.slurm.follow import follow
 from collector.slurm.rest import Rest
 from collector.sources.base import SourceUnavailable
 from evals.recorder.cluster import Cluster, memory_cgroups, why_not
@@ -316,3 +317,27 @@ def test_slurmrestd_on_its_own_socket_needs_no_token(told: Told):
     with pytest.raises(SourceUnavailable) as refused:
         Rest(f"unix:{told.cluster.rest_jwt}", user=REST_USER.name, token="not.a.token").probe()
     assert refused.value.remedy is not None and "scontrol token" in refused.value.remedy
+
+
+def test_all_sources_look_less_often_while_the_controller_is_busy(told: Told):
+    """Connections that say nothing hold a thread of slurmctld's each, until its message time-out ends them."""
+    access, cluster = told.ways["commands"].access, told.cluster
+    found = follow(access)
+
+    def asked() -> tuple[float, float]:
+        found.pace.look(access, datetime.now(UTC), 0.0)
+        return found.queue.interval_s, found.nodes.interval_s
+
+    assert asked() == (15.0, 60.0)
+    program = (
+        "import os, socket, time; held = [socket.create_connection(('head', 6817)) for _ in range(150)]; "
+        "os.mkdir('/tmp/held')\nwhile os.path.exists('/tmp/held'): time.sleep(0.2)"
+    )
+    cluster.spawn("holder", ["python3", "-c", program], node="head")
+    cluster.run("bash", "-c", "until [ -e /tmp/held ]; do sleep 0.1; done", timeout_s=30)
+    assert [asked(), asked()] == [(30.0, 120.0), (60.0, 240.0)]
+    assert found.pace.last is not None and (found.pace.last.server_threads or 0) >= 100
+    cluster.run("rmdir", "/tmp/held")
+    free = r"until sdiag | grep -qE 'Server thread count: *[0-9]{1,2}$'; do sleep 0.2; done"
+    cluster.run("bash", "-c", free, timeout_s=30)
+    assert [asked(), asked()] == [(30.0, 120.0), (15.0, 60.0)]

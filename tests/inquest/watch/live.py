@@ -81,10 +81,34 @@ def _signal(cluster: Cluster, job: int) -> None:
     cluster.run("scancel", "--batch", "--signal=USR1", str(job))
 
 
+def _signal_all(cluster: Cluster, job: int) -> None:
+    time.sleep(2)
+    cluster.run("scancel", "--full", "--signal=TERM", str(job), user="mira")
+
+
+def _reboot(cluster: Cluster, job: int) -> None:
+    """`scontrol reboot` drains the node at once and reboots it when its last job has ended."""
+    del job
+    cluster.run("scontrol", "reboot", "ASAP", "reason=new kernel", "gpu05", check=False)
+
+
+def _crashed(cluster: Cluster, job: int) -> None:
+    """The machine of gpu06 falls and comes back: nothing of its processes is left, and slurmd tells of a new boot."""
+    time.sleep(2)
+    cluster.stop_daemon("slurmd-gpu06", "KILL")
+    line = f"kill -9 $(pgrep -f '^slurmstepd: .{job}[.]') $(pgrep -f gpu06/job0*{job}/)"
+    cluster.run("bash", "-c", line, check=False)
+    cluster.start_daemon("slurmd-gpu06", "-b")
+
+
 def _families(*codes: str) -> frozenset[str]:
     return frozenset(codes)
 
 
+NODES = tuple(f"gpu{n:02}" for n in range(1, 8))
+BUSY = "gpu03,gpu04,gpu05,gpu06,gpu07"
+"""Nodes to which something happens: no other job goes there."""
+PROLOG = '#!/bin/sh\n[ "$SLURMD_NODENAME" != gpu07 ] || [ ! -e /mnt/data/refuse ]\n'
 LONG = TRAINING.format(steps=6000, pace=0.2)
 SHORT = TRAINING.format(steps=40, pace=0.05)
 SCENARIOS: tuple[Live, ...] = (
@@ -104,7 +128,14 @@ SCENARIOS: tuple[Live, ...] = (
     Live("suspended", TRAINING.format(steps=60, pace=0.1), (_families("G1 healthy"),), (), _suspend),
     Live("told-to-stop", f"trap 'echo told to stop; exit 7' USR1\n({LONG})&\nwait $!",
          (_families("U0", "A2", "A3", "F4 operator", "F4"),), (), _signal),
-    Live("never", LONG, (_families("F4 dependency"),), ("--dependency=afternotok:{done}", "--kill-on-invalid-dep=yes")),
+    Live("told-by-its-user", LONG, (_families("F4 user", "A2"),), (), _signal_all),
+    Live("drained", TRAINING.format(steps=150, pace=0.5), (_families("G1 healthy"),), ("--nodelist=gpu05",), _reboot),
+    Live("drained-fails", "sleep 72\nexit 1", (_families("U0"),), ("--nodelist=gpu05",)),
+    Live("fallen", LONG, (_families("F1"),), ("--nodelist=gpu06", "--no-requeue"), _crashed),
+    Live("copy", "echo x > p; sbcast p /nowhere/p || exit 2", (_families("A4 launch"),)),
+    Live("output", SHORT, (_families("A4 launch"),), ("--output=/nowhere/%j.out",)),
+    # Only the controller tells that the dependency was in vain, and not for long: asked too late, a cancel is all that is known.
+    Live("never", LONG, (_families("F4 dependency", "F4 user"),), ("--dependency=afternotok:{done}", "--kill-on-invalid-dep=yes")),
     Live("throttled", SHORT, (_families("G1 healthy"),), ("--array=1-3%1",), tasks=3),
     Live("tasks", CRASH, (_families("A1 data", "A1", "A1 code", "A3 data"),), ("--array=1-3",), tasks=3),
     Live("memory", "python3 -c 'x = bytearray(400 << 20); import time; time.sleep(20)'", (_families("A2"),),
@@ -118,7 +149,7 @@ def submit(cluster: Cluster, live: Live, before: Mapping[str, int] | None = None
     script.write_text(f"#!/bin/bash\n{live.body}\n")
     options = live.options if any(o.startswith("--mem") for o in live.options) else (*live.options, "--mem=100")
     options = options if any("gres" in o for o in options) else (*options, "--gres=gpu:1")
-    options = options if any("nodelist" in o for o in options) else (*options, "--exclude=gpu03,gpu04")
+    options = options if any("nodelist" in o for o in options) else (*options, f"--exclude={BUSY}")
     options = tuple(o.format(**(before or {})) for o in options)
     return cluster.submit(f"/home/mira/{live.name}.sbatch", options=options)
 
@@ -126,7 +157,7 @@ def submit(cluster: Cluster, live: Live, before: Mapping[str, int] | None = None
 def at_the_terminal(cluster: Cluster) -> dict[str, tuple[int, frozenset[str]]]:
     """Jobs without a script: srun by itself, and a step inside salloc, both of which fail; and which verdicts are right."""
     found: dict[str, tuple[int, frozenset[str]]] = {}
-    common = ("--mem=100", "--exclude=gpu03,gpu04")
+    common = ("--mem=100", f"--exclude={BUSY}")
     for name, words in (("by-srun", ("srun",)), ("by-salloc", ("salloc", "srun"))):
         first = (words[0], f"--job-name={name}", *common, *words[1:])
         cluster.run(*first, "sh", "-c", "exit 5", user="mira", cwd="/home/mira", check=False, timeout_s=120)
@@ -135,9 +166,30 @@ def at_the_terminal(cluster: Cluster) -> dict[str, tuple[int, frozenset[str]]]:
     return found
 
 
+def before_the_start(cluster: Cluster) -> dict[tuple[str, int], frozenset[str]]:
+    """Jobs whose prolog fails: sent back and held, cancelled where they may not be, and a step at the terminal."""
+    found: dict[tuple[str, int], frozenset[str]] = {}
+    here = ("--mem=100", "--nodelist=gpu07")
+    again = "until scontrol show node gpu07 | grep -q DRAIN; do sleep 0.3; done; "
+    again += "until scontrol update nodename=gpu07 state=resume; do sleep 0.3; done"
+    (cluster.data / "refuse").touch()
+    for options in ((), ("--no-requeue",)):
+        job = cluster.submit("/home/mira/crash.sbatch", options=(*here, *options))
+        cluster.run("bash", "-c", again)
+        found[str(job), 1] = _families("A4 launch")
+        if not options:  # it is held, and given up
+            time.sleep(1.5)
+            cluster.cancel(job)
+            found[str(job), 2] = _families("F4 operator")
+    cluster.run("srun", "--job-name=by-prolog", *here, "true", user="mira", cwd="/home/mira", check=False)
+    job = int(cluster.run("squeue", "-h", "--states=all", "--name=by-prolog", "-o", "%i").split()[0])
+    (cluster.data / "refuse").unlink()
+    return {**found, (str(job), 1): _families("A4 launch")}
+
+
 def heterogeneous(cluster: Cluster) -> int:
     """Submit a job of two components whose script fails; its id."""
-    words = ("sbatch", "--parsable", "--mem=100", "--exclude=gpu03,gpu04", ":", "--mem=100", "--exclude=gpu03,gpu04")
+    words = ("sbatch", "--parsable", "--mem=100", f"--exclude={BUSY}", ":", "--mem=100", f"--exclude={BUSY}")
     return int(cluster.run(*words, "crash.sbatch", user="mira", cwd="/home/mira").strip().split(";")[0])
 
 

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from collector.sources.base import SourceUnavailable
+from inquest.watch import around, paths
 from inquest.watch import noticing as noticings
-from inquest.watch import paths
 from inquest.watch.noticing import Noticing
 from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
 from inquest.watch.state import State
-from store import Reader
-from store.rows import SlurmJob
+from inquest.watch.worker import which
+from store import Reader, Writer
+from store.rows import SlurmJob, SlurmNodeState
 from tests.inquest.watch.accounts import Accounts, record
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -29,6 +30,8 @@ class Asked(Accounts):
         super().__init__(path)
         self.asked: list[str] = []
         self.away = False
+        self.mute = False
+        self.events: list[SlurmNodeState] = []
 
     def accounting(self, since, until=None, job_ids=None):
         self.asked.append("accounting")
@@ -38,7 +41,15 @@ class Asked(Accounts):
 
     def queue(self):
         self.asked.append("queue")
+        if self.mute:
+            raise SourceUnavailable("slurmctld does not answer")
         return super().queue()
+
+    def node_events(self, since):
+        self.asked.append("node_events")
+        if self.mute:
+            raise SourceUnavailable("sacctmgr does not answer")
+        return iter(self.events)
 
 
 class View:
@@ -201,3 +212,118 @@ def test_waits_grow_while_accounting_has_nothing(tmp_path: Path) -> None:
     for _ in range(12):
         view.hook("")
     assert view.noticing._wait_s == noticings.LATER_S
+
+
+def test_a_hook_is_not_asked_about_all_the_time_while_accounting_is_away(tmp_path: Path) -> None:
+    view = View(tmp_path)
+    view.slurm.away = True
+    for _ in range(12):
+        with pytest.raises(SourceUnavailable):
+            view.hook("8")
+    assert view.noticing.hooked() == 0, "the wait is not over"
+    assert view.noticing._wait_s == noticings.AWAY_S
+    view.slurm.away = False
+    view.record("8", 0)
+    assert view.hook("") == 1
+    assert view.noticing._wait_s == noticings.SOON_S
+
+
+def test_why_a_job_went_back_to_the_queue_is_in_the_lake_before_its_verdict(tmp_path: Path) -> None:
+    """Accounting says REQUEUED; the controller says why the job waits, and slurmdbd what became of the node."""
+    view = View(tmp_path)
+    ended = NOW - timedelta(minutes=1)
+    held = SlurmJob(cluster="lab", job_id="7", attempt=2, state="PENDING", ts=ended, state_reason="launch failed held")
+    view.slurm.now_running = [held, SlurmJob(cluster="lab", job_id="9", attempt=2, state="PENDING", ts=ended)]
+    view.slurm.events = [
+        SlurmNodeState(cluster="lab", node=n, state="DRAINED", ts=ended, reason="Prolog error")
+        for n in ("gpu01", "gpu02")
+    ]
+    view.record("7", 1, state="REQUEUED")
+    view.record(
+        "7", 1, state="PENDING", attempt=2, start_ts=None, end_ts=None, state_reason="JobHeldUser", origin="sacct"
+    )
+    assert view.noticing.poll() == 1
+    with Reader(view.lake) as reader:
+        assert [r["state_reason"] for r in reader.ask("job_attempts", job_id="7").dicts()][-1] == "launch failed held"
+        told = reader.ask("launch_failures", job_id="7", attempt=1).dicts()
+        assert [(r["told_by"], r["node"]) for r in told] == [("queue", None), ("node", "gpu01")]
+        assert not reader.ask("job_attempts", job_id="9").rows, "what else waits is none of it"
+
+
+def test_slurm_is_asked_what_it_did_seldom_and_not_for_ends_of_the_programs_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that was sent back meanwhile waits for the next look; one that failed by itself does not."""
+    clock = [1000.0]
+    monkeypatch.setattr(around.time, "monotonic", lambda: clock[0])
+    view = View(tmp_path)
+    view.record("1", 1)
+    assert view.noticing.poll() == 1
+    assert "node_events" not in view.slurm.asked
+    for job in ("2", "3"):
+        view.record(job, 1, state="REQUEUED")
+        view.noticing.poll()
+    view.record("4", 1)
+    assert view.noticing.poll() == 1
+    assert view.slurm.asked.count("node_events") == 1
+    assert view.jobs == {"1", "2", "4"}
+    clock[0] += around.OFTEN_S
+    assert view.noticing.poll() == 1
+
+
+def test_a_daemon_that_does_not_answer_costs_no_verdict(tmp_path: Path) -> None:
+    view = View(tmp_path)
+    view.slurm.mute = True
+    view.record("7", 1, state="CANCELLED", cancelled_by="0")
+    assert view.noticing.poll() == 1
+
+
+def test_two_records_of_one_attempt_are_one_attempt(tmp_path: Path) -> None:
+    """What the later one leaves out the earlier one fills, and an end is not undone."""
+    view = View(tmp_path)
+    view.record("7", 1, user=None, node_list="gpu07")
+    view.record("7", 1, state="RUNNING", end_ts=None, node_list=None, user="wen")
+    assert view.noticing.poll() == 1
+    (waiting,) = view.state.claim(10)
+    assert (waiting.attempt.state, waiting.attempt.user, waiting.attempt.nodes) == ("FAILED", "wen", "gpu07")
+
+
+def test_a_cluster_that_was_renamed_needs_a_new_watcher(tmp_path: Path) -> None:
+    """Its attempts would be told of by two states: the watcher ends, and whoever keeps it running starts the right one."""
+    view = View(tmp_path)
+    view.record("7", 1, cluster="east")
+    with pytest.raises(noticings.Renamed, match="called lab and is east now"):
+        view.noticing.poll()
+    with pytest.raises(noticings.Renamed):
+        view.hook("7")
+    assert not view.jobs
+
+
+@pytest.mark.parametrize(("submitted", "again"), [(-2, None), (0, None), (-2, 0)])
+def test_a_run_that_went_back_in_the_second_of_its_start_is_another_than_the_next(
+    tmp_path: Path, submitted: int, again: int | None
+) -> None:
+    """A prolog fails at once, and the job that Slurm holds since then is cancelled, later or in the same second."""
+    view = View(tmp_path)
+    at = NOW - timedelta(minutes=5)
+    first, second = (None if s is None else (at + timedelta(seconds=s)).isoformat() for s in (submitted, again))
+    view.record("7", 5, state="REQUEUED", submit_ts=first, start_ts=at.isoformat())
+    view.record("7", 1, state="CANCELLED", attempt=2, submit_ts=at.isoformat(), start_ts=second)
+    view.noticing.poll()
+    view.again()
+    view.noticing.poll()
+    assert sorted(w.attempt.attempt for w in view.state.claim(10)) == [1, 2]
+
+
+def test_a_run_is_asked_about_by_its_number_once_anybody_knows_of_another(tmp_path: Path) -> None:
+    """Accounting has the run that was sent back only; following has told of the next one, which was cancelled meanwhile."""
+    view = View(tmp_path)
+    view.record("6", 1)
+    view.record("7", 1, state="REQUEUED")
+    view.noticing.poll()
+    Writer(view.lake).append(
+        [SlurmJob(cluster="lab", job_id="7", attempt=2, state="CANCELLED", ts=NOW)], batch="follow"
+    )
+    with Reader(view.lake) as reader:
+        asked = {w.attempt.job_id: (w.attempt.several, which(reader, w.attempt)) for w in view.state.claim(10)}
+    assert asked == {"6": (False, None), "7": (False, 1)}

@@ -18,9 +18,22 @@ import pytest
 from bench.watch_kills import Play, good
 from evals.recorder.cluster import Cluster, memory_cgroups, why_not
 from evals.recorder.config import ClusterSpec
+from inquest.watch.state import State
 from store import Reader
 from store.doctor import doctor
-from tests.inquest.watch.live import SCENARIOS, Live, at_the_terminal, drive, heterogeneous, submit
+from tests.inquest.watch.live import (
+    NODES,
+    PROLOG,
+    SCENARIOS,
+    Live,
+    at_the_terminal,
+    before_the_start,
+    drive,
+    heterogeneous,
+    submit,
+)
+from tests.inquest.watch.sibling import CONF as WEST
+from tests.inquest.watch.sibling import Sibling
 
 ROOT = Path(__file__).resolve().parents[3]
 HIDDEN = [p for p in (Path(sys.executable), ROOT) if str(p).startswith(("/tmp/", "/home/", "/mnt/"))]
@@ -54,11 +67,15 @@ class Watched:
         (cluster.data / "mails").mkdir()
         (cluster.data / "notify.toml").write_text(CONFIG)
         (cluster.data / "sendmail").write_text(SENDMAIL)
-        (cluster.data / "sendmail").chmod(0o755)
+        (cluster.data / "prolog.sh").write_text(PROLOG)
+        (cluster.data / "reboot.sh").write_text("#!/bin/sh\n")
+        for name in ("sendmail", "prolog.sh", "reboot.sh"):
+            (cluster.data / name).chmod(0o755)
 
-    def watch(self, name: str) -> str:
+    def watch(self, name: str, spool: str = SPOOL, conf: str = "/etc/slurm/slurm.conf") -> str:
         """Start a watcher; its pid inside."""
-        argv = f"{sys.executable} -m inquest watch --lake {LAKE} --spool {SPOOL} --notify-config /mnt/data/notify.toml"
+        argv = f"env SLURM_CONF={conf} {sys.executable} -m inquest watch --lake {LAKE} --spool {spool}"
+        argv += " --notify-config /mnt/data/notify.toml"
         metrics = f"--metrics 127.0.0.1:{next(self.ports)}"
         line = f"cd {ROOT}; exec {argv} --poll 2 {metrics} >/mnt/data/{name}.log 2>&1"
         return self.cluster.run("bash", "-c", f"setsid bash -c '{line}' >/dev/null 2>&1 & echo $!").strip()
@@ -82,8 +99,9 @@ class Watched:
 @pytest.fixture(scope="module")
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     # slurmctld takes up an epilog only at its start, and only one that is there then.
-    hook = f"EpilogSlurmctld={ROOT}/deploy/hooks/epilog.sh"
-    spec = ClusterSpec(memory_cgroups=memory_cgroups(), more=(hook,))
+    hooks = (f"EpilogSlurmctld={ROOT}/deploy/hooks/epilog.sh", "Prolog=/mnt/data/prolog.sh")
+    more = (*hooks, "RebootProgram=/mnt/data/reboot.sh")
+    spec = ClusterSpec(nodes=NODES, memory_cgroups=memory_cgroups(), more=more)
     with Cluster(tmp_path_factory.mktemp("watch") / "lab", spec) as cluster:
         yield Watched(cluster)
 
@@ -114,11 +132,16 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
         time.sleep(2)
         third = watched.watch("third")
         typed = at_the_terminal(cluster)
+        early = before_the_start(cluster)
+        cluster.stop_daemon("slurmdbd", "KILL")  # jobs end meanwhile, one of them was sent back
+        time.sleep(6)
+        cluster.start_daemon("slurmdbd")
         for d in driven:
             d.result()
     watched.kill(second)
     wanted = {key: families for live in lives for key, families in _wanted(live, jobs[live.name])}
     wanted |= {(str(job), 1): families for job, families in typed.values()}
+    wanted |= early
     wanted |= {(f"{pieces}+{n}", 1): frozenset({"A3", "A3 data", "A3 code", "U0"}) for n in range(2)}
     deadline = time.monotonic() + 500
     found: list[dict[str, object]] = []
@@ -143,14 +166,15 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
         assert "By accounting, step" in documents[str(job)], f"{name}: the failed step is named"
     counted = [line.split() for line in page.splitlines() if line.startswith("inquest_verdicts_total{")]
     assert sum(float(v) for _, v in counted) >= len(wanted)
-    assert "slurm_node_state" in _tables(watched), "it followed the nodes meanwhile"
+    with Reader(watched.lake) as reader:
+        drains = reader.ask("node_failures", job_id=str(jobs["drained-fails"])).dicts()
+    assert any("REBOOT_REQUESTED" in str(r["state_flags"]) for r in drains), (
+        "it knew of the drain that it did not blame"
+    )
+    said = (cluster.data / "second.log").read_text() + (cluster.data / "third.log").read_text()
+    assert said.count("Slurm cannot be asked") <= 8, "once for each trouble, not at each try"
     if os.environ.get("INQUEST_WATCH_TIMES"):
         print(json.dumps(_delays(watched), indent=1))
-
-
-def _tables(watched: Watched) -> set[str]:
-    with Reader(watched.lake) as reader:
-        return {c.table for c in reader.coverage() if c.rows}
 
 
 def _wanted(live: Live, job: int) -> Iterator[tuple[tuple[str, int], frozenset[str]]]:
@@ -176,9 +200,7 @@ def _told(watched: Watched, jobs: dict[str, int]) -> None:
 
 def _delays(watched: Watched) -> dict[str, float]:
     """Seconds from each attempt's end to when its verdict was settled."""
-    from inquest.watch.state import State
-
-    state = State(watched.lake / "watch")
+    state = State(watched.lake / "watch/lab")
     rows = state.ask("SELECT spec, done FROM attempt WHERE done IS NOT NULL")
     state.close()
     specs = [(json.loads(str(s)), float(str(d))) for s, d in rows]
@@ -210,9 +232,6 @@ def test_a_node_with_a_fault_is_refused_by_the_prolog(watched: Watched) -> None:
     for path in (inquest, prolog):
         path.chmod(0o755)
     (data / "preflight.conf").write_text("INQUEST=/mnt/data/inquest INQUEST_LIMIT=30\n")
-    conf = cluster.state / "etc/slurm/slurm.conf"
-    conf.write_text(conf.read_text() + "Prolog=/mnt/data/prolog.sh\n")
-    cluster.scontrol("reconfigure")
     (cluster.home / "mira/short.sbatch").write_text("#!/bin/bash\ntrue\n")
 
     def ran(*options: str) -> int:
@@ -228,3 +247,44 @@ def test_a_node_with_a_fault_is_refused_by_the_prolog(watched: Watched) -> None:
     refused = ran("--gres=gpu:1")
     cluster.run("bash", "-c", "until scontrol show node gpu01 | grep -q DRAIN; do sleep 0.5; done", timeout_s=60)
     assert cluster.job(refused)["JobState"] in ("PENDING", "COMPLETING")
+
+
+@pytest.mark.timeout(300)
+def test_clusters_of_a_federation_share_a_lake_and_each_tells_of_its_own(watched: Watched) -> None:
+    """Whichever cluster a job was submitted to; of the sibling that lost the race nothing is told."""
+    cluster, spool = watched.cluster, "/run/inquest/west"
+    hook = cluster.data / "epilog-west.sh"
+    hook.write_text(f"#!/bin/sh\nexport INQUEST_SPOOL={spool}\nexec {ROOT}/deploy/hooks/epilog.sh\n")
+    hook.chmod(0o755)
+    cluster.run("mkdir", "-p", spool)
+    west = Sibling(cluster, f"/mnt/data/{hook.name}")
+    (cluster.home / "mira/fails.sbatch").write_text("#!/bin/bash\nsleep 1\nexit 3\n")
+    watchers = watched.watch("lab-too"), watched.watch("west", spool, WEST)
+    wanted = {
+        west.submit("fails.sbatch", "--clusters=lab"): {"lab"},
+        west.submit("fails.sbatch", "--clusters=west"): {"west"},
+        west.submit("fails.sbatch", "--clusters=lab", at_west=True): {"lab"},
+        west.submit("fails.sbatch"): {"lab", "west"},
+    }
+    array = west.submit("fails.sbatch", "--clusters=west", "--array=1-2", at_west=True)
+    wanted |= {f"{array}_{n}": {"west"} for n in (1, 2)}
+    assert {int(job.partition("_")[0]) >> 26 for job in wanted} == {1, 2}, "an id says where it comes from"
+    deadline = time.monotonic() + 120
+    found: list[dict[str, object]] = []
+    while {str(v["job_id"]) for v in found} != set(wanted) and time.monotonic() < deadline:
+        time.sleep(1)
+        found = [v for v in watched.verdicts() if v["job_id"] in wanted]
+    time.sleep(17)  # both have followed their queue, and polled again
+    found = [v for v in watched.verdicts() if v["job_id"] in wanted]
+    for pid in watchers:
+        watched.kill(pid)
+    assert sorted(str(v["job_id"]) for v in found) == sorted(wanted), "one verdict each"
+    assert all(v["cluster"] in wanted[str(v["job_id"])] for v in found)
+    with Reader(watched.lake) as reader:
+        states = {job: reader.ask("job_overview", job_id=job).dicts()[0] for job in wanted}
+    assert {(o["state"], o["exit_code"]) for o in states.values()} == {("FAILED", 3)}
+    for name in ("lab", "west"):
+        state = State(watched.lake / "watch" / name)
+        noted = {json.loads(str(spec))["cluster"] for (spec,) in state.ask("SELECT spec FROM attempt")}
+        state.close()
+        assert noted == {name}

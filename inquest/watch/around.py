@@ -1,0 +1,67 @@
+"""What Slurm did around an end that was not the program's own: why the job waits again, and what became of its nodes.
+
+Accounting says of such an attempt REQUEUED, CANCELLED or NODE_FAIL and nothing of a prolog that failed or a node that was
+rebooted. What follows the queue and the nodes comes round to it within a minute, which is too late for the verdict.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from collector.slurm.arrays import tasks
+from collector.sources.base import SourceUnavailable
+from inquest.watch.shared import Shared
+from store.rows import Row, SlurmJob, SlurmNodeState
+
+OFTEN_S, SHARE = 1.5, 3.0
+"""The next look comes after three times what the last one took."""
+BEFORE = timedelta(minutes=10)
+_BY_SLURM = frozenset({"REQUEUED", "CANCELLED", "NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED"})
+
+
+class Around:
+    """Looks seldom, for all attempts that ended so since the look before."""
+
+    def __init__(self, access: Shared) -> None:
+        self._access = access
+        self._looked = float("-inf")
+        self._gap_s = OFTEN_S
+
+    def rows(self, ended: Sequence[SlurmJob]) -> tuple[list[Row], set[str]]:
+        """What there is to know of attempts that have just ended, and the jobs that have to wait for the next look.
+
+        A daemon that does not answer costs the knowledge and not the verdict.
+        """
+        ours = [j for j in ended if (j.state or "").upper() in _BY_SLURM and j.start_ts is not None and j.end_ts]
+        begun = time.monotonic()
+        if not ours or begun - self._looked < self._gap_s:
+            return [], {j.job_id for j in ours if j.job_id}
+        found: list[Row] = []
+        for look in (self._waiting, self._nodes):
+            try:
+                found += look(ours)
+            except SourceUnavailable:
+                continue
+        self._looked = time.monotonic()
+        self._gap_s = max(OFTEN_S, SHARE * (self._looked - begun))
+        return found, set()
+
+    def _waiting(self, ours: Sequence[SlurmJob]) -> Iterator[Row]:
+        wanted = {j.job_id for j in ours if (j.state or "").upper() == "REQUEUED"}
+        if not wanted:
+            return
+        # Of two rows of a job that waits, which have one time, the later look is right.
+        origin = f"slurm_queue:{int(time.time()):010d}"
+        for record in list(self._access.queue()):
+            if isinstance(record, SlurmJob) and (record.state or "").upper() == "PENDING":
+                yield from (replace(j, origin=origin) for j in tasks(record) if j.job_id in wanted)
+
+    def _nodes(self, ours: Sequence[SlurmJob]) -> Iterator[Row]:
+        nodes = {n for j in ours for n in (j.node_list or "").split(",") if n}
+        since = min(j.end_ts for j in ours if j.end_ts is not None) - BEFORE
+        for row in self._access.node_events(since):
+            if isinstance(row, SlurmNodeState) and row.node in nodes:
+                yield row
