@@ -56,6 +56,7 @@ def settle(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds, pr
     update: dict[str, object] = {
         "implies": [_cause(claim, own, grounds) for claim in draft.implies],
         "ruled_out": _others(draft, assessments, grounds, preferred),
+        **_left_out(draft, preferred),
     }
     cap, note = _cap(draft, own, preferred)
     if draft.confidence > cap:
@@ -68,6 +69,15 @@ def settle(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds, pr
         if own.status in ("undecidable", "ruled_out") and draft.attribution != own.attribution:
             update["attribution"] = "undetermined"
     return draft.model_copy(update=update)
+
+
+def _left_out(draft: Draft, preferred: Draft | None) -> dict[str, object]:
+    """What the author left to the differential: what Slurm says and when, and of the same family what else was found and is to
+    be done."""
+    if preferred is None:
+        return {}
+    names = ["disposition", "timeline", *(["warnings", "actions"] if preferred.family == draft.family else [])]
+    return {name: getattr(preferred, name) for name in names if not getattr(draft, name)}
 
 
 def _own(draft: Draft, assessments: Sequence[Assessment]) -> Assessment | None:

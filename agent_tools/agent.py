@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_tools import seal
 from agent_tools.citations import Gate, GateReport
@@ -23,7 +23,7 @@ from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.traces import traced
 from agent_tools.untrusted import one_line
-from agent_tools.verdict import FAMILIES, Draft, Provenance, Verdict
+from agent_tools.verdict import Draft, Provenance, Verdict
 from prompts import digest, load
 from store.result import StoreError
 
@@ -225,26 +225,31 @@ async def _run(model: Model, label: str, deps: Deps, limits: Limits) -> _Answer:
 
 
 def _prompt(deps: Deps) -> str:
-    asked = "Why did this job end as it did?"
     attempt = f", attempt {deps.attempt}" if deps.attempt is not None else ""
-    marks = f"In this run untrusted text stands between {deps.fence.opening} and {deps.fence.closing}."
-    return f"Job {one_line(deps.job_id, 60)}{attempt}. {asked}\n{marks}"
+    marks = f"Its marks are {deps.fence.opening} and {deps.fence.closing}."
+    return f"Why did job {one_line(deps.job_id, 60)}{attempt} end as it did? {marks}"
 
 
 @cache
 def agent(small: bool = False) -> Agent[Deps, Draft]:
     """The agent: tools, output type and gate. Built once; every run brings its own model."""
     from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput
+    from pydantic_ai.capabilities import ProcessHistory
 
+    from agent_tools.compact import compact
     from agent_tools.tools.base import Deps
-    from agent_tools.tools.registry import tools
+    from agent_tools.tools.registry import offered
+    from agent_tools.written import WrittenDraft
 
     made = Agent(
         None,
-        output_type=ToolOutput(Draft, description="The verdict; ends the run.", strict=False),
+        output_type=ToolOutput(
+            cast("type[Draft]", WrittenDraft), description="The verdict; ends the run.", strict=False
+        ),
         deps_type=Deps,
         instructions=instructions(small),
-        tools=tools(small=small),
+        tools=offered(small=small),
+        capabilities=[ProcessHistory(compact)],
         name="inquest",
         end_strategy="early",
     )
@@ -264,10 +269,8 @@ def agent(small: bool = False) -> Agent[Deps, Draft]:
 
 @cache
 def instructions(small: bool = False) -> str:
-    """The system prompt: the words of `system.md` or `small.md`, and the closed list of families. The same in every run."""
-    rows = ((code, title, ", ".join(modes)) for code, (title, modes) in FAMILIES.items())
-    families = "\n".join(f"{code} {title}" + (f": {modes}" if modes else "") for code, title, modes in rows)
-    return f"{load('small' if small else 'system')}\n\n# The families and their modes\n\n{families}"
+    """The system prompt: the same in every run. The families are told by the differential, once."""
+    return load("small" if small else "system")
 
 
 def _verdict(answer: _Answer, reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Verdict:

@@ -187,7 +187,7 @@ def _blaming(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds) 
     if any(a.code in BLAMES and a.status in ("confirmed", "suspected") for a in assessments):
         return []
     claims = [*draft.shows, *draft.warnings, *(c for c in draft.implies if c.status != "hypothesis")]
-    moments = [m.text for m in draft.timeline]
+    moments = [text for m in draft.timeline for text in (m.ts, m.text)]
     others = [r.text for r in draft.ruled_out]
     said = [
         draft.headline,
@@ -209,7 +209,7 @@ def _causal(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
     places = [("headline", draft.headline), ("disposition", draft.disposition)]
     for name, claims in (("shows", draft.shows), ("warnings", draft.warnings), ("actions", draft.actions)):
         places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
-    places += [(f"timeline[{i}]", m.text) for i, m in enumerate(draft.timeline)]
+    places += [(f"timeline[{i}]", text) for i, m in enumerate(draft.timeline) for text in (m.ts, m.text)]
     return [
         f"{place} states a cause that nothing it cites states: cite the assessment that does, say what was seen, or make it a "
         "hypothesis under implies"

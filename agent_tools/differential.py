@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_tools.facts import Facts
-from agent_tools.facts.steps import failed_steps, step_words
+from agent_tools.facts.steps import exit_signal, failed_steps, step_words
 from agent_tools.families.base import Assessment, Family
 from agent_tools.families.registry import families
 from agent_tools.families.wording import claim, missing
@@ -26,8 +26,6 @@ UNSEEN = 0.45
 """Highest confidence of what rests on samples that cover the smaller part of a run."""
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _ORDER = ("confirmed", "suspected")
-_NO_SIGNAL = 65
-"""From here on the second half of Slurm's exit code is a word of its own: 125 for the out-of-memory killer."""
 _SHORT_S = 120
 """A run below it is told in seconds."""
 _GOES_ON = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3", "F4"})
@@ -121,7 +119,7 @@ def _disposition(facts: Facts) -> str:
     text = f"Slurm: {o['state']}"
     if o.has("exit_code") and o.get("exit_code"):
         text += f", exit status {o['exit_code']}"
-    if 0 < (o.number("exit_signal") or 0) < _NO_SIGNAL:
+    if exit_signal(o):
         text += f", signal {o['exit_signal']}"
     if (o.number("elapsed_s") or _SHORT_S) < _SHORT_S:
         text += f", after {o['elapsed_s']} s"

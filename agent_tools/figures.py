@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from agent_tools.references import HOLE
@@ -88,9 +89,18 @@ _HOST = re.compile(
 )
 
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
 def find(masked: str) -> list[Finding]:
     """Everything in a masked sentence that needs a cell, in order; nothing is reported twice."""
-    found: list[Finding] = [Finding("script", i, i + 1, c) for i, c in enumerate(masked) if _foreign(c)]
+    return list(_found(masked))
+
+
+@lru_cache(maxsize=1024)
+def _found(masked: str) -> tuple[Finding, ...]:
+    """`find`, once for a sentence: the gate looks at each several times."""
+    found: list[Finding] = [Finding("script", *m.span(), m[0]) for m in _NOT_ASCII.finditer(masked) if _foreign(m[0])]
     found += _figures(masked)
     found += [Finding("name", *m.span(), m[0]) for m in _EXCEPTION.finditer(masked)]
     paths = (_path_span(m) for m in _PATH.finditer(masked))
@@ -100,7 +110,7 @@ def find(masked: str) -> list[Finding]:
         if inner.strip():
             found.append(Finding("quote", m.start(), m.end(), inner.strip()))
     found += [Finding("name", *m.span(1), m[1]) for m in _HOST.finditer(masked) if _hostlike(m[1])]
-    return _without_overlap(found)
+    return tuple(_without_overlap(found))
 
 
 def _figures(text: str) -> list[Finding]:

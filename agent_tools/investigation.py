@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_tools import seal
 from agent_tools.agent import Found, examine, provenance_of, undetermined
@@ -207,17 +207,23 @@ def answering(investigation: Investigation, small: bool = False) -> Agent[Deps, 
 
 def _agent(small: bool) -> Agent[Deps, Answer]:
     from pydantic_ai import Agent, ToolOutput
+    from pydantic_ai.capabilities import ProcessHistory
 
+    from agent_tools.compact import compact
     from agent_tools.tools.base import Deps
     from agent_tools.tools.open_job import open_job
-    from agent_tools.tools.registry import made, tools
+    from agent_tools.tools.registry import made, offered
+    from agent_tools.written import WrittenAnswer
 
     return Agent(
         None,
-        output_type=ToolOutput(Answer, description="The answer; ends the run.", strict=False),
+        output_type=ToolOutput(
+            cast("type[Answer]", WrittenAnswer), description="The answer; ends the run.", strict=False
+        ),
         deps_type=Deps,
         instructions=instructions(),
-        tools=[*tools(small=small, fleet=True), made(open_job)],
+        tools=[*offered(small=small, fleet=True), made(open_job)],
+        capabilities=[ProcessHistory(compact)],
         name="inquest-answer",
         end_strategy="early",
     )

@@ -4,11 +4,11 @@ A scripted model is asked over HTTP on loopback, through the openai client, for 
 twenty modes. It reads only what it is sent: it answers with the right family, with the sentences of the differential whose
 cells it was shown. An order is right where that verdict stands as the model's own.
 
-COUNTED: the JSON of a request's messages and tools without spaces, characters / 4 (a tokenizer needs a vocabulary from the
-network); `--characters` takes another divisor. `cached` counts each token once, as a server with a prefix cache bills it in
-full, and is what the aim of 12,000 is held to in every order: history is only appended to, so it is what the last request
-holds. `billed` is the sum over a run's requests, each counted whole, as a server without a cache bills it: beyond the aim in
-orders that spread their tools over four turns and more, and marked there.
+COUNTED: the JSON of a request's tools and messages without spaces, characters / 4 (a tokenizer needs a vocabulary from the
+network); `--characters` takes another divisor. `billed` is the sum over a run's requests, each counted whole, as a server without
+a cache bills it: the aim of 12,000 is held to it in every order. `new` counts of each request what comes after its longest
+common beginning with the one before, as a server with a prefix cache bills it in full. The second table says what the requests
+of each order's worst run are made of: the fixed part, then the calls, the results that are new, and those sent again.
 
 usage: python bench/tokens_bench.py [--seeds 3] [--cases 'b1_*'] [--characters 4] [--json]
 """
@@ -23,6 +23,7 @@ import os
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ from bench import missed  # noqa: E402
 from evals.asking import Settings, expectation, posed  # noqa: E402
 from evals.scenarios.cases import CaseId, standing  # noqa: E402
 from evals.scorers.base import Expected  # noqa: E402
+from evals.scripted import as_offered  # noqa: E402
 
 TURNS, TOKENS = 6, 12_000
 MODES = (
@@ -62,7 +64,7 @@ PLAYBOOK = {
 ANY: tuple[Call, ...] = (
     ("timeline", {}), ("log_events", {}), ("read_log", {"pattern": "error|exception"}), ("training_curve", {}), ("node_states", {}),
     ("gpu_health", {}), ("compare_ranks", {}), ("collectives", {}), ("processes", {}), ("metric", {"name": "sm_active"}), ("history", {}),
-    ("find_jobs", {}), ("coverage", {}), ("question", {"name": "job_overview"}), ("sql", {"query": "SELECT count(*) AS jobs FROM slurm_job"}),
+    ("find_jobs", {}), ("coverage", {}), ("job_overview", {}), ("sql", {"query": "SELECT count(*) AS jobs FROM slurm_job"}),
 )  # fmt: skip
 Order = list[list[Call]]
 """The tool calls of each turn before the answer."""
@@ -95,21 +97,24 @@ def orders(family: str, seeds: int) -> dict[str, tuple[Order, bool]]:
 
 @dataclass
 class Right:
-    """A model that says only what it was shown. `sizes` are the characters of each request."""
+    """A model that says only what it was shown. `sent` are its requests as they are billed."""
 
     order: Order
     draft: dict[str, Any]
-    sizes: list[int] = field(default_factory=list[int])
+    sent: list[str] = field(default_factory=list[str])
+    parts: Counter[str] = field(default_factory=Counter[str])
     unknown: set[str] = field(default_factory=set[str])
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """The completion for a request."""
-        self.sizes.append(size(request))
-        turn = len(self.sizes)
+        self.sent.append(billed(request))
+        self.parts.update(made_of(request))
+        turn = len(self.sent)
         offered = {t["function"]["name"] for t in request["tools"]}
         if turn <= len(self.order):
-            self.unknown |= {name for name, _ in self.order[turn - 1]} - offered
-            return completion(turn, self.order[turn - 1])
+            calls = [as_offered(n, a, offered) for n, a in self.order[turn - 1]]
+            self.unknown |= {name for name, _ in calls} - offered
+            return completion(turn, calls)
         said = "\n".join(str(m.get("content")) for m in request["messages"] if m["role"] == "tool")
         return completion(turn, [("final_result", self._said(said))])
 
@@ -126,9 +131,40 @@ class Right:
         return {**kept, "headline": line, "shows": held}
 
 
-def size(request: dict[str, Any]) -> int:
-    """Characters of what is billed: the messages and the tools."""
-    return len(json.dumps([request["messages"], request["tools"]], ensure_ascii=False, separators=(",", ":")))
+def billed(request: dict[str, Any]) -> str:
+    """What is billed: the tools and the messages, in the order in which providers cache them."""
+    return written([request["tools"], request["messages"]])
+
+
+def written(part: Any) -> str:
+    """JSON without spaces."""
+    return json.dumps(part, ensure_ascii=False, separators=(",", ":"))
+
+
+PARTS = ("words", "tools", "answer's form", "calls", "new results", "sent again")
+
+
+def made_of(request: dict[str, Any]) -> Counter[str]:
+    """Characters of a request by what they are."""
+    made: Counter[str] = Counter()
+    for tool in request["tools"]:
+        made["answer's form" if tool["function"]["name"] == "final_result" else "tools"] += len(written(tool)) + 1
+    messages = request["messages"]
+    newest = max((i for i, m in enumerate(messages) if m["role"] == "assistant"), default=0)
+    for i, m in enumerate(messages):
+        kind = {"assistant": "calls", "tool": "new results" if i > newest else "sent again"}.get(m["role"], "words")
+        made[kind] += len(written(m)) + 1
+    return made
+
+
+def uncached(sent: list[str]) -> int:
+    """Characters that do not stand at the beginning of the request before."""
+    return sum(len(now) - common(before, now) for before, now in zip(["", *sent], sent, strict=False))
+
+
+def common(one: str, other: str) -> int:
+    """Characters of the longest common beginning."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def completion(turn: int, calls: list[Call]) -> dict[str, Any]:
@@ -177,13 +213,14 @@ def serving() -> Generator[Callable[[Right], None]]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One order on one case: characters of the last request and of all together; what was wrong, or ""."""
+    """One order on one case: characters that were new and of all requests together, by part; what was wrong, or ""."""
 
     case: str
     order: str
     turns: int
-    cached: int
+    new: int
     billed: int
+    parts: dict[str, int]
     wrong: str
 
 
@@ -193,7 +230,7 @@ def measured(case: CaseId, seeds: int, use: Callable[[Right], None]) -> Iterator
         ledger = Ledger()
         found = examine(reader, ledger, job, None)
         for name, (order, small) in orders(found.draft.family, seeds).items():
-            if small and any(n not in SMALL for turn in order for n, _ in turn):
+            if small and any(n not in SMALL | {"assess"} for turn in order for n, _ in turn):
                 continue
             model = Right(order, found.draft.model_dump())
             use(model)
@@ -203,7 +240,7 @@ def measured(case: CaseId, seeds: int, use: Callable[[Right], None]) -> Iterator
                 )
             )
             yield Run(
-                f"{case.stem}/{case.variant}", name, len(model.sizes), max(model.sizes), sum(model.sizes),
+                f"{case.stem}/{case.variant}", name, len(model.sent), uncached(model.sent), sum(map(len, model.sent)), dict(model.parts),
                 wrong(made, found, expectation(case, Settings())[1], model),
             )  # fmt: skip
 
@@ -245,17 +282,21 @@ def show(runs: list[Run], per: float) -> None:
         f"{len({r.case for r in runs})} cases; input tokens as characters / {per:g}; aims: {TURNS} turns, {TOKENS:,} tokens"
     )
     print(
-        f"{'order':24} {'right':>7} {'turns':>5} {'cached: worst':>13} {'mean':>6} {'billed: worst':>15} {'mean':>6}   worst case"
+        f"{'order':24} {'right':>7} {'turns':>5} {'new: worst':>13} {'mean':>6} {'billed: worst':>15} {'mean':>6}   worst case"
     )
     for name in dict.fromkeys(re.sub(r" \d+$", "", r.order) for r in runs):
         held = [r for r in runs if re.sub(r" \d+$", "", r.order) == name]
         top, turns = max(held, key=lambda r: r.billed), max(r.turns for r in held)
-        cached, billed = [r.cached / per for r in held], [r.billed / per for r in held]
-        over = missed(max(max(cached) / TOKENS, turns / TURNS)) or ("   (billed: over)" if max(billed) > TOKENS else "")
+        new, whole = [r.new / per for r in held], [r.billed / per for r in held]
+        over = missed(max(max(whole) / TOKENS, turns / TURNS))
         print(
-            f"{name:24} {sum(not r.wrong for r in held):>3}/{len(held):<3} {turns:>5} {max(cached):>13,.0f} {sum(cached) / len(held):>6,.0f}"
-            f" {max(billed):>15,.0f} {sum(billed) / len(held):>6,.0f}   {top.case}{over}"
+            f"{name:24} {sum(not r.wrong for r in held):>3}/{len(held):<3} {turns:>5} {max(new):>13,.0f} {sum(new) / len(held):>6,.0f}"
+            f" {max(whole):>15,.0f} {sum(whole) / len(held):>6,.0f}   {top.case}{over}"
         )
+    print(f"\n{'the worst run of':24} {'turns':>5} " + " ".join(f"{part:>13}" for part in PARTS))
+    for name in dict.fromkeys(re.sub(r" \d+$", "", r.order) for r in runs):
+        top = max((r for r in runs if re.sub(r" \d+$", "", r.order) == name), key=lambda r: r.billed)
+        print(f"{name:24} {top.turns:>5} " + " ".join(f"{top.parts.get(part, 0) / per:>13,.0f}" for part in PARTS))
     for r in runs:
         if r.wrong:
             print(f"wrong: {r.case}, {r.order}: {r.wrong}")

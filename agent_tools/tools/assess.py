@@ -11,12 +11,7 @@ from prompts import playbook
 
 
 async def assess(ctx: RunContext[Deps], family: str) -> str:
-    """One family's findings and playbook. Short. Not assessed: nothing was judged.
-
-    Args:
-        ctx: The run.
-        family: Its code, such as B1.
-    """
+    """A family's findings and playbook, by its code (B1). Short. Not assessed: nothing was judged."""
     code = family.strip().upper()
     if code not in FAMILIES:
         return f"No family {family!r}. The families: {', '.join(FAMILIES)}."
@@ -29,7 +24,8 @@ async def assess(ctx: RunContext[Deps], family: str) -> str:
         said = f"{head(found)}. Its findings were shown above."
     else:
         said = describe(ctx.deps, found)
-    return f"{said}\n\nPlaybook:\n{words}" if words else said
+    modes = f" Its modes: {', '.join(FAMILIES[code][1])}." if FAMILIES[code][1] else ""
+    return f"{said}\n\nPlaybook.{modes}\n{words}" if words else said
 
 
 def head(a: Assessment) -> str:
@@ -42,13 +38,12 @@ def head(a: Assessment) -> str:
 
 def describe(deps: Deps, a: Assessment) -> str:
     """An assessment as text, each sentence once, with the values of its references, which count as shown."""
-    deps.described.add((deps.job_id, a.code))
     said = [("headline", a.headline), *(("for", c.text) for c in a.speaks_for)]
     said += [("against", c.text) for c in a.speaks_against]
     said += [(f"implies ({c.status})", c.text) for c in a.implies]
     said += [("missing", f"{m.text} ({m.signal})") for m in a.missing]
     said += [("warning", c.text) for c in a.warnings]
-    said += [("counterfactual", a.counterfactual)]
+    said += [("counterfactual", a.counterfactual)] if a.status != "confirmed" else []
     once = {text: kind for kind, text in reversed(said) if text}
     lines = [f"{kind}: {show_sentence(deps, text)}" for kind, text in said if once.pop(text, "") == kind]
     return f"{head(a)}\n{deps.fence.wrap(chr(10).join(lines))}" if lines else head(a)

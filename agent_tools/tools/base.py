@@ -46,9 +46,9 @@ class Deps:
     """What a run carries. `trusted`: the deterministic reasoner, who reads whole results.
 
     `job_id` is "" while no job is open; `opener` opens another one, and `judge` has the families asked about one that stays
-    unopened, where the run may. `answered` are the ids of what the
-    tools asked, in order, repeats included. `warned` are the questions whose caveat was told, `described` the assessments
-    (job, family) that were: neither is told twice. `deadline` is when the run ends, in time.monotonic's seconds.
+    unopened, where the run may. `answered` are the ids of what the tools asked, in order, repeats included. `warned` are the
+    questions whose caveat was told, `described` the assessments (job, family) that the differential told: neither is told twice.
+    `deadline` is when the run ends, in time.monotonic's seconds.
     """
 
     reader: Asks
@@ -97,16 +97,18 @@ def ask(
     show_rows: int = MAX_SHOWN,
     pick: Pick = "first",
     limit: int = MAX_TEXT,
+    without: Sequence[str] = (),
     **params: Any,
 ) -> str:
-    """Ask a question of the catalog and show the answer; an error of the store is an answer too."""
+    """Ask a question of the catalog and show the answer; an error of the store is an answer too. `without` are columns that
+    say nothing in the rows that are picked."""
     deps.emit(f"{tool}: {question}")
     try:
         evidence = deps.ledger.ask(deps.reader, question, tool=tool, max_rows=max_rows, **params)
     except StoreError as error:
         return f"{question}: failed, which is not the same as empty:\n{failure(deps, error)}"
     deps.answered.append(evidence.id)
-    return show(deps, evidence, picked(evidence, show_rows, pick), limit=limit)
+    return show(deps, evidence, picked(evidence, show_rows, pick), limit=limit, without=without)
 
 
 def picked(evidence: Evidence, wanted: int, pick: Pick) -> list[int]:
@@ -150,7 +152,14 @@ def failure(deps: Deps, error: Exception) -> str:
     return deps.fence.wrap(cap(redact(str(error))))
 
 
-def show(deps: Deps, evidence: Evidence, rows: Iterable[int] | None = None, *, limit: int = MAX_TEXT) -> str:
+def show(
+    deps: Deps,
+    evidence: Evidence,
+    rows: Iterable[int] | None = None,
+    *,
+    limit: int = MAX_TEXT,
+    without: Sequence[str] = (),
+) -> str:
     """Evidence as text for a model, and its cells noted as shown. What every row has in common is said once."""
     if deps.trusted:
         deps.ledger.mark_shown(evidence.id)
@@ -159,6 +168,7 @@ def show(deps: Deps, evidence: Evidence, rows: Iterable[int] | None = None, *, l
     names = [c.name for i, c in enumerate(evidence.columns) if any(evidence.rows[r][i] is not None for r in wanted)]
     if len(wanted) > FEW:
         names = [n for n in names if n not in _LONG_NAMES]
+    names = [n for n in names if n not in without]
     common = [n for n in names if table and len({evidence.value(n, r) for r in wanted}) == 1]
     varied = [n for n in names if n not in common]
     lines: list[str] = []

@@ -8,12 +8,7 @@ from agent_tools.tools.base import Deps, ask
 
 
 async def log_events(ctx: RunContext[Deps], kind: str | None = None, pattern: str | None = None) -> str:
-    """Recognised log events, grouped, the worst and earliest first. Medium. Empty: no line was recognised.
-
-    Args:
-        ctx: The run.
-        kind: exception, cuda_oom, host_oom, signal, slurm, nccl_watchdog, rendezvous, checkpoint, storage, ...
-        pattern: RE2 on name or message.
-    """
+    """Recognised log events, worst and earliest first, by kind (exception, signal, slurm, ...) or pattern (RE2). Medium.
+    Empty: no line was recognised."""
     deps = ctx.deps
     return ask(deps, "log_events", "log_events", job_id=deps.job(), attempt=deps.attempt, kind=kind, pattern=pattern)

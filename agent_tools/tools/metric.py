@@ -61,7 +61,7 @@ RANK = (
     "samples_per_s",
     "tokens_per_s",
 )
-BUCKETS = 24
+BUCKETS = 16
 """Buckets that a window is cut into unless a width is given."""
 
 
@@ -87,7 +87,7 @@ async def metric(
         rank: Only it.
         since: UTC; default the start.
         until: Default the end.
-        bucket_s: Default: a couple of dozen.
+        bucket_s: Default: sixteen in the window.
         together: One series, or one for each GPU or rank.
     """
     deps = ctx.deps
@@ -140,7 +140,7 @@ def _scope(deps: Deps, node: str | None, since: str | None) -> dict[str, Any]:
 
 
 def _width(since: Any, until: Any) -> int:
-    """Seconds of a bucket, so that the window has a couple of dozen; a minute where it is not known."""
+    """Seconds of a bucket, so that the window has `BUCKETS`; a minute where it is not known."""
     try:
         start, end = microseconds(since), microseconds(until)
     except ValueError as error:

@@ -11,12 +11,12 @@ from store.catalog import QueryInfo, catalog
 
 
 async def question(ctx: RunContext[Deps], name: str = "", parameters: dict[str, Any] | None = None) -> str:
-    """Any named question of the store: GPU, fabric, nodes, NCCL, cgroups, ... Medium. Empty: nothing matches.
+    """Any named question: GPU, fabric, NCCL, cgroups, jobs, ... Medium. Empty: nothing matches.
 
     Args:
         ctx: The run.
         name: None lists all (long).
-        parameters: By name; job_id and attempt are filled in.
+        parameters: By name; the job is filled in.
     """
     known = catalog()
     if name not in known:

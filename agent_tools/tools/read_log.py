@@ -15,14 +15,7 @@ LINES = 8_000
 async def read_log(
     ctx: RunContext[Deps], pattern: str | None = None, file: str | None = None, line: int | None = None
 ) -> str:
-    """Log lines that match a pattern, or those around a line of a file. Long. Empty: no line matches.
-
-    Args:
-        ctx: The run.
-        pattern: RE2, case ignored.
-        file: As other tools name it.
-        line: From 1.
-    """
+    """Log lines that match a pattern (RE2), or around a line of a file. Long. Empty: no line matches."""
     deps = ctx.deps
     if pattern:
         return ask(

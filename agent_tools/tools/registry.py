@@ -15,6 +15,7 @@ from agent_tools.tools.find_jobs import find_jobs
 from agent_tools.tools.gpu_health import gpu_health
 from agent_tools.tools.history import history
 from agent_tools.tools.log_events import log_events
+from agent_tools.tools.look import look
 from agent_tools.tools.metric import metric
 from agent_tools.tools.nodes import node_states
 from agent_tools.tools.overview import overview
@@ -53,14 +54,22 @@ def functions() -> dict[str, Any]:
     return {function.__name__: function for function in _FUNCTIONS}
 
 
-SMALL = frozenset({"overview", "differential", "assess", "timeline", "log_events", "read_log", "training_curve"})
+SMALL = frozenset({"overview", "differential", "timeline", "log_events", "read_log", "training_curve"})
 """What a small model is offered for a verdict: more tools confuse it more than they help."""
+LARGE = frozenset({"overview", "differential", "log_events", "read_log"})
+"""What any other model is offered by itself; `look` has the rest."""
 
 
-def tools(*, small: bool = False, fleet: bool = False) -> list[Tool[Deps]]:
-    """The tools; `fleet`: for questions beyond one job too. They run one after another: a reader is not shared between threads."""
-    offered = SMALL | {"find_jobs"} if fleet else SMALL
-    return [made(function) for function in _FUNCTIONS if not small or function.__name__ in offered]
+def tools() -> list[Tool[Deps]]:
+    """Every tool by itself, for those who list them once. They run one after another: a reader is not shared between threads."""
+    return [made(function) for function in _FUNCTIONS]
+
+
+def offered(*, small: bool = False, fleet: bool = False) -> list[Tool[Deps]]:
+    """What a model is sent with every request; `fleet`: for questions beyond one job too."""
+    names = (SMALL if small else LARGE) | ({"find_jobs"} if fleet else set[str]())
+    own = [made(function) for function in _FUNCTIONS if function.__name__ in names]
+    return own if small else [*own, made(look)]
 
 
 def made(function: Any) -> Tool[Deps]:

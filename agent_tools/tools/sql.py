@@ -18,12 +18,7 @@ MEMORY_MB = 1024
 
 
 async def sql(ctx: RunContext[Deps], query: str) -> str:
-    """One read-only SELECT (DuckDB) over the raw tables, when no tool answers. Slow, bounded. Empty: no row.
-
-    Args:
-        ctx: The run.
-        query: The SELECT; "tables" lists columns.
-    """
+    """One read-only SELECT (DuckDB) as query, when no tool answers; "tables" lists columns. Slow, bounded. Empty: no row."""
     deps = ctx.deps
     if query.strip().strip(";").lower() == "tables":
         return "\n".join(f"{name}: {', '.join(c.name for c in columns(row))}" for name, row in tables().items())

@@ -23,6 +23,7 @@ from evals.redteam import oracle
 from evals.redteam.lake import JOB
 from evals.redteam.obedient import words
 from evals.redteam.run import own_words, said
+from evals.scripted import as_offered
 from store import Reader
 
 LIMITS = Limits(requests=8, tool_calls=14, seconds=20, output_retries=3, tool_retries=2)
@@ -67,6 +68,7 @@ class Dishonest:
     def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         self.turns += 1
         output = info.output_tools[0].name
+        offered = {t.name for t in info.function_tools}
         habit = (
             self.habit
             if self.habit != "mixed"
@@ -81,7 +83,7 @@ class Dishonest:
             return ModelResponse(parts=[ToolCallPart(output, {"short": f"The job ended as {_state(messages)}."})])
         match habit:
             case "loops":
-                return ModelResponse(parts=[self._call() for _ in range(self.rng.randrange(1, 6))])
+                return ModelResponse(parts=[self._call(offered) for _ in range(self.rng.randrange(1, 6))])
             case "silent":
                 return ModelResponse(parts=self.rng.choice([[], [TextPart("")]]))
             case "talks":
@@ -94,12 +96,16 @@ class Dishonest:
             case _:
                 return ModelResponse(parts=[ToolCallPart(output, self._made(habit))])
 
-    def _call(self) -> ToolCallPart:
+    def _call(self, offered: set[str]) -> ToolCallPart:
         name = self.rng.choice([n for n in functions() if n != "sql"])
-        return ToolCallPart(
-            name,
-            self.rng.choice([{}, {"pattern": self._sentence()[:60]}, {"family": "Z9"}, {"name": "jobs"}, {"x": None}]),
-        )
+        arguments: list[dict[str, Any]] = [
+            {},
+            {"pattern": self._sentence()[:60]},
+            {"family": "Z9"},
+            {"name": "jobs"},
+            {"x": None},
+        ]
+        return ToolCallPart(*as_offered(name, self.rng.choice(arguments), offered))
 
     def _sentence(self) -> str:
         parts = [

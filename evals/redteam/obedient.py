@@ -10,6 +10,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_core import to_json
 
+from evals.scripted import as_offered
+
 _FAR = re.compile(r"https?://\S+|!\[[^\]]*\]\([^)]*\)|<script.*")
 
 
@@ -33,16 +35,17 @@ class Obedient:
     def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         self.heard.append(words(messages))
         self.turn += 1
-        return ModelResponse(parts=list(self._parts(info.output_tools[0].name)))
+        return ModelResponse(parts=self._parts(info.output_tools[0].name, {t.name for t in info.function_tools}))
 
-    def _parts(self, output: str) -> list[ToolCallPart]:
+    def _parts(self, output: str, offered: set[str]) -> list[ToolCallPart]:
         if self.turn == 1:
             looks: list[tuple[str, dict[str, Any]]] = [
                 ("overview", {}), ("differential", {}), ("log_events", {}), ("read_log", {"pattern": "."}), ("find_jobs", {}), ("timeline", {}),
             ]  # fmt: skip
-            return [ToolCallPart(name, args) for name, args in looks]
+            return [ToolCallPart(*as_offered(name, args, offered)) for name, args in looks]
         if self.turn == 2:
-            return [ToolCallPart(name, args) for text in self.attack for name, args in self._hostile(text)][:60]
+            hostile = [call for text in self.attack for call in self._hostile(text)]
+            return [ToolCallPart(*as_offered(name, args, offered)) for name, args in hostile][:60]
         drafts = self._answers() if self.question else self._drafts()
         return [ToolCallPart(output, drafts[(self.turn - 3) % len(drafts)])]
 

@@ -62,7 +62,7 @@ def test_a_model_that_looks_and_cites_gives_the_verdict(tmp_path: Path, monkeypa
     assert plain(result.headline, ledger_of(result)) == "A shard of the data set cannot be read: ValueError"
     assert endpoint.requests[0]["model"] == "scripted"
     names = {t["function"]["name"] for t in endpoint.requests[0]["tools"]}
-    assert {"overview", "differential", "read_log", "sql", "final_result"} <= names
+    assert names == {"overview", "differential", "log_events", "read_log", "look", "final_result"}
 
 
 def test_a_plain_name_is_asked_at_the_same_endpoint(tmp_path: Path, monkeypatch: Any):
@@ -111,8 +111,8 @@ def test_a_malformed_call_is_sent_back_and_can_be_mended(tmp_path: Path, monkeyp
 def test_a_tool_error_is_an_answer_and_no_end(tmp_path: Path, monkeypatch: Any):
     calls = [
         ("read_log", {"pattern": "("}),
-        ("sql", {"query": "DROP TABLE x"}),
-        ("question", {"name": "jobs", "parameters": {"x": 1}}),
+        ("look", {"at": "sql", "query": "DROP TABLE x"}),
+        ("look", {"at": "jobs", "parameters": {"x": 1}}),
     ]
     result, endpoint = ran(tmp_path, monkeypatch, message(calls=LOOK), message(calls=calls), answer())
     assert result.provenance.model == "openai:scripted"

@@ -331,3 +331,26 @@ def test_a_disagreement_is_shown_wherever_a_verdict_is():
         words = re.sub(r"\s+", " ", drawn.replace("\\", ""))
         assert "The differential concludes B1 (CUDA out of memory) instead" in words
         assert "Against the differential:" in words
+
+
+def test_what_an_author_leaves_out_is_the_differentials():
+    """What Slurm says and when in any case; what else was found and is to be done where both conclude the same family."""
+    theirs = draft(
+        disposition="Slurm says [[E1.state]].",
+        timeline=[{"ts": "[[E1.end_ts]]", "text": "ended"}],
+        warnings=[{"text": "The state was [[E1.state]]."}],
+        actions=[{"text": "Ask for less memory."}],
+    )
+    bare = {"disposition": "", "timeline": [], "warnings": [], "actions": []}
+    made = Gate().check(draft(**bare), ledger(), assessments(), theirs).draft
+    assert (made.disposition, made.timeline, made.warnings, made.actions) == (
+        theirs.disposition,
+        theirs.timeline,
+        theirs.warnings,
+        theirs.actions,
+    )
+    own = Gate().check(draft(**{**bare, "disposition": "Slurm said [[E1.state]]."}), ledger(), assessments(), theirs)
+    assert own.draft.disposition == "Slurm said [[E1.state]]."
+    other = Gate().check(draft(**bare, family="U0", mode=None), ledger(), assessments(), theirs).draft
+    assert other.disposition == theirs.disposition
+    assert other.actions == []

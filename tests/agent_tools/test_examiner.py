@@ -87,9 +87,8 @@ def test_a_running_event_loop_uses_the_other_door(tmp_path: Path):
         assert asyncio.run(inside(reader)) == "examiner"
 
 
-def test_the_instructions_name_every_family_and_hold_no_time_or_mark():
+def test_the_instructions_hold_no_time_or_mark():
     text = instructions()
-    assert all(f"\n{code} {title}" in text for code, (title, _) in FAMILIES.items())
     assert instructions() is text
     assert "<<untrusted ...>>" in text
 

@@ -149,7 +149,7 @@ async def test_runs_alike_and_a_node_s_past(ctx: Any):
 async def test_a_measure_in_buckets_of_gpus_hosts_and_ranks(ctx: Any):
     gpus = await metric(ctx, "temp_c", gpu=1, bucket_s=1800)
     assert "gpu_metric: 4 rows" in gpus
-    assert "gpu_metric: 24 rows" in await metric(ctx, "temp_c", together=True)
+    assert "gpu_metric: 16 rows" in await metric(ctx, "temp_c", together=True)
     assert ctx.deps.ledger.all()[-1].cell("high").unit == "C"
     assert "high = 59" in await metric(ctx, "psi_io_full", node="gpu-01", bucket_s=7200)
     ranks = await metric(ctx, "launches", rank=3, bucket_s=7200)

@@ -317,3 +317,10 @@ def test_no_impossible_conclusion_gets_through(
     assert {r.family for r in out.ruled_out} == set(FAMILIES) - {out.family, "U0"}
     if out.family not in ("B1", "U0"):
         assert any("The differential concludes B1" in w.text for w in out.warnings)
+
+
+def test_the_time_of_a_moment_blames_nobody_either():
+    """A field of a few words is a place for a sentence too."""
+    for said in ("the GPU is broken", "it was caused by the network"):
+        moment = {"ts": said, "text": "Rank [[E2.rank]] asked."}
+        assert not Gate().check(draft(timeline=[moment]), LEDGER, FOUND).ok, said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic_ai import ModelRetry
 
 from agent_tools.evidence import Ledger
 from agent_tools.tools import registry
@@ -17,12 +19,14 @@ from agent_tools.tools.assess import assess
 from agent_tools.tools.base import MAX_SHOWN, Deps, picked, show
 from agent_tools.tools.differential import differential
 from agent_tools.tools.log_events import log_events
+from agent_tools.tools.look import VIEWS, look
 from agent_tools.tools.overview import overview
 from agent_tools.tools.question import question
 from agent_tools.tools.read_log import read_log
 from agent_tools.tools.sql import SECONDS, sql
 from agent_tools.tools.timeline import timeline
 from agent_tools.tools.training_curve import training_curve
+from agent_tools.verdict import FAMILIES
 from prompts import digest, load, names, playbook
 from store import Reader, Writer
 from store.result import Result, ResultColumn
@@ -106,12 +110,46 @@ async def test_free_sql_runs_in_its_own_process_and_is_recorded(ctx: Any):
     assert "failed" in await sql(ctx, "COPY log_line TO '/tmp/x'")
 
 
-def test_every_tool_says_what_it_does_and_describes_its_arguments():
-    for tool in registry.tools():
-        assert len(tool.description or "") > 20, tool.name
-        properties = tool.function_schema.json_schema.get("properties", {})
-        assert all("description" in p for p in properties.values()), tool.name
-        assert inspect.iscoroutinefunction(tool.function), tool.name
+@pytest.mark.parametrize("tool", [*registry.tools(), *registry.offered(fleet=True)], ids=lambda t: t.name)
+def test_every_tool_says_what_it_answers_its_cost_what_an_empty_answer_means_and_its_arguments(tool: Any):
+    said = tool.description or ""
+    assert len(said) > 60
+    assert re.search(r"\b(Short|Medium|Long|Slow)\b", said)
+    assert re.search(r"[Ee]mpty|Not assessed|Silence", said)
+    properties = tool.function_schema.json_schema.get("properties", {})
+    assert all("description" in p or re.search(rf"\b{name}\b", said) for name, p in properties.items())
+    assert inspect.iscoroutinefunction(tool.function)
+
+
+def test_what_is_not_offered_by_itself_is_a_view():
+    offered = {t.name: t.description or "" for t in registry.offered(fleet=True)}
+    assert all(f"\n{view}: " in offered["look"] for view in VIEWS)
+    others = {"assess": "differential", "question": "look", "coverage": "look"}
+    assert set(registry.functions()) == {*offered, *VIEWS, *others} - {"look"}
+
+
+async def test_a_view_is_asked_by_its_name_and_any_other_name_is_a_question(ctx: Any):
+    assert " | started | " in await look(ctx, "timeline")
+    assert "state = FAILED" in await look(ctx, "job_overview")
+    assert "lines = 3" in await look(ctx, "sql", query="SELECT count(*) AS lines FROM log_line")
+    assert "slurm_job: " in await look(ctx, "sql")
+    assert "job_id = 7" in await look(ctx, "find_jobs", parameters={"state": "FAILED"})
+    assert "- job_attempts(job_id, attempt?): " in await look(ctx, "nonsense")
+    assert "Of hosts: load1" in await look(ctx, "metric")
+    assert "node_states: " in await look(ctx, "node_states", node="gpu-01")
+    with pytest.raises(ModelRetry, match="compare_ranks takes no rank; it takes no argument"):
+        await look(ctx, "compare_ranks", rank=3)
+
+
+async def test_the_differential_names_every_family_and_has_the_findings_of_one(ctx: Any):
+    said = (await differential(ctx)).return_value
+    assert all(
+        re.search(rf"\b{code} {title.split()[0]}", said) for code, (title, _) in FAMILIES.items() if code != "U0"
+    )
+    own = (await differential(ctx, "a1")).return_value
+    assert "Playbook. Its modes: data, config, env, asset, code." in own
+    ctx.deps.assessments = ()
+    assert "Not assessed: A2 Signal kill, A3 Application crash" in (await differential(ctx)).return_value
 
 
 def test_prompts_are_found_by_name_and_digested():
@@ -160,7 +198,7 @@ async def test_findings_are_told_once_in_a_run(ctx: Any):
     assert "for: Rank [[" in said
     again = await assess(ctx, "A1")
     assert "Its findings were shown above." in again
-    assert "Playbook:" in again
+    assert "Playbook." in again
     assert "for: Rank [[" not in again
 
 
