@@ -52,7 +52,7 @@ class Libraries:
     programs: Mapping[tuple[str, str], int]
     probed: dict[tuple[object, ...], Probed] = field(default_factory=dict[tuple[object, ...], "Probed"])
     problems: dict[str, str] = field(default_factory=dict[str, str])
-    """Path to why it is not probed."""
+    """Path, as processes see it, or such a path and a place in it, to why it is not probed."""
 
     def look(self, pid: int) -> None:
         """Find what a process maps, and probe what is not yet probed."""
@@ -66,7 +66,8 @@ class Libraries:
             try:
                 self._want(pid, inside, name.decode())
             except (OSError, NotElf) as error:
-                self.problems[inside] = str(error)[:200]
+                if self._lives(pid):
+                    self.problems[inside] = str(error)[:200]
 
     def maps(self, pid: int, name: str) -> bool:
         """Whether a process has such a library, as far as is known."""
@@ -83,7 +84,9 @@ class Libraries:
         """Detach from what nobody has mapped for a minute: the next task of a job often maps it again at once."""
         for key, probed in list(self.probed.items()):
             if probed.idle_since is not None and steady - probed.idle_since > LINGER_S:
-                self.probed.pop(key).close()
+                gone = self.probed.pop(key)
+                gone.close()
+                self.problems = {p: why for p, why in self.problems.items() if p.rpartition("+")[0] != gone.inside}
 
     def close(self) -> None:
         """Detach from all."""
@@ -95,8 +98,9 @@ class Libraries:
         """Every group of calls that may rest, with the processes that make them."""
         for probed in self.probed.values():
             for group, gate in probed.gates.items():
-                if probed.pids:  # through one that lives: the one that it was found through may have ended
-                    gate.path = f"{self.proc}/{next(iter(probed.pids))}/root{probed.inside}"
+                # Through one that lives: the one that it was found through may have ended, and that may not be told yet.
+                if (pid := next(filter(self._lives, probed.pids), None)) is not None:
+                    gate.path = f"{self.proc}/{pid}/root{probed.inside}"
                 yield group, gate, probed.pids
 
     def _want(self, pid: int, inside: str, name: str) -> None:
@@ -104,22 +108,42 @@ class Libraries:
         key = identity(path)
         probed = self.probed.get(key)
         if probed is None:
-            probed = self.probed[key] = self._probe(path, inside, name)
+            problems: dict[str, str] = {}
+            probed = self._probe(path, inside, name, problems)
+            if problems and not self._lives(pid):
+                # It ended while its file was probed through it: the next process that maps the file tries again.
+                probed.close()
+                return
+            self.probed[key] = probed
+            self.note(problems)
         probed.pids.add(pid)
         probed.idle_since = None
         if name == "libcuda" and self.maps(pid, "libnccl") and not probed.with_ends:
-            probed.fds += self._attach(path, self._sites(path, "nccl", nccl.ENDS))
-            probed.with_ends = True
+            problems = {}
+            probed.fds += _attach(path, self._sites(path, "nccl", nccl.ENDS), problems)
+            probed.with_ends = not problems or self._lives(pid)
+            self.note(problems)
 
-    def _probe(self, path: str, inside: str, name: str) -> Probed:
+    def note(self, problems: Mapping[str, str]) -> None:
+        """Keep why places could not be probed, by where and through which process; that this one has ended is no problem."""
+        for place, why in problems.items():
+            pid, _, inside = place.removeprefix(f"{self.proc}/").partition("/root")
+            if self._lives(pid):
+                self.problems[inside] = why
+
+    def _lives(self, pid: int | str) -> bool:
+        """Whether files can still be reached through a process; not through one that ended, waited for or not."""
+        return os.path.exists(f"{self.proc}/{pid}/root")  # noqa: PTH110
+
+    def _probe(self, path: str, inside: str, name: str, problems: dict[str, str]) -> Probed:
         if name != "libcuda":
-            return Probed(name, inside, self._attach(path, self._sites(path, "nccl", nccl.PROBES)), set(), {})
+            return Probed(name, inside, _attach(path, self._sites(path, "nccl", nccl.PROBES), problems), set(), {})
         gates: dict[int, pace.Gate] = {}
         always: list[int] = []
         for group, chosen in cuda.groups():
             sites = self._sites(path, "cuda", chosen)
             if group is None:
-                always = self._attach(path, sites)
+                always = _attach(path, sites, problems)
                 continue
             slow = any(pace.stepped(code) for code in beginnings(path, sites))
             cost = pace.STEPPED_S if slow else pace.SIMPLE_S
@@ -128,7 +152,7 @@ class Libraries:
             else:
                 gate = pace.Gate(path, sites, cost + pace.RETURN_S, pace.OTHER_LIMIT)
             gates[group] = gate
-            self.problems |= gate.attach()
+            problems |= gate.attach()
         return Probed(name, inside, always, set(), gates)
 
     def _sites(self, path: str, probe: str, wanted: Sequence[tuple[str, str, bool]]) -> list[pace.Site]:
@@ -141,10 +165,11 @@ class Libraries:
         }
         return list(found.values())
 
-    def _attach(self, path: str, sites: Sequence[pace.Site]) -> list[int]:
-        gate = pace.Gate(path, sites, 0.0)
-        self.problems |= gate.attach()
-        return gate.fds
+
+def _attach(path: str, sites: Sequence[pace.Site], problems: dict[str, str]) -> list[int]:
+    gate = pace.Gate(path, sites, 0.0)
+    problems |= gate.attach()
+    return gate.fds
 
 
 def beginnings(path: str, sites: Sequence[pace.Site]) -> list[bytes]:

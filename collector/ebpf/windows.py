@@ -47,7 +47,7 @@ class Windows:
         # Out of step with what is watched, as our rounds may not be.
         self.sleep(random.uniform(0, 2 * pace.WINDOW_S))
         for _group, gate, _pids in due:
-            self.libraries.problems |= gate.attach()
+            self.libraries.note(gate.attach())
         begun, before = self.steady(), self.calls.now()
         self.sleep(pace.WINDOW_S)
         ended = self.steady()
@@ -61,7 +61,7 @@ class Windows:
             counted = {pid: n - at.get(pid, 0) for pid, n in _of(new, pids, group).items()}
             self.calls.stand_for(group, old, new, gate.window(ended, ended - begun, counted))
             if not gate.resting:
-                self.libraries.problems |= gate.attach()
+                self.libraries.note(gate.attach())
 
     def told(self, used: cuda.Used) -> dict[str, Any]:
         """What a row says otherwise where its counts are estimates, and how far they may be off."""

@@ -34,6 +34,8 @@ from store.rows import CapturedLine, CudaSample, IoWait, NcclSample, Process, Ro
 
 SAMPLE_S = 10.0
 NEW_AT_ONCE = 2000
+_TOLD = 4
+"""Places in libraries, of those that could not be probed."""
 _FIRST_PID_NAMESPACE = 0xEFFFFFFC
 
 
@@ -84,7 +86,10 @@ class Ebpf:
         """Probes that this kernel refused, libraries that could not be probed, output that was left out."""
         told = {f"probe {name}": why for name, why in (self._kit.missing if self._kit else {}).items()}
         if self._libraries is not None:
-            told |= dict(list(self._libraries.problems.items())[:4])
+            problems = list(self._libraries.problems.items())
+            told |= dict(problems[:_TOLD])
+            if len(problems) > _TOLD:
+                told["libraries"] = f"{len(problems) - _TOLD} more places could not be probed"
         if any(self._lost):
             told["captured_line"] = f"{self._lost[0]} bytes in {self._lost[1]} writes beyond the bound were left out"
         return told

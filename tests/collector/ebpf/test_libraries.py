@@ -1,0 +1,78 @@
+"""Whose problem it is when a library cannot be probed: not that of a process that has ended, nor of what maps the file next."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from collector.ebpf import cuda, pace
+from collector.ebpf.libraries import Libraries
+from tests.collector.ebpf.probed import libraries
+from tests.software_gpu import driver
+
+
+def process(proc: Path, pid: int, library: Path) -> Path:
+    """What /proc tells of a process that maps a file."""
+    here = proc / str(pid)
+    here.mkdir(parents=True)
+    stat = library.stat() if library.exists() else None
+    (here / "maps").write_text(f"7f00-7f10 r-xp 00000000 08:01 {stat.st_ino if stat else 9} {library}\n")
+    (here / "root").symlink_to("/")
+    return here
+
+
+@pytest.fixture
+def library() -> Path:
+    if driver.why_not():
+        pytest.skip(str(driver.why_not()))
+    return libraries() / "libcuda.so.1"
+
+
+def test_a_file_that_is_not_there_is_told_only_where_its_process_still_runs(tmp_path: Path) -> None:
+    known = Libraries(tmp_path, {})
+    process(tmp_path, 7, tmp_path / "gone" / "libcuda.so.1")
+    (process(tmp_path, 8, tmp_path / "ended" / "libcuda.so.1") / "root").unlink()
+    known.look(7)
+    known.look(8)
+    assert [Path(p).parent.name for p in known.problems] == ["gone"]
+
+
+def test_a_process_that_ends_while_it_is_probed_leaves_the_file_to_the_next(
+    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Libraries(tmp_path, {})
+    first, _ = process(tmp_path, 7, library), process(tmp_path, 8, library)
+
+    def attach(self: pace.Gate) -> dict[str, str]:
+        if (first / "root").is_symlink():
+            (first / "root").unlink()
+        return {} if "/8/root" in self.path else {f"{self.path}+0x1000": "no such file"}
+
+    monkeypatch.setattr(pace.Gate, "attach", attach)
+    found.look(7)
+    assert (found.probed, found.problems) == ({}, {})
+    found.look(8)
+    ((probed,), problems) = found.probed.values(), found.problems
+    assert (probed.pids, problems) == ({8}, {})
+
+
+def test_a_refused_place_is_named_as_the_process_sees_it_until_the_file_is_let_go(
+    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(program: int, path: str, place: int, *, at_return: bool) -> int:
+        raise OSError(22, "perf_event_open: refused")
+
+    monkeypatch.setattr(pace, "attach_uprobe", refused)
+    known = Libraries(tmp_path, {("cuda", program): 1 for _, program, _ in cuda.PROBES})
+    for pid in range(100, 120):
+        process(tmp_path, pid, library)
+        known.look(pid)
+    before = set(known.problems)
+    assert before and all(place.startswith(f"{library}+0x") for place in before)
+    for pid in range(100, 120):
+        shutil.rmtree(tmp_path / str(pid))
+        known.gone(pid, 5.0)
+    known.tidy(5.0 + 61)
+    assert (known.probed, known.problems) == ({}, {})
