@@ -23,7 +23,9 @@ demo: $(VENV)/.ready ## verdicts on the example jobs that ship
 	$(BIN)/inquest demo
 
 test: $(VENV)/.ready system ## every test, in parallel
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -rs
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -rs || { \
+	  echo "Once more, each alone on this host, what has failed beside the others (a test that passes only alone is to be mended):"; \
+	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none -v -rs; }
 	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
 system: ## what the tests with a real Slurm and with kernel probes need, from Debian (root only)
