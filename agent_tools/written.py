@@ -6,9 +6,9 @@ fills in from the differential.
 
 from __future__ import annotations
 
-from typing import Any, cast, get_args
+from typing import Any, ClassVar, cast, get_args
 
-from pydantic import GetJsonSchemaHandler, model_validator
+from pydantic import BaseModel, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from agent_tools.answer import Answer
@@ -23,7 +23,7 @@ _MISSING = {
 _CLAIMS = ("shows", "implies", "warnings", "actions")
 
 
-def _spelled_out(data: Any) -> Any:
+def spelled_out(data: Any) -> Any:
     """Strings as claims, and hypotheses among what follows."""
     if not isinstance(data, dict):
         return data
@@ -41,54 +41,49 @@ def _spelled_out(data: Any) -> Any:
     return made
 
 
-class WrittenDraft(Draft):
+class _Written(BaseModel):
+    """What is common to both: how they are read, and that a model is sent the plainest schema."""
+
+    asked_for: ClassVar[dict[str, Any]]
+    required: ClassVar[tuple[str, ...]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any) -> Any:
+        return spelled_out(data)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """What a model is sent with every request."""
+        return {"type": "object", "properties": cls.asked_for, "required": list(cls.required)}
+
+
+class WrittenDraft(_Written, Draft):
     """What a model is asked for."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, data: Any) -> Any:
-        return _spelled_out(data)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """What a model is sent with every request."""
-        return {
-            "type": "object",
-            "properties": {
-                "family": _TEXT,
-                "mode": _TEXT,
-                "confidence": {"type": "number"},
-                "attribution": {"enum": list(get_args(Attribution))},
-                "headline": _TEXT,
-                "shows": _TEXTS,
-                "implies": _TEXTS,
-                "hypotheses": _TEXTS,
-                "cannot_decide": _MISSING,
-                "actions": _TEXTS,
-            },
-            "required": ["family", "confidence", "attribution", "headline"],
-        }
+    asked_for: ClassVar[dict[str, Any]] = {
+        "family": _TEXT,
+        "mode": _TEXT,
+        "confidence": {"type": "number"},
+        "attribution": {"enum": list(get_args(Attribution))},
+        "headline": _TEXT,
+        "shows": _TEXTS,
+        "implies": _TEXTS,
+        "hypotheses": _TEXTS,
+        "cannot_decide": _MISSING,
+        "actions": _TEXTS,
+    }
+    required: ClassVar[tuple[str, ...]] = ("family", "confidence", "attribution", "headline")
 
 
-class WrittenAnswer(Answer):
+class WrittenAnswer(_Written, Answer):
     """What a model is asked for when somebody asks a question."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, data: Any) -> Any:
-        return _spelled_out(data)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """What a model is sent with every request."""
-        return {
-            "type": "object",
-            "properties": {
-                "short": _TEXT,
-                "shows": _TEXTS,
-                "implies": _TEXTS,
-                "hypotheses": _TEXTS,
-                "cannot_answer": _MISSING,
-            },
-            "required": ["short"],
-        }
+    asked_for: ClassVar[dict[str, Any]] = {
+        "short": _TEXT,
+        "shows": _TEXTS,
+        "implies": _TEXTS,
+        "hypotheses": _TEXTS,
+        "cannot_answer": _MISSING,
+    }
+    required: ClassVar[tuple[str, ...]] = ("short",)

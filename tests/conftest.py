@@ -14,6 +14,12 @@ for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "INQUEST
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    """Tests that are coroutines run on asyncio, as the program does."""
+    return "asyncio"
+
+
+@pytest.fixture
 def allow_model_requests():
     """For a test that speaks to a server of its own on this host."""
     with pydantic_ai.models.override_allow_model_requests(True):

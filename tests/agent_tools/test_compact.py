@@ -38,11 +38,6 @@ DRAFT = {"family": "A1", "mode": "data", "confidence": 0.6, "attribution": "job"
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def ctx(tmp_path: Path):
     with Reader(lake(tmp_path)) as reader:
         ledger = Ledger()
@@ -103,7 +98,7 @@ async def test_who_mends_an_answer_still_sees_what_it_rests_on(ctx: Any):
 
 
 async def test_the_differentials_own_findings_always_remain(ctx: Any):
-    said = (await differential(ctx)).return_value
+    said = str((await differential(ctx)).return_value)
     history = turn(("differential", said))
     for n in range(3):
         history = await compact(ctx, [*history, *turn(("read_log", f"{n}" * 3000))])
@@ -134,7 +129,7 @@ def test_over_http_a_cell_that_was_taken_out_can_be_cited_and_one_never_shown_ca
         {**DRAFT, "headline": "Slurm says [[E1.state]].", "shows": ["Its reason was [[E1.failed_node]]."]},
         {**DRAFT, "headline": "Slurm says [[E1.state]]."},
     ]
-    calls = [("overview", {}), ("read_log", {"pattern": "."}), ("look", {"at": "question"})]
+    calls: list[tuple[str, Any]] = [("overview", {}), ("read_log", {"pattern": "."}), ("look", {"at": "question"})]
 
     def play(turn: int, request: Request) -> Reply:
         return message(calls=[calls[turn - 1]] if turn <= 3 else [("final_result", answers[min(turn - 4, 1)])])

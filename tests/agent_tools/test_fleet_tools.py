@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic_ai import ModelRetry
 
+from agent_tools.agent import undetermined
 from agent_tools.evidence import Ledger
 from agent_tools.tools.base import Deps
 from agent_tools.tools.find_jobs import find_jobs
@@ -19,7 +20,6 @@ from agent_tools.tools.metric import metric
 from agent_tools.tools.nodes import node_states
 from agent_tools.tools.processes import processes
 from agent_tools.tools.ranks import collectives, compare_ranks
-from agent_tools.verdict import Draft
 from store import Reader, Writer
 from store.rows import (
     CgroupSample,
@@ -38,11 +38,6 @@ from store.rows import (
 pytestmark = pytest.mark.anyio
 T = datetime(2026, 3, 1, 10, tzinfo=UTC)
 END = T + timedelta(hours=1)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def job(number: str, state: str, start: datetime, **fields: Any) -> SlurmJob:
@@ -117,7 +112,7 @@ def rows() -> list[Row]:
 @pytest.fixture
 def ctx(tmp_path: Path):
     Writer(tmp_path / "lake", durable=False).append(rows(), batch="b")
-    draft = Draft(family="U0", confidence=0.1, attribution="undetermined", headline="Nothing yet.")
+    draft = undetermined("Nothing yet.")
     with Reader(tmp_path / "lake") as reader:
         yield SimpleNamespace(deps=Deps(reader, Ledger(), "7", None, (), draft, lake=reader.lake))
 

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import uvicorn
 from hypothesis import HealthCheck, given, settings
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from schemathesis.specs.openapi.checks import positive_data_acceptance
+from schemathesis.specs.openapi.checks import positive_data_acceptance  # pyright: ignore[reportUnknownVariableType]
 
 from agent_tools.viewer import Viewer
 from inquest.__main__ import main
@@ -37,8 +37,9 @@ HOLDERS = {tokens.digest(ROOT): Viewer("root", operator=True), tokens.digest(ADA
 
 
 @contextmanager
-def serving(folder: Path, **fields: Any) -> Iterator[str]:
-    made = app(Settings(lake(folder), HOLDERS, **{"per_minute": 100_000, **fields}))
+def serving(folder: Path, **fields: Any) -> Generator[str]:
+    wanted: dict[str, Any] = {"per_minute": 100_000, **fields}
+    made = app(Settings(lake(folder), HOLDERS, **wanted))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -142,15 +143,14 @@ def test_a_model_that_contradicts_the_differential_is_shown_to_do_so(tmp_path: P
 
 async def why(url: str, token: str) -> tuple[str, bool]:
     """What a client of MCP over HTTP is told of job 7, and whether that is an error."""
-    http = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
+    http: Any = httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
     async with http, Client(streamable_http_client(f"{url}/mcp/", http_client=http)) as client:
         result = await client.call_tool("why", {"job": "7"})
         return "".join(getattr(part, "text", "") for part in result.content), bool(result.is_error)
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_mcp_over_http_for_whoever_holds_a_token(url: str, anyio_backend: str):
+async def test_mcp_over_http_for_whoever_holds_a_token(url: str):
     said, wrong = await why(url, ROOT)
     assert not wrong
     assert "ValueError" in said
@@ -160,11 +160,8 @@ async def test_mcp_over_http_for_whoever_holds_a_token(url: str, anyio_backend: 
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
 @pytest.mark.usefixtures("allow_model_requests")
-async def test_a_contradiction_is_shown_over_mcp_and_http_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anyio_backend: str
-):
+async def test_a_contradiction_is_shown_over_mcp_and_http_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with endpoint.serving(disagreeing, monkeypatch), serving(tmp_path, model="scripted") as url:
         said, wrong = await why(url, ROOT)
     assert not wrong
@@ -173,19 +170,20 @@ async def test_a_contradiction_is_shown_over_mcp_and_http_too(
 
 def test_the_api_keeps_what_it_describes(tmp_path: Path):
     """Generated requests: no answer outside of what the OpenAPI document says, no server error."""
-    schema = schemathesis.openapi.from_asgi("/openapi.json", app(Settings(lake(tmp_path), HOLDERS, per_minute=10**6)))
+    schema: Any = schemathesis.openapi.from_asgi(
+        "/openapi.json", app(Settings(lake(tmp_path), HOLDERS, per_minute=10**6))
+    )
+    unhurried: Any = list(HealthCheck)
     tried = 0
 
     for result in schema.get_all_operations():
         operation = result.ok()
 
-        @settings(
-            max_examples=10, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, database=None
-        )
+        @settings(max_examples=10, deadline=None, suppress_health_check=unhurried, derandomize=True, database=None)
         @given(case=operation.as_strategy())
         def keeps(case: Any) -> None:
             # Which parameters a question of the catalog needs, the document does not say: 400 says it.
-            left_out = [positive_data_acceptance] if case.operation.path == "/v1/evidence/{query}" else []
+            left_out: Any = [positive_data_acceptance] if case.operation.path == "/v1/evidence/{query}" else []
             case.call_and_validate(headers={"Authorization": f"Bearer {ROOT}"}, excluded_checks=left_out)
 
         keeps()

@@ -21,11 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def text(client: Client, tool: str, **arguments: object) -> tuple[str, bool]:
     result = await client.call_tool(tool, arguments)
     return "".join(getattr(part, "text", "") for part in result.content), bool(result.is_error)
