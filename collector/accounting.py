@@ -140,11 +140,11 @@ def _filled(group: Sequence[Told]) -> SlurmJob:
     if best.state not in ENDED:
         now = next((job for name in _CONTROLLERS for job, _, importer in group if importer == name and job.state), best)
         more.update({column: getattr(now, column) for column in _NOW})
+    state = more.get("state", best.state)
     for job, _, _ in group[1:]:
         for column in fields(best):
             if getattr(best, column.name) is None and column.name not in more:
                 value = getattr(job, column.name)
-                state = more.get("state", best.state)
                 if value is not None and not (column.name == "state_reason" and job.state != state):
                     more[column.name] = value
     return replace(best, **more) if more else best  # type: ignore[arg-type]
