@@ -6,6 +6,7 @@ signal is `signal_id` or `id`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -51,6 +52,28 @@ def moment(value: Any) -> datetime | None:
     """Epoch seconds that are set."""
     found = number(value)
     return sv.epoch(found) if found is not None else None
+
+
+def task_list(text: str, most: int | None = None) -> str:
+    """Task numbers as sacct's text writes them (`1,3-4`, `1-199:2%4`), of the bits of a hexadecimal mask (`0x1A`).
+
+    `most` is how many may run at a time. What is no such mask is left as it is.
+    """
+    if not re.fullmatch(r"0x[0-9A-Fa-f]{1,2000000}", text):
+        return text
+    bits = bin(int(text, 16))[:1:-1]
+    tasks = [at for at, bit in enumerate(bits) if bit == "1"]
+    limit = f"%{most}" if most else ""
+    steps = {b - a for a, b in itertools.pairwise(tasks)}
+    if len(steps) == 1 and steps != {1} and len(tasks) > 5 and tasks[-1] - tasks[0] > 10:
+        return f"{tasks[0]}-{tasks[-1]}:{steps.pop()}{limit}"
+    runs: list[list[int]] = []
+    for task in tasks:
+        if runs and task == runs[-1][1] + 1:
+            runs[-1][1] = task
+        else:
+            runs.append([task, task])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs) + limit
 
 
 def text(value: Any) -> str | None:

@@ -22,6 +22,9 @@ _DEPENDENCY = re.compile(
     r"DependencyNeverSatisfied|dependency (never|not) (be )?satisfied|kill_invalid_depend", re.IGNORECASE
 )
 
+_DEPENDS = re.compile(r"\s(?:--dependency(?:=|\s+)|-d\s*)[\"']?(?:after\w*|singleton|expand)\b")
+"""A dependency among a submission's options."""
+
 _CUT = re.compile(r"DUE\s+TO\W*$")
 
 
@@ -32,6 +35,8 @@ def assess(facts: Facts) -> Assessment:
     state = facts.state
     if overview is not None and _DEPENDENCY.search(overview.text("state_reason")):
         return _dependency(overview, state)
+    if overview is not None and _in_vain(overview, state):
+        return _dependency_unnamed(overview)
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
         return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
@@ -255,6 +260,55 @@ def _dependency(overview: RowView, state: str) -> Assessment:
             "Use afterany instead of afterok where the follow-up shall run in any case.",
         ),
     )
+
+
+def _in_vain(overview: RowView, state: str) -> bool:
+    """Whether Slurm itself cancelled a job that waited for another: nobody asked for it, and it never ran.
+
+    Accounting names whoever cancels, and of such a cancel by Slurm gives the reason Dependency at best. The controller names
+    nobody at all: of a job that somebody cancelled it shows a start and a dependency that is still unfulfilled.
+    """
+    if state != "CANCELLED" or overview.has("cancelled_by") or count(overview, "elapsed_s"):
+        return False
+    start, end, waits_for = overview.text("start_ts"), overview.text("end_ts"), overview.text("dependency")
+    if start and start != end:
+        return False
+    if "(failed)" in waits_for:
+        return True
+    if start and "(unfulfilled)" in waits_for:
+        return False
+    return (
+        overview.text("state_reason") == "Dependency"
+        or bool(waits_for)
+        or bool(_DEPENDS.search(overview.text("submit_line")))
+    )
+
+
+def _dependency_unnamed(overview: RowView) -> Assessment:
+    known = "(failed)" in overview.text("dependency")
+    shows = [f"Slurm recorded the end as {overview['state']}, and nobody is named who asked for it."]
+    shows.append(f"It had never run: {overview['elapsed_s']}." if overview.has("elapsed_s") else "It had never run.")
+    if overview.text("state_reason") == "Dependency":
+        shows.append(f"The reason for which it had waited is {overview['state_reason']}.")
+    if overview.has("dependency"):
+        shows.append(f"The dependency was {overview['dependency']}.")
+    elif overview.has("submit_line"):
+        shows.append(f"It was submitted by: {overview['submit_line']}")
+    result = _dependency(overview, "CANCELLED")
+    result.confidence = 0.93 if known else 0.85
+    result.headline = (
+        "Slurm cancelled the job before it ran: a job that it depends on did not end as the dependency demands."
+    )
+    result.speaks_for = say(*shows)
+    if not known:
+        result.missing = [
+            lacks(
+                "That the dependency could never be met.",
+                "the reason DependencyNeverSatisfied of scontrol show job, while the controller knows the job",
+            ),
+            *result.missing,
+        ]
+    return result
 
 
 def _otherwise(overview: RowView | None, text: str) -> Assessment:

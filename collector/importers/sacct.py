@@ -215,7 +215,7 @@ class _Record:
             attempt=known.attempt(self.job_id, self.moment),
             job_id_raw=raw.partition(".")[0] if raw else (self.job_id if self.job_id.isdigit() else None),
             array_job_id=self.match.group("base") if task else None,
-            array_task_id=task,
+            array_task_id=task if task and task.isdigit() else None,  # else one record of those that have not begun
             het_job_id=self.match.group("base") if self.match.group("het") else None,
             sluid=self.get("sluid"),
             name=self.get("jobname"),

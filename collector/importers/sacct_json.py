@@ -83,7 +83,8 @@ def _job_id(item: sj.Object) -> str:
         if task is not None:
             return f"{sj.whole(array['job_id'])}_{task}"
         if pending:
-            return f"{sj.whole(array['job_id'])}_[{pending}]"
+            most = sj.positive(sj.obj(sj.obj(sj.obj(array.get("limits")).get("max")).get("running")).get("tasks"))
+            return f"{sj.whole(array['job_id'])}_[{sj.task_list(pending, most)}]"
     if sj.positive(het.get("job_id")):
         return f"{sj.whole(het['job_id'])}+{sj.whole(het.get('job_offset')) or 0}"
     return str(own) if own is not None else "unknown"

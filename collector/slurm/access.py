@@ -17,7 +17,8 @@ from typing import ClassVar, Protocol
 
 from store.rows import Row
 
-JOB_ID = re.compile(r"\d{1,20}(?:_\d{1,10}|_\[[\d,\-%:]{1,200}\])?(?:\+\d{1,6})?\Z", re.ASCII)
+JOB_ID = re.compile(r"\d{1,20}(?:_\d{1,10}|_\[[\d,\-%:.]{1,400}\])?(?:\+\d{1,6})?\Z", re.ASCII)
+"""The last part of the second form is what a long list of an array's waiting tasks is cut to (`4812_[1,5,8,...]`)."""
 ENDED_STATES = "CD,CA,F,TO,NF,PR,OOM,BF,DL,RQ"
 """Of accounting. A sibling that another cluster of the federation took over (RV) did not run here."""
 ENDED_NAMES = (
@@ -98,6 +99,15 @@ def checked(job_ids: Sequence[str]) -> Sequence[str]:
     return job_ids
 
 
+def asked_for(job_ids: Sequence[str]) -> list[str]:
+    """The ids by which accounting is asked for these jobs, each once. Raises as `checked`.
+
+    Tasks that have not begun stand in one record (`4812_[3-9]`), a name that no daemon takes back: it has to be asked for all
+    of the array.
+    """
+    return list(dict.fromkeys(job.partition("_[")[0] for job in checked(job_ids)))
+
+
 class SlurmAccess(Protocol):
     """One way in. Every method may raise SourceUnavailable (`collector.sources.base`) with the reason and the remedy.
 
@@ -132,7 +142,7 @@ class SlurmAccess(Protocol):
 
         Without `job_ids` those attempts that *ended* from `since` on (to `until`): an attempt's number then counts only
         what this window shows. With `job_ids` (`4812`, `4812_7`, `4812+1`; a bare id of an array or heterogeneous job
-        stands for all of it) every attempt of these jobs, ended or not, whenever it was; its number is right.
+        stands for all of it, and so does the record of an array's waiting tasks, `4812_[3-9]`) every attempt of these jobs, ended or not, whenever it was; its number is right.
         A record that ended moments ago and that slurmdbd has only half of yet is left out: ask again (`half.py`).
         """
         ...

@@ -27,7 +27,7 @@ from collector.importers.scontrol_job import ScontrolJob
 from collector.importers.scontrol_node import ScontrolNode
 from collector.importers.sdiag import Sdiag
 from collector.importers.squeue_json import SqueueJson
-from collector.slurm.access import ENDED_STATES, Calls, Known, NotAllowed, checked
+from collector.slurm.access import ENDED_STATES, Calls, Known, NotAllowed, asked_for, checked
 from collector.slurm.commands import Commands
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
@@ -89,8 +89,9 @@ class CommandLine(Known):
             which = ["-a", "-s", ENDED_STATES, *_window(since, until or datetime.now(UTC))]
             yield from whole(self._sacct(which), datetime.now(UTC))
             return
-        for at in range(0, len(checked(job_ids)), BATCH):
-            yield from whole(self._sacct(["-j", ",".join(job_ids[at : at + BATCH])]), datetime.now(UTC))
+        named = asked_for(job_ids)
+        for at in range(0, len(named), BATCH):
+            yield from whole(self._sacct(["-j", ",".join(named[at : at + BATCH])]), datetime.now(UTC))
 
     def queue(self) -> Iterator[Row]:
         """`squeue --json`, which no job name can forge; `scontrol show job` where there is none."""
@@ -138,7 +139,7 @@ class CommandLine(Known):
         with self._calls.asking("slurmctld", "update"):
             ended = self._commands.run(argv, _QUICK_S)
         if ended.status != 0 and re.search("already finished|Invalid job id", ended.errors):
-            where = [f"JobId={job_id}", *([f"Cluster={self._cluster}"] if self._cluster else [])]
+            where = [f"JobId={job_id.partition('_[')[0]}", *([f"Cluster={self._cluster}"] if self._cluster else [])]
             argv = ["sacctmgr", "-i", "modify", "job", "where", *where, "set", f'Comment="{clean}"']
             with self._calls.asking("slurmdbd", "update"):
                 ended = self._commands.run(argv, _QUICK_S)

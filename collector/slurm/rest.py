@@ -27,7 +27,7 @@ from collector.importers.nodes_json import NodesJson
 from collector.importers.sacct_json import SacctJson
 from collector.importers.sdiag import Sdiag
 from collector.importers.squeue_json import SqueueJson
-from collector.slurm.access import ENDED_NAMES, ENDED_STATES, Known, NotAllowed, SlurmAccess, checked
+from collector.slurm.access import ENDED_NAMES, ENDED_STATES, Known, NotAllowed, SlurmAccess, asked_for, checked
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
 from collector.slurm_values import ENDED
@@ -116,8 +116,9 @@ class Rest(Known):
                 _ended(self._asked("slurmdbd", "jobs", path, query, SacctJson(), _LONG_S)), datetime.now(UTC)
             )
             return
-        for at in range(0, len(checked(job_ids)), BATCH):
-            some = job_ids[at : at + BATCH]
+        named = asked_for(job_ids)
+        for at in range(0, len(named), BATCH):
+            some = named[at : at + BATCH]
             query = [("step", j) for j in some] if self._listed(path) else [("step", ",".join(some))]
             yield from whole(self._asked("slurmdbd", "jobs", path, query, SacctJson(), _LONG_S), datetime.now(UTC))
 

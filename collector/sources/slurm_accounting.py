@@ -86,9 +86,9 @@ class SlurmAccounting(SlurmSource):
         rows = list(self.access.accounting(since - OVERLAP, until))
         named = self._by_id(now, rows)
         if named:
-            asked = set(named)
-            rows = [r for r in rows if getattr(r, "job_id", None) not in asked]
-            rows += self.access.accounting(since, None, named)
+            told = list(self.access.accounting(since, None, named))
+            whole_again = {*named, *(r.job_id for r in told if isinstance(r, SlurmJob))}
+            rows = [r for r in rows if getattr(r, "job_id", None) not in whole_again] + told
         found = list(self._new(self._numbered(rows)))
         self._settle(now, rows)
         if whole:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_tools.families.f4_cancelled import assess
 from store.rows import SlurmJob
-from tests.agent_tools.families.world import World, judge
+from tests.agent_tools.families.world import T, World, judge
 
 CANCEL = "*** STEP 4812.0 ON n1 CANCELLED AT 2026-03-01T10:40:00 ***"
 FALLING = [9 - i / 10 for i in range(40)]
@@ -28,6 +29,53 @@ def test_a_dependency_that_can_never_be_met(tmp_path: Path) -> None:
     )
     a = judge(world, assess)
     assert (a.status, a.mode, a.attribution) == ("confirmed", "dependency", "scheduler")
+
+
+NEVER: dict[str, Any] = {"start_ts": None, "end_ts": T, "elapsed_s": 0.0, "node_list": None}
+AT_ONCE: dict[str, Any] = {**NEVER, "start_ts": T}
+SUBMITTED = "sbatch --parsable --dependency=afternotok:4811 --kill-on-invalid-dep=yes train.sh"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {**NEVER, "state_reason": "Dependency"},
+        {**AT_ONCE, "state_reason": "Dependency"},
+        {**NEVER, "submit_line": SUBMITTED},  # slurmdbd was away
+        {**NEVER, "submit_line": "sbatch -d afterok:4811 train.sh"},
+        {**NEVER, "dependency": "afternotok:4811(unfulfilled)", "state_reason": "Dependency"},  # seen while it waited
+        {**AT_ONCE, "dependency": "afternotok:4811(failed)"},
+    ],
+    ids=["reason", "at-once", "submit-line", "short-option", "seen-waiting", "failed"],
+)
+def test_slurms_own_cancel_of_a_job_that_waited_in_vain(tmp_path: Path, told: dict[str, Any]) -> None:
+    """slurmdbd never hears DependencyNeverSatisfied: it says CANCELLED and names nobody."""
+    a = judge(World(tmp_path).job("CANCELLED", 0, **told), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "dependency", "scheduler")
+    assert a.confidence >= 0.85
+    assert not any("user" in c.text for c in a.speaks_for)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {**AT_ONCE, "cancelled_by": "ada", "submit_line": SUBMITTED},
+        {**AT_ONCE, "cancelled_by": "1000", "dependency": "afterok:4811(failed)"},
+        {
+            **AT_ONCE,
+            "dependency": "afterok:4811(unfulfilled)",
+            "state_reason": "Dependency",
+        },  # the controller's word alone
+        {"minutes": 3.0, "submit_line": SUBMITTED},
+        {"minutes": 3.0, "dependency": "afterok:4811"},
+        {**NEVER, "submit_line": "sbatch --parsable train.sh"},
+        {**NEVER, "submit_line": "sbatch train.sh --data=after -debug"},
+    ],
+    ids=["named", "id", "controller", "ran", "ran-too", "no-dependency", "alike"],
+)
+def test_a_cancel_by_somebody_is_no_dependency(tmp_path: Path, told: dict[str, Any]) -> None:
+    a = judge(World(tmp_path).job("CANCELLED", **{"minutes": 0, **told}), assess)
+    assert a.mode == "user"
 
 
 @pytest.mark.parametrize(

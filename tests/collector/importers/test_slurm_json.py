@@ -49,6 +49,19 @@ def test_the_oldest_shape_with_plain_numbers_and_words() -> None:
     assert next(r for r in rows if isinstance(r, SlurmStep)).step_id == "extern"
 
 
+@pytest.mark.parametrize(
+    ("mask", "most", "listed"),
+    [("0x1A", None, "1,3-4"), ("0x388", 1, "3,7-9%1"), ("0x20", None, "5"), ("0x" + "A" * 50, 4, "1-199:2%4"),
+     ("0x108421", None, "0,5,10,15,20"), ("0xAAA", None, "1,3,5,7,9,11"), ("0x4210842", None, "1-26:5"),
+     ("3-9", None, "3-9")],
+)  # fmt: skip
+def test_tasks_that_have_not_begun_are_called_as_saccts_text_calls_them(
+    mask: str, most: int | None, listed: str
+) -> None:
+    """slurmdbd keeps them as bits, and slurmrestd passes those on."""
+    assert slurm_json.task_list(mask, most) == listed
+
+
 def test_a_file_that_breaks_off_gives_the_jobs_before_the_break(tmp_path: Path) -> None:
     whole = (SAMPLES / "sacct_2605.json").read_text()
     path = tmp_path / "cut.json"

@@ -57,6 +57,30 @@ def test_a_job_id_is_never_an_option():
         CommandLine().set_comment("1 Priority=9", "x")
 
 
+ARRAYS = """
+case "$*" in *--helpformat*) echo JobID State Submit Start End; exit;; *_\\[*) echo 'sacct: fatal: Bad job array element' >&2; exit 1;; esac
+for a in "$@"; do case "$a" in --delimiter=*) d="${a#--delimiter=}";; esac; done
+t=2026-03-01T10:00:00
+printf "JobID${d}State${d}Submit${d}Start${d}End\n"
+printf "48_1${d}FAILED${d}$t${d}$t${d}$t\n48_[2-3,7]${d}CANCELLED by 7${d}$t${d}None${d}$t\n"
+echo "$*" > ASKED
+"""
+
+
+def test_tasks_that_never_began_are_asked_for_by_their_array(tmp_path: Path):
+    """No daemon takes the name of their record back: sacct ends with a fatal error, and with it all of a question."""
+    asked = tmp_path / "asked"
+    access = commands(tmp_path, sacct=ARRAYS.replace("ASKED", str(asked)))
+    jobs = [
+        r for r in access.accounting(NOW, job_ids=["48_[2-3,7]", "48_[1,5,9,...]", "50"]) if isinstance(r, SlurmJob)
+    ]
+    assert [(j.job_id, j.array_job_id, j.array_task_id) for j in jobs] == [
+        ("48_1", "48", "1"),
+        ("48_[2-3,7]", "48", None),
+    ]
+    assert asked.read_text().strip().endswith("-j 48,50")
+
+
 def test_a_record_cannot_be_forged_by_a_job_name(tmp_path: Path):
     """The delimiter is drawn anew for each question: bars and line breaks in a name stay in the name."""
     script = """

@@ -38,6 +38,8 @@ class Live:
     options: tuple[str, ...] = ()
     drive: Callable[[Cluster, int], None] = field(default=lambda cluster, job: None)
     tasks: int = 0
+    record: str = ""
+    """Of an array whose tasks never begin: what stands behind its id in the one record that accounting has of them."""
     memory_cgroups: bool = False
 
 
@@ -51,6 +53,10 @@ def _cancel(user: str | None) -> Callable[[Cluster, int], None]:
 
 def cancel(cluster: Cluster, job: int, user: str | None) -> None:
     cluster.cancel(job, user=user)
+
+
+def _give_up(cluster: Cluster, job: int) -> None:
+    cluster.cancel(job, user="mira")
 
 
 def _requeue(cluster: Cluster, job: int) -> None:
@@ -111,6 +117,7 @@ BUSY = "gpu03,gpu04,gpu05,gpu06,gpu07"
 PROLOG = '#!/bin/sh\n[ "$SLURMD_NODENAME" != gpu07 ] || [ ! -e /mnt/data/refuse ]\n'
 LONG = TRAINING.format(steps=6000, pace=0.2)
 SHORT = TRAINING.format(steps=40, pace=0.05)
+IN_VAIN = ("--dependency=afternotok:{done}", "--kill-on-invalid-dep=yes")
 SCENARIOS: tuple[Live, ...] = (
     Live("limit", LONG, (_families("F3"),), ("--time=00:01:00",)),
     Live("requeued", f"if [ ${{SLURM_RESTART_COUNT:-0}} = 0 ]; then {LONG} else {SHORT} fi",
@@ -134,8 +141,9 @@ SCENARIOS: tuple[Live, ...] = (
     Live("fallen", LONG, (_families("F1"),), ("--nodelist=gpu06", "--no-requeue"), _crashed),
     Live("copy", "echo x > p; sbcast p /nowhere/p || exit 2", (_families("A4 launch"),)),
     Live("output", SHORT, (_families("A4 launch"),), ("--output=/nowhere/%j.out",)),
-    # Only the controller tells that the dependency was in vain, and not for long: asked too late, a cancel is all that is known.
-    Live("never", LONG, (_families("F4 dependency", "F4 user"),), ("--dependency=afternotok:{done}", "--kill-on-invalid-dep=yes")),
+    Live("never", LONG, (_families("F4 dependency"),), (*IN_VAIN,)),
+    Live("never-array", LONG, (_families("F4 dependency"),), (*IN_VAIN, "--array=1,3-4"), record="_[1,3-4]"),
+    Live("held-array", LONG, (_families("F4 user"),), ("--hold", "--array=1-199:2%4"), _give_up, record="_[1-199:2%4]"),
     Live("throttled", SHORT, (_families("G1 healthy"),), ("--array=1-3%1",), tasks=3),
     Live("tasks", CRASH, (_families("A1 data", "A1", "A1 code", "A3 data"),), ("--array=1-3",), tasks=3),
     Live("memory", "python3 -c 'x = bytearray(400 << 20); import time; time.sleep(20)'", (_families("A2"),),
@@ -195,6 +203,6 @@ def heterogeneous(cluster: Cluster) -> int:
 
 def drive(cluster: Cluster, live: Live, job: int) -> None:
     """Do to it what the scenario says, once it runs."""
-    if live.tasks == 0 and not any("dependency" in o for o in live.options):
+    if live.tasks == 0 and not live.record and not any("dependency" in o for o in live.options):
         cluster.wait_for(job, {"RUNNING", *ENDED})
     live.drive(cluster, job)

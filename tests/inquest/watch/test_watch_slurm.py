@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ class Watched:
     def kill(self, pid: str) -> None:
         self.cluster.run("bash", "-c", f"kill -9 {pid}")
 
-    def verdicts(self) -> list[dict[str, object]]:
+    def verdicts(self) -> list[dict[str, Any]]:
         if not (self.lake / "lake.json").exists():
             return []
         with Reader(self.lake) as reader:
@@ -144,7 +145,7 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
     wanted |= early
     wanted |= {(f"{pieces}+{n}", 1): frozenset({"A3", "A3 data", "A3 code", "U0"}) for n in range(2)}
     deadline = time.monotonic() + 500
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     while time.monotonic() < deadline:
         found = watched.verdicts()
         if set(wanted) <= {(str(v["job_id"]), v["attempt"]) for v in found}:
@@ -181,7 +182,7 @@ def _wanted(live: Live, job: int) -> Iterator[tuple[tuple[str, int], frozenset[s
     if live.tasks:
         yield from (((f"{job}_{n}", 1), live.verdicts[0]) for n in range(1, live.tasks + 1))
     else:
-        yield from (((str(job), n), families) for n, families in enumerate(live.verdicts, 1))
+        yield from (((f"{job}{live.record}", n), families) for n, families in enumerate(live.verdicts, 1))
 
 
 def _told(watched: Watched, jobs: dict[str, int]) -> None:
@@ -270,7 +271,7 @@ def test_clusters_of_a_federation_share_a_lake_and_each_tells_of_its_own(watched
     wanted |= {f"{array}_{n}": {"west"} for n in (1, 2)}
     assert {int(job.partition("_")[0]) >> 26 for job in wanted} == {1, 2}, "an id says where it comes from"
     deadline = time.monotonic() + 120
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     while {str(v["job_id"]) for v in found} != set(wanted) and time.monotonic() < deadline:
         time.sleep(1)
         found = [v for v in watched.verdicts() if v["job_id"] in wanted]
