@@ -49,7 +49,7 @@ def _times(part: bytes) -> Iterator[bytes]:
 
 def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetime]]) -> list[Pair]:
     """A pair for each job with local times, read as UTC, where the spans (name, first, last) allow one offset only."""
-    windows = [(j.start_ts, j.end_ts) for j in jobs if j.start_ts and j.end_ts and j.end_ts - j.start_ts >= SLACK]
+    windows = [(a, b) for j in jobs if (a := j.start_ts) and (b := _until(j)) and b - a >= SLACK]
     covered = list(spans)
     if not windows or not covered or len(windows) > MOST_JOBS:
         return []
@@ -66,6 +66,13 @@ def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetim
         return []
     basis = f"only so the job lies within the times of {covered[0][0]}"
     return [Pair(a.replace(tzinfo=None), a - fitting[0], basis, 0) for a, _ in windows]
+
+
+def _until(job: SlurmJob) -> datetime | None:
+    """When the job ended, or was asked about while it ran."""
+    if job.end_ts is None and job.start_ts is not None and job.elapsed_s is not None:
+        return job.start_ts + timedelta(seconds=job.elapsed_s)
+    return job.end_ts
 
 
 def _share(a: datetime, b: datetime, first: datetime, last: datetime) -> float:

@@ -37,6 +37,15 @@ def test_an_export_that_began_late_decides_where_nothing_else_comes_near() -> No
     assert infer(pairs([job(T - 7 * hour, 6)], [late])).known == "default", "half of the run is not there"
 
 
+def test_a_job_that_still_runs_lasts_until_it_was_asked_about() -> None:
+    hour = timedelta(hours=1)
+    running = SlurmJob(job_id="7", state="RUNNING", start_ts=T + 2 * hour, elapsed_s=1800.0)
+    span = ("m.om", T - timedelta(minutes=2), T + timedelta(minutes=30))
+    assert infer(pairs([running], [span])).tz.utcoffset(T) == 2 * hour
+    waiting = SlurmJob(job_id="8", state="PENDING", elapsed_s=0.0)
+    assert pairs([waiting], [span]) == []
+
+
 @pytest.mark.parametrize(
     ("jobs", "first", "last"),
     [
