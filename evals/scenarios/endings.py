@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
-from store.rows import SlurmJobEvent, SlurmNodeState
+from store.rows import SlurmNodeState
 
 
 def crash(seed: int, gpus: int | None = None, minutes: float | None = None) -> tuple[Plan, Gpu, float]:
@@ -85,21 +85,18 @@ def node_state(plan: Plan, node: str, minute: float, state: str, reason: str | N
 
 
 def attempt_before(plan: Plan, state: str, event: str | None, **fields: object) -> None:
-    """An earlier attempt under the same job id that ended in this state; later calls add later ones."""
+    """An earlier attempt under the same job id that ended in this state; later calls add earlier ones.
+
+    `event` is what was seen to end it, besides accounting.
+    """
     length, wait = plan.rng.uniform(20, 90), plan.rng.uniform(2, 60)
     latest = min((a["start_ts"] for a in plan.attempts), default=plan.start)
     end = latest - timedelta(minutes=wait)
     row: Values = {
         "state": state, "start_ts": end - timedelta(minutes=length), "end_ts": end, "elapsed_s": round(length * 60),
-        "exit_code": 0, "exit_signal": 15, "restarts": 0, **fields,
+        "exit_code": 0, "exit_signal": 15, "restarts": 0, "event": event, **fields,
     }  # fmt: skip
     plan.attempts.insert(0, row)
-    if event is not None:
-        plan.extra.append(
-            SlurmJobEvent(
-                cluster=plan.cluster, job_id=plan.job_id, attempt=1, ts=end, event=event, state=state, observed=True
-            )
-        )  # fmt: skip
 
 
 def time_limit(plan: Plan) -> Plan:

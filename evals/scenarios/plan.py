@@ -81,7 +81,7 @@ class Plan:
     limit_min: float = 0.0
     slurm: Values = field(default_factory=dict[str, Any])
     attempts: list[Values] = field(default_factory=list[Values])
-    """Earlier attempts: fields of accounting rows that differ."""
+    """Earlier attempts, in order: fields of accounting rows that differ, and `event`, what was seen to end it (None: nothing)."""
     silent: bool = False
     said: list[Said] = field(default_factory=list[Said])
     gpu_changes: list[Change] = field(default_factory=list[Change])

@@ -21,8 +21,21 @@ def rows(plan: Plan) -> Iterator[Row]:
         "submit_line": "sbatch train.sbatch", "work_dir": f"/home/{plan.user}/{plan.name}", "restarts": last - 1, "origin": "sacct",
     }  # fmt: skip
     for number, earlier in enumerate(plan.attempts, 1):
-        former: Values = base | {"attempt": number, "ts": earlier.get("end_ts")} | earlier
+        # What is requeued counts as submitted anew, at the end of the attempt before it.
+        queued = plan.attempts[number - 2]["end_ts"] if number > 1 else earlier["start_ts"] - (plan.start - submit)
+        former: Values = (
+            base | {"attempt": number, "ts": earlier["end_ts"], "submit_ts": queued, "eligible_ts": queued} | earlier
+        )
+        event = former.pop("event")
         yield SlurmJob(**former)
+        if event is not None:
+            yield SlurmJobEvent(
+                cluster=plan.cluster, job_id=plan.job_id, attempt=number, ts=earlier["end_ts"], event=event,
+                state=earlier["state"], observed=True,
+            )  # fmt: skip
+    if plan.attempts:
+        submit = plan.attempts[-1]["end_ts"]
+        base |= {"submit_ts": submit, "eligible_ts": submit}
     running = plan.state in ("RUNNING", "PENDING")
     started = plan.state != "PENDING"
     job: Values = {
