@@ -9,12 +9,13 @@ from agent_tools.facts.views import RowView, View
 from agent_tools.families.wording import gpu_of
 from agent_tools.verdict import Moment
 
-MOST = 20
+MOST, MOST_OF_ONE = 20, 8
+"""Moments in all, and from one source."""
 
 
 def timeline(facts: Facts) -> list[Moment]:
-    """At most twenty moments. Those with a time are in the order of time; without any time, in the order of lines."""
-    found = sorted(_moments(facts), key=lambda m: m[0])
+    """At most twenty moments, in the order of time; a line of the log without a time stands before what it precedes."""
+    found = _placed(list(_moments(facts)))
     if len(found) > MOST:
         keep = sorted(range(len(found)), key=lambda i: (found[i][1], i))[:MOST]
         found = [found[i] for i in sorted(keep)]
@@ -22,41 +23,68 @@ def timeline(facts: Facts) -> list[Moment]:
 
 
 _Entry = tuple[tuple[bool, str, float], int, Moment]
+LAST = 9e9
+"""The line of what comes after every line: the end."""
+AFTER = "~"
+"""Ends a time to the second that comes after all others of that second."""
+
+
+def _placed(entries: list[_Entry]) -> list[_Entry]:
+    """In order: by time, then line. What has a line and no time comes before the first moment that has a later line and a time."""
+    timed = sorted((e for e in entries if not e[0][0]), key=lambda e: e[0])
+    for entry in sorted((e for e in entries if e[0][0]), key=lambda e: e[0]):
+        line = entry[0][2]
+        at = next((i for i, e in enumerate(timed) if e[0][2] > line > 0), len(timed))
+        timed.insert(at, entry)
+    return timed
 
 
 def _moments(facts: Facts) -> Iterator[_Entry]:
     """Sort key (without a time last, time, line), weight (the lower the more it matters) and moment."""
     overview = facts.overview
     if overview is not None:
-        for column, text in (("submit_ts", "Slurm: submitted."), ("start_ts", "Slurm: started.")):
+        # On one second: what was requeued is submitted after its attempt ended, and a job ends after all else.
+        for column, text, after in (("submit_ts", "Slurm: submitted.", AFTER), ("start_ts", "Slurm: started.", "")):
             if overview.has(column):
-                yield (False, overview.text(column), 0.0), 2, Moment(ts=overview[column].ref, text=text)
+                at = overview.text(column)[:19] + after if after else overview.text(column)
+                yield (False, at, 0.0), 2, Moment(ts=overview[column].ref, text=text)
         if overview.has("end_ts"):
             text = f"Slurm: ended, {overview['state']}."
-            yield (False, overview.text("end_ts"), 9e9), 0, Moment(ts=overview["end_ts"].ref, text=text)
-    yield from _of(facts.table("job_events"), "event_ts", _slurm, 2)
+            yield (False, overview.text("end_ts")[:19] + AFTER, LAST), 0, Moment(ts=overview["end_ts"].ref, text=text)
+    yield from _of(_once(facts.table("job_events")), "event_ts", _slurm, 2)
     steps = facts.progress.steps
-    if steps is not None and (steps.number("reports") or 0) > 1 and steps.text("first_ts") == steps.text("last_ts"):
-        steps = None  # one time for many reports is that of some line before them
     if steps is not None:
-        yield _entry(steps, "first_ts", "first_line", "First training report.", 2)
-        yield _entry(steps, "last_ts", "last_line", f"Last training report ({steps['reports']} in all).", 1)
+        # One time for many reports is that of some line before them.
+        own = (steps.number("reports") or 0) <= 1 or steps.text("first_ts") != steps.text("last_ts")
+        yield _entry(steps, "first_ts" if own else None, "first_line", "First training report.", 2)
+        yield from _not_finite(facts, own)
+        yield _entry(
+            steps, "last_ts" if own else None, "last_line", f"Last training report ({steps['reports']} in all).", 1
+        )
     yield from _of(facts.table("exceptions"), "first_ts", lambda r: f"Exception {r['name']}{_who(r)}.", 1)
     yield from _of(facts.table("oom_events"), "oom_ts", lambda r: f"Out of CUDA memory{_who(r)}.", 1)
-    yield from _of(facts.table("signals"), "signal_ts", lambda r: f"Signal: {r['message']}.", 1)
-    yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {r['message']}.", 1)
-    yield from _of(facts.table("nccl_events"), "first_ts", lambda r: f"Process group: {r['message']}.", 1)
-    yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {r['message']}.", 0)
-    yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Kernel{_on(r)}: {r['message']}.", 1)
+    yield from _of(facts.table("signals"), "signal_ts", lambda r: f"Signal: {_said(r)}", 1)
+    yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
+    yield from _of(facts.table("nccl_events"), "first_ts", lambda r: f"Process group: {_said(r)}", 1)
+    yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {_said(r)}", 0)
+    yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Kernel{_on(r)}: {_said(r)}", 1)
     if facts.has("link_event"):
         links = facts.table("link_events").where(lambda r: r.text("event") != "up")
-        yield from _of(links, "event_ts", lambda r: f"Link {r['device']}{_on(r)}: {r['message']}.", 1)
+        yield from _of(links, "event_ts", lambda r: f"Link {r['device']}{_on(r)}: {_said(r)}", 1)
     yield from _of(facts.table("node_states"), "begin_ts", _trouble, 1)
     yield from _of(facts.table("process_exits").where(_untimely), "end_ts", _exit, 1)
     yield from _of(
         facts.table("gpu_counter_rises").where(_rose), "risen_ts", lambda r: f"{r['counter']} of {gpu_of(r)} rose.", 0
     )
     yield from _of(_earlier(facts), "end_ts", lambda r: f"Slurm: attempt {r['attempt']} ended, {r['state']}.", 1)
+
+
+def _not_finite(facts: Facts, timed: bool) -> Iterator[_Entry]:
+    """Since when the loss was no number to the end."""
+    shape = facts.table("loss_shape").first
+    if shape is not None and shape.has("end_bad_line") and (shape.number("trailing_bad") or 0) > 1:
+        since = f" from step {shape['end_bad_step']} on" if shape.has("end_bad_step") else ""
+        yield _entry(shape, "end_bad_ts" if timed else None, "end_bad_line", f"The loss is not finite{since}.", 1)
 
 
 def _earlier(facts: Facts) -> list[RowView]:
@@ -91,6 +119,11 @@ def _slurm(row: RowView) -> str:
     return f"Slurm: {row['event']}" + (f", {row['reason']}." if row.has("reason") else ".")
 
 
+def _said(row: RowView) -> str:
+    """The message, ended by one full stop."""
+    return f"{row['message']}{'' if row.text('message').endswith(('.', '!', '?')) else '.'}"
+
+
 def _who(row: RowView) -> str:
     return f" on rank {row['rank']}" if row.has("rank") else ""
 
@@ -99,16 +132,22 @@ def _on(row: RowView) -> str:
     return f" on {row['node']}" if row.has("node") else ""
 
 
+def _once(view: View) -> list[RowView]:
+    """Of several sources that tell of one event in the same second, the first."""
+    found = {(row.text("event_ts")[:19], row.text("event")): row for row in reversed(view.rows)}
+    return [row for row in view.rows if row in found.values()]
+
+
 def _of(view: View | list[RowView], ts: str, text: Callable[[RowView], str], weight: int) -> Iterator[_Entry]:
-    for n, row in enumerate((view if isinstance(view, list) else view.rows)[:8]):
-        said = text(row)
-        if said:
-            yield _entry(row, ts, "line_no", said, weight + (0 if n < 2 else 2))
+    rows = view if isinstance(view, list) else view.rows
+    telling = [(row, said) for row in rows if (said := text(row))]
+    for n, (row, said) in enumerate(telling[:MOST_OF_ONE]):
+        yield _entry(row, ts, "line_no", said, weight + (0 if n < 2 else 2))
 
 
-def _entry(row: RowView, ts: str, line: str, text: str, weight: int) -> _Entry:
+def _entry(row: RowView, ts: str | None, line: str, text: str, weight: int) -> _Entry:
     at = row.number(line) if line in row.columns else None
-    if row.has(ts):
+    if ts is not None and row.has(ts):
         return (False, row.text(ts), at or 0.0), weight, Moment(ts=row[ts].ref, text=text[:600])
     where = f"{text.rstrip('.')} (line {row[line]})." if at is not None else text
     return (True, "", at or 0.0), weight, Moment(ts="time not known", text=where[:600])

@@ -2,7 +2,7 @@
 -- TABLES: train_step, log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: train_step
--- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, DOUBLE, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, VARCHAR, BIGINT, BIGINT
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, BIGINT, VARCHAR, BIGINT, DOUBLE, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, VARCHAR, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN split: train, or eval where only evaluation losses were printed
 -- COLUMN framework: framework whose lines these are
@@ -15,6 +15,8 @@
 -- COLUMN first_bad_step: step of the first one
 -- COLUMN first_bad_line: its line
 -- COLUMN end_bad_step: step at which the unbroken run of them to the end begins
+-- COLUMN end_bad_ts: time of that report
+-- COLUMN end_bad_line: its line
 -- COLUMN end_bad_text: the line that was printed there
 -- COLUMN last_good_step: last step whose report was finite
 -- COLUMN last_good_loss: its loss
@@ -107,6 +109,7 @@ a AS (
     count(*) FILTER (WHERE bad) AS bad_points, count(*) FILTER (WHERE seq > tail.good_until) AS trailing_bad,
     arg_min(step, seq) FILTER (WHERE bad) AS first_bad_step, arg_min(line_no, seq) FILTER (WHERE bad) AS first_bad_line,
     arg_min(step, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_step,
+    first(CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END ORDER BY seq) FILTER (WHERE seq > tail.good_until) AS end_bad_ts,
     arg_min(line_no, seq) FILTER (WHERE seq > tail.good_until) AS end_bad_line, arg_min(step, seq) AS first_step,
     arg_max(step, seq) AS last_step, max(learning_rate) AS highest_rate, arg_max(learning_rate, seq) AS last_rate,
     round(date_diff('second', arg_min(ts, seq) FILTER (WHERE bad), max(ts)) / 60.0, 1) AS bad_min,
@@ -122,7 +125,7 @@ x AS (
 )
 SELECT
   a.split, a.framework, a.loss_name, a.objective, a.points, f.finite_points, a.bad_points, a.trailing_bad, a.first_bad_step,
-  a.first_bad_line, a.end_bad_step, x.end_bad_text, f.last_good_step, f.last_loss AS last_good_loss, s.stretches, a.first_step,
+  a.first_bad_line, a.end_bad_step, a.end_bad_ts, a.end_bad_line, x.end_bad_text, f.last_good_step, f.last_loss AS last_good_loss, s.stretches, a.first_step,
   a.last_step, f.first_loss, f.last_loss, f.start_loss, f.end_loss, f.best_loss, f.best_step, f.highest_loss,
   f.highest_step, round(f.start_loss - f.end_loss, 4) AS fallen,
   CASE WHEN f.start_loss > 0 THEN round((f.start_loss - f.end_loss) / f.start_loss, 3) END AS fallen_share,

@@ -1,0 +1,74 @@
+"""The order of a job's moments, with and without times of their own."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+from agent_tools.facts import Facts
+from agent_tools.timeline import MOST_OF_ONE, timeline
+from store.rows import GpuEvent, SlurmJobEvent
+from tests.agent_tools.families.world import JOB, T, World
+
+NAN = float("nan")
+
+
+def told(facts: Facts) -> list[str]:
+    """The moments' texts, every reference as a dot."""
+    return [re.sub(r"\[\[[^]]+\]\]", "·", m.text) for m in timeline(facts)]
+
+
+def test_lines_without_a_time_stand_before_what_they_precede(tmp_path: Path) -> None:
+    world = World(tmp_path).job("TIMEOUT", 60).train([3.0, 2.0, NAN, NAN])
+    world.say("slurm", "timeout", "CANCELLED DUE TO TIME LIMIT", ts=T + timedelta(minutes=60), ts_kind="embedded")
+    assert told(world.facts()) == [
+        "Slurm: submitted.",
+        "Slurm: started.",
+        "First training report (line ·).",
+        "The loss is not finite from step · on (line ·).",
+        "Last training report (· in all) (line ·).",
+        "Slurm, in the log: ·.",
+        "Slurm: ended, ·.",
+    ]
+
+
+def test_a_loss_that_stops_being_finite_has_its_time(tmp_path: Path) -> None:
+    facts = World(tmp_path).job("COMPLETED", 60).train([3.0, 2.0, NAN, NAN], every_s=300).facts()
+    assert told(facts)[2:5] == [
+        "First training report.", "The loss is not finite from step · on.", "Last training report (· in all)."
+    ]  # fmt: skip
+    assert "end_bad_ts" in timeline(facts)[3].ts
+
+
+def test_a_loss_that_recovered_is_no_moment(tmp_path: Path) -> None:
+    facts = World(tmp_path).job("COMPLETED", 60).train([3.0, NAN, NAN, 2.0, 1.9], every_s=300).facts()
+    assert not any("finite" in text for text in told(facts))
+
+
+def test_events_that_say_nothing_take_no_room_from_those_that_do(tmp_path: Path) -> None:
+    world = World(tmp_path).job("PREEMPTED", 30).job("FAILED", 20, attempt=2, start_ts=T + timedelta(minutes=40))
+    for n in range(2 * MOST_OF_ONE):
+        world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="eligible", ts=T - timedelta(minutes=n)))
+    seen = T + timedelta(minutes=30, milliseconds=300)
+    world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="preempted", ts=T + timedelta(minutes=30)))
+    world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="preempted", ts=seen, origin="slurm"))
+    said = told(world.facts())
+    assert len(said) == 5, "submitted, one event from two sources, the attempt's end, started, ended"
+    assert said[1] == "Slurm: ·."
+
+
+def test_a_requeued_attempt_is_submitted_after_the_one_before_it_ended(tmp_path: Path) -> None:
+    world = World(tmp_path).job("PREEMPTED", 30, submit_ts=T - timedelta(minutes=5))
+    world.job("FAILED", 20, attempt=2, start_ts=T + timedelta(minutes=40), submit_ts=T + timedelta(minutes=30))
+    assert told(world.facts()) == [
+        "Slurm: attempt · ended, ·.", "Slurm: submitted.", "Slurm: started.", "Slurm: ended, ·."
+    ]  # fmt: skip
+
+
+def test_the_end_comes_after_what_happened_in_its_second(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60)
+    late = T + timedelta(minutes=60, milliseconds=600)
+    world.add(GpuEvent(node="n1", gpu=0, ts=late, event="xid", xid=79, job_id=JOB, message="fallen off the bus."))
+    assert [t[:8] for t in told(world.facts())][-2:] == ["GPU on ·", "Slurm: e"]
+    assert not any(t.endswith("..") for t in told(world.facts()))
