@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model
 
+    from agent_tools.growing import Told
     from agent_tools.tools.base import Deps
 
 REMEMBERED = 12
@@ -44,7 +45,7 @@ FRESH_S = 60.0
 
 @dataclass(slots=True)
 class Investigation:
-    """What is known so far. `job_id` is "" while no job is open."""
+    """What is known so far. `job_id` is "" while no job is open; `whole` names the models that do not stream."""
 
     reader: Asks
     job_id: str = ""
@@ -53,6 +54,7 @@ class Investigation:
     turns: list[Reply] = field(default_factory=list[Reply])
     fence: Fence = field(default_factory=Fence)
     looked: float = field(default_factory=time.monotonic)
+    whole: set[str] = field(default_factory=set[str])
     found: dict[tuple[str, int | None], Found] = field(default_factory=dict[tuple[str, "int | None"], Found])
 
     def open(self, job: str, attempt: int | None = None) -> Found:
@@ -88,8 +90,13 @@ class Investigation:
         model: str | Model | None = None,
         limits: Limits | None = None,
         on_event: Callable[[str], None] | None = None,
+        on_part: Told | None = None,
     ) -> Reply:
-        """Answer a question: the model's answer where it passes the gate in time, else what the store has under its words."""
+        """Answer a question: the model's answer where it passes the gate in time, else what the store has under its words.
+
+        `on_part` is told what of the answer has passed the gate while the model still writes, sentence by sentence. What is
+        returned is the answer: a part that it does not begin with was written again, and is to be withdrawn.
+        """
         from agent_tools.lookup import look_up
 
         started = time.monotonic()
@@ -99,6 +106,8 @@ class Investigation:
         deps.deadline = time.monotonic() + bounds.seconds
 
         async def run(opened: Model, label: str) -> Reply:
+            if on_part is not None:
+                opened = self._listened(opened, on_part)
             return await self._ask_model(opened, label, deps, question, bounds)
 
         reply, notes, _ = await first_answer(model, bounds, "answer", run, deps.emit)
@@ -148,6 +157,17 @@ class Investigation:
 
         deps.opener, deps.judge = opener, self.examined
         return deps
+
+    def _listened(self, model: Model, on_part: Told) -> Model:
+        """The model, its answers told sentence by sentence as they pass the gate."""
+        from agent_tools.growing import Growing
+        from agent_tools.streamed import Streamed
+
+        def passed(part: Answer) -> Answer | None:
+            report = check_answer(part, self.ledger, self.assessments)
+            return report.answer if report.ok else None
+
+        return Streamed(model, lambda: Growing(passed, on_part).more, self.whole)
 
     async def _ask_model(self, model: Model, label: str, deps: Deps, question: str, limits: Limits) -> Reply:
         started = time.monotonic()

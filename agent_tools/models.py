@@ -105,13 +105,18 @@ def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = No
 
 
 class _Whole(httpx2.AsyncBaseTransport):
-    """Reads an answer to its end before it is handed on, so that one that was cut off on its way is asked for again."""
+    """Reads an answer to its end before it is handed on, so that one that was cut off on its way is asked for again.
+
+    A stream of events is handed on as it comes: who listens to it asks again where it is cut.
+    """
 
     def __init__(self, wrapped: httpx2.AsyncBaseTransport) -> None:
         self._wrapped = wrapped
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await self._wrapped.handle_async_request(request)
+        if response.status_code == 200 and response.headers.get("content-type", "").startswith("text/event-stream"):
+            return response
         try:
             await response.aread()
         finally:

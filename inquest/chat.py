@@ -1,7 +1,8 @@
 """A chat: questions line by line, each answered through the gate, kept on disk before it is shown.
 
-What is shown while an answer is in the making are the steps (which tool asks what); the answer's own words appear when
-they have passed the gate, because a sentence that was shown cannot be taken back.
+What is shown while an answer is in the making are the steps (which tool asks what), and each sentence as soon as it is
+complete and has passed the gate. Where the answer does not hold as a whole it is written again: what it does not begin with
+is then said to be withdrawn.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from agent_tools.answer import Answer, Reply
 from agent_tools.drive import Limits
 from agent_tools.investigation import Investigation
 from inquest import safe
-from inquest.chat_log import ChatLog
+from inquest.chat_log import ChatLog, cut_off
 from inquest.commands import Failure
 from inquest.options import print_json
+from inquest.prefix import Prefix
 from inquest.render.reply import evidence_text, reply_json, reply_text
 
 HELP = """\
@@ -30,6 +33,7 @@ HELP = """\
 /history           the questions so far
 /help  /quit
 Anything else is a question."""
+WITHDRAWN = "(Withdrawn: what stands above since the question. The answer did not hold as a whole; this is it.)"
 
 
 @dataclass(slots=True)
@@ -59,7 +63,7 @@ class Chat:
             except Failure as failure:
                 self.say(f"inquest: {safe.line(str(failure))}")
             except KeyboardInterrupt:
-                self.say("stopped; the question was not answered")
+                self.say("\nstopped; the question was not answered, or not to its end")
         return 0
 
     def turn(self, text: str) -> None:
@@ -67,20 +71,48 @@ class Chat:
         if text.startswith("/"):
             self._command(text)
             return
-        reply = self.investigation.ask(text, model=self.model, limits=self.limits, on_event=self.emit)
-        if self.emit:
-            self.emit("")
-        self._keep()
+        shown = Prefix[str]()
+        part: Answer | None = None
+
+        def told(answer: Answer) -> None:
+            nonlocal part
+            lines = self._lines(Reply(question=text, **answer.model_dump()))
+            withdrawn, new = shown.grown(lines)
+            if new and self._kept(lambda: self.log.keep_part(self.investigation, text, answer, self.model or "")):
+                part = answer
+                self._show(shown, withdrawn, new)
+
+        try:
+            reply = self.investigation.ask(
+                text, model=self.model, limits=self.limits, on_event=self.emit, on_part=None if self.json else told
+            )
+        except BaseException:
+            if part is not None:  # it was shown: it belongs to the chat
+                self.investigation.turns.append(cut_off(text, part, self.investigation.job_id, self.model or ""))
+                self._kept(lambda: self.log.keep(self.investigation))
+            raise
+        self._kept(lambda: self.log.keep(self.investigation))
         if self.json:
             print_json(reply_json(reply, self.investigation.ledger))
-        else:
-            self.say(reply_text(reply, self.investigation.ledger, width=self.width, colour=self.colour) + "\n")
+            return
+        self._show(shown, *shown.whole([*self._lines(reply), ""]))
 
-    def _keep(self) -> None:
+    def _lines(self, reply: Reply) -> list[str]:
+        return reply_text(reply, self.investigation.ledger, width=self.width, colour=self.colour).split("\n")
+
+    def _show(self, shown: Prefix[str], withdrawn: bool, new: list[str]) -> None:
+        if self.emit:
+            self.emit("")
+        self.say("\n".join([*(["", WITHDRAWN, ""] if withdrawn else []), *new]))
+        shown.show(withdrawn, new)
+
+    def _kept(self, write: Callable[[], None]) -> bool:
         try:
-            self.log.keep(self.investigation)
+            write()
         except OSError as error:
             print(f"inquest: this turn could not be kept in {self.log.path}: {error.strerror}", file=sys.stderr)
+            return False
+        return True
 
     def _command(self, text: str) -> None:
         name, _, rest = text[1:].partition(" ")

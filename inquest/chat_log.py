@@ -1,9 +1,12 @@
 """What a chat remembers when its terminal is gone: one file of JSON lines, a turn each, on disk before it is shown.
 
     {"chat": 1, "target": "4812", "lake": "/srv/lake", "started": "2026-03-01T10:00:00+00:00"}
-    {"reply": {...}, "evidence": [...], "job": "4812", "attempt": null}
+    {"part": {...}, "evidence": [...], "job": "4812", "attempt": null, "turn": 0}
+    {"reply": {...}, "evidence": [...], "job": "4812", "attempt": null, "turn": 0}
 
-A line that was cut by a crash is left out when the chat is read again; the turns before it are whole.
+A part is what was shown of an answer that was still being written; the reply of the same turn takes its place. Where none
+came, because the process was killed, the part is the turn. A line that was cut by a crash is left out when the chat is read
+again; the turns before it are whole.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from agent_tools import seal
-from agent_tools.answer import Reply
+from agent_tools.answer import Answer, Reply
 from agent_tools.investigation import Investigation
+from agent_tools.verdict import Provenance
 from inquest.commands import Failure
 
 
@@ -52,32 +56,50 @@ class ChatLog:
 
     def keep(self, investigation: Investigation) -> None:
         """Write the last turn down. It is on disk when this returns. Raises OSError."""
+        self._turn(investigation, "reply", investigation.turns[-1], len(investigation.turns) - 1)
+
+    def keep_part(self, investigation: Investigation, question: str, part: Answer, model: str) -> None:
+        """Write down what is about to be shown of an answer in the making. It is on disk when this returns. Raises OSError."""
+        reply = cut_off(question, part, investigation.job_id, model)
+        self._turn(investigation, "part", reply, len(investigation.turns))
+
+    def _turn(self, investigation: Investigation, kind: str, reply: Reply, turn: int) -> None:
         held = investigation.ledger.all()
-        reply = investigation.turns[-1].model_dump(exclude={"evidence"})
         self._append(
             {
-                "reply": reply,
+                kind: reply.model_dump(exclude={"evidence"}),
                 "evidence": [seal.record(e, True) for e in held[self.kept :]],
                 "job": investigation.job_id,
                 "attempt": investigation.attempt,
+                "turn": turn,
             }
         )
         self.kept = len(held)
 
     def restore(self, investigation: Investigation) -> int:
         """Put the turns of the file back; how many there were. Raises Failure for a file that is no chat."""
+        part: tuple[Any, Reply] | None = None
         for line in _lines(self.path):
-            if "reply" not in line:
+            if "reply" not in line and "part" not in line:
                 continue
             try:
                 for record in line["evidence"]:
                     investigation.ledger.restore(seal.evidence_of(record), shown=False)
-                investigation.turns.append(Reply.model_validate(line["reply"]))
+                turn = line.get("turn")
+                if part is not None and part[0] != turn:
+                    investigation.turns.append(part[1])
+                part = None
+                if "part" in line:
+                    part = turn, Reply.model_validate(line["part"])
+                else:
+                    investigation.turns.append(Reply.model_validate(line["reply"]))
                 job, attempt = line["job"], line["attempt"]
             except (KeyError, TypeError, ValueError) as error:
                 raise Failure(f"{self.path} holds a turn that cannot be read: {error!r}") from error
             if job and (job, attempt) != (investigation.job_id, investigation.attempt):
                 investigation.job_id, investigation.attempt = job, attempt
+        if part is not None:
+            investigation.turns.append(part[1])
         self.kept = len(investigation.ledger.all())
         return len(investigation.turns)
 
@@ -98,6 +120,14 @@ class ChatLog:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def cut_off(question: str, part: Answer, job: str, model: str) -> Reply:
+    """The turn that remains of an answer which was not written to its end."""
+    whose = Provenance(
+        model=model, notes=["Cut off: each sentence passed the gate, but the answer was not written to its end."]
+    )
+    return Reply(**part.model_dump(), question=question, job=job or None, provenance=whose)
 
 
 def _cut(path: Path) -> bool:

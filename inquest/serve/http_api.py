@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +24,7 @@ from agent_tools.viewer import Forbidden, Viewer, seen_by
 from inquest import __version__
 from inquest.render.reply import reply_json
 from inquest.render.show import json_value
+from inquest.serve.events import Send, events, told
 from inquest.serve.tokens import Rate, digest
 from inquest.serve.toolbox import Toolbox
 from store import Reader
@@ -207,16 +207,15 @@ def app(settings: Settings) -> FastAPI:
 
     @api.post("/v1/ask/events", response_class=StreamingResponse)
     async def ask_events(who: Who, body: Question) -> StreamingResponse:  # pyright: ignore[reportUnusedFunction]
-        """The same as server-sent events: `step` while it looks, then one `reply` or `problem`."""
+        """The same as server-sent events: `step` while it looks, `sentence` for each that has passed the gate, `withdrawn`
+        where the answer is written again, then one `reply` or `problem`."""
 
-        async def answer(emit: Callable[[str], None]) -> dict[str, Any]:
+        async def answer(send: Send) -> dict[str, Any]:
             async with investigation(who, body.job) as found:
-                reply = await found.ask_async(
-                    body.question, model=settings.model, limits=settings.limits, on_event=emit
-                )
+                reply = await told(found, body.question, settings.model, settings.limits, send)
                 return finite(reply_json(reply, found.ledger))
 
-        return StreamingResponse(_events(answer), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        return StreamingResponse(events(answer), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     @api.exception_handler(Forbidden)
     async def forbidden(_: Request, error: Forbidden) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
@@ -283,24 +282,6 @@ def _told() -> Generator[None]:
         yield
     except FileNotFoundError as error:
         raise HTTPException(503, f"the lake cannot be read: {error.strerror}") from error
-
-
-async def _events(answer: Callable[[Callable[[str], None]], Awaitable[dict[str, Any]]]) -> AsyncIterator[str]:
-    """Server-sent events of an answer in the making."""
-    steps: asyncio.Queue[str | None] = asyncio.Queue()
-    task = asyncio.ensure_future(answer(steps.put_nowait))
-    task.add_done_callback(lambda _: steps.put_nowait(None))
-    try:
-        while (step := await steps.get()) is not None:
-            yield f"event: step\ndata: {json.dumps(step)}\n\n"
-        try:
-            yield f"event: reply\ndata: {json.dumps(task.result(), allow_nan=False, default=str)}\n\n"
-        except HTTPException as error:
-            yield f"event: problem\ndata: {json.dumps(error.detail)}\n\n"
-        except StoreError as error:
-            yield f"event: problem\ndata: {json.dumps(str(error))}\n\n"
-    finally:
-        task.cancel()
 
 
 def _typed(params: tuple[Param, ...], given: dict[str, str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,14 +17,20 @@ Request = dict[str, Any]
 @dataclass
 class Reply:
     """One answer: a chat message, or any status and body. `delay` is in seconds; with `drip` the body comes a byte at a time,
-    that many seconds apart; with `cut` it ends half-way, though its length was promised."""
+    that many seconds apart; with `cut` it ends half-way, though its length was promised.
+
+    Asked for a stream, it is sent as one where `pieces` is given: that many characters of text and arguments at a time. `broken`:
+    the connection ends where these words have been sent; `held`: it waits there, for the event."""
 
     body: Any
     status: int = 200
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict[str, str])
     delay: float = 0.0
     drip: float = 0.0
     cut: bool = False
+    pieces: int = 0
+    broken: str | None = None
+    held: tuple[str, threading.Event] | None = None
 
 
 Script = Callable[[int, Request], Reply]
@@ -55,6 +61,30 @@ def message(content: str | None = None, calls: list[tuple[str, Any]] | None = No
     )
 
 
+def _chunks(reply: Reply) -> Iterator[tuple[str, str]]:
+    """A completion as the chunks of a stream, each with the text that it adds."""
+    said = reply.body["choices"][0]["message"]
+    base = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1772359200, "model": "scripted"}
+
+    def chunk(delta: dict[str, Any], finish: str | None = None, adds: str = "") -> tuple[str, str]:
+        return json.dumps({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}), adds
+
+    def cut(text: str) -> Iterator[str]:
+        return (text[i : i + reply.pieces] for i in range(0, len(text), reply.pieces))
+
+    yield chunk({"role": "assistant", "content": ""})
+    for piece in cut(said["content"] or ""):
+        yield chunk({"content": piece}, adds=piece)
+    for index, call in enumerate(said.get("tool_calls", [])):
+        function = call["function"]
+        yield chunk({"tool_calls": [{**call, "index": index, "function": {"name": function["name"], "arguments": ""}}]})
+        for piece in cut(function["arguments"]):
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, adds=piece)
+    yield chunk({}, reply.body["choices"][0]["finish_reason"])
+    yield json.dumps({**base, "choices": [], "usage": reply.body["usage"]}), ""
+    yield "[DONE]", ""
+
+
 class Endpoint:
     """What the server was asked, and where it is."""
 
@@ -71,7 +101,7 @@ class Endpoint:
 
 
 @contextmanager
-def serving(script: Script, monkeypatch: Any) -> Iterator[Endpoint]:
+def serving(script: Script, monkeypatch: Any) -> Generator[Endpoint]:
     """Serve a script on a free port, with the environment pointing to it."""
     endpoint = Endpoint(script)
 
@@ -85,6 +115,9 @@ def serving(script: Script, monkeypatch: Any) -> Iterator[Endpoint]:
                 turn = len(endpoint.requests)
             reply = endpoint.script(turn, request)
             time.sleep(reply.delay)
+            if request.get("stream") and reply.pieces:
+                self.stream(reply)
+                return
             body = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
             try:
                 self.send_response(reply.status)
@@ -101,6 +134,28 @@ def serving(script: Script, monkeypatch: Any) -> Iterator[Endpoint]:
                         time.sleep(reply.drip)
                 else:
                     self.wfile.write(body)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def stream(self, reply: Reply) -> None:
+            """Send the events of a stream, in HTTP's chunks."""
+            sent = ""
+            try:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                for line, adds in _chunks(reply):
+                    if reply.broken is not None and reply.broken in sent:
+                        self.close_connection = True
+                        return
+                    if reply.held is not None and reply.held[0] in sent:
+                        reply.held[1].wait(60)
+                    sent += adds
+                    event = f"data: {line}\n\n".encode()
+                    self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+                    self.wfile.flush()
+                self.wfile.write(b"0\r\n\r\n")
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,27 @@ def test_steps_come_as_events_and_then_the_reply(url: str):
     assert events[0] == "event: step"
     assert events[-1] == "event: reply"
     assert "problem" in ask(url, "/v1/ask/events", json={"question": "why?", "job": "99"}).text
+
+
+@pytest.mark.usefixtures("allow_model_requests")
+def test_sentences_come_as_events_once_they_have_passed_the_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def script(turn: int, request: endpoint.Request) -> endpoint.Reply:
+        if turn == 1:
+            return replace(endpoint.message(calls=[("overview", {})]), pieces=9)
+        job = re.findall(r"(E[0-9]+) job_attempts: 1 rows", str(request["messages"]))[-1]
+        shows = [f"It ran on [[{job}.node_list]].", "Rank 17 died."] if turn == 2 else [f"It had [[{job}.gpus]] GPUs."]
+        made = {"short": f"The job ended as [[{job}.state]].", "shows": shows}
+        return replace(endpoint.message(calls=[("final_result", made)]), pieces=9)
+
+    with endpoint.serving(script, monkeypatch), serving(tmp_path, model="scripted") as url:
+        text = ask(url, "/v1/ask/events", json={"question": "how did it end?", "job": "7"}).text
+    told = [part.removeprefix("event: ").split("\ndata: ") for part in text.strip().split("\n\n")]
+    events = [(name, json.loads(data)) for name, data in told if name != "step"]
+    assert [name for name, _ in events] == ["sentence", "sentence", "withdrawn", "sentence", "sentence", "reply"]
+    said = [data["rendered"] for name, data in events if name == "sentence"]
+    assert said == ["The job ended as FAILED.", "It ran on gpu-01.", "The job ended as FAILED.", "It had 8 GPUs."]
+    assert [events[-1][1]["rendered"]["short"], *events[-1][1]["rendered"]["shows"]] == said[2:]
+    assert "Rank 17" not in str(events)
 
 
 def test_too_many_requests_are_told_when_to_come_again(tmp_path: Path):

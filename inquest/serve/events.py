@@ -1,0 +1,71 @@
+"""An answer in the making as server-sent events: steps, sentences that have passed the gate, and at last the reply."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from fastapi import HTTPException
+
+from agent_tools.answer import Answer, Reply
+from agent_tools.drive import Limits
+from agent_tools.investigation import Investigation
+from agent_tools.references import plain
+from agent_tools.seal import finite
+from inquest.prefix import Prefix
+from store.result import StoreError
+
+Send = Callable[[str, Any], None]
+"""Takes an event's name and its data."""
+
+
+async def told(found: Investigation, question: str, model: str | None, limits: Limits, send: Send) -> Reply:
+    """Answer a question, and send what happens until then."""
+    shown = Prefix[dict[str, str]]()
+
+    def sentences(answer: Answer) -> list[dict[str, str]]:
+        claims = [("shows", c) for c in answer.shows] + [("implies", c) for c in answer.implies]
+        said = [("short", "established", answer.short), *((place, c.status, c.text) for place, c in claims)]
+        return [
+            {"place": place, "status": status, "text": text, "rendered": plain(text, found.ledger)}
+            for place, status, text in said
+        ]
+
+    def part(answer: Answer) -> None:
+        withdrawn, new = shown.grown(sentences(answer))
+        if withdrawn:
+            send("withdrawn", None)
+        for sentence in new:
+            send("sentence", sentence)
+        shown.show(withdrawn, new)
+
+    reply = await found.ask_async(
+        question, model=model, limits=limits, on_event=lambda text: send("step", text), on_part=part
+    )
+    if shown.whole(sentences(reply))[0]:
+        send("withdrawn", None)
+    return reply
+
+
+async def events(answer: Callable[[Send], Awaitable[dict[str, Any]]]) -> AsyncIterator[str]:
+    """The events' text, until the reply or a problem."""
+    made: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
+    task = asyncio.ensure_future(answer(lambda name, data: made.put_nowait((name, data))))
+    task.add_done_callback(lambda _: made.put_nowait(None))
+    try:
+        while (event := await made.get()) is not None:
+            yield _event(*event)
+        try:
+            yield _event("reply", task.result())
+        except HTTPException as error:
+            yield _event("problem", error.detail)
+        except StoreError as error:
+            yield _event("problem", str(error))
+    finally:
+        task.cancel()
+
+
+def _event(name: str, data: Any) -> str:
+    return f"event: {name}\ndata: {json.dumps(finite(data), allow_nan=False, default=str)}\n\n"
