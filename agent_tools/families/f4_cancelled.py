@@ -11,6 +11,7 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.requested import AT_ONCE_S, LOG, POLITE, SOON_S, Request, ended_by_signal, in_batch, requested
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
 
@@ -47,6 +48,20 @@ def assess(facts: Facts) -> Assessment:
         )
     if overview is not None and (state == "CANCELLED" or overview.has("cancelled_by")):
         return _by_record(facts, overview, end)
+    request = requested(facts) if state == "FAILED" else None
+    if overview is not None and request is not None:
+        by_signal = ended_by_signal(facts)
+        if by_signal or request.before_s <= AT_ONCE_S:
+            return _by_request(facts, overview, end, request, by_signal=by_signal)
+    found = _by_words(facts, end)
+    # Accounting would name whoever cancelled it: this was a signal, and a batch script has no keyboard.
+    if state == "FAILED" and found.status != "ruled_out" and in_batch(facts):
+        return _sender_unknown(found)
+    return found
+
+
+def _by_words(facts: Facts, end: RowView | None) -> Assessment:
+    """What the log alone says of a cancel."""
     if end is None:
         return _nothing(facts)
     if count(end, "keyboard") or count(end, "hangups"):
@@ -67,12 +82,12 @@ def _failing(facts: Facts, end: RowView | None) -> tuple[str, str]:
 
 def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessment:
     own, doing = _failing(facts, end)
-    who, user = overview.text("cancelled_by"), overview.text("user")
+    who, user, uid = (overview.text(column) for column in ("cancelled_by", "user", "uid"))
     if OPERATORS.match(who):
         mode, attribution = "operator", "infrastructure"
         head = "The job was cancelled by an administrator of the cluster."
         sure = 0.95
-    elif who and user and not who.isdigit() and who != user:
+    elif who and user and who != user and (not who.isdigit() or (uid and who != uid)):
         mode, attribution = "operator", "infrastructure"
         head = f"The job was cancelled by {overview['cancelled_by']}, who is not its user."
         sure = 0.92
@@ -80,10 +95,10 @@ def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessme
         mode, attribution = "user", "user"
         head = (
             "The job was cancelled by its user."
-            if who == user
+            if who in (user, uid)
             else f"The job was cancelled by the user with the id {overview['cancelled_by']}."
         )
-        sure = 0.95 if who == user else 0.9
+        sure = 0.95 if who in (user, uid) else 0.9
     else:
         mode, attribution, sure = "user", "user", 0.8
         head = "The job was cancelled."
@@ -95,6 +110,46 @@ def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessme
     if overview.has("elapsed_min"):
         shows.append(f"It had run {overview['elapsed_min']}." if overview.has("start_ts") else "It had never started.")
     return _assessment(facts, end, mode, attribution, head, shows, own, doing, sure, who_known=bool(who))
+
+
+def _by_request(
+    facts: Facts, overview: RowView, end: RowView | None, request: Request, *, by_signal: bool
+) -> Assessment:
+    """A signal that somebody had Slurm send (scancel --signal), by the controller's own log."""
+    own, doing = _failing(facts, end)
+    if own and end is not None and end.get("interrupt_first") is True:
+        own = ""
+    row = request.row
+    sure = 0.7 if not by_signal else 0.92 if request.before_s <= SOON_S else 0.75
+    if request.mode is None:
+        sure = min(sure, 0.85)
+    shows = [
+        f"At {row['asked_ts']}, {row['before_end_s']} before the end, {request.who} had Slurm signal the job: {row['message']}.",
+        f"Slurm recorded the end as {overview['state']}, exit status {overview['exit_code']}, signal {overview['exit_signal']}."
+        if overview.has("exit_code") and overview.has("exit_signal")
+        else "",
+    ]
+    head = f"The run ended on a signal that {request.who} had Slurm send (scancel --signal)."
+    if not by_signal:
+        head = f"The run failed just after a signal that {request.who} had Slurm send (scancel --signal)."
+    result = _assessment(
+        facts, end, request.mode or "", request.attribution, head, shows, own, doing, sure, who_known=True
+    )
+    result.mode = request.mode
+    result.missing.append(lacks("Which signal it was.", "the program's own words, or srun's and slurmstepd's"))
+    return result
+
+
+def _sender_unknown(found: Assessment) -> Assessment:
+    """A signal ended it, and nothing that was collected says whose: not its user's by default."""
+    found.mode, found.attribution = None, "undetermined"
+    found.headline = "The run was ended by a signal or the cancel of a step; who asked for it is not known."
+    found.actions = say("Ask in the controller's log who had the job signalled: grep for REQUEST_KILL_JOB and its id.")
+    found.missing = [
+        lacks("Who sent the signal.", LOG),
+        *(m for m in found.missing if not m.text.startswith("Who ")),
+    ]
+    return found
 
 
 def _by_session(facts: Facts, end: RowView) -> Assessment:
@@ -316,6 +371,12 @@ def _otherwise(overview: RowView | None, text: str) -> Assessment:
 
 
 def _nothing(facts: Facts) -> Assessment:
+    if facts.overview is not None and facts.state == "FAILED" and facts.overview.number("exit_signal") in POLITE:
+        text = f"The job was ended by signal {facts.overview['exit_signal']}, and nothing says who sent it."
+        return Assessment(
+            CODE, "suspected", None, 0.4, headline=text, speaks_for=say(text), counterfactual=text,
+            missing=[lacks("Who sent the signal.", LOG)],
+        )  # fmt: skip
     if facts.overview is not None:
         return Assessment(
             CODE,

@@ -199,6 +199,7 @@ class _Record:
     def job(self, known: _Known) -> SlurmJob:
         """The row of a job's attempt."""
         state, flags, by = sv.state(self.cells.get("state"))
+        uid, user = self.get("uid"), self.get("user")
         status, signal = sv.exit_code(self.cells.get("exitcode"))
         derived, derived_signal = sv.exit_code(self.cells.get("derivedexitcode"))
         allocated, requested = sv.tres(self.get("alloctres")), sv.tres(self.get("reqtres"))
@@ -219,14 +220,14 @@ class _Record:
             het_job_id=self.match.group("base") if self.match.group("het") else None,
             sluid=self.get("sluid"),
             name=self.get("jobname"),
-            user=self.get("user"),
+            user=user,
             account=self.get("account"),
             partition=self.get("partition"),
             qos=self.get("qos"),
             state=state,
             state_flags=",".join(flags) or None,
             state_reason=self.get("reason"),
-            cancelled_by=by,
+            cancelled_by=user if by is not None and user is not None and by == uid else by,
             exit_code=status,
             exit_signal=signal,
             derived_exit_code=derived,
@@ -256,6 +257,7 @@ class _Record:
             comment=self.get("comment"),
             admin_comment=self.get("admincomment"),
             extra=self.get("extra"),
+            uid=uid,
         )
 
     def restarts(self) -> int | None:

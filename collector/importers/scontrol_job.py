@@ -204,6 +204,7 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         sluid=get("SLUID", "Sluid"),
         name=get("JobName"),
         user=user.group(1) if user else get("UserId"),
+        uid=user.group(2) if user else None,
         account=get("Account"),
         partition=get("Partition"),
         qos=get("QOS"),

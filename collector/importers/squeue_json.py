@@ -97,6 +97,7 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         sluid=sj.text(item.get("sluid")) or sj.text(sj.obj(item.get("step_id")).get("sluid")),
         name=sj.text(item.get("name")),
         user=sj.text(item.get("user_name")),
+        uid=sj.text(sj.whole(item.get("user_id"))),
         account=sj.text(item.get("account")),
         partition=sj.text(item.get("partition")),
         qos=sj.text(item.get("qos")),

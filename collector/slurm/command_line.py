@@ -42,7 +42,7 @@ QUEUE_JSON_SINCE = (21, 8)
 _NO_JSON = re.compile("json|plugin|serializer|unrecognized option|invalid option", re.IGNORECASE)
 
 FIELDS = (
-    "JobID", "JobIDRaw", "Cluster", "SLUID", "User", "Account", "Partition", "QOS", "State", "ExitCode",
+    "JobID", "JobIDRaw", "Cluster", "SLUID", "User", "UID", "Account", "Partition", "QOS", "State", "ExitCode",
     "DerivedExitCode", "Restarts", "Submit", "Eligible", "Start", "End", "Suspended", "ElapsedRaw", "TimelimitRaw",
     "NodeList", "NNodes", "FailedNode", "AllocCPUS", "AllocTRES", "ReqTRES", "ReqMem", "Priority", "NTasks", "MaxRSS",
     "MaxRSSNode", "MaxRSSTask", "TRESUsageInMax", "Reason", "StdOut", "StdErr", "StdOutExpanded", "StdErrExpanded",

@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", metavar="M", default=os.environ.get("INQUEST_MODEL"), help="a model instead of the examiner"
     )
+    parser.add_argument(
+        "--log",
+        type=Path,
+        metavar="FILE",
+        help="slurmctld's log: who had a job signalled (default: on the controller's host the one that slurm.conf names)",
+    )
     parser.add_argument("--no-follow", action="store_true", help="leave queue, nodes and controller alone")
     parser.add_argument("--slurm", metavar="WAY", help="rest, commands or pyslurm (default: the first that works)")
     add_timezone(parser)
@@ -89,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
 def _watch(
     args: argparse.Namespace, access: Shared, lake: Path, folder: Path, state: State, notifiers: list[Notifier]
 ) -> int:
+    from collector.slurm.log_file import controllers_log
     from inquest.watch.following import Following
     from inquest.watch.loop import Options, Watcher
     from inquest.watch.metrics import Server
@@ -107,6 +114,7 @@ def _watch(
         since=args.since,
         partitions=frozenset(args.partition),
         min_gpus=args.min_gpus,
+        log=args.log or controllers_log(),
     )
     pool = Pool(args.workers, limit_s=options.limit_s)
     watcher = Watcher(access, state, pool, options, notifiers, Spool(args.spool))

@@ -40,7 +40,10 @@ COMPLAIN_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a watcher works. Seconds; `since` is when attempts must have ended to be looked at on the very first start."""
+    """How a watcher works. Seconds; `since` is when attempts must have ended to be looked at on the very first start.
+
+    `log` is slurmctld's, on its host.
+    """
 
     lake: Path
     poll_s: float = 15.0
@@ -53,6 +56,7 @@ class Options:
     since: datetime | None = None
     partitions: frozenset[str] = frozenset()
     min_gpus: int = 0
+    log: Path | None = None
 
 
 @dataclass(slots=True)
@@ -91,7 +95,7 @@ class Watcher:
     polled_at: float = 0.0
 
     def __post_init__(self) -> None:
-        self._noticing = Noticing(self.access, self.state, self.spool, self.options.lake)
+        self._noticing = Noticing(self.access, self.state, self.spool, self.options.lake, self.options.log)
         self._running = Running(self.access, self.state, self.options.lake, self.options.warn_s)
 
     def run(self, stop: Any = None) -> None:

@@ -17,6 +17,7 @@ from collector.sources.base import SourceUnavailable
 from inquest.watch.around import Around
 from inquest.watch.attempt import ended, merged
 from inquest.watch.paths import Outputs
+from inquest.watch.requests import Requests
 from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
 from inquest.watch.state import State
@@ -40,7 +41,7 @@ class Renamed(Exception):
 class Noticing:
     """From Slurm's word to attempts that wait for their verdict."""
 
-    def __init__(self, access: Shared, state: State, spool: Spool, lake: Path) -> None:
+    def __init__(self, access: Shared, state: State, spool: Spool, lake: Path, log: Path | None = None) -> None:
         self._access = access
         self._state = state
         self._spool = spool
@@ -52,6 +53,7 @@ class Noticing:
         self._wait_s = SOON_S
         self._outputs = Outputs(access)
         self._around = Around(access)
+        self._requests = Requests(access, log)
 
     def poll(self) -> int:
         """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable, Renamed."""
@@ -131,7 +133,7 @@ class Noticing:
         told = [r for r in told if getattr(r, "job_id", None) not in later]
         if not told:
             return 0
-        told += around
+        told += around + self._requests.rows([j for j in jobs if j.job_id not in later])
         digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
         self._writer.append(told, batch=f"watch:{digest}")
         return self._state.add([a for a in ended(told, self._cluster()) if a.ended >= began])

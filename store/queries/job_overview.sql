@@ -1,7 +1,7 @@
 -- job_overview: What Slurm's accounting says about the job's attempt: how it ended, how long it ran, what it held.
 -- TABLES: slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- EMPTY: VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, TIMESTAMP, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, VARCHAR, BIGINT, DOUBLE, DOUBLE, VARCHAR, VARCHAR, VARCHAR, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, TIMESTAMP, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, VARCHAR, BIGINT, DOUBLE, DOUBLE, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN job_id: job id as Slurm shows it
 -- COLUMN attempt: attempt that is described, the last one unless asked otherwise
@@ -37,6 +37,7 @@
 -- COLUMN submit_line: command that submitted the job
 -- COLUMN command: batch script or command
 -- COLUMN work_dir: working directory
+-- COLUMN uid: the user's numeric id
 -- CAVEAT: Accounting records how the batch script ended, not why.
 WITH j AS (
   SELECT * FROM slurm_job
@@ -53,7 +54,7 @@ SELECT
   node_count, node_list, failed_node, gpus,
   CASE WHEN gpus > 0 THEN round(gpus * elapsed_s / 3600, 2) END AS gpu_hours_held,
   round(memory_bytes / 1073741824.0, 1) AS memory_gib,
-  dependency, submit_line, command, work_dir
+  dependency, submit_line, command, work_dir, uid
 FROM j, n
 ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST, start_ts DESC NULLS LAST, origin
 LIMIT 1

@@ -77,6 +77,7 @@ class SlurmJob(JobRow):
     comment: Annotated[str | None, col("job's comment")] = None
     admin_comment: Annotated[str | None, col("administrator's comment")] = None
     extra: Annotated[str | None, col("Slurm's free 'extra' field")] = None
+    uid: Annotated[str | None, col("the user's numeric id, where Slurm tells it")] = None
 
 
 @table

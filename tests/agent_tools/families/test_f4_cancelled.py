@@ -1,13 +1,14 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_tools.families.f4_cancelled import assess
-from store.rows import SlurmJob
-from tests.agent_tools.families.world import T, World, judge
+from store.rows import SlurmJob, SlurmJobEvent, SlurmStep
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 CANCEL = "*** STEP 4812.0 ON n1 CANCELLED AT 2026-03-01T10:40:00 ***"
 FALLING = [9 - i / 10 for i in range(40)]
@@ -107,6 +108,82 @@ def test_a_cancel_of_a_run_that_stood_still_says_so(tmp_path: Path) -> None:
     a = judge(world, assess)
     assert any("no progress" in c.text for c in a.implies)
     assert a.confidence <= 0.6
+
+
+@pytest.mark.parametrize(
+    ("who", "uid", "mode", "attribution"),
+    [("2101", "2001", "operator", "infrastructure"), ("2001", "2001", "user", "user"), ("2101", None, "user", "user")],
+)
+def test_an_operators_number_is_told_from_the_users_own(
+    tmp_path: Path, who: str, uid: str | None, mode: str, attribution: str
+) -> None:
+    """sacct's text gives numbers: an operator who is not root looks like the user unless the job's own uid is known."""
+    a = judge(World(tmp_path).job("CANCELLED", 40, cancelled_by=who, uid=uid).train(FALLING, every_s=60), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", mode, attribution)
+
+
+def failed(folder: Path, actor: str | None = None, before_s: float = 1.0, **job: Any) -> World:
+    """A batch job of uid 2001 that ended after ten minutes; `actor` had the controller signal it so long before."""
+    values: dict[str, Any] = {"uid": "2001", "exit_code": 0, "exit_signal": 15, **job}
+    world = World(folder).job("FAILED", 10, **values).add(SlurmStep(job_id=JOB, attempt=1, step_id="batch"))
+    if actor is not None:
+        at = T + timedelta(minutes=10, seconds=-before_s)
+        line = f"_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={JOB} uid {actor}"
+        world.add(SlurmJobEvent(job_id=JOB, ts=at, event="signalled", actor=actor, message=line))
+    return world.train(FALLING, every_s=10)
+
+
+@pytest.mark.parametrize("line", [True, False], ids=["said-in-log", "silent"])
+@pytest.mark.parametrize(
+    ("actor", "mode", "attribution"),
+    [("0", "operator", "infrastructure"), ("2101", "operator", "infrastructure"), ("2001", "user", "user")],
+)
+def test_the_controllers_log_tells_who_had_a_job_signalled(
+    tmp_path: Path, actor: str, mode: str, attribution: str, line: bool
+) -> None:
+    world = failed(tmp_path, actor)
+    a = judge(world.say("slurm", "cancelled", CANCEL) if line else world, assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", mode, attribution)
+    assert a.confidence >= 0.9
+    assert not any(m.text.startswith("Who") for m in a.missing)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("slurm", "cancelled"), ("exception", "KeyboardInterrupt")],
+)
+def test_a_batch_jobs_signal_of_unknown_origin_is_not_laid_to_its_user(tmp_path: Path, kind: str, name: str) -> None:
+    """Accounting says FAILED, not CANCELLED, and a batch script has no keyboard."""
+    a = judge(failed(tmp_path).say(kind, name, CANCEL if kind == "slurm" else name), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", None, "undetermined")
+    assert any("Who" in m.text and "slurmctld" in m.signal for m in a.missing)
+    assert "user" not in a.headline
+
+
+def test_a_signal_that_only_accounting_knows_is_suspected(tmp_path: Path) -> None:
+    a = judge(failed(tmp_path, exit_signal=10), assess)
+    assert (a.status, a.mode, a.attribution, a.confidence < 0.5) == ("suspected", None, "undetermined", True)
+
+
+@pytest.mark.parametrize(
+    ("before_s", "job", "status"),
+    [
+        (3.0, {"exit_code": 7, "exit_signal": 0}, "confirmed"),  # it caught the signal and ended in its own way
+        (60.0, {"exit_code": 7, "exit_signal": 0}, "ruled_out"),  # it went on after the signal, and failed later
+        (400.0, {}, "suspected"),
+    ],
+)
+def test_an_end_that_does_not_look_like_the_signals(
+    tmp_path: Path, before_s: float, job: dict[str, Any], status: str
+) -> None:
+    a = judge(failed(tmp_path, "0", before_s, **job), assess)
+    assert a.status == status
+    assert a.confidence < 0.8
+
+
+def test_an_error_of_its_own_before_the_signal_is_the_cause(tmp_path: Path) -> None:
+    world = failed(tmp_path, "0", exit_code=1, exit_signal=0).say("exception", "ValueError", "bad sample")
+    assert judge(world, assess).confidence <= 0.3
 
 
 @pytest.mark.parametrize("state", ["TIMEOUT", "NODE_FAIL", "PREEMPTED", "COMPLETED"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from collector.slurm.command_line import CommandLine
+from collector.slurm.log_file import controllers_log
 from collector.slurm.replay import Replay
 from collector.sources.base import SourceUnavailable
 from store.rows import SlurmJob, SlurmStep
@@ -55,6 +56,29 @@ def test_a_job_id_is_never_an_option():
         list(CommandLine().accounting(NOW, job_ids=["--help"]))
     with pytest.raises(ValueError, match="not a job id"):
         CommandLine().set_comment("1 Priority=9", "x")
+
+
+@pytest.mark.parametrize(
+    ("config", "found"),
+    [
+        (
+            "SlurmctldHost[0]        = head(10.20.0.1)\nSlurmctldLogFile        = /var/log/slurm/c.log",
+            "/var/log/slurm/c.log",
+        ),
+        ("SlurmctldHost[0]        = other\nSlurmctldHost[1]        = head\nSlurmctldLogFile = /l", "/l"),
+        ("SlurmctldHost[0]        = other(10.20.0.1)\nSlurmctldLogFile        = /var/log/slurm/c.log", None),
+        ("SlurmctldHost[0]        = head\nSlurmctldLogFile        = (null)", None),
+        ("", None),
+    ],
+    ids=["here", "backup", "elsewhere", "syslog", "silent"],
+)
+def test_the_controllers_log_is_that_of_this_host(tmp_path: Path, config: str, found: str | None):
+    """A file of that name on another host is another controller's."""
+    scontrol = tmp_path / "scontrol"
+    scontrol.write_text(f"#!/bin/sh\n[ -n '{config}' ] || exit 1\ncat <<'E'\n{config}\nE\n")
+    scontrol.chmod(0o755)
+    told = controllers_log(("env", f"PATH={tmp_path}:/usr/bin:/bin"), "head.example.org")
+    assert told == (Path(found) if found else None)
 
 
 ARRAYS = """

@@ -87,9 +87,12 @@ def _signal(cluster: Cluster, job: int) -> None:
     cluster.run("scancel", "--batch", "--signal=USR1", str(job))
 
 
-def _signal_all(cluster: Cluster, job: int) -> None:
-    time.sleep(2)
-    cluster.run("scancel", "--full", "--signal=TERM", str(job), user="mira")
+def _signal_by(user: str, signal: str) -> Callable[[Cluster, int], None]:
+    def drive(cluster: Cluster, job: int) -> None:
+        time.sleep(2)
+        cluster.run("scancel", "--full", f"--signal={signal}", str(job), user=user)
+
+    return drive
 
 
 def _reboot(cluster: Cluster, job: int) -> None:
@@ -130,12 +133,14 @@ SCENARIOS: tuple[Live, ...] = (
     Live("crash", TRAINING.format(steps=5, pace=0.05) + CRASH, (_families("A3 data", "A3", "A3 code"),)),
     Live("signal", TRAINING.format(steps=5, pace=0.05) + "kill -SEGV $$", (_families("A2"),)),
     Live("user-cancel", LONG, (_families("F4 user"),), (), _cancel("mira")),
-    Live("operator-cancel", LONG, (_families("F4 operator"),), (), _cancel(None)),
+    Live("root-cancel", LONG, (_families("F4 operator"),), (), _cancel(None)),
+    Live("operator-cancel", LONG, (_families("F4 operator"),), (), _cancel("olga")),
     Live("step", f"{SHORT}\nsrun -n1 sh -c 'exit 3'\nexit 0", (_families("U0", "A3"),)),
     Live("suspended", TRAINING.format(steps=60, pace=0.1), (_families("G1 healthy"),), (), _suspend),
     Live("told-to-stop", f"trap 'echo told to stop; exit 7' USR1\n({LONG})&\nwait $!",
-         (_families("U0", "A2", "A3", "F4 operator", "F4"),), (), _signal),
-    Live("told-by-its-user", LONG, (_families("F4 user", "A2"),), (), _signal_all),
+         (_families("F4 operator"),), (), _signal),
+    Live("told-by-its-user", LONG, (_families("F4 user"),), (), _signal_by("mira", "TERM")),
+    Live("told-by-an-operator", LONG, (_families("F4 operator"),), (), _signal_by("olga", "USR1")),
     Live("drained", TRAINING.format(steps=150, pace=0.5), (_families("G1 healthy"),), ("--nodelist=gpu05",), _reboot),
     Live("drained-fails", "sleep 72\nexit 1", (_families("U0"),), ("--nodelist=gpu05",)),
     Live("fallen", LONG, (_families("F1"),), ("--nodelist=gpu06", "--no-requeue"), _crashed),

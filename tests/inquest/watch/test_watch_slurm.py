@@ -18,7 +18,7 @@ import pytest
 
 from bench.watch_kills import Play, good
 from evals.recorder.cluster import Cluster, memory_cgroups, why_not
-from evals.recorder.config import ClusterSpec
+from evals.recorder.config import ClusterSpec, User
 from inquest.watch.state import State
 from store import Reader
 from store.doctor import doctor
@@ -102,7 +102,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     # slurmctld takes up an epilog only at its start, and only one that is there then.
     hooks = (f"EpilogSlurmctld={ROOT}/deploy/hooks/epilog.sh", "Prolog=/mnt/data/prolog.sh")
     more = (*hooks, "RebootProgram=/mnt/data/reboot.sh")
-    spec = ClusterSpec(nodes=NODES, memory_cgroups=memory_cgroups(), more=more)
+    olga = (User("olga", 2101),)
+    spec = ClusterSpec(nodes=NODES, memory_cgroups=memory_cgroups(), operators=olga, more=more)
     with Cluster(tmp_path_factory.mktemp("watch") / "lab", spec) as cluster:
         yield Watched(cluster)
 

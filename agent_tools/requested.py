@@ -1,0 +1,69 @@
+"""Who asked Slurm to signal a job shortly before it ended, and whether its end looks like that of a signal.
+
+Accounting names whoever cancels a job. Of `scancel --signal` it says only how the job ended, FAILED; that somebody asked,
+and who, stands in the controller's log alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.say import count
+from agent_tools.verdict import Attribution
+
+POLITE = frozenset({1, 2, 3, 10, 12, 15})
+"""HUP, INT, QUIT, USR1, USR2, TERM: signals that somebody sends, and that no fault of a program raises."""
+SOON_S, LATE_S, AT_ONCE_S = 30.0, 120.0, 10.0
+_BY_SIGNAL = 128
+LOG = "slurmctld's log (slurm_job_event.actor: inquest watch --log FILE or inquest follow --log FILE)"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The last request before the end. `mode` is None and the attribution open where it is not known whose it was."""
+
+    row: RowView
+    mode: str | None
+    attribution: Attribution
+    who: str
+
+    @property
+    def before_s(self) -> float:
+        """Seconds from the request to the end."""
+        return self.row.number("before_end_s") or 0.0
+
+
+def requested(facts: Facts) -> Request | None:
+    """The request that the end may have followed from; None where the controller's log told of none."""
+    row = facts.table("signal_requests").first
+    before = row.number("before_end_s") if row is not None else None
+    if row is None or before is None or before > LATE_S:
+        return None
+    match row.text("whose"):
+        case "root":
+            return Request(row, "operator", "infrastructure", "an administrator of the cluster")
+        case "own":
+            return Request(row, "user", "user", "its user")
+        case "other":
+            return Request(row, "operator", "infrastructure", f"the user {row['actor']}, who is not its own,")
+        case _:
+            return Request(row, None, "undetermined", f"the user with the id {row['actor']}")
+
+
+def ended_by_signal(facts: Facts) -> bool:
+    """Whether accounting's exit, or what was printed, is that of a signal which somebody sends."""
+    end, overview = facts.table("run_ending").first, facts.overview
+    if any(count(end, column) for column in ("keyboard", "hangups", "terms", "warned", "cancels")):
+        return True
+    if overview is None:
+        return False
+    signals = {overview.number("exit_signal"), overview.number("derived_exit_signal")}
+    codes = {overview.number("exit_code"), overview.number("derived_exit_code")}
+    return bool((signals | codes | {c - _BY_SIGNAL for c in codes if c}) & POLITE)
+
+
+def in_batch(facts: Facts) -> bool:
+    """Whether the job was a batch script, to which no keyboard and no terminal belongs."""
+    return any(r.text("step_id") == "batch" for r in facts.table("job_steps"))
