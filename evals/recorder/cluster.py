@@ -199,11 +199,11 @@ class Cluster:
             seconds=timeout_s,
         )
 
-    def wait_for_reason(self, job: int, reason: str, *, timeout_s: float = 120) -> None:
-        """Wait until the controller gives `reason` for the job's state."""
+    def wait_for_reason(self, job: int, *reasons: str, timeout_s: float = 120) -> None:
+        """Wait until the controller gives one of `reasons` for the job's state."""
         self._until(
-            lambda: "yes" if self.job(job)["Reason"] == reason else "",
-            f"job {job} never got the reason {reason}",
+            lambda: "yes" if self.job(job)["Reason"] in reasons else "",
+            f"job {job} never got the reason {' or '.join(reasons)}",
             seconds=timeout_s,
         )
 

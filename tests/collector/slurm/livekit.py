@@ -156,6 +156,9 @@ class Play:
             self.until(job, {"RUNNING"})
         self.submit("resources", "ok", "--gres=gpu:4", "-w", "gpu04")
         self.submit("priority", "ok", "--gres=gpu:4", "-w", "gpu04")
+        # Before that node goes down: until a turn of the scheduler a job has no reason, and afterwards it has another.
+        c.wait_for_reason(int(self.jobs["resources"]), "Resources")
+        c.wait_for_reason(int(self.jobs["priority"]), "Priority", "Resources")
 
     def het(self) -> str:
         """A job of two components."""

@@ -29,9 +29,12 @@ pytestmark = [
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
 ]
 WAYS = ("commands", "rest")
-NEWER: dict[str, tuple[tuple[int, int], ...]] = {"node-down": ((1, 0), (0, 1))}
-if SPEC.root is not None:  # newer releases record no signal of a job that Slurm itself ended
-    NEWER |= dict.fromkeys(("time-limit", "user-cancels", "operator-cancels"), ((0, 0),))
+# Newer releases record no signal of a job that Slurm itself ended.
+SIGNALLED = ("time-limit", "user-cancels", "operator-cancels") if SPEC.root is not None else ()
+NEWER: dict[str, tuple[tuple[int, int], ...]] = {
+    "node-down": ((1, 0), (0, 1)),
+    **dict.fromkeys(SIGNALLED, ((0, 0),)),
+}
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +128,7 @@ def test_what_waits_says_why(told: Told, way: str, job: str, reason: str):
     """A blocked job names its reason, and when that was seen."""
     blocked = [e for e in told.events(way, job) if e["event"] == "blocked"]
     # Which of two jobs that wait for the same node is told Priority, and which Resources, hangs on the scheduler's turn.
-    alike = {"Priority", "Resources"} if reason == "Priority" and SPEC.root is not None else {reason}
+    alike = {"Priority", "Resources"} if reason == "Priority" else {reason}
     assert alike & {e["reason"] for e in blocked}
     assert all(e["observed"] for e in blocked)
 
