@@ -1,6 +1,6 @@
 """GPU samples by the minute, written with the samples in the same batch: what a day of a thousand GPUs is asked through.
 
-`gpu_window(from_ts, to_ts)` gives the minutes of a window. A job's own minutes are taken whole where an end of the window
+`gpu_totals` gives one row for each GPU of a job, `gpu_window(from_ts, to_ts)` the minutes of a window. A job's own minutes are taken whole where an end of the window
 cuts through them; samples that carry no job, which may be the next job's, are counted one by one there, so that nothing from
 outside the window is in them. Sums and counts add up over minutes; a mean is a sum over its count.
 """
@@ -122,6 +122,64 @@ def window(from_ts: str, to_ts: str) -> str:
 
 
 WINDOW = f"CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE {window('from_ts', 'to_ts')}"
+
+
+TOTALS = "gpu_totals"
+
+SUMS = {
+    "samples": "sum(samples)",
+    "first_ts": "min(first_ts)",
+    "last_ts": "max(last_ts)",
+    "fb_used_max_bytes": "max(fb_used_max_bytes)",
+    "fb_used_last_bytes": "arg_max(fb_used_last_bytes, last_ts)",
+    "fb_total_bytes": "max(fb_total_bytes)",
+    "engine_n": "sum(engine_n)",
+    "engine_sum": "sum(engine_sum)",
+    "idle_n": "sum(idle_n)",
+    "sm_n": "sum(sm_n)",
+    "sm_sum": "sum(sm_sum)",
+    "sm_median": "median(sm_sum / nullif(sm_n, 0))",
+    "sm_max": "max(sm_max)",
+    **{f"{m}_late_{k}": f"sum({m}_{k}) FILTER (WHERE ts >= e.late)" for m in ("engine", "sm") for k in ("n", "sum")},
+    "power_n": "sum(power_n)",
+    "power_sum_w": "sum(power_sum_w)",
+    "temp_max_c": "max(temp_max_c)",
+    "clock_median_mhz": "median(clock_sum_mhz / nullif(clock_n, 0))",
+    "throttle_n": "sum(throttle_n)",
+    "severe_n": "sum(severe_n)",
+    "severe_clock_n": "sum(severe_clock_n)",
+    "severe_clock_sum_mhz": "sum(severe_clock_sum_mhz)",
+    "free_clock_n": "sum(free_clock_n)",
+    "free_clock_sum_mhz": "sum(free_clock_sum_mhz)",
+    "processes": "max(processes)",
+    "activity_source": "max(activity_source)",
+    **{f"{c}_first": f"arg_min({c}_min, first_ts)" for c in COUNTERS},
+    **{f"{c}_last": f"arg_max({c}_max, first_ts)" for c in COUNTERS},
+    **{f"{c}_high": f"max({c}_max)" for c in COUNTERS},
+}
+"""What `gpu_totals` has of each GPU of a job: of its minutes in the window; late is the last ten minutes of all of them."""
+
+
+def totals(job_id: str, nodes: str, gpus: str, from_ts: str, to_ts: str) -> str:
+    """SQL for one row a GPU: of the job, and of `nodes` (of these `gpus` where they are given) where a minute has no job."""
+    picked = ", ".join(f'{sql} AS "{name}"' for name, sql in SUMS.items())
+    return f"""
+  WITH s AS NOT MATERIALIZED (
+    SELECT * FROM {MACRO}({from_ts}, {to_ts})
+    WHERE job_id = {job_id} OR (job_id IS NULL AND list_contains(string_split({nodes}, ','), coalesce(node, ''))
+      AND ({gpus} IS NULL OR gpu_uuid IS NULL OR list_contains(string_split({gpus}, ','), gpu_uuid)))
+  ),
+  e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s)
+  SELECT node, gpu, gpu_uuid, {picked}
+  FROM s, e
+  GROUP BY node, gpu, gpu_uuid
+"""
+
+
+_OF = ("of_job", "on_nodes", "of_gpus", "from_ts", "to_ts")
+RUN = ("$job_id", "$nodes", "$gpus", "$from_ts", "$to_ts")
+"""What a question of the catalog asks for totals of."""
+EACH = f"CREATE OR REPLACE TEMP MACRO {TOTALS}({', '.join(_OF)}) AS TABLE {totals(*_OF)}"
 
 
 def without_job(segments: Sequence[tuple[Path, Segment]]) -> list[tuple[Path, Segment]]:

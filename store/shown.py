@@ -15,7 +15,7 @@ from store import views
 from store.catalog import Need
 from store.manifest import Segment
 from store.result import Cell
-from store.rollup import MACRO, WINDOW, window, without_job
+from store.rollup import EACH, MACRO, RUN, TOTALS, WINDOW, totals, window, without_job
 from store.rows import GpuMinute, GpuSample
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SMALL = 20_000
 """Up to so many rows a table is copied into memory once: planning a scan of its files costs more than the copy."""
 _MINUTES = "gpu_window_rows"
+_GPUS = "gpu_totals_rows"
 _parsed: dict[str, Statement] = {}
 _MOST_PARSED = 512
 _MOST_COPIES = 4
@@ -87,11 +88,14 @@ class Shown:
         self._made = 0
         self._minutes: tuple[Files, Files, Cell, Cell] | None = None
         self._macro = ""
-        self._light = False
+        self._gpus: tuple[object, ...] = ()
+        self._each = ""
+        self._left_out = ""
 
     def put(self, opened: Opened, sql: str, params: Mapping[str, Cell]) -> None:
         """Make a question's tables those of these segments."""
-        by_minute = MACRO in sql
+        by_gpu = TOTALS in sql
+        by_minute = by_gpu or MACRO in sql
         for table, segments in opened.items():
             if by_minute and table == GpuSample.TABLE and table not in sql:
                 segments = without_job(segments)
@@ -99,14 +103,36 @@ class Shown:
         if by_minute:
             alike = sql.count(MACRO) == sql.count(f"{MACRO}($from_ts, $to_ts)")
             self._show_window(params.get("from_ts"), params.get("to_ts"), alike)
-        self._lighten(all(self._now[table].kind == "TABLE" for table in opened))
+        self._leave_out(opened)
+        if by_gpu:
+            self._show_gpus(params, sql.count(TOTALS) == sql.count(f"{TOTALS}({', '.join(RUN)})"))
 
-    def _lighten(self, light: bool) -> None:
-        """Leave out what the optimizer would do for many rows: over few it takes longer than it can save."""
-        if light != self._light:
-            asked = parsed(self._con, f"SET {OPTIMIZERS} = '{_passes(self._con) if light else ''}'")
-            self._con.execute(asked)
-            self._light = light
+    def _leave_out(self, opened: Opened) -> None:
+        """Leave out what the optimizer would do for many rows: over few it takes longer than it can save.
+
+        Where each minute has a job, a list of nodes is never looked through: a join with it would be for nothing.
+        """
+        few = all(self._now[table].kind == "TABLE" for table in opened)
+        owned = GpuMinute.TABLE in opened and not without_job(opened[GpuMinute.TABLE])
+        passes = _passes(self._con) if few else "in_clause" if owned else ""
+        if passes != self._left_out:
+            self._con.execute(parsed(self._con, f"SET {OPTIMIZERS} = '{passes}'"))
+            self._left_out = passes
+
+    def _show_gpus(self, params: Mapping[str, Cell], alike: bool) -> None:
+        """`gpu_totals`: as its rows, which most questions about a run's GPUs want, where the question asks for the run's only."""
+        made = EACH
+        if alike:
+            asked = {p[1:]: params.get(p[1:]) for p in RUN}
+            of = (self._now[GpuSample.TABLE].files, self._now[GpuMinute.TABLE].files, *asked.values())
+            if self._gpus != of:
+                rows = f"CREATE OR REPLACE TEMP TABLE {_GPUS} AS {totals(*RUN)}"
+                self._con.execute(parsed(self._con, rows), asked)
+                self._gpus = of
+            made = EACH[: EACH.index(" AS TABLE ")] + f" AS TABLE SELECT * FROM {_GPUS}"
+        if self._each != made:
+            self._con.execute(parsed(self._con, made))
+            self._each = made
 
     def lacks(self, needs: Sequence[Sequence[Need]], opened: Opened) -> bool:
         """Whether these segments are known not to have the rows that a question needs. Few rows are looked through."""

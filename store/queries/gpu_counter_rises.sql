@@ -19,19 +19,7 @@ WITH s AS NOT MATERIALIZED (
   WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
     AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 ),
-g AS MATERIALIZED (
-  SELECT node, gpu, gpu_uuid,
-    arg_min(ecc_dbe_total_min, first_ts) AS ecc_dbe_total_first, arg_max(ecc_dbe_total_max, first_ts) AS ecc_dbe_total_last, max(ecc_dbe_total_max) AS ecc_dbe_total_high,
-    arg_min(remapped_uncorrectable_min, first_ts) AS remapped_uncorrectable_first, arg_max(remapped_uncorrectable_max, first_ts) AS remapped_uncorrectable_last, max(remapped_uncorrectable_max) AS remapped_uncorrectable_high,
-    arg_min(remap_failure_min, first_ts) AS remap_failure_first, arg_max(remap_failure_max, first_ts) AS remap_failure_last, max(remap_failure_max) AS remap_failure_high,
-    arg_min(remap_pending_min, first_ts) AS remap_pending_first, arg_max(remap_pending_max, first_ts) AS remap_pending_last, max(remap_pending_max) AS remap_pending_high,
-    arg_min(retired_pages_min, first_ts) AS retired_pages_first, arg_max(retired_pages_max, first_ts) AS retired_pages_last, max(retired_pages_max) AS retired_pages_high,
-    arg_min(ecc_sbe_total_min, first_ts) AS ecc_sbe_total_first, arg_max(ecc_sbe_total_max, first_ts) AS ecc_sbe_total_last, max(ecc_sbe_total_max) AS ecc_sbe_total_high,
-    arg_min(remapped_correctable_min, first_ts) AS remapped_correctable_first, arg_max(remapped_correctable_max, first_ts) AS remapped_correctable_last, max(remapped_correctable_max) AS remapped_correctable_high,
-    arg_min(nvlink_errors_min, first_ts) AS nvlink_errors_first, arg_max(nvlink_errors_max, first_ts) AS nvlink_errors_last, max(nvlink_errors_max) AS nvlink_errors_high,
-    arg_min(pcie_replays_min, first_ts) AS pcie_replays_first, arg_max(pcie_replays_max, first_ts) AS pcie_replays_last, max(pcie_replays_max) AS pcie_replays_high
-  FROM s GROUP BY node, gpu, gpu_uuid
-),
+g AS MATERIALIZED (SELECT * FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)),
 -- When it rose is asked only of the GPUs on which something did.
 t AS (
   SELECT s.node, s.gpu, s.gpu_uuid,

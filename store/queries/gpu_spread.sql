@@ -26,21 +26,12 @@
 -- COLUMN cold_gpu: its index
 -- COLUMN cold_uuid: its UUID
 -- CAVEAT: Engine activity counts a spin as work; only SM activity tells waiting from computing.
-WITH s AS (
-  SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
-    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
-),
-e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s),
-g AS (
+WITH g AS (
   -- Sums of threads differ in their last bits from one run to the next: rounded, they cannot decide which GPU comes first.
-  SELECT node, gpu, gpu_uuid, round(sum(engine_sum) / nullif(sum(engine_n), 0), 9) AS engine,
-    round(sum(sm_sum) / nullif(sum(sm_n), 0), 9) AS sm,
-    round(sum(engine_sum) FILTER (WHERE ts >= e.late) / nullif(sum(engine_n) FILTER (WHERE ts >= e.late), 0), 9) AS engine_late,
-    round(sum(sm_sum) FILTER (WHERE ts >= e.late) / nullif(sum(sm_n) FILTER (WHERE ts >= e.late), 0), 9) AS sm_late
-  FROM s, e
-  GROUP BY node, gpu, gpu_uuid
-  HAVING sum(sm_n) > 0
+  SELECT node, gpu, gpu_uuid, round(engine_sum / nullif(engine_n, 0), 9) AS engine, round(sm_sum / nullif(sm_n, 0), 9) AS sm,
+    round(engine_late_sum / nullif(engine_late_n, 0), 9) AS engine_late, round(sm_late_sum / nullif(sm_late_n, 0), 9) AS sm_late
+  FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
+  WHERE sm_n > 0
 ),
 r AS (SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu, gpu_uuid) AS place FROM g)
 SELECT

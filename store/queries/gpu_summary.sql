@@ -29,28 +29,16 @@
 -- COLUMN processes: most processes with a context
 -- COLUMN activity_source: what measured the activity
 -- CAVEAT: A sampled peak can lie below the true one; a card that is shared shows all of its users.
-WITH s AS NOT MATERIALIZED (
-  SELECT * FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
-    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
-),
-e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s)
 SELECT
-  node, gpu, gpu_uuid, sum(samples) AS samples, min(first_ts) AS first_ts, max(last_ts) AS last_ts,
-  round(max(fb_used_max_bytes) / 1073741824.0, 2) AS peak_gib, round(max(fb_total_bytes) / 1073741824.0, 2) AS total_gib,
-  round(max(fb_used_max_bytes) / max(fb_total_bytes)::DOUBLE, 3) AS peak_used,
-  round(arg_max(fb_used_last_bytes, last_ts) / 1073741824.0, 2) AS last_gib,
-  round(sum(engine_sum) / nullif(sum(engine_n), 0), 3) AS engine_mean, round(sum(sm_sum) / nullif(sum(sm_n), 0), 3) AS sm_mean,
-  round(median(sm_sum / nullif(sm_n, 0)), 3) AS sm_median, round(max(sm_max), 3) AS sm_max,
-  round(sum(engine_sum) FILTER (WHERE ts >= e.late) / nullif(sum(engine_n) FILTER (WHERE ts >= e.late), 0), 3) AS engine_late,
-  round(sum(sm_sum) FILTER (WHERE ts >= e.late) / nullif(sum(sm_n) FILTER (WHERE ts >= e.late), 0), 3) AS sm_late,
-  round(sum(idle_n) / nullif(sum(engine_n), 0), 3) AS idle_share,
-  round(sum(power_sum_w) / nullif(sum(power_n), 0), 1) AS power_mean_w, max(temp_max_c) AS temp_max_c,
-  median(clock_sum_mhz / nullif(clock_n, 0)) AS sm_clock_median_mhz,
-  round(sum(severe_n) / nullif(sum(throttle_n), 0), 3) AS severe_throttle_share,
-  round(sum(severe_clock_sum_mhz) / nullif(sum(severe_clock_n), 0)) AS sm_clock_throttled_mhz,
-  round(sum(free_clock_sum_mhz) / nullif(sum(free_clock_n), 0)) AS sm_clock_free_mhz,
-  max(processes) AS processes, max(activity_source) AS activity_source
-FROM s, e
-GROUP BY node, gpu, gpu_uuid
+  node, gpu, gpu_uuid, samples, first_ts, last_ts,
+  round(fb_used_max_bytes / 1073741824.0, 2) AS peak_gib, round(fb_total_bytes / 1073741824.0, 2) AS total_gib,
+  round(fb_used_max_bytes / fb_total_bytes::DOUBLE, 3) AS peak_used, round(fb_used_last_bytes / 1073741824.0, 2) AS last_gib,
+  round(engine_sum / nullif(engine_n, 0), 3) AS engine_mean, round(sm_sum / nullif(sm_n, 0), 3) AS sm_mean,
+  round(sm_median, 3) AS sm_median, round(sm_max, 3) AS sm_max,
+  round(engine_late_sum / nullif(engine_late_n, 0), 3) AS engine_late, round(sm_late_sum / nullif(sm_late_n, 0), 3) AS sm_late,
+  round(idle_n / nullif(engine_n, 0), 3) AS idle_share, round(power_sum_w / nullif(power_n, 0), 1) AS power_mean_w, temp_max_c,
+  clock_median_mhz AS sm_clock_median_mhz, round(severe_n / nullif(throttle_n, 0), 3) AS severe_throttle_share,
+  round(severe_clock_sum_mhz / nullif(severe_clock_n, 0)) AS sm_clock_throttled_mhz,
+  round(free_clock_sum_mhz / nullif(free_clock_n, 0)) AS sm_clock_free_mhz, processes, activity_source
+FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
 ORDER BY node, gpu, gpu_uuid

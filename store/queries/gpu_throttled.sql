@@ -13,14 +13,11 @@
 -- COLUMN clock_free_mhz [MHz]: median SM clock of the others at work
 -- CAVEAT: Nodes that stand together in a list need not stand together in a room.
 WITH g AS (
-  SELECT node, gpu, gpu_uuid, sum(severe_n) / nullif(sum(throttle_n), 0) AS share, max(temp_max_c) AS temp_c,
-    sum(severe_clock_sum_mhz) / nullif(sum(severe_clock_n), 0) AS slow_mhz,
-    sum(free_clock_sum_mhz) / nullif(sum(free_clock_n), 0) AS free_mhz, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine
-  FROM gpu_window($from_ts, $to_ts)
-  WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
-    AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
-  GROUP BY node, gpu, gpu_uuid
-  HAVING sum(throttle_n) > 0
+  SELECT node, gpu, gpu_uuid, severe_n / nullif(throttle_n, 0) AS share, temp_max_c AS temp_c,
+    severe_clock_sum_mhz / nullif(severe_clock_n, 0) AS slow_mhz, free_clock_sum_mhz / nullif(free_clock_n, 0) AS free_mhz,
+    engine_sum / nullif(engine_n, 0) AS engine
+  FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
+  WHERE throttle_n > 0
 ),
 t AS (SELECT *, share >= 0.1 AND coalesce(engine, 1) > 0.1 AS bad FROM g)
 SELECT

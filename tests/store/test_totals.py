@@ -1,0 +1,68 @@
+"""What a run's GPUs did, summed once for all questions about them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from store import Reader, Writer
+from store.rows import GpuSample
+
+T = datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)
+Run = tuple[str, str | None, str | None, datetime | None]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = [
+        GpuSample(
+            node=f"n{gpu % 2}",
+            gpu=gpu,
+            gpu_uuid=f"GPU-{gpu}",
+            job_id=None if gpu == 2 else "7",
+            ts=T + timedelta(seconds=7 * i),
+            sm_active=gpu / 10,
+        )
+        for i in range(40)
+        for gpu in range(3)
+    ]
+    folder = tmp_path_factory.mktemp("totals") / "lake"
+    Writer(folder).append(rows, batch="a")
+    return folder
+
+
+def gpus(reader: Reader, run: Run) -> list[tuple[object, object]]:
+    job, nodes, own, end = run
+    found = reader.ask("gpu_summary", job_id=job, nodes=nodes, gpus=own, to_ts=end)
+    return [(r["gpu"], r["samples"]) for r in found.dicts()]
+
+
+def test_the_totals_of_one_run_are_not_another_s(lake: Path) -> None:
+    """They are made once for each job, its nodes, its GPUs and its window, however the questions take turns."""
+    runs: list[Run] = [
+        ("7", None, None, None),
+        ("7", "n0", None, None),
+        ("7", "n0", "GPU-0", None),
+        ("7", "n0", None, T + timedelta(seconds=90)),
+        ("8", "n0", None, None),
+        ("8", "n1", None, None),
+    ]
+    alone: list[list[tuple[object, object]]] = []
+    for run in runs:
+        with Reader(lake) as reader:
+            alone.append(gpus(reader, run))
+    assert [len(found) for found in alone] == [2, 3, 2, 3, 1, 0]
+    assert len({repr(found) for found in alone}) == 5, "the second GPU of the third run is left out as in the first"
+    with Reader(lake) as reader:
+        for run, expected in [*zip(runs, alone, strict=True)] * 2:
+            assert gpus(reader, run) == expected
+
+
+def test_every_question_about_a_run_reads_the_same_totals(lake: Path) -> None:
+    with Reader(lake) as reader:
+        (row,) = reader.ask("gpu_spread", job_id="7", nodes="n0").dicts()
+        by_gpu = {r["gpu"]: r["sm_mean"] for r in reader.ask("gpu_summary", job_id="7", nodes="n0").dicts()}
+    assert by_gpu == {0: 0.0, 1: 0.1, 2: 0.2}
+    assert (row["gpu"], row["sm_mean"], row["gpus"], row["peer_sm_max"]) == (2, 0.2, 3, 0.1)
