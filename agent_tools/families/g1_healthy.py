@@ -57,6 +57,9 @@ def assess(facts: Facts) -> Assessment:
             lacks("Whether the model learned: the loss shows no clear fall.", "more loss reports, or an evaluation")
         )
         confidence = 0.62 if reports >= 3 else 0.5
+        if end is not None and end.text("end_name") == "limit_reached" and (end.number("done") or 0) < 1:
+            # A limit ended it, not its own plan: then only what it learned could show that it did what it should.
+            confidence = BLIND
     else:
         missing.append(
             lacks(

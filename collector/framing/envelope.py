@@ -1,6 +1,7 @@
 """Logs in which each line is a JSON object around what the program said: unwrapped to its text, with its time and rank.
 
-SOURCE  Docker's json-file driver, journalctl -o json, structlog, python-json-logger, loguru, Elastic's ECS, slog and zap.
+SOURCE  Docker's json-file driver, journalctl -o json, structlog, python-json-logger, loguru, Elastic's ECS, slog and zap;
+        the record of a run that milabench and voir keep (what is no line of the program stays as it is: parsers/voir.py).
 CAVEAT  An object with figures of training is left as it is: its keys are what they are read by. Text of several lines stays
         one line of the file, with carriage returns, so that numbers of lines are those of the file.
 """
@@ -50,6 +51,8 @@ def _unwrapped(line: bytes) -> bytes | None:
     if not isinstance(found, dict):
         return None
     fields = cast("dict[str, Any]", found)
+    if isinstance(fields.get("event"), str) and fields.keys() == {"event", "data", "pipe"}:
+        return _recorded(fields["event"], fields["data"], line)
     field, said = next(((name, text) for name in _TEXTS if (text := _text(fields.get(name))) is not None), ("", None))
     if said is None or any(_FIGURES.search(k) and _is_number(v) for k, v in fields.items()):
         return None
@@ -62,6 +65,18 @@ def _unwrapped(line: bytes) -> bytes | None:
     stacks = [s for name in _STACKS if (s := _text(fields.get(name))) and s not in said]
     lines = "\n".join([said, *stacks]).splitlines()
     return "\r".join([lead + part for part in lines]).encode("utf-8", "replace")
+
+
+def _recorded(event: str, data: Any, line: bytes) -> bytes:
+    """A line that a recorded program printed, or the exception that it ended in."""
+    if event == "line" and isinstance(data, str):
+        said = data
+    elif event == "error" and isinstance(data, dict):
+        error = cast("dict[str, Any]", data)
+        said = _text(error.get("trace")) or f"{error.get('type')}: {error.get('message')}"
+    else:
+        return line
+    return "\r".join(said.rstrip("\r\n").splitlines()).encode("utf-8", "replace")
 
 
 def _text(value: Any) -> str | None:

@@ -13,6 +13,7 @@
 -- COLUMN ends: messages that say that training finished or that a launcher's children ended well
 -- COLUMN end_message: the last one
 -- COLUMN end_line: its line
+-- COLUMN end_name: its short name
 -- COLUMN saves_after: checkpoints saved at or after the last progress
 -- COLUMN errors: exceptions that ended something: no wrapper, no interrupt, no progress after them in their file
 -- COLUMN error_name: type of the first one
@@ -127,7 +128,7 @@ a AS (
   SELECT
     count(*) FILTER (WHERE ended) AS ends,
     arg_max(left(message, 300), line_no) FILTER (WHERE ended) AS end_message,
-    max(line_no) FILTER (WHERE ended) AS end_line, max(total_steps) FILTER (WHERE kind = 'train_plan') AS plan,
+    max(line_no) FILTER (WHERE ended) AS end_line, arg_max(name, line_no) FILTER (WHERE ended) AS end_name, max(total_steps) FILTER (WHERE kind = 'train_plan') AS plan,
     count(*) FILTER (WHERE kind = 'cuda_oom') AS cuda_ooms, count(*) FILTER (WHERE kind = 'host_oom') AS host_ooms,
     count(*) FILTER (WHERE (kind = 'nccl_watchdog' OR kind = 'nccl_error') AND severity IN ('fatal', 'error'))
       AS collective_errors,
@@ -189,7 +190,7 @@ SELECT
   p.reports, p.last_step, coalesce(p.planned, a.plan) AS total_steps,
   CASE WHEN coalesce(p.planned, a.plan) > 0 THEN round(p.last_step / coalesce(p.planned, a.plan)::DOUBLE, 3) END AS done,
   whole.epochs_done, p.progress_line, p.progress_ts, round(gaps.step_gap_s, 1) AS step_gap_s, a.ends, a.end_message, a.end_line,
-  sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
+  a.end_name, sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
   n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,
   a.fatal_signals, a.failed_children, a.aborts, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
   a.cancels, s.stop_name, s.stop_message, s.stop_host, s.stop_file, s.stop_line, s.stop_ts,

@@ -1,0 +1,184 @@
+"""voir: the record that milabench keeps of a run, one JSON object a line: what the program printed, its losses, its GPUs.
+
+SOURCE    milabench and voir (NAME.data, NAME.jsonl)
+ROWS      those of job_log (parsers/voir.py reads the losses and the end), and gpu_sample of the samples taken in training
+CAVEAT    load is the share of time in which any kernel ran. Older records give samples no times: they are laid evenly between
+          the begin and the end of the run, and it is noted. Samples from before the first loss say nothing of training and
+          are left out, as losses carry no times to tell the two apart by later.
+
+    {"event": "data", "data": {"task": "main", "gpudata": {"0": {"memory": [524.0, 81251.1], "load": 0.97, "temperature": 30}}}, "pipe": "data"}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from collector.importers.base import ImportContext
+from collector.importers.job_log import JobLog
+from collector.text import lines
+from store.rows import Block, GpuSample, LogLine, Row, one_by_one
+
+MIB = 1 << 20
+_KEYS = {"event", "data", "pipe"}
+_LONGEST = 1 << 20
+
+
+class Voir:
+    """Reads a record."""
+
+    name: ClassVar[str] = "voir"
+    covers: ClassVar[tuple[str, ...]] = (*JobLog.covers, "gpu_sample")
+
+    def claims(self, path: Path, head: bytes) -> int:
+        """Its first line is such an object, or the long beginning of one."""
+        first, ends, _ = head.lstrip().partition(b"\n")
+        if not first.startswith((b'{"event": "', b'{"event":"')):
+            return 0
+        if not ends:
+            return 70 if first.split(b'"')[3] in (b"config", b"meta", b"start") else 0
+        return 95 if (_object(first.decode("utf-8", "replace")) or {}).keys() == _KEYS else 0
+
+    def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
+        """What was printed, then the samples. Raises ImportFailed."""
+        return one_by_one(self.blocks(path, ctx))
+
+    def blocks(self, path: Path, ctx: ImportContext) -> Iterator[Row | Block]:
+        """`rows`, of which many are given at once."""
+        record = _read(path, ctx)
+        # Lines without a time of their own get the file's, and a copy's is that of the copy.
+        ctx.modified = record.end or ctx.modified
+        for row in JobLog().blocks(path, ctx):
+            if isinstance(row, LogLine) and row.line_no in record.times:
+                yield replace(row, ts=record.times[row.line_no], ts_kind="embedded")
+            else:
+                yield row
+        for ts, gpus in record.timed(ctx):
+            for gpu, told in gpus.items():
+                yield _row(ctx, record.node, ts, gpu, told)
+
+
+@dataclass(slots=True)
+class _Record:
+    """What a record tells of the whole run. `times`: of lines that carry one. `samples`: of the GPUs, once training began."""
+
+    node: str | None
+    begin: datetime | None = None
+    end: datetime | None = None
+    times: dict[int, datetime] = field(default_factory=dict[int, datetime])
+    early: int = 0
+    samples: list[tuple[datetime | None, dict[int, dict[str, Any]]]] = field(
+        default_factory=list[tuple[datetime | None, dict[int, dict[str, Any]]]]
+    )
+
+    def timed(self, ctx: ImportContext) -> Iterator[tuple[datetime, dict[int, dict[str, Any]]]]:
+        """The samples with their times."""
+        if self.early:
+            ctx.note(f"{self.early} samples of the GPUs from before the first loss are left out")
+        untimed = [gpus for ts, gpus in self.samples if ts is None]
+        yield from ((ts, gpus) for ts, gpus in self.samples if ts is not None)
+        if not untimed:
+            return
+        if self.begin is None or self.end is None:
+            ctx.note(
+                f"{len(untimed)} samples of the GPUs without times are left out: the run's begin or end is not told"
+            )
+            return
+        ctx.note("samples of the GPUs carry no times: they are laid evenly between the run's begin and end")
+        step = (self.end - self.begin) / (len(untimed) + self.early + 1)
+        for n, gpus in enumerate(untimed, self.early + 1):
+            yield self.begin + n * step, gpus
+
+
+def _read(path: Path, ctx: ImportContext) -> _Record:
+    record, training = _Record(ctx.node), False
+    for number, line in lines(path, ImportContext(ctx.name, ctx.zone)):
+        found = _object(line)
+        data: Any = found.get("data") if found else None
+        if found is None or not isinstance(data, dict):
+            continue
+        told = cast("dict[str, Any]", data)
+        ts, event = _time(told.get("time")), found["event"]
+        if ts is not None:
+            record.times[number] = ts
+        if event == "start":
+            record.begin = ts
+        elif event == "end":
+            record.end = ts
+        elif event == "meta":
+            record.node = _node(told) or record.node
+        elif event == "data" and "loss" in told:
+            training = True
+        elif event == "data" and (gpus := _gpus(told.get("gpudata"))):
+            if training:
+                record.samples.append((ts, gpus))
+            else:
+                record.early += 1
+    return record
+
+
+def _gpus(told: Any) -> dict[int, dict[str, Any]]:
+    if not isinstance(told, dict):
+        return {}
+    items = cast("dict[str, Any]", told).items()
+    return {int(k): cast("dict[str, Any]", v) for k, v in items if k.isdigit() and isinstance(v, dict)}
+
+
+def _row(ctx: ImportContext, node: str | None, ts: datetime, gpu: int, told: dict[str, Any]) -> GpuSample:
+    match told.get("memory"):
+        case [used, total]:
+            pass
+        case _:
+            used = total = None
+    return GpuSample(
+        cluster=ctx.cluster,
+        node=node,
+        ts=ts,
+        origin=ctx.name,
+        job_id=ctx.job_id,
+        attempt=ctx.attempt,
+        gpu=gpu,
+        fb_used_bytes=_mebibytes(used),
+        fb_total_bytes=_mebibytes(total),
+        engine_active=_number(told.get("load")),
+        activity_source="nvml",
+        temp_c=_number(told.get("temperature")),
+        power_w=_number(told.get("power")),
+    )
+
+
+def _node(meta: dict[str, Any]) -> str | None:
+    os: Any = meta.get("os")
+    name = cast("dict[str, Any]", os).get("nodename") if isinstance(os, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    if len(line) > _LONGEST:
+        return None
+    try:
+        record: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", record) if isinstance(record, dict) and record.keys() == _KEYS else None
+
+
+def _time(value: Any) -> datetime | None:
+    seconds = _number(value)
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _mebibytes(value: Any) -> int | None:
+    number = _number(value)
+    return None if number is None else round(number * MIB)

@@ -1,0 +1,89 @@
+"""voir: the record that milabench keeps of a run, one JSON object a line: losses, rates and how the program ended.
+
+SOURCE    milabench and voir (NAME.data, NAME.jsonl)
+ROWS      train_step; `train_end` and `launcher_summary` for how the program ended
+CAVEAT    losses stand there without their steps. The harness ends a program that has given as many observations as were
+          asked for, by SIGTERM: that is the end of the run, and no cancel.
+EXAMPLES
+    {"event": "data", "data": {"task": "train", "loss": 7.25}, "pipe": "data"}
+    {"event": "data", "data": {"rate": 1747.5, "units": "items/s", "task": "train"}, "pipe": "data"}
+    {"event": "data", "data": {"task": "early_stop", "progress": [60, 60]}, "pipe": "data"}
+    {"event": "end", "data": {"command": ["python"], "time": 1730000000.5, "return_code": 0}, "pipe": null}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, ClassVar, cast
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.shapes import detail, signal_of_exit
+
+NAMES: dict[str, str] = {
+    "child_failed": "the recorded program ended with a status or by a signal",
+    "completed": "the recorded program ended with status 0",
+    "limit_reached": "as many observations as were asked for were made, and the harness ended the program (detail.limit)",
+}
+
+
+class Voir(LineParser):
+    """State: the last rate, and the observations made and asked for."""
+
+    name: ClassVar[str] = "voir"
+    anchors: ClassVar[tuple[str, ...]] = ('"event": "data"', '"event": "end"', '"event":"data"', '"event":"end"')
+
+    def __init__(self) -> None:
+        self._rate: float | None = None
+        self._made = self._asked = 0
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        try:
+            record: Any = json.loads(line.text)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(record, dict) or record.keys() != {"event", "data", "pipe"}:
+            return []
+        fields = cast("dict[str, Any]", record)
+        if not isinstance(fields["data"], dict):
+            return []
+        told = cast("dict[str, Any]", fields["data"])
+        return self._end(line, told) if fields["event"] == "end" else self._data(line, told)
+
+    def _data(self, line: Line, told: dict[str, Any]) -> list[ParsedRow]:
+        if told.get("units") == "items/s":
+            self._rate = _number(told.get("rate"))
+        match told.get("progress"):
+            case [int(made), int(asked)] if told.get("task") == "early_stop":
+                self._made, self._asked = made, asked
+            case _:
+                pass
+        loss = _number(told.get("loss"))
+        if loss is None or told.get("task", "train") != "train":
+            return []
+        rate, self._rate = self._rate, None
+        return [line.step("voir", loss=loss, loss_name="loss", samples_per_s=rate)]
+
+    def _end(self, line: Line, told: dict[str, Any]) -> list[ParsedRow]:
+        status = told.get("return_code")
+        if not isinstance(status, int):
+            return []
+        said = f"return_code: {status}"
+        if status == 0:
+            return [line.event("train_end", "completed", said, severity="info", parser=self.name, exit_code=0)]
+        if self._asked and self._made >= self._asked:
+            # Of several processes some end with a status of their own when their launcher is told to end.
+            extra = detail(limit=f"{self._made} of {self._asked} observations", exit_code=status)
+            return [line.event("train_end", "limit_reached", said, severity="info", parser=self.name, detail=extra)]
+        by = -status if status < 0 else signal_of_exit(status)
+        code = status if status > 0 else None
+        return [
+            line.event(
+                "launcher_summary", "child_failed", said, severity="error", parser=self.name, exit_code=code, signal=by
+            )
+        ]
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
