@@ -252,8 +252,15 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
     if gradual and tail < 2.0 * max(abs(head), 1e-6):
         return Reading("rising", n, at=start, strong=False, why="gradual")
     still = len(after) >= 4 and spread(after) <= 4 * STILL * max(abs(median(after)), 1e-3)
-    strong = not gradual and lasting >= max(8, n // 10) and given_back > max(0.8 * learnt, 12.0 * noise, 0.4 * scale)
+    far = given_back > (0.0 if still and _deadened(losses, start + width) else 0.4 * scale)
+    strong = not gradual and lasting >= max(8, n // 10) and far and given_back > max(0.8 * learnt, 12.0 * noise)
     return Reading("plateau" if still else "spike", n, at=start, strong=strong)
+
+
+def _deadened(losses: list[float], at: int) -> bool:
+    """Reports from there on tremble three times less than those before: outputs that no longer depend on the batch do that."""
+    before, after = losses[:at], losses[at:]
+    return min(len(before), len(after)) >= 2 * FEW and bend_noise(after) <= bend_noise(before) / 3.0
 
 
 def _recovers(after: list[float], best: float, given_back: float) -> bool:
@@ -315,6 +322,12 @@ def step_noise(values: Sequence[float]) -> float:
     """Noise as the median jump between neighbours, scaled to a standard deviation."""
     jumps = [abs(b - a) for a, b in pairwise(values)]
     return median(jumps) / 0.954 if jumps else 0.0
+
+
+def bend_noise(values: Sequence[float]) -> float:
+    """Noise as the median bend between three neighbours, scaled to a standard deviation: a slope does not count."""
+    bends = [abs(a - 2.0 * b + c) for a, b, c in zip(values, values[1:], values[2:], strict=False)]
+    return median(bends) / 1.652 if bends else 0.0
 
 
 def rolling_median(values: Sequence[float], width: int) -> list[float]:

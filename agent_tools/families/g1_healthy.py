@@ -25,6 +25,8 @@ MOST = 0.9
 """Share of the planned steps that a log has to show of a run whose end it does not tell."""
 BLIND = 0.48
 """Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
+DOUBTED = 0.4
+"""Less than that of a weak shape of the loss."""
 
 _BAR = re.compile(r"\s*100%\|[^|]*\| *\d+/\d+ \[((?:\d+:)?\d+):\d\d<")
 
@@ -99,6 +101,9 @@ def assess(facts: Facts) -> Assessment:
     if short is not None and few_samples(short) and not short.has("last_step") and not short.has("steps_by_rate"):
         confidence = min(confidence, BLIND)
         missing.append(lacks("Whether so few samples can have trained anything.", "the number of optimizer steps"))
+    if shape is not None and reading.shape in DIVERGED and _above(shape):
+        # Too weak a shape to rule health out, but a run that ended above where it began did not do what it should for certain.
+        confidence = min(confidence, DOUBTED)
     slow = _slow(facts)
     head = "The run is healthy: it completed and did what it should."
     if slow:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tools.curve import Point, is_bad, read, rolling_median, spread
+from agent_tools.curve import Point, bend_noise, is_bad, read, rolling_median, spread
 
 NAN = float("nan")
 
@@ -72,6 +72,22 @@ def test_a_loss_that_leaps_and_stays_still_is_a_dead_plateau() -> None:
     rng = random.Random(4)
     reading = read(curve(learning(50, 10.9, 6.0) + [11.9 + rng.gauss(0, 0.01) for _ in range(40)]))
     assert (reading.shape, reading.strong) == ("plateau", True)
+
+
+@pytest.mark.parametrize(("tremble", "strong"), [(0.004, True), (0.04, False)])
+def test_a_smaller_leap_is_sure_only_where_the_loss_went_dead(tremble: float, strong: bool) -> None:
+    """Another stage of the data leaps as far, and its batches go on to differ."""
+    rng = random.Random(6)
+    reading = read(curve(learning(40, 4.0, 2.8, 0.04) + [4.1 + rng.gauss(0, tremble) for _ in range(60)]))
+    assert reading.shape in ("plateau", "spike")
+    assert reading.strong is strong
+
+
+def test_a_slope_is_no_noise() -> None:
+    assert bend_noise([5.0 - 0.1 * i for i in range(20)]) == pytest.approx(0.0, abs=1e-9)
+    rng = random.Random(7)
+    assert bend_noise([5.0 - 0.1 * i + rng.gauss(0, 0.02) for i in range(400)]) == pytest.approx(0.02, rel=0.2)
+    assert bend_noise([1.0]) == 0.0
 
 
 def test_a_spike_that_recovers_is_not_named() -> None:

@@ -44,6 +44,12 @@ def _plateau(plan: Plan) -> Callable[[float], float]:
     return lambda share: good(share) if share < 0.3 else level
 
 
+def _small_plateau(plan: Plan) -> Callable[[float], float]:
+    """Little had been learnt when it went dead: the leap is no larger than that of another stage of the data."""
+    plan.noise = lambda share: 0.012 if share < 0.3 else 0.001
+    return lambda share: 2.6 + 1.5 * 2.718 ** (-6 * share) if share < 0.3 else 4.2
+
+
 def _spike(plan: Plan) -> Callable[[float], float]:
     good = plan.loss
     return lambda share: good(share) if share < 0.6 else good(0.0) * (1.5 + 2 * share)
@@ -138,6 +144,7 @@ VARIANTS = (
     Variant("late-nan", "fault", _shape("non_finite", _nan(0.6))),
     Variant("early-nan", "fault", _shape("non_finite", _nan(0.15))),
     Variant("plateau", "fault", _shape("plateau", _plateau, 0.001), 2),
+    Variant("small-plateau", "fault", _shape("plateau", _small_plateau, 0.001)),
     Variant("spike", "fault", _shape("spike", _spike)),
     Variant("flat", "fault", _flat),
     Variant("warm-up", "twin", _warm_up),

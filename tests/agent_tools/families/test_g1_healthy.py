@@ -100,3 +100,13 @@ def test_a_full_bar_and_a_save_complete_a_run_of_an_unknown_program(tmp_path: Pa
 def test_a_full_bar_of_an_epoch_completes_nothing(tmp_path: Path) -> None:
     a = judge(World(tmp_path).text("Epoch 1/90: 100%|##########| 260/260 [02:38<00:00,  1.64it/s]"), assess)
     assert a.status == "undecidable"
+
+
+def test_a_run_whose_loss_ended_above_its_start_is_not_healthy_for_certain(tmp_path: Path) -> None:
+    """Another stage of the data, or a collapse: too weak to be told, and too much to call it health."""
+    rng = random.Random(6)
+    losses = [2.8 + 1.2 * 0.9**i + rng.gauss(0, 0.04) for i in range(40)] + [
+        4.1 + rng.gauss(0, 0.04) for _ in range(60)
+    ]
+    a = judge(World(tmp_path).job().train(losses, every_s=30, total_steps=1000), assess)
+    assert (a.status, a.confidence) == ("suspected", 0.4)
