@@ -19,12 +19,14 @@ from evals.scenarios.cases import CaseId
 from evals.scorers.abstention import Abstention
 from evals.scorers.attribution import Attribution
 from evals.scorers.base import Answer, Expected
+from evals.scorers.certainty import Certainty
 from evals.scorers.chain import Chain
 from evals.scorers.claims import Claims
 from evals.scorers.clean import Clean
 from evals.scorers.confidence import Confidence
 from evals.scorers.culprit import Culprit
 from evals.scorers.digests import Digests
+from evals.scorers.excluded import Excluded
 from evals.scorers.facts import Facts
 from evals.scorers.family import Family
 from evals.scorers.hours import Hours
@@ -39,8 +41,8 @@ from evals.scorers.warned import Warned
 def scorers(settings: Settings) -> list[Evaluator[Any, Answer, Expected]]:
     """Every scorer, the deterministic ones first; the judge last and only where one is named."""
     found: list[Evaluator[Any, Answer, Expected]] = [
-        Family(), Mode(), Attribution(), Confidence(), Abstention(), Culprit(), Warned(), Chain(), Hours(), Facts(), Claims(), References(),
-        Digests(), Clean(), Recall(), Spent(settings.max_turns, settings.max_tokens, settings.max_seconds),
+        Family(), Mode(), Attribution(), Confidence(), Certainty(), Abstention(), Culprit(), Warned(), Chain(), Hours(), Facts(),
+        Claims(), Excluded(), References(), Digests(), Clean(), Recall(), Spent(settings.max_turns, settings.max_tokens, settings.max_seconds),
     ]  # fmt: skip
     return [*found, Prose(settings.judge)] if settings.judge else found
 

@@ -16,6 +16,7 @@ from agent_tools.verdict import Claim
 CODE = "C2"
 EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
+_ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
 _WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown", "peer_lost")
 
@@ -352,16 +353,17 @@ def _frozen(facts: Facts) -> list[Claim]:
 
 
 def _absent(facts: Facts) -> Assessment:
-    if not facts.has_log and not facts.has("nccl_sample"):
-        return Assessment(
-            CODE,
-            "undecidable",
-            counterfactual="Neither output nor collectives were recorded, so a hang can be neither seen nor ruled out.",
-            missing=[missing("Whether collectives went on.", "the job's output; nccl_sample; a flight recorder dump")],
-        )
     quiet = facts.table("quiet_end").first
     late = facts.state in ("TIMEOUT", "CANCELLED", "DEADLINE") or facts.ending.says("time_limit")
     many = facts.overview is not None and (facts.overview.number("gpus") or 0) > 1
+    unseen = not any(facts.has(t) for t in _ACTIVITY) and quiet is None and late and many
+    if unseen or (not facts.has_log and not facts.has("nccl_sample")):
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="Nothing tells whether the ranks were at work to the end, so a hang can be neither seen nor ruled out.",
+            missing=[missing("Whether collectives went on.", "the job's output; nccl_sample; a flight recorder dump")],
+        )
     if quiet is not None and late and many and _long(quiet):
         sure = (quiet.number("times_usual") or 0) > 50 and (quiet.number("quiet_share") or 0) > 0.3
         result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)

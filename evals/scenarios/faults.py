@@ -115,6 +115,6 @@ def sound(mode: str | None = None, **extra: object) -> Expected:
     return Expected(("G1",), mode, "none", extra=dict(extra))
 
 
-def blind(table: str) -> Expected:
+def blind(table: str, **extra: object) -> Expected:
     """Nobody can decide without this table."""
-    return Expected(("U0",), decided=False, extra={"missing": table})
+    return Expected(("U0",), decided=False, extra={"missing": table, **extra})
