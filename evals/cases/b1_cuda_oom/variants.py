@@ -38,7 +38,7 @@ def _midway(top: float | None) -> Callable[[int], tuple[Plan, Expected]]:
         launcher_summary(plan, gpu, minute, 1)
         if top is not None:
             _curve(plan, gpu, minute, top)
-        return plan, Expected(("B1",), None, "job")
+        return plan, Expected(("B1",), None, "job", extra={"certainty": (0.85, 1.0)})
 
     return make
 
@@ -136,6 +136,25 @@ def _beside_fault(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("B2",), None, "infrastructure", extra=named(gpu))
 
 
+def _vague(text: str, top: float, low: float, high: float) -> Callable[[int], tuple[Plan, Expected]]:
+    """A library's word for a failed allocation: mostly memory, and not surely. A card filled up to `top` says more."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, gpu, minute = crash(seed)
+        raised(plan, minute, text)
+        launcher_summary(plan, gpu, minute, 1)
+        _curve(plan, gpu, minute, top)
+        return plan, Expected(
+            ("B1",),
+            None,
+            "job",
+            facts=("usually, and not always",),
+            extra={"certainty": (low, high), "excluded": ("B2", "A2")},
+        )
+
+    return make
+
+
 def _many(seed: int) -> tuple[Plan, Expected]:
     plan = at_start(seed, gpus=128)
     for gpu in plan.gpus[::16]:
@@ -158,6 +177,14 @@ VARIANTS = (
     Variant("evicted", "fault", _evicted),
     Variant("ecc", "twin", _beside_fault),
     Variant("many", "fault", _many),
+    Variant(
+        "library",
+        "fault",
+        _vague(
+            "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", 0.99, 0.85, 1.0
+        ),
+    ),
+    Variant("convolution", "fault", _vague("RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED", 0.7, 0.5, 0.8)),
     *placed("full", _midway(0.99), "coarse", "uuids", "indices", "array", "shared", "beside", "exporter"),
     *placed("brim", _full_but_fine, "uuids", "coarse", kind="healthy"),
     *placed("host", _host, "array", kind="twin"),

@@ -245,7 +245,18 @@ def _lost(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, minute = crash(seed)
     raised(plan, minute, "RuntimeError: CUDA error: unspecified launch failure")
     plan.say(minute + 0.4, f"Unable to determine the device handle for GPU{gpu.index}: Unknown Error")
-    return plan.without("gpu_event", "host_event"), Expected(("B2",), None, "infrastructure")
+    return plan.without("gpu_event", "host_event"), Expected(
+        ("B2",), None, "infrastructure", extra={"certainty": (0.8, 0.9)}
+    )
+
+
+def _lost_alone(seed: int) -> tuple[Plan, Expected]:
+    """Only the tool no longer finds the device: one witness, and a driver that was reloaded says the same."""
+    plan, gpu, minute = crash(seed)
+    plan.say(minute + 0.4, f"Unable to determine the device handle for GPU{gpu.index}: Unknown Error")
+    return plan.without("gpu_event", "host_event"), Expected(
+        ("B2",), None, "infrastructure", extra={"certainty": (0.5, 0.75)}
+    )
 
 
 VARIANTS = (
@@ -288,4 +299,5 @@ VARIANTS = (
     Variant("pasted-unknown", "blind", _pasted("unknown error", _ECC_LINE, seen=False, expected=_OPEN)),
     *unseen("counter", _counter_only, "gpu_event", "gpu_sample"),
     Variant("lost", "fault", _lost),
+    Variant("lost-alone", "fault", _lost_alone),
 )

@@ -13,14 +13,18 @@ from evals.scorers.base import Expected
 
 
 def _few(
-    steps: int, style: str | None = None, engine: float | None = None, saves: int | None = None
+    steps: int,
+    style: str | None = None,
+    engine: float | None = None,
+    saves: int | None = None,
+    certainty: tuple[float, float] = (0.75, 1.0),
 ) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
         plan = healthy(seed, minutes=6 + seed % 20, style=style)
         plan.steps, plan.stride, plan.saves_every = steps, 1, saves
         if engine is not None:
             plan.gpu_changes.append(activity(plan, engine, engine / 2))
-        return plan, Expected(("E3",), None, "job")
+        return plan, Expected(("E3",), None, "job", extra={"certainty": certainty})
 
     return make
 
@@ -74,6 +78,7 @@ VARIANTS = (
     Variant("megatron", "fault", _few(4, "megatron")),
     Variant("trainer", "fault", _few(2, "trainer")),
     Variant("idle", "fault", _few(3, None, 0.04)),
+    Variant("seven", "fault", _few(7, None, None, None, (0.5, 0.7))),
     Variant("saved", "fault", _few(2, "plain", None, 1)),
     Variant("crashed", "twin", _crashed),
     Variant("stopped", "twin", _stopped),

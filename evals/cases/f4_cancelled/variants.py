@@ -102,6 +102,17 @@ def _hours(seed: int) -> tuple[Plan, Expected]:
     )
 
 
+def _words(seed: int) -> tuple[Plan, Expected]:
+    """The log alone: slurmstepd's line of the cancel, with no reason after it. Who it was stays open."""
+    plan, _ = _by(None, "user", "user")(seed)
+    plan.without(
+        "slurm_job", "slurm_step", "slurm_job_event", "slurm_node_state", "gpu_sample", "gpu_event", "host_event"
+    )
+    return plan.without("cuda_sample", "nccl_sample", "process", "cgroup_sample", "host_sample"), Expected(
+        ("F4",), "user", extra={"certainty": (0.5, 0.9), "open": ("F1",)}
+    )
+
+
 VARIANTS = (
     Variant("own", "fault", _by(None, "user", "user"), 3),
     Variant("root", "fault", _by("root", "operator", None)),
@@ -115,6 +126,7 @@ VARIANTS = (
     Variant("hung", "twin", _hung),
     Variant("evicted", "fault", _evicted),
     Variant("hours", "fault", _hours),
+    Variant("words", "fault", _words),
     *placed("own", _by(None, "user", "user"), "printed", "exporter", "array", "latent", "shared", "beside", "coarse"),
     *placed("root", _by("root", "operator", None), "printed"),
     *placed("wall", _wall, "printed", kind="twin"),
