@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent_tools import seal
 from agent_tools.citations import Gate, GateReport
 from agent_tools.cost import cost
-from agent_tools.drive import EXAMINER, Limits, chain, first_answer, said
+from agent_tools.drive import EXAMINER, Limits, first_answer, said
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.traces import traced
@@ -93,7 +93,7 @@ async def diagnose_async(
 ) -> Verdict:
     """`diagnose` for callers that have an event loop."""
     ledger = Ledger()
-    ready = preload(model)
+    ready = preload()
     found = examine(reader, ledger, job_id, attempt)
     ready.join()
     return await conclude(
@@ -110,28 +110,23 @@ async def diagnose_async(
     )
 
 
-def preload(model: str | Model | None = None) -> threading.Thread:
-    """Load beside other work what comes later: the families, and for a model the framework with its agent. Once.
+@cache
+def preload() -> threading.Thread:
+    """Load the framework and build the agent beside other work: half a second that nobody has to wait for. Once.
 
     Searching a log and running a query give the interpreter away, so the two overlap. A failure shows where it is used.
     """
-    return _preload(bool(chain(model)))
-
-
-@cache
-def _preload(framework: bool) -> threading.Thread:
-    thread = threading.Thread(target=_load, args=(framework,), name="preload", daemon=True)
+    thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()
     return thread
 
 
-def _load(framework: bool) -> None:
+def _load() -> None:
     with contextlib.suppress(Exception):
         from agent_tools.families.registry import families
 
+        agent()
         families()
-        if framework:
-            agent()
 
 
 def examine(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Found:
@@ -191,40 +186,44 @@ async def conclude(
             failures.append("The verdict is the built-in examiner's.")
         deps.trusted = True
         ledger.show_all()
-        answer = _ask_examiner(deps)
+        answer = await _ask_examiner(deps, limits)
     answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
     answer.provenance.zone = zone_note
     answer.provenance.failed = whose
     return _verdict(answer, reader, ledger, job_id, attempt)
 
 
-def _ask_examiner(deps: Deps) -> _Answer:
+async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
     """The examiner's answer; sentences of its draft that the gate refuses are dropped and noted."""
-    from agent_tools import examiner
+    from pydantic_ai.exceptions import AgentRunError
 
-    started = time.monotonic()
-    draft, problems = examiner.answer(deps)
-    provenance = provenance_of(EXAMINER, time.monotonic() - started)
-    provenance.tool_calls = examiner.CALLS
-    provenance.notes = [f"Dropped, no shown cell backs it: {said(p)}" for p in dict.fromkeys(problems)]
-    return _Answer(draft, provenance)
+    from agent_tools.examiner import Examiner
+
+    try:
+        return await _run(Examiner(), EXAMINER, deps, limits)
+    except AgentRunError:
+        report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
+        provenance = provenance_of(EXAMINER, 0.0)
+        provenance.notes = [f"Dropped, no shown cell backs it: {said(p)}" for p in dict.fromkeys(report.problems)]
+        return _Answer(report.draft, provenance)
 
 
 async def _run(model: Model, label: str, deps: Deps, limits: Limits) -> _Answer:
     started = time.monotonic()
-    result = await agent(limits.small).run(
+    trusted = deps.trusted
+    result = await agent(limits.small and not trusted).run(
         _prompt(deps),
         model=model,
-        model_settings=limits.settings(),
+        model_settings=None if trusted else limits.settings(),
         deps=deps,
         usage_limits=limits.usage(),
-        retries={"tools": limits.tool_retries, "output": limits.output_retries},
+        retries={"tools": limits.tool_retries, "output": 0 if trusted else limits.output_retries},
     )
     used = result.usage
     provenance = provenance_of(label, time.monotonic() - started)
     provenance.requests, provenance.tool_calls = used.requests, used.tool_calls
     provenance.tokens = used.total_tokens
-    provenance.bounds = limits.said()
+    provenance.bounds = "" if trusted else limits.said()
     return _Answer(result.output, provenance)
 
 

@@ -28,6 +28,8 @@ _EVIDENCE = re.compile(r"^(E\d+) (\w+): (\d+) rows, \d+ shown", re.MULTILINE)
 async def compact(ctx: RunContext[Deps], messages: list[ModelMessage]) -> list[ModelMessage]:
     """The messages with older results taken out. A call that has to be made again is no newer result: who mends an answer still
     sees what it rests on."""
+    if ctx.deps.trusted:
+        return messages
     holding = [i for i, m in enumerate(messages) if isinstance(m, ModelRequest) and any(map(_result, m.parts))]
     made = list(messages)
     room = ROOM

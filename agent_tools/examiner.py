@@ -1,37 +1,67 @@
-"""The examiner: the deterministic reasoner. It needs no key and no network, asks what the tools ask, passes the same gate.
+"""The examiner: the deterministic model. It needs no key and no network, calls the same tools, passes the same gate.
 
-It looks at the job as a model does first, and answers with the draft that the differential made, read and gated as a model's
-answer is. The agents' framework is not loaded for it: that would be a third of all that a verdict takes.
+It asks for the overview and the differential, and answers with the draft that the differential attached. The framework
+sees an ordinary model, so everything around it (tools, gate, limits, events) is exercised on every verdict.
 """
 
 from __future__ import annotations
 
-from pydantic import ValidationError
+from decimal import Decimal
+from typing import Any
 
-from agent_tools.citations import Gate
-from agent_tools.sight import first_sight
-from agent_tools.tools.base import Deps
-from agent_tools.verdict import Draft
-from agent_tools.written import WrittenDraft
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
 
-CALLS = 2
-"""What it asks for: the overview and the differential."""
+NAME = "examiner"
+_ASKED = ("overview", "differential")
 
 
-def answer(deps: Deps) -> tuple[Draft, list[str]]:
-    """The differential's draft where the gate lets it pass; else what of it does, and each problem with the rest."""
-    first_sight(deps)
-    deps.emit("differential")
-    deps.ledger.show_all()
-    gate = Gate()
-    try:
-        draft = WrittenDraft.model_validate(deps.draft.model_dump())
-    except ValidationError:
-        report = gate.prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
-        return report.draft, report.problems
-    report = gate.check(draft, deps.ledger, deps.assessments, deps.draft)
-    if report.ok:
-        return report.draft, []
-    deps.emit(f"the gate refuses {len(report.problems)} sentences")
-    report = gate.prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
-    return report.draft, report.problems
+class Examiner(Model):
+    """Answers from the differential alone."""
+
+    def __init__(self) -> None:
+        # Not the framework's own, which loads the prices and sizes of every model there is: the examiner costs nothing.
+        self._settings = None
+        self._profile = ModelProfile(context_window=None)
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """First the tools, then the draft that they brought."""
+        draft = _attached(messages)
+        if draft is None:
+            offered = {tool.name for tool in model_request_parameters.function_tools}
+            calls = [ToolCallPart(name, {}, tool_call_id=f"examiner-{name}") for name in _ASKED if name in offered]
+        else:
+            calls = [ToolCallPart(model_request_parameters.output_tools[0].name, draft, tool_call_id="examiner-answer")]
+        return ModelResponse(parts=list(calls), model_name=NAME, usage=RequestUsage(cost=Decimal(0)))
+
+    @property
+    def model_name(self) -> str:
+        """Its name."""
+        return NAME
+
+    @property
+    def system(self) -> str:
+        """It is its own provider."""
+        return NAME
+
+    @property
+    def provider(self) -> None:
+        """No provider: nothing leaves the process."""
+        return
+
+
+def _attached(messages: list[ModelMessage]) -> dict[str, Any] | None:
+    for message in reversed(messages):
+        if isinstance(message, ModelRequest):
+            for part in message.parts:
+                if isinstance(part, ToolReturnPart) and part.tool_name == "differential" and part.metadata:
+                    return dict(part.metadata)
+    return None

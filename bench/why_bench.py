@@ -33,12 +33,12 @@ LIMIT_S = 2.0
 INSIDE_S = 0.3
 INSIDE = """
 import sys, time
-from agent_tools.agent import diagnose, preload
+from agent_tools.agent import agent, diagnose
 from collector.importers.job_log import _machinery
 from inquest.target import found
 from pathlib import Path
-import agent_tools.examiner, collector.bundle, duckdb
-preload().join(), _machinery()
+import collector.bundle, duckdb
+agent(), _machinery()
 wall, busy = time.perf_counter(), time.process_time()
 with found(sys.argv[1], lake=Path(sys.argv[2]) if len(sys.argv) > 2 else None, job=None) as job:
     diagnose(job.reader, job.job_id)

@@ -21,6 +21,9 @@ async def differential(ctx: RunContext[Deps], family: str | None = None) -> Tool
     if family:
         return ToolReturn(await assess(ctx, family))
     deps.emit("differential")
+    if deps.trusted:
+        deps.ledger.show_all()
+        return ToolReturn("The differential's draft is attached.", metadata=deps.draft.model_dump())
     draft = deps.draft
     own = [a for a in deps.assessments if a.code == draft.family]
     if own:

@@ -117,6 +117,12 @@ async def test_a_stranger_cannot_write_a_line(ctx: Any):
     assert line == "E2 log_search (1 rows): taken out, still citable, to be seen by asking again."
 
 
+async def test_the_deterministic_reasoner_keeps_everything(ctx: Any):
+    ctx.deps.trusted = True
+    history = [*turn(("overview", "x" * 3000)), *turn(("read_log", "y" * 3000))]
+    assert await compact(ctx, history) is history
+
+
 @pytest.mark.usefixtures("allow_model_requests")
 def test_over_http_a_cell_that_was_taken_out_can_be_cited_and_one_never_shown_cannot(tmp_path: Path, monkeypatch: Any):
     answers = [

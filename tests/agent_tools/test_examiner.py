@@ -27,7 +27,7 @@ EXAMPLES = Path(__file__).parents[2] / "inquest" / "examples"
 
 def test_the_examiner_gives_the_differentials_draft_through_the_tools(tmp_path: Path):
     made = verdict(tmp_path)
-    assert (made.provenance.model, made.provenance.requests, made.provenance.tool_calls) == ("examiner", 0, 2)
+    assert (made.provenance.model, made.provenance.requests, made.provenance.tool_calls) == ("examiner", 2, 2)
     assert plain(made.headline, ledger_of(made)) == "The job raised ValueError"
     assert made.provenance.notes == ["noted"]
     assert len(made.provenance.prompt_digest) == 64
@@ -103,12 +103,12 @@ def test_the_package_loads_without_the_agents_framework():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_examiner_loads_nothing_that_models_need(tmp_path: Path):
-    """A verdict that asks no model does not pay for what models need: half of its start-up, and tens of megabytes."""
+def test_the_examiner_loads_no_endpoints_client_and_no_prices(tmp_path: Path):
+    """A verdict that asks no model does not pay for what models need: seconds of start-up, and tens of megabytes."""
     code = (
         "import sys; from agent_tools.agent import diagnose; from store import Reader;"
         f"print(diagnose(Reader({str(lake(tmp_path))!r}), '7').provenance.model,"
-        "[m for m in ('pydantic_ai', 'openai', 'httpx', 'agent_tools.models') if m in sys.modules])"
+        "[m for m in ('openai', 'agent_tools.models', 'genai_prices.data') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "examiner []"
