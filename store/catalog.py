@@ -23,7 +23,7 @@ of `$nodes` (comma-separated). A query must give the same answer whether or not 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -34,12 +34,13 @@ QUERIES = Path(__file__).parent / "queries"
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter: DuckDB type, whether it may be left out, and its default then."""
+    """A parameter: DuckDB type, whether it may be left out, and its default then; whether the query matches with it."""
 
     name: str
     sql_type: str
     optional: bool = False
     default: Cell = None
+    regex: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ def catalog() -> dict[str, QueryInfo]:
 
 _HEAD = re.compile(r"--\s?(.*)")
 _COLUMN = re.compile(r"COLUMN\s+(\w+)\s*(?:\[([^\]]*)\])?\s*:\s*(.*)")
+_MATCHES = re.compile(r"\bregexp_matches\([^$]*,\s*\$(\w+)\s*[,)]")
 _PARAM = re.compile(r"(\w+)\s+([A-Z][A-Z ()\d,]*(?:\[\])?)(?:\s*=\s*(.+))?")
 
 
@@ -111,7 +113,9 @@ def parse(name: str, text: str) -> QueryInfo:
         else:
             raise StoreError(f"{name}.sql: cannot read the header line {line!r}")
     tables = _words(fields.get("TABLES", ""))
-    params = tuple(_param(name, p) for p in _split(fields.get("PARAMS", "")))
+    patterns = frozenset(_MATCHES.findall(sql))
+    found = (_param(name, p) for p in _split(fields.get("PARAMS", "")))
+    params = tuple(replace(p, regex=p.name in patterns) for p in found)
     prunes = _words(fields["PRUNE"]) if "PRUNE" in fields else pruned_by(sql, tables)
     prunes = frozenset(prunes) & {p.name for p in params}
     return QueryInfo(

@@ -46,10 +46,13 @@ def instant(ts: datetime) -> str:
 
 
 def instant_us(us: int | None) -> str | None:
-    """Microseconds since 1970 as text."""
+    """Microseconds since 1970 as text; a time before the first year or after the last is the first or the last."""
     if us is None:
         return None
-    return instant(datetime(1970, 1, 1) + timedelta(microseconds=us))
+    try:
+        return instant(datetime(1970, 1, 1) + timedelta(microseconds=us))
+    except OverflowError:
+        return instant(datetime.min if us < 0 else datetime.max)
 
 
 def microseconds(value: Any) -> int | None:

@@ -6,13 +6,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import duckdb
 
-from store import catalog, cells, engine, redact_sql
+from store import catalog, cells, engine, redact_sql, regex
 from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
@@ -81,7 +82,9 @@ class Reader:
         info = self.catalog().get(query)
         if info is None:
             raise StoreError(f"no query {query!r}; there are {', '.join(self.catalog())}")
-        return self.run(info, _bound(info, params), max_rows)
+        bound, caveat = _searchable(info, _bound(info, params))
+        result = self.run(info, bound, max_rows)
+        return replace(result, caveat=f"{result.caveat} {caveat}".strip()) if caveat else result
 
     def run(self, info: QueryInfo, params: dict[str, Cell], max_rows: int) -> Result:
         """Answer a question, in or out of the catalog, with parameters that are complete. Raises as `ask` does."""
@@ -195,6 +198,17 @@ def _bound(info: QueryInfo, given: dict[str, Any]) -> dict[str, Cell]:
                 raise StoreError(f"{info.name}: {p.name}: {e}: write a time as 2026-03-01T10:00:00Z") from e
         bound[p.name] = value
     return bound
+
+
+def _searchable(info: QueryInfo, bound: dict[str, Cell]) -> tuple[dict[str, Cell], str]:
+    """What is no regular expression is searched as the text that it is; the caveat says so."""
+    said: list[str] = []
+    for p in info.params:
+        given = bound[p.name]
+        if p.regex and isinstance(given, str) and (why := regex.fault(given)):
+            bound[p.name] = regex.literal(given)
+            said.append(f"{p.name} is no regular expression ({why}): it was searched as the text that it is.")
+    return bound, " ".join(said)
 
 
 def _unit(info: QueryInfo, unit: str, params: dict[str, Cell]) -> str:

@@ -25,10 +25,10 @@ from inquest import __version__
 from inquest.render.reply import reply_json
 from inquest.render.show import json_value
 from inquest.serve.events import Send, events, told
+from inquest.serve.evidence_routes import evidence_routes
 from inquest.serve.tokens import Rate, digest
 from inquest.serve.toolbox import Toolbox
 from store import Reader
-from store.catalog import Param, catalog
 from store.result import QueryTimeout, StoreError
 
 JobId = Annotated[str, Field(pattern=r"^[0-9]{1,10}([_+][0-9]{1,7})?$")]
@@ -178,25 +178,7 @@ def app(settings: Settings) -> FastAPI:
             )
             return json_value(made)
 
-    @api.get("/v1/evidence/{query}")
-    async def evidence(who: Who, query: str, request: Request) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
-        """One question of the store's catalog; its parameters are the URL's."""
-        info = catalog().get(query)
-        if info is None:
-            raise HTTPException(404, f"no question {query[:60]!r}; there are {', '.join(catalog())}")
-        async with investigation(who) as found:
-            # Through the ledger, which takes the secrets out.
-            result = found.ledger.ask(found.reader, query, **_typed(info.params, dict(request.query_params)))
-        return {
-            "query": query,
-            "sql": result.sql,
-            "params": result.params,
-            "columns": [{"name": c.name, "unit": c.unit, "doc": c.doc} for c in result.columns],
-            "rows": finite([list(row) for row in result.rows]),
-            "row_count": result.row_count,
-            "truncated": result.truncated,
-            "sha256": result.sha256,
-        }
+    api.include_router(evidence_routes(investigation, Who))
 
     @api.post("/v1/ask")
     async def ask(who: Who, body: Question) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
@@ -282,25 +264,3 @@ def _told() -> Generator[None]:
         yield
     except FileNotFoundError as error:
         raise HTTPException(503, f"the lake cannot be read: {error.strerror}") from error
-
-
-def _typed(params: tuple[Param, ...], given: dict[str, str]) -> dict[str, Any]:
-    """The URL's words as the types that the question takes. Raises HTTPException 400."""
-    types = {p.name: p.sql_type for p in params}
-    typed: dict[str, Any] = {}
-    for name, text in given.items():
-        if name not in types:
-            raise HTTPException(400, f"no parameter {name[:60]!r}; there are {', '.join(types) or 'none'}")
-        kind = types[name]
-        try:
-            if kind == "BIGINT":
-                typed[name] = int(text)
-            elif kind == "DOUBLE":
-                typed[name] = float(text)
-            elif kind == "BOOLEAN":
-                typed[name] = {"true": True, "false": False}[text.lower()]
-            else:
-                typed[name] = text
-        except (ValueError, KeyError):
-            raise HTTPException(400, f"{name}: {text[:60]!r} is no {kind}") from None
-    return typed

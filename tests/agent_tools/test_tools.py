@@ -78,9 +78,13 @@ async def test_log_text_is_fenced_and_without_secrets(ctx: Any):
 async def test_empty_unavailable_and_failed_are_three_answers(ctx: Any):
     empty = await log_events(ctx, kind="cuda_oom")
     unavailable = await training_curve(ctx)
-    failed = await read_log(ctx, pattern="(")
+    literal = await read_log(ctx, pattern="shard (bad")
+    for segment in ctx.deps.reader.lake.root.rglob("*.parquet"):
+        segment.write_bytes(b"no Parquet")
+    failed = await read_log(ctx, pattern="torn")
     assert "Empty: searched log_event" in empty
     assert "Unavailable: no table that this question reads has any data" in unavailable
+    assert "no regular expression" in literal
     assert "failed, which is not the same as empty" in failed
 
 
