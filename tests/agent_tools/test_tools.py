@@ -29,7 +29,7 @@ from agent_tools.tools.training_curve import training_curve
 from agent_tools.verdict import FAMILIES
 from prompts import digest, load, names, playbook
 from store import Reader, Writer
-from store.result import Result, ResultColumn
+from store.result import Result, ResultColumn, StoreError
 from store.rows import LogLine
 from tests.agent_tools.casekit import INJECTION, TOKEN, found, lake
 
@@ -75,12 +75,18 @@ async def test_log_text_is_fenced_and_without_secrets(ctx: Any):
     assert TOKEN not in text
 
 
+class Torn:
+    """A store whose disk is torn."""
+
+    def ask(self, query: str, **params: Any) -> Result:
+        raise StoreError(f"{query}: cannot read a segment")
+
+
 async def test_empty_unavailable_and_failed_are_three_answers(ctx: Any):
     empty = await log_events(ctx, kind="cuda_oom")
     unavailable = await training_curve(ctx)
     literal = await read_log(ctx, pattern="shard (bad")
-    for segment in ctx.deps.reader.lake.root.rglob("*.parquet"):
-        segment.write_bytes(b"no Parquet")
+    ctx.deps.reader = Torn()
     failed = await read_log(ctx, pattern="torn")
     assert "Empty: searched log_event" in empty
     assert "Unavailable: no table that this question reads has any data" in unavailable
