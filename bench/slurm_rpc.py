@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx
 
-from bench.watch_kills import ROOT
+from bench.watch_lab import ROOT
 from evals.recorder.cluster import Cluster, why_not
 from evals.recorder.config import REST_USER, ClusterSpec
 

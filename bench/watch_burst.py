@@ -8,21 +8,17 @@ usage: python -m bench.watch_burst [--jobs 20] [--runs-s 12] [--limit-s 15] [--k
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from bench.watch_kills import SPOOL, TRACE, Watchers, spec
-from evals.recorder.cluster import Cluster, why_not
-from inquest.watch.state import State
+from bench.watch_lab import TRACE, Watchers, arguments, ask, lab
+from evals.recorder.cluster import Cluster
 
 STEP = (
     'i=0; while [ "$(date +%s)" -lt "$1" ]; do i=$((i + 1))\n'
@@ -47,11 +43,7 @@ def delays(cluster: Cluster, jobs: Sequence[int], wait_s: float) -> list[tuple[f
     """Seconds from the end to the notice and to the verdict, of each job; waits until all are settled."""
     wanted, until = {str(j) for j in jobs}, time.monotonic() + wait_s
     while True:
-        rows: list[tuple[object, ...]] = []
-        if (cluster.data / "lake/watch/lab/watch.sqlite").exists():  # the watcher makes the lake
-            state = State(cluster.data / "lake/watch/lab")
-            rows = state.ask("SELECT spec, seen, done FROM attempt WHERE done IS NOT NULL")
-            state.close()
+        rows = ask(cluster, "SELECT spec, seen, done FROM attempt WHERE done IS NOT NULL")
         told = [(json.loads(str(s)), float(str(a)), float(str(b))) for s, a, b in rows]
         found = [(s["end_ts"], a, b) for s, a, b in told if s["job_id"] in wanted]
         if len(found) >= len(wanted) or time.monotonic() > until:
@@ -73,21 +65,14 @@ def summary(found: Sequence[tuple[float, float]], jobs: int) -> dict[str, Any]:
 
 def main() -> int:
     """Play the rounds, print median and worst of each, and fail above the limit."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--jobs", type=int, default=20)
     parser.add_argument("--runs-s", type=float, default=12.0, metavar="S", help="how long the jobs of a round run")
     parser.add_argument("--limit-s", type=float, default=15.0, metavar="S")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the cluster's files there")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    if problem := why_not():
-        print(problem, file=sys.stderr)
-        return 2
     found: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
-        folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="burst-", dir="/var/tmp")))
-        cluster = stack.enter_context(Cluster(folder / "lab", spec("burst")))
-        cluster.run("mkdir", "-p", SPOOL)
+        cluster = stack.enter_context(lab("burst", args.keep))
         (cluster.data / "notify.toml").write_text("[file]\nhealthy = true\n")
         watchers = Watchers(cluster, random.Random(0))
         stack.callback(watchers.stop)

@@ -3,12 +3,11 @@
 What ended is asked of sacct at the end and compared with the lake; what was told is what a web server received, which
 fails now and then after it has taken a message. Needs root and Slurm's packages (`evals/recorder/install.sh`).
 
-usage: python -m bench.watch_kills [--minutes 60] [--every 8] [--seed N] [--keep DIR] [--json]
+usage: python -m bench.watch_kills [--minutes 60] [--every 8] [--away 5 40] [--seed N] [--keep DIR] [--json]
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import heapq
 import itertools
@@ -17,24 +16,20 @@ import os
 import random
 import statistics
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from bench.watch_lab import SPOOL, TRACE, Watchers, arguments, lab
+from bench.watch_lab import ask as state_of
 from collector.slurm.access import ENDED_STATES
-from evals.recorder.cluster import Cluster, why_not
-from evals.recorder.config import ClusterSpec
-from inquest.watch.state import State
+from evals.recorder.cluster import Cluster
 from store.doctor import doctor
 from store.free_sql import run as ask
 
-ROOT = Path(__file__).resolve().parent.parent
-SPOOL = "/run/inquest/ended"
 PORT = 9410
 RECEIVER = """
 import http.server, json, os, random
@@ -65,14 +60,6 @@ again_s = 15
 healthy = true
 """
 STEPS = "for i in $(seq {n}); do echo \"$(date -u +'%Y-%m-%d %H:%M:%S') step $i/{n} loss 2.$((60 - i)) lr 0.001\"; sleep 0.1; done\n"
-TRACE = """cat >&2 <<'END'
-Traceback (most recent call last):
-  File "/home/mira/train.py", line 41, in main
-    batch = next(loader)
-KeyError: 'scan_02011'
-END
-exit 1
-"""
 
 
 @dataclass(frozen=True)
@@ -128,36 +115,33 @@ def kinds(cluster: Cluster) -> list[Kind]:
             for k in found if others]  # fmt: skip
 
 
-@dataclass
-class Watchers:
-    """Two watchers of one lake inside the cluster, killed and started anew."""
+class Outages:
+    """slurmdbd, killed now and then and started again; never where `away_s` is None."""
 
-    cluster: Cluster
-    rng: random.Random
-    lake: str = "lake"
-    groups: list[str] = field(default_factory=lambda: ["", ""])
-    kills: int = 0
-    _number: itertools.count[int] = field(default_factory=itertools.count)
+    def __init__(self, cluster: Cluster, rng: random.Random, away_s: tuple[float, float] | None) -> None:
+        self.cluster, self.rng, self.away_s = cluster, rng, away_s
+        self.count, self._away = 0, False
+        self._at = time.monotonic() + rng.uniform(30, 90)
 
-    def start(self, i: int) -> None:
-        """Start the first or the second."""
-        argv = f"{sys.executable} -m inquest watch --lake /mnt/data/{self.lake} --spool {SPOOL} --poll 5"
-        argv += " --notify-config /mnt/data/notify.toml"
-        line = f"cd {ROOT}; exec {argv} >>/mnt/data/watcher{i}.log 2>&1"
-        self.groups[i] = self.cluster.run(
-            "env", f"PYTHONPATH={ROOT}", "bash", "-c", f"setsid bash -c '{line}' >/dev/null 2>&1 & echo $!"
-        ).strip()
+    def turn(self, now: float) -> None:
+        """Kill it or start it, when it is time."""
+        if self.away_s is None or now < self._at:
+            return
+        if self._away:
+            self.cluster.start_daemon("slurmdbd")
+            self._at = now + self.rng.uniform(60, 180)
+        else:
+            self.cluster.stop_daemon("slurmdbd", "KILL")
+            self.count += 1
+            self._at = now + self.rng.uniform(*self.away_s)
+        self._away = not self._away
 
-    def kill(self, i: int) -> None:
-        """The whole family at times, at times the watcher alone, whose workers must then end by themselves."""
-        family = self.rng.random() < 0.5
-        self.cluster.run("kill", "-9", "--", f"-{self.groups[i]}" if family else self.groups[i], check=False)
-        self.kills += 1
-
-    def stop(self) -> None:
-        """End both with their workers."""
-        for group in filter(None, self.groups):
-            self.cluster.run("kill", "-9", "--", f"-{group}", check=False)
+    def over(self) -> int:
+        """Let it run; how often it was away."""
+        if self._away:
+            self.cluster.start_daemon("slurmdbd")
+        self.away_s = None
+        return self.count
 
 
 class Play:
@@ -171,6 +155,7 @@ class Play:
         self.since = datetime.now(UTC)
         self._due: list[tuple[float, int, Callable[[Cluster, int], object], int]] = []
         self._count = itertools.count()
+        self.outages = 0
         cluster.run("mkdir", "-p", SPOOL)
         (cluster.data / "notify.toml").write_text(NOTIFY)
         (cluster.data / "receiver.py").write_text(RECEIVER.replace("PORT", str(PORT)))
@@ -178,14 +163,24 @@ class Play:
         for kind in self.kinds:
             (cluster.home / "mira" / f"{kind.name}.sbatch").write_text(f"#!/bin/bash\n{kind.body}")
 
-    def go(self, seconds: float, every_s: float, kill_s: tuple[float, float] = (5.0, 60.0)) -> dict[str, Any]:
-        """Submit a job about every `every_s` and kill a watcher in each pause of `kill_s`; then reckon."""
+    def go(
+        self,
+        seconds: float,
+        every_s: float,
+        kill_s: tuple[float, float] = (5.0, 60.0),
+        away_s: tuple[float, float] | None = None,
+    ) -> dict[str, Any]:
+        """Submit a job about every `every_s` and kill a watcher in each pause of `kill_s`; then reckon.
+
+        With `away_s` slurmdbd is killed every one to three minutes, and comes back after so long.
+        """
         rng, w = self.rng, self.watchers
         for i in range(2):
             w.start(i)
         end = time.monotonic() + seconds
         submit_at, kill_at = time.monotonic(), time.monotonic() + rng.uniform(*kill_s)
         down: list[tuple[float, int]] = []
+        database = Outages(self.cluster, rng, away_s)
         try:
             while (now := time.monotonic()) < end:
                 if now >= submit_at:
@@ -201,7 +196,9 @@ class Play:
                     down.remove(item)
                     w.start(item[1])
                 self._drive(now)
+                database.turn(now)
                 time.sleep(0.1)
+            self.outages = database.over()
             for _, i in down:
                 w.start(i)
             self._finish()
@@ -246,19 +243,12 @@ class Play:
                 return left
             time.sleep(2)
 
-    def _state(self, sql: str) -> list[tuple[object, ...]]:
-        state = State(self.lake / "watch/lab")
-        try:
-            return state.ask(sql)
-        finally:
-            state.close()
-
     def _open(self) -> int:
         sql = (
             "SELECT (SELECT count(*) FROM attempt WHERE done IS NULL)"
             " + (SELECT count(*) FROM note WHERE delivery IS NULL) + (SELECT count(*) FROM delivery WHERE done IS NULL)"
         )
-        return int(str(self._state(sql)[0][0]))
+        return int(str(state_of(self.cluster, sql, self.lake.name)[0][0]))
 
     def _ended(self) -> list[tuple[str, str]]:
         """Job and end of each ended attempt, as sacct tells."""
@@ -284,12 +274,13 @@ class Play:
         for m in messages:
             by_key.setdefault(m["key"], set()).update(m["attempts"])
         told_times = Counter(a for members in by_key.values() for a in members)
-        kept = self._state("SELECT key, spec, done FROM attempt WHERE done IS NOT NULL")
+        kept = state_of(self.cluster, "SELECT key, spec, done FROM attempt WHERE done IS NOT NULL", self.lake.name)
         late = sorted(
             float(str(d)) - datetime.fromisoformat(json.loads(str(s))["end_ts"]).timestamp() for _, s, d in kept
         )
         return {
             "kills": self.watchers.kills,
+            "outages_of_slurmdbd": self.outages,
             "ended_attempts": sum(wanted.values()),
             "verdicts": sum(found.values()),
             "missing": sum((wanted - found).values()),
@@ -306,12 +297,6 @@ class Play:
         }  # fmt: skip
 
 
-def spec(nodes: str = "kill") -> ClusterSpec:
-    """A cluster that announces ended jobs to the watcher; its nodes' names differ from other clusters' on this host."""
-    hook = f"EpilogSlurmctld={ROOT}/deploy/hooks/epilog.sh"
-    return ClusterSpec(nodes=tuple(f"{nodes}{n:02d}" for n in range(1, 5)), memory_cgroups=False, more=(hook,))
-
-
 def good(found: dict[str, Any]) -> bool:
     """Nothing is missing, nothing is doubled."""
     wrong = ("missing", "twice", "attempts_told_under_two_ids", "attempts_not_told", "left")
@@ -320,22 +305,20 @@ def good(found: dict[str, Any]) -> bool:
 
 def main() -> int:
     """Play, print, and fail when something is missing or doubled."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--every", type=float, default=8.0, metavar="S", help="seconds between submissions, on average")
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the cluster's files there")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument(
+        "--away", type=float, nargs=2, metavar="S", help="slurmdbd is killed now and then, and away for so long (5 40)"
+    )
     args = parser.parse_args()
-    if problem := why_not():
-        print(problem, file=sys.stderr)
-        return 2
     seed = args.seed if args.seed is not None else int.from_bytes(os.urandom(4))
-    with contextlib.ExitStack() as stack:
-        folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kills-", dir="/var/tmp")))
-        with Cluster(folder / "lab", spec()) as cluster:
-            found = {"seed": seed, "minutes": args.minutes}
-            found |= Play(cluster, random.Random(seed)).go(args.minutes * 60, args.every)
+    with lab("kill", args.keep) as cluster:
+        found = {"seed": seed, "minutes": args.minutes}
+        found |= Play(cluster, random.Random(seed)).go(
+            args.minutes * 60, args.every, away_s=tuple(args.away) if args.away else None
+        )
     print(json.dumps(found) if args.json else "\n".join(f"{k:32} {v}" for k, v in found.items()))
     return 0 if good(found) else 1
 

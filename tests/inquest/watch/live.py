@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from bench.watch_lab import TRACE
 from evals.recorder.cluster import ENDED, Cluster
 
 TRAINING = """
@@ -14,17 +15,6 @@ while [ $i -le {steps} ]; do
   echo "$(date -u +'%Y-%m-%d %H:%M:%S') step $i/{steps} loss $((loss / 10)).$((loss % 10)) lr 0.001"
   i=$((i + 1)); [ $loss -gt 8 ] && loss=$((loss - 1)); sleep {pace}
 done
-"""
-CRASH = """
-cat >&2 <<'END'
-Traceback (most recent call last):
-  File "/home/mira/train.py", line 88, in <module>
-    main()
-  File "/home/mira/train.py", line 41, in main
-    batch = next(loader)
-KeyError: 'scan_02011'
-END
-exit 1
 """
 
 
@@ -130,7 +120,7 @@ SCENARIOS: tuple[Live, ...] = (
          ("--nodelist=gpu03", "--gres=gpu:4", "--requeue"), _preempt),
     Live("lost", LONG, (_families("F1"),), ("--nodelist=gpu04", "--no-requeue"), _node_down),
     Live("done", SHORT, (_families("G1 healthy"),)),
-    Live("crash", TRAINING.format(steps=5, pace=0.05) + CRASH, (_families("A3 data", "A3", "A3 code"),)),
+    Live("crash", TRAINING.format(steps=5, pace=0.05) + TRACE, (_families("A3 data", "A3", "A3 code"),)),
     Live("signal", TRAINING.format(steps=5, pace=0.05) + "kill -SEGV $$", (_families("A2"),)),
     Live("user-cancel", LONG, (_families("F4 user"),), (), _cancel("mira")),
     Live("root-cancel", LONG, (_families("F4 operator"),), (), _cancel(None)),
@@ -150,7 +140,7 @@ SCENARIOS: tuple[Live, ...] = (
     Live("never-array", LONG, (_families("F4 dependency"),), (*IN_VAIN, "--array=1,3-4"), record="_[1,3-4]"),
     Live("held-array", LONG, (_families("F4 user"),), ("--hold", "--array=1-199:2%4"), _give_up, record="_[1-199:2%4]"),
     Live("throttled", SHORT, (_families("G1 healthy"),), ("--array=1-3%1",), tasks=3),
-    Live("tasks", CRASH, (_families("A1 data", "A1", "A1 code", "A3 data"),), ("--array=1-3",), tasks=3),
+    Live("tasks", TRACE, (_families("A1 data", "A1", "A1 code", "A3 data"),), ("--array=1-3",), tasks=3),
     Live("memory", "python3 -c 'x = bytearray(400 << 20); import time; time.sleep(20)'", (_families("A2"),),
          ("--mem=100",), memory_cgroups=True),
 )  # fmt: skip

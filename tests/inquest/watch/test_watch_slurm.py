@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from bench.watch_kills import Play, good
+from bench.watch_lab import ask
 from evals.recorder.cluster import Cluster, memory_cgroups, why_not
 from evals.recorder.config import ClusterSpec, User
 from inquest.watch.state import State
@@ -202,9 +203,7 @@ def _told(watched: Watched, jobs: dict[str, int]) -> None:
 
 def _delays(watched: Watched) -> dict[str, float]:
     """Seconds from each attempt's end to when its verdict was settled."""
-    state = State(watched.lake / "watch/lab")
-    rows = state.ask("SELECT spec, done FROM attempt WHERE done IS NOT NULL")
-    state.close()
+    rows = ask(watched.cluster, "SELECT spec, done FROM attempt WHERE done IS NOT NULL")
     specs = [(json.loads(str(s)), float(str(d))) for s, d in rows]
     return {
         f"{s['job_id']}.{s['attempt']} {s['name']}": round(d - datetime.fromisoformat(s["end_ts"]).timestamp(), 1)
