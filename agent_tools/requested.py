@@ -16,7 +16,10 @@ from agent_tools.verdict import Attribution
 POLITE = frozenset({1, 2, 3, 10, 12, 15})
 """HUP, INT, QUIT, USR1, USR2, TERM: signals that somebody sends, and that no fault of a program raises."""
 SOON_S, LATE_S, AT_ONCE_S = 30.0, 120.0, 10.0
+_AS_STATUS = frozenset({10, 12, 15})
+"""Those that sacct may show as the exit status of a shell (143 as 15); a program's own status is 1, 2 or 3 often enough."""
 _BY_SIGNAL = 128
+_LAST_SIGNAL = 31
 LOG = "slurmctld's log (slurm_job_event.actor: inquest watch --log FILE or inquest follow --log FILE)"
 
 
@@ -61,7 +64,15 @@ def ended_by_signal(facts: Facts) -> bool:
         return False
     signals = {overview.number("exit_signal"), overview.number("derived_exit_signal")}
     codes = {overview.number("exit_code"), overview.number("derived_exit_code")}
-    return bool((signals | codes | {c - _BY_SIGNAL for c in codes if c}) & POLITE)
+    return bool((signals | {c - _BY_SIGNAL for c in codes if c}) & POLITE or codes & _AS_STATUS)
+
+
+def ran(facts: Facts) -> bool:
+    """Whether the program ran: slurmd asks for the end of a job as well, as root, where it could not launch it."""
+    overview = facts.overview
+    if overview is None or not count(overview, "elapsed_s") or facts.table("launch_failures"):
+        return False
+    return count(overview, "exit_signal") <= _LAST_SIGNAL  # above are Slurm's own codes: no output file, no prolog
 
 
 def in_batch(facts: Facts) -> bool:

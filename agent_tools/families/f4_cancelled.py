@@ -11,7 +11,7 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.requested import AT_ONCE_S, LOG, POLITE, SOON_S, Request, ended_by_signal, in_batch, requested
+from agent_tools.requested import AT_ONCE_S, LOG, POLITE, SOON_S, Request, ended_by_signal, in_batch, ran, requested
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
 
@@ -51,7 +51,7 @@ def assess(facts: Facts) -> Assessment:
     request = requested(facts) if state == "FAILED" else None
     if overview is not None and request is not None:
         by_signal = ended_by_signal(facts)
-        if by_signal or request.before_s <= AT_ONCE_S:
+        if by_signal or (request.before_s <= AT_ONCE_S and ran(facts)):
             return _by_request(facts, overview, end, request, by_signal=by_signal)
     found = _by_words(facts, end)
     # Accounting would name whoever cancelled it: this was a signal, and a batch script has no keyboard.

@@ -34,6 +34,8 @@ from store.result import StoreError
 TICK_S = 0.2
 AGAIN_S = 5.0
 OLD_S = 3.0
+AWAY_S = 10.0
+"""The longest pause between two polls while Slurm does not answer."""
 COMPLAIN_S = 60.0
 """The same trouble is said again after so long."""
 
@@ -123,7 +125,7 @@ class Watcher:
     def turn(self) -> None:
         """One round of the loop; returns after at most a fifth of a second of waiting."""
         now = time.monotonic()
-        if not self._polled or now - self._polled >= self.options.poll_s + self._pause_s:
+        if not self._polled or now - self._polled >= (self._pause_s or self.options.poll_s):
             self._poll()
         else:
             self._hooked()
@@ -155,7 +157,8 @@ class Watcher:
             self._polled = 0.0  # accounting is back, so the poll need not wait either
 
     def _trouble(self, error: SourceUnavailable) -> None:
-        self._pause_s = min(60.0, max(2.0, self._pause_s * 2))
+        took = time.monotonic() - self._polled
+        self._pause_s = max(min(AWAY_S, max(2.0, self._pause_s * 2)), 2 * took)
         self._polled = time.monotonic()
         self._complain(error)
 
@@ -233,7 +236,7 @@ class Watcher:
         try:
             found = self._running.next(self._wanted)
         except SourceUnavailable as error:
-            self._trouble(error)
+            self._complain(error)  # slurmctld is away; that is no reason not to ask slurmdbd
             return
         if found is not None:
             key, attempt = found

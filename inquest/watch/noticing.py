@@ -29,7 +29,7 @@ SWEEP = timedelta(hours=24)
 SWEEP_EVERY_S = 3600.0
 AHEAD = timedelta(minutes=10)
 """Ends that lie ahead of this host's clock are asked for as well."""
-SOON_S, LATER_S, AWAY_S = 0.4, 5.0, 10.0
+SOON_S, LATER_S, AWAY_S = 0.4, 5.0, 3.0
 YOUNG_S = 15.0
 """For so long after the epilog accounting is asked at least every second: slurmctld tells slurmdbd of beginnings every 5 s."""
 
@@ -89,7 +89,9 @@ class Noticing:
         try:
             rows = list(self._access.accounting(self._began(), job_ids=sorted(told)))
         except SourceUnavailable:
-            self._asked, self._wait_s = time.monotonic(), min(max(1.0, self._wait_s * 2), AWAY_S)
+            # A refusal comes at once and costs nobody much; one that took long is a daemon in trouble.
+            self._asked = time.monotonic()
+            self._wait_s = max(min(max(1.0, self._wait_s * 2), AWAY_S), 2 * (self._asked - begun))
             raise
         self._same_cluster(rows)
         self._asked = self.answered = time.monotonic()

@@ -181,6 +181,15 @@ def test_an_end_that_does_not_look_like_the_signals(
     assert a.confidence < 0.8
 
 
+@pytest.mark.parametrize("job", [{"exit_signal": 54}, {"exit_signal": 0, "exit_code": 1}], ids=["prolog", "launch"])
+def test_what_slurmd_asks_for_after_a_launch_that_failed_is_no_operators_signal(
+    tmp_path: Path, job: dict[str, Any]
+) -> None:
+    """It is root as well."""
+    at_once: dict[str, Any] = {"elapsed_s": 0.0, "end_ts": T + timedelta(minutes=10), **job}
+    assert judge(failed(tmp_path, "0", -0.1, **at_once), assess).status == "ruled_out"
+
+
 def test_an_error_of_its_own_before_the_signal_is_the_cause(tmp_path: Path) -> None:
     world = failed(tmp_path, "0", exit_code=1, exit_signal=0).say("exception", "ValueError", "bad sample")
     assert judge(world, assess).confidence <= 0.3

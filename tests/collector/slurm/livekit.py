@@ -70,6 +70,8 @@ class Told:
     jobs: dict[str, str]
     ways: dict[str, Way]
     readers: dict[str, Reader]
+    reasons: dict[str, str]
+    """Why jobs waited, as scontrol said it."""
 
     def ask(self, way: str, query: str, job: str, **params: Any) -> list[dict[str, Any]]:
         """A question of the catalog about the job of a scenario."""
@@ -109,6 +111,7 @@ class Play:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.jobs: dict[str, str] = {}
+        self.reasons: dict[str, str] = {}
         for name, body in SCRIPTS.items():
             path = cluster.state / "tmp" / f"{name}.sh"
             path.write_text(HEAD + body)
@@ -123,6 +126,19 @@ class Play:
     def until(self, job: str, states: set[str], seconds: float = 240) -> None:
         """Wait for a scenario's job."""
         self.cluster.wait_for(int(self.jobs[job]), states, timeout_s=seconds)
+
+    def steady_reason(self, job: str, looked: Callable[[], None]) -> str:
+        """The first word of why it waits, once that stood from before a look of each way until after it.
+
+        Until a turn of the scheduler there is none, and of two jobs that wait for one node the second has several in turn.
+        """
+        deadline = time.monotonic() + 180
+        while time.monotonic() < deadline:
+            before = self.cluster.job(int(self.jobs[job]))["Reason"]
+            looked()
+            if before != "None" and self.cluster.job(int(self.jobs[job]))["Reason"] == before:
+                return before.partition(",")[0]
+        raise TimeoutError(f"{job} never waited for one reason long enough to be looked at")
 
     def release(self, *jobs: str) -> None:
         """Let these go on to their end."""
@@ -156,9 +172,6 @@ class Play:
             self.until(job, {"RUNNING"})
         self.submit("resources", "ok", "--gres=gpu:4", "-w", "gpu04")
         self.submit("priority", "ok", "--gres=gpu:4", "-w", "gpu04")
-        # Before that node goes down: until a turn of the scheduler a job has no reason, and afterwards it has another.
-        c.wait_for_reason(int(self.jobs["resources"]), "Resources")
-        c.wait_for_reason(int(self.jobs["priority"]), "Priority", "Resources")
 
     def het(self) -> str:
         """A job of two components."""
@@ -171,7 +184,8 @@ class Play:
     def second_act(self, looked: Callable[[], None]) -> None:
         """What is done to the jobs that run; `looked` waits until each way has seen how they are."""
         c = self.cluster
-        looked()
+        for job in ("resources", "priority"):
+            self.reasons[job] = self.steady_reason(job, looked)
         c.scontrol("suspend", self.jobs["suspended"])
         c.scontrol("update", "nodename=gpu03", "state=drain", "reason=bad dimm")
         c.scontrol("requeue", self.jobs["requeued"])
@@ -258,4 +272,4 @@ def play(cluster: Cluster, folder: Path) -> Told:
     for way in told.values():
         with suppress(SourceUnavailable):
             way.look()
-    return Told(cluster, drama.jobs, told, {name: Reader(way.lake) for name, way in told.items()})
+    return Told(cluster, drama.jobs, told, {name: Reader(way.lake) for name, way in told.items()}, drama.reasons)

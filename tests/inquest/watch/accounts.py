@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from collector.slurm.access import Calls
 from store.rows import Row, SlurmJob
@@ -20,7 +20,7 @@ TIMES = ("submit_ts", "start_ts", "end_ts", "ts")
 class Accounts:
     """Answers like an access of `collector/slurm`."""
 
-    name = "accounts"
+    name: ClassVar[str] = "accounts"
     release = (22, 5)
 
     def __init__(self, path: Path, cluster: str = "lab") -> None:
@@ -65,14 +65,14 @@ class Accounts:
 
 
 def _job(told: dict[str, Any]) -> SlurmJob:
-    values = {k: datetime.fromisoformat(v) if k in TIMES and v else v for k, v in told.items()}
+    values: dict[str, Any] = {k: datetime.fromisoformat(v) if k in TIMES and v else v for k, v in told.items()}
     return SlurmJob(**values)
 
 
 def record(path: Path, end: datetime, job: str, *, state: str = "FAILED", attempt: int = 1, **more: Any) -> None:
     """Append one ended attempt: it ran for ten minutes on two GPUs unless `more` says otherwise."""
     start = end - timedelta(minutes=10)
-    row = {
+    row: dict[str, Any] = {
         "cluster": "lab",
         "job_id": job,
         "job_id_raw": more.pop("raw", job),

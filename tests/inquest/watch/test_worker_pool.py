@@ -39,9 +39,9 @@ def _take(pool: Pool, n: int) -> list[tuple[str, bool, str]]:
     return found
 
 
-@pytest.mark.parametrize(("script", "why"), [(HANG, "ran past 0.5 s"), (DIE, "status 7")])
-def test_a_worker_that_hangs_or_dies_costs_one_try(script: str, why: str) -> None:
-    pool = Pool(1, limit_s=0.5, command=[sys.executable, "-c", script])
+@pytest.mark.parametrize(("script", "limit_s", "why"), [(HANG, 0.5, "ran past 0.5 s"), (DIE, 60.0, "status 7")])
+def test_a_worker_that_hangs_or_dies_costs_one_try(script: str, limit_s: float, why: str) -> None:
+    pool = Pool(1, limit_s=limit_s, command=[sys.executable, "-c", script])
     pool.put("a", json.dumps({"key": "a"}))
     pool.put("b", json.dumps({"key": "b"}))
     answers = _take(pool, 2)
