@@ -47,6 +47,9 @@ _COLD = 0.02
 _UNLAUNCHED = {"REQUEUED", "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "CANCELLED", "BOOT_FAIL", "LAUNCH_FAILED"}
 """States in which Slurm leaves an attempt that it could not launch."""
 _SLURMS = re.compile(r"(srun|salloc|sbatch|slurmstepd|slurmd)\b|Error running slurm ")
+_ONE_LINER = re.compile(r"<string>(?::1)? in <module>")
+_WENT_ON = 5
+"""Lines of a program's own after the end of a script's one-line check, by which the script is known to have gone on."""
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
@@ -214,7 +217,21 @@ class Facts:
         """Exceptions that can have ended the run: not ignored ones, nor those after which training went on to its end."""
         if self.ending.succeeded:
             return []
-        return [r for r in self.raised if r.row.text("severity") != "warning" and not self.survived(r.row)]
+        own = [r for r in self.raised if r.row.text("severity") != "warning" and not self.survived(r.row)]
+        return [r for r in own if not self._probe(r)]
+
+    def _probe(self, raised: Raised) -> bool:
+        """A one-line check of the batch script (`python -c`) raised it, and the script went on with its real work.
+
+        A whole program has frames of files; what `multiprocessing` starts with `-c` has frames of its library.
+        """
+        row = raised.row
+        if not _ONE_LINER.fullmatch(raised.row.text("calls").split("\n> ")[0]) or self.ending.failed:
+            return False
+        after = self.table("log_tail").where(
+            lambda r: r.text("file") == row.text("file") and (r.number("line_no") or 0) > (row.number("line_end") or 0)
+        )
+        return sum(not _SLURMS.match(r.text("text")) for r in after) >= _WENT_ON
 
     def survived(self, row: RowView) -> bool:
         """Whether the run went on after what this row (with steps_after and line_no) tells.

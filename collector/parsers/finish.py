@@ -38,7 +38,7 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
         ("completed", "ray", r"Training (?:completed|finished) after \d+ iterations"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?(?:[Tt]raining|[Pp]re-?[Tt]raining|[Ff]ine-?[Tt]uning) (?:is |has |run |successfully |job )*(?:complete[d]?|finished|done)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
-        ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|(?:^|[\s\]:>|*-])End of training\b(?! (?:epoch|step|iteration|batch|loop|set|data|phase))|^\W*(?:Total )?[Tt]raining time:? (?:\d+ days?, )?\d+:\d\d:\d\d"),
+        ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|(?:^|[\s\]:>|*-])End of training\b(?! (?:epoch|step|iteration|batch|loop|set|data|phase))|(?:^\W*|INFO[\s:|-]+)(?:Total )?[Tt]raining [Tt]ime:? (?:\d+ days?, )?\d+:\d\d:\d\d|(?:^\W*|INFO[\s:|-]+)Total [Tt]raining [Tt]ime:? *\d+(?:\.\d+)? ?(?:h|hr|hrs|hours?|m|min|mins|minutes?|s|secs?|seconds?)\b\.?\s*$"),
     )
 )  # fmt: skip
 
@@ -72,8 +72,8 @@ class Finish(LineParser):
         "Done training",
         "End of training",
         "Completed ",
-        "Training time",
-        "training time: ",
+        "raining time",
+        "raining Time",
         "training was finished",
         "Best metric: ",
         "Exception during training:",

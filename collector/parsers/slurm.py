@@ -92,6 +92,7 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"[Cc]ould not open std(?:out|err|in)|Could not open stdout|IO setup failed|Unable to open (?:std|file)", "io_setup_failed", "fatal"),
         (r"launch failed|Task launch|aborted before step completely launched|Application launch|task_launch|tasks? not started|Failed to launch", "launch_failed", "fatal"),
         (r"Batch job submission failed", "submit_failed", "fatal"),
+        (r"(?:[Jj]ob|[Ss]tep) (?:\S+ )?(?:has )?exceeded (?:its|the) time ?limit", "time_limit", "fatal"),
         (r"(?:QOS|Assoc|account|limit).*(?:limit|exceed|Invalid)|AssocGrp|QOSMax|Job violates", "job_limit", "fatal"),
         (r"[Uu]nable to allocate resources|Requested node configuration|allocation failure|Job allocation .* has been revoked", "allocation_failed", "fatal"),
         (r"[Uu]nable to contact slurm controller|Socket timed out on send/recv|Unable to connect to slurm|slurm_load_", "controller_unreachable", "error"),
@@ -118,6 +119,7 @@ _UNLABELLED = {
     "queued",
     "allocated",
     "interrupted",
+    "time_limit",
 }
 
 

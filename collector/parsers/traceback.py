@@ -180,7 +180,7 @@ class Traceback:
         self._begin(line, headed=False)
         self._severity = "warning" if logged and _MILD.search(logged["prefix"]) else "error"
         self._extra = {"traceback": False}
-        if found["name"] == "CommandNotFoundError":  # conda's own word about `conda activate`; the script goes on
+        if found["name"] in ("CommandNotFoundError", "CondaError"):  # about `conda activate`; the script goes on
             self._severity = "warning"
         self._raised = Raised(found["name"], [found["text"] or ""])
         self._base = len(bare) - len(bare.lstrip())

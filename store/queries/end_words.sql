@@ -35,8 +35,8 @@ l AS (
 x AS (
   SELECT *,
     regexp_extract(text, '100%\|[^|]*\|\s*(\d+)/(\d+)\s*\[', ['n', 'total']) AS bar,
-    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success')
-      AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training') AS done,
+    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b.{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W{0,8}optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]{0,40}\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b[^0-9\n]{0,12}[0-9]')
+      AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\bfinal\b.{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
     regexp_matches(text, '(?i)^.{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\|')
       AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
     regexp_matches(text, '(?i)\bsav(ing|ed)\b.{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration).{0,20} saved') AS saves,
