@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, cancelled, crash, launcher_summary, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, oom_kill, sound
@@ -185,6 +187,13 @@ def _evicted(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("F2",), "preemption", "scheduler")
 
 
+def _evicted_first(seed: int) -> tuple[Plan, Expected]:
+    """Evicted, and killed in the attempt that went on."""
+    plan, expected = _kernel(seed)
+    attempt_before(plan, "PREEMPTED", "preempted")
+    return plan, replace(expected, extra=expected.extra | {"warning": "preempted", "excluded": ("F4",)})
+
+
 def _helper(seed: int) -> tuple[Plan, Expected]:
     """A helper is killed and said so; the run goes on to its end."""
     plan = healthy(seed)
@@ -225,6 +234,7 @@ VARIANTS = (
     *placed("noisy", _noisy, "roomy", kind="healthy"),
     *unseen("kernel", _kernel, "log_line", "log_line", also=("process", "host_event", "cgroup_sample", "gpu_event")),
     Variant("evicted", "twin", _evicted),
+    Variant("evicted-first", "fault", _evicted_first),
     Variant("helper", "healthy", _helper),
     Variant("torn-down", "healthy", _torn_down),
 )

@@ -270,6 +270,8 @@ VARIANTS = (
     Variant("latent-crash", "twin", _latent_crash),
     Variant("xid-31", "twin", _application(31, "Ch 00000008, intr 10000000. MMU Fault: ENGINE GRAPHICS")),
     Variant("xid-13", "twin", _application(13, "Graphics SM Warp Exception on (GPC 2, TPC 1, SM 0)")),
+    Variant("xid-43", "twin", _application(43, "Ch 00000010")),
+    Variant("xid-45", "twin", _application(45, "Ch 00000008, errorString CTX SWITCH TIMEOUT")),
     Variant("xid-94", "twin", _contained),
     Variant("elsewhere", "twin", _elsewhere),
     Variant("hearsay", "twin", _hearsay),

@@ -99,6 +99,17 @@ def _pause(seed: int) -> tuple[Plan, Expected]:
     return plan, sound()
 
 
+def _saving(seed: int) -> tuple[Plan, Expected]:
+    """A checkpoint that takes minutes: nothing is launched, no collective runs, and then it goes on."""
+    plan = healthy(seed, gpus=16, minutes=100)
+    start, end = 50.0, 58.0
+    plan.gpu_changes.append(activity(plan, 0.0, 0.0, start=start, end=end))
+    plan.cuda_changes.append(lambda v, g, m: v.update(launches=0) if start < m < end else None)
+    plan.nccl_changes.append(lambda v, g, m: v.update(enqueued=0, completed=0) if start < m < end else None)
+    plan.say(start, f"{plan.at(start):%Y-%m-%d %H:%M:%S},010 INFO train: saving the state of the optimizer")
+    return plan, sound()
+
+
 def _compiling(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed, gpus=8, minutes=80)
     plan.setup_min = 18.0
@@ -201,6 +212,7 @@ VARIANTS = (
     Variant("watchdog", "fault", _watchdog),
     Variant("slow", "twin", _slow),
     Variant("pause", "twin", _pause),
+    Variant("saving", "twin", _saving),
     Variant("compiling", "twin", _compiling),
     Variant("wall", "twin", _at_the_wall),
     Variant("noisy", "healthy", _noisy),

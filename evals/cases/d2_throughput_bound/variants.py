@@ -95,6 +95,18 @@ def _straggler(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("D3",))
 
 
+def _starved(seed: int) -> tuple[Plan, Expected]:
+    """NCCL chose sockets, and it is the input that the GPUs wait for."""
+    plan = healthy(seed, gpus=16)
+    host, pid = plan.nodes[0], plan.gpus[0].pid
+    plan.say(0.4, _SOCKET.format(host=host, pid=pid, n=3), _USING.format(host=host, pid=pid))
+    plan.gpu_changes.append(activity(plan, 0.06, 0.03))
+    plan.cuda_changes.append(
+        lambda v, g, m: v.update(launches=v["launches"] // 8, max_launch_gap_s=5.0) if v["launches"] else None
+    )
+    return plan, Expected(("D1",), None, "job")
+
+
 def _usual_saves(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed)
     plan.saves_every = plan.stride * 4
@@ -159,6 +171,7 @@ VARIANTS = (
     Variant("advice", "twin", _advice),
     Variant("sockets-fast", "twin", _socket_but_fast),
     Variant("straggler", "twin", _straggler),
+    Variant("starved", "twin", _starved),
     Variant("usual-saves", "twin", _usual_saves),
     Variant("cheap-saves", "healthy", _cheap_saves),
     Variant("gone", "blind", _gone),

@@ -68,6 +68,19 @@ def _pipeline(seed: int) -> tuple[Plan, Expected]:
     return plan, sound()
 
 
+def _engine(seed: int) -> tuple[Plan, Expected]:
+    """One GPU's engine is open for less of the time, and its SMs do what those of its peers do."""
+    plan = healthy(seed, gpus=8)
+    gpu = plan.some_gpu()
+
+    def change(values: Values, at: Gpu, minute: float) -> None:
+        if at.rank == gpu.rank and values["engine_active"]:
+            values["engine_active"] *= 0.62
+
+    plan.gpu_changes.append(change)
+    return plan, sound(excluded=("D3",))
+
+
 def _gone(seed: int) -> tuple[Plan, Expected]:
     plan, _ = _slow(0.6, 0.16)(seed)
     return plan.losing("gpu_sample"), blind("gpu_sample")
@@ -101,6 +114,7 @@ VARIANTS = (
     Variant("rank-zero", "twin", _rank_zero),
     Variant("warm-up", "twin", _short),
     Variant("pipeline", "healthy", _pipeline),
+    Variant("engine", "twin", _engine),
     Variant("gone", "blind", _gone),
     Variant("giant", "fault", _slow(0.55, 0.15, 1024, 30)),
     Variant("latent", "fault", _latent_too),

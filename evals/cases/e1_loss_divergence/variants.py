@@ -140,6 +140,44 @@ def _rising_reward(seed: int) -> tuple[Plan, Expected]:
     return plan, sound()
 
 
+def _rl(seed: int) -> tuple[Plan, Expected]:
+    """Reinforcement learning: the loss is a penalty for leaving the old policy, and rises while the reward does."""
+    plan = healthy(seed, style="trainer", minutes=90)
+    plan.silent, rng = True, plan.rng
+    for n in range(1, 81):
+        share = n / 80
+        plan.say(
+            plan.setup_min + (plan.minutes - plan.setup_min - 1) * share,
+            f"{{'loss': {0.0004 + 0.06 * share**2 + rng.gauss(0, 0.0004):.4f}, 'grad_norm': {rng.uniform(0.2, 0.4):.4f}, "
+            f"'learning_rate': 1e-06, 'completions/mean_length': {180 + 90 * share:.1f}, "
+            f"'reward': {0.2 + 0.5 * share + rng.gauss(0, 0.02):.4f}, 'kl': {0.01 + 1.5 * share**2:.4f}, 'epoch': {share:.3f}}}",
+        )
+    plan.say(
+        plan.minutes - 0.2,
+        f"{{'train_runtime': {plan.minutes * 60:.1f}, 'train_samples_per_second': 1.4, 'train_steps_per_second': 0.015, "
+        "'train_loss': 0.021, 'epoch': 1.0}",
+    )
+    return plan, sound()
+
+
+def _window(seed: int) -> tuple[Plan, Expected]:
+    """After a resume every tenth step is logged as it is, and no longer the mean of fifty: the level moves, the learning does not."""
+    plan = healthy(seed, style="plain", minutes=100)
+    plan.setup_min, plan.stride, plan.steps, good = 52.0, 10, 400, plan.loss
+    plan.first_step, level = 2000, good(0.5)
+    for n in range(1, 41):
+        minute = 2 + 1.2 * n
+        plan.say(
+            minute,
+            f"{plan.at(minute):%Y-%m-%d %H:%M:%S},100 INFO train: step {n * 50}/2400 loss {good(n / 80):.4f} grad_norm 0.700 "
+            "lr 1.000e-04 1.440 s/it",
+        )
+    plan.say(51.0, f"{plan.at(51.0):%Y-%m-%d %H:%M:%S},000 INFO setup: resumed from step 2000")
+    plan.loss = lambda share: level * (1.45 - 0.03 * share)
+    plan.noise = lambda share: 0.05
+    return plan, sound()
+
+
 VARIANTS = (
     Variant("late-nan", "fault", _shape("non_finite", _nan(0.6))),
     Variant("early-nan", "fault", _shape("non_finite", _nan(0.15))),
@@ -157,6 +195,8 @@ VARIANTS = (
     Variant("cancelled", "fault", _cancelled),
     Variant("evicted", "fault", _resumed),
     Variant("preference", "twin", _rising_reward),
+    Variant("policy", "twin", _rl),
+    Variant("window", "twin", _window),
     *placed("late-nan", _shape("non_finite", _nan(0.6)), "printed", "exporter", "array", "latent", "beside"),
     *placed("plateau", _shape("plateau", _plateau, 0.001), "printed", "shared", "coarse"),
     *placed("spike", _shape("spike", _spike), "printed", "delayed"),

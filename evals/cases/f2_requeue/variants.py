@@ -10,6 +10,7 @@ from evals.scenarios.faults import blind, counter, only, sound
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
+from store.rows import SlurmJob, SlurmJobEvent
 
 
 def _again(
@@ -74,6 +75,27 @@ def _held(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("F2",), "requeue", "scheduler", extra={"hours": {"held": hours}})
 
 
+def _unrelated(seed: int) -> tuple[Plan, Expected]:
+    """Another job of the same name and user was evicted from the same nodes before: not an attempt of this one."""
+    plan = healthy(seed)
+    other = str(int(plan.job_id) - 3)
+    end = plan.at(-100)
+    plan.extra.append(
+        SlurmJob(
+            cluster=plan.cluster, job_id=other, job_id_raw=other, attempt=1, name=plan.name, user=plan.user, state="PREEMPTED",
+            exit_code=0, exit_signal=15, submit_ts=plan.at(-300), start_ts=plan.at(-200), end_ts=end, ts=end, elapsed_s=6000.0,
+            partition=plan.partition, node_list=",".join(plan.nodes), node_count=len(plan.nodes), gpus=len(plan.gpus),
+            restarts=0, origin="sacct",
+        )
+    )  # fmt: skip
+    plan.extra.append(
+        SlurmJobEvent(
+            cluster=plan.cluster, job_id=other, attempt=1, ts=end, event="preempted", state="PREEMPTED", observed=True
+        )
+    )
+    return plan, sound(excluded=("F2",))
+
+
 VARIANTS = (
     Variant("evicted", "fault", _again("preemption", "PREEMPTED", "preempted"), 2),
     Variant("sent-back", "fault", _again("requeue", "REQUEUED", "requeued"), 2),
@@ -84,6 +106,7 @@ VARIANTS = (
     Variant("once", "healthy", _once),
     Variant("gone", "blind", _gone),
     Variant("both", "fault", _both),
+    Variant("unrelated", "healthy", _unrelated),
     Variant("latent", "fault", _latent_too),
     Variant("held", "fault", _held),
     Variant("wide", "fault", _again("preemption", "PREEMPTED", "preempted", gpus=128)),

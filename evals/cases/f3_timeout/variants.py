@@ -98,6 +98,16 @@ def _slow_rank(seed: int) -> tuple[Plan, Expected]:
     return time_limit(plan), Expected(("D3",), None, None, extra=named(gpu))
 
 
+def _killed(seed: int) -> tuple[Plan, Expected]:
+    """Out of host memory, two minutes before the wall."""
+    plan, gpu, minute = crash(seed)
+    plan.limit_min = plan.minutes + 2
+    plan.process[gpu.rank] = {
+        "end_ts": plan.at(minute), "exit_code": None, "exit_signal": 9, "signal_sender": "kernel-oom", "oom_killed": True,
+    }  # fmt: skip
+    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+
+
 VARIANTS = (
     Variant("megatron", "fault", _wall("megatron")),
     Variant("trainer", "fault", _wall("trainer")),
@@ -113,6 +123,7 @@ VARIANTS = (
     Variant("hours", "fault", _hours),
     Variant("diverged", "twin", _diverged),
     Variant("slow-rank", "twin", _slow_rank),
+    Variant("killed", "twin", _killed),
     Variant("wide", "fault", _wall(None, 128)),
     *placed("megatron", _wall("megatron"), "printed", "exporter", "array", "latent", "shared", "coarse"),
     *placed("plain", _wall("plain"), "printed", "beside", "delayed"),

@@ -10,6 +10,7 @@ from evals.scenarios.faults import activity, blind, but, everyone, frozen, no_la
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
+from store.rows import SlurmJobEvent
 
 
 def _by(
@@ -113,6 +114,48 @@ def _words(seed: int) -> tuple[Plan, Expected]:
     )
 
 
+def _signalled(actor: str, mode: str, **end: int) -> Callable[[int], tuple[Plan, Expected]]:
+    """scancel --signal: accounting says FAILED and names nobody, the controller's log names the one who asked."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed)
+        plan.stop("FAILED", minute=plan.minutes * 0.6, **end)
+        plan.slurm["uid"] = "1042"
+        _asked(plan, actor, 2)
+        return plan, Expected(("F4",), mode)
+
+    return make
+
+
+def _asked(plan: Plan, actor: str, before_s: float) -> None:
+    line = f"_slurm_rpc_kill_job: REQUEST_KILL_JOB JobId={plan.job_id} uid {actor}"
+    plan.extra.append(
+        SlurmJobEvent(
+            cluster=plan.cluster, job_id=plan.job_id, attempt=1, ts=plan.at(plan.minutes - before_s / 60), event="signalled",
+            actor=actor, message=line, observed=True,
+        )
+    )  # fmt: skip
+
+
+def _outlived(seed: int) -> tuple[Plan, Expected]:
+    """It was asked to save by a signal, did, and failed of its own later."""
+    plan, _, minute = crash(seed)
+    raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
+    _asked(plan, "1042", 400)
+    return plan, Expected(("A3",), "data", "job")
+
+
+def _preempted(seed: int) -> tuple[Plan, Expected]:
+    """Slurm's line is that of a cancel, and gives its reason."""
+    plan = healthy(seed)
+    plan.stop("PREEMPTED", minute=plan.minutes * 0.7)
+    plan.say(
+        plan.minutes,
+        f"slurmstepd: error: *** JOB {plan.job_id} ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} DUE TO PREEMPTION ***",
+    )
+    return plan, Expected(("F2",), "preemption", "scheduler")
+
+
 VARIANTS = (
     Variant("own", "fault", _by(None, "user", "user"), 3),
     Variant("root", "fault", _by("root", "operator", None)),
@@ -127,6 +170,10 @@ VARIANTS = (
     Variant("evicted", "fault", _evicted),
     Variant("hours", "fault", _hours),
     Variant("words", "fault", _words),
+    Variant("signalled", "fault", _signalled("0", "operator", exit_signal=15)),
+    Variant("answered", "fault", _signalled("0", "operator", exit_code=7)),
+    Variant("outlived", "twin", _outlived),
+    Variant("preempted", "twin", _preempted),
     *placed("own", _by(None, "user", "user"), "printed", "exporter", "array", "latent", "shared", "beside", "coarse"),
     *placed("root", _by("root", "operator", None), "printed"),
     *placed("wall", _wall, "printed", kind="twin"),
