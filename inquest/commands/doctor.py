@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from dataclasses import asdict
 from pathlib import Path
 
@@ -71,7 +72,12 @@ def _watch(args: argparse.Namespace, state: Path) -> int:
         access = choose()
     except SourceUnavailable:
         access = CommandLine()  # whose reason and remedy are what most clusters need
-    points = checkup(access, folder_of(state, access.cluster), args.spool, args.notify_config)
+        with contextlib.suppress(SourceUnavailable):
+            access.probe()  # the controller may tell the cluster's name though slurmdbd is away
+    folder, known = folder_of(state, access.cluster), sorted(state.glob("*/watch.sqlite"))
+    if access.cluster is None and len(known) == 1:
+        folder = known[0].parent
+    points = checkup(access, folder, args.spool, args.notify_config)
     healthy = all(p.ok is not False for p in points)
     if args.json:
         print_json({"healthy": healthy, "watch": [asdict(p) for p in points]})

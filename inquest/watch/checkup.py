@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collector.slurm.access import SlurmAccess
+from collector.slurm.log_file import controllers_log
 from collector.sources.base import SourceUnavailable
 from inquest.watch.config import BadConfig, load
 from inquest.watch.hand import Hand
@@ -30,7 +31,15 @@ class Point:
 
 def checkup(access: SlurmAccess, state: Path, spool: Path, config: Path | None) -> list[Point]:
     """Look at everything; never raises for what is merely missing."""
-    return [_slurm(access), _rights(), *_state(state), _spool(spool), *_hook(spool), *_notifiers(config, access)]
+    return [
+        _slurm(access),
+        _rights(),
+        *_state(state),
+        _spool(spool),
+        *_hook(spool),
+        _log(controllers_log()),
+        *_notifiers(config, access),
+    ]
 
 
 def _slurm(access: SlurmAccess) -> Point:
@@ -100,6 +109,17 @@ def _hook(spool: Path) -> list[Point]:
         return [Point("epilog", True, ", ".join(named))]
     remedy = "EpilogSlurmctld=/usr/libexec/inquest/epilog.sh in slurm.conf, then systemctl restart slurmctld"
     return [Point("epilog", None, "no epilog is configured: verdicts wait for the next poll", remedy)]
+
+
+def _log(path: Path | None) -> Point:
+    """Whether the controller's log is read, without which nobody tells who had a job signalled."""
+    name = "controller's log"
+    if path is None:
+        text = "none is known here: who had a job signalled (scancel --signal) stays unknown"
+        return Point(name, None, text, "run the watcher on slurmctld's host, or give it --log FILE")
+    if not os.access(path, os.R_OK):
+        return Point(name, None, f"{path} cannot be read", f"setfacl -m u:$USER:r {path}")
+    return Point(name, True, str(path))
 
 
 def _notifiers(config: Path | None, access: SlurmAccess) -> list[Point]:

@@ -12,6 +12,7 @@ import pytest
 from collector.slurm.replay import Replay
 from collector.sources.base import SourceUnavailable
 from inquest.__main__ import main
+from inquest.watch import checkup as checkup_module
 from inquest.watch.checkup import checkup
 from inquest.watch.config import BadConfig, load
 from inquest.watch.hand import Hand
@@ -120,3 +121,26 @@ def test_the_command_says_it_as_json_without_a_lake(
     assert {p["name"]: p["ok"] for p in told["watch"]}["Slurm"] is False
     assert not (tmp_path / "lake").exists()
     assert State(tmp_path / "s").waiting() == 0
+
+
+def test_the_checkup_says_whether_the_controllers_log_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for found, ok, says in (
+        (None, None, "--log FILE"),
+        (tmp_path, True, str(tmp_path)),
+        (tmp_path / "none", None, "setfacl"),
+    ):
+        monkeypatch.setattr(checkup_module, "controllers_log", lambda path=found: path)
+        point = _points(tmp_path, Replay({}))["controller's log"]
+        assert point[0] is ok
+        assert says in point[1]
+
+
+def test_a_watchers_state_is_found_though_the_clusters_name_cannot_be_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # no Slurm here
+    State(tmp_path / "lake/watch/lab").close()
+    assert main(["doctor", "--watch", "--lake", str(tmp_path / "lake"), "--spool", str(tmp_path), "--json"]) == 1
+    told = {p["name"]: p for p in json.loads(capsys.readouterr().out)["watch"]}
+    assert told["watcher"]["ok"] is True
+    assert "0 verdicts given" in told["watcher"]["text"]
