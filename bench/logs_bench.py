@@ -2,9 +2,10 @@
 
 usage: python bench/logs_bench.py [--mib 100] [--big-mib 1024] [--json]
 
-Five logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
-in which nothing is recognised; and two of which every line is progress, Megatron's and the Trainer's: each line of those
-becomes a row, which no search has to make. Times are medians of three, processor time beside them.
+Seven logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
+in which nothing is recognised; and four of which every line is progress, Megatron's, the Trainer's, nanoGPT's and those of a
+loop of no framework: each line of those becomes a row, which no search has to make. The last one's are read one by one.
+Times are medians of three, processor time beside them.
 """
 
 from __future__ import annotations
@@ -76,6 +77,18 @@ def dictionaries(rng: random.Random) -> Iterator[str]:
         yield f"{{'loss': {rng.random() * 3:.4f}, 'grad_norm': {rng.random():.6f}, 'learning_rate': 1e-05, 'epoch': {step / 7e4:.3f}}}\n"
 
 
+def nanogpt(rng: random.Random) -> Iterator[str]:
+    """nanoGPT's lines, nothing else."""
+    for step in itertools.count(1):
+        yield f"iter {step}: loss {rng.random() * 3:.4f}, time {100 + rng.random() * 9:.2f}ms, mfu {30 + rng.random():.2f}%\n"
+
+
+def loop(rng: random.Random) -> Iterator[str]:
+    """A loop of its own making that prints step and loss, nothing else."""
+    for step in itertools.count(1):
+        yield f"step {step} loss {rng.random() * 3:.4f}\n"
+
+
 def plain(rng: random.Random) -> Iterator[str]:
     """Text without progress or faults."""
     while True:
@@ -144,7 +157,7 @@ def main() -> None:
     figures: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="inquest-bench-") as folder:
         path = Path(folder, "job.out")
-        for kind in (plain, trainer, megatron, iterations, dictionaries):
+        for kind in (plain, trainer, megatron, iterations, dictionaries, nanogpt, loop):
             write(path, kind(random.Random(1)), asked.mib << 20)
             size = path.stat().st_size
             name, reference = peer(path)

@@ -35,7 +35,8 @@ _Key = tuple[bool, Label, int, str]
 class Repeat:
     """A wording that one stream repeats. `index` is its parser's; `pattern` finds its lines: whole, then slot by slot.
 
-    It holds for chunks in which srun's labels are on, or in which they are off.
+    It holds for chunks in which srun's labels are on, or in which they are off. `counted` are the parsers that want to know
+    how many lines like `text` went by.
     """
 
     labelled: bool
@@ -44,6 +45,8 @@ class Repeat:
     wording: Wording
     prefix: bytes
     pattern: re.Pattern[bytes]
+    text: str
+    counted: tuple[int, ...] = ()
 
     @property
     def key(self) -> _Key:
@@ -204,14 +207,17 @@ class Finder:
                 return None
         elif told is not None or _MAY_BE_TIME.search(text):
             return None
+        counted: list[int] = []
         for index, kind in enumerate(self._types):
             if index != noted.index and wording.may_hold(kind.anchors):
                 ignores: Callable[[str], bool] | None = getattr(kind, "ignores", None)
                 if ignores is None or not ignores(text):
                     return None
+                if hasattr(kind, "passed"):
+                    counted.append(index)
         prefix = raw[: len(raw) - len(shown)]
         pattern = re.compile(b"^(" + re.escape(prefix) + wording.source.encode() + rb"\r?+\n)", re.M)
-        return Repeat(noted.labelled, noted.label, noted.index, wording, prefix, pattern)
+        return Repeat(noted.labelled, noted.label, noted.index, wording, prefix, pattern, text, tuple(counted))
 
 
 def _run(

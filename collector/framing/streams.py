@@ -196,6 +196,11 @@ class Demux:
             ts, kind = self.time(text, data, run.start)  # none of them has one: what the first is given holds for all
             columns["ts"] = [ts] * count
             self._carried = max(self._carried, run.last)
+        for index in repeat.counted:
+            listener: Any = stream.parsers[index]
+            if listener is None:
+                listener = stream.parsers[index] = self.types[index]()
+            listener.passed(repeat.text, count)
         self._skipped, stream.asked, self._at = None, 0, run.end + 1
         where = Line("", 0, self.file, **_who(repeat.label), ts_kind=kind).where()
         constants = {"split": "train", "framework": steps.framework, **where, **steps.constants}

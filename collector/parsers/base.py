@@ -7,7 +7,8 @@ lines (and, while `wants_more` is true, the lines that follow) are fed. A line i
 
 A parser of lines that a run repeats may be a `ColumnParser`. Lines of one wording are read at once only where each parser
 that has an anchor in them says by `ignores(text)`, a static method, that neither this line means anything to it nor one that
-differs from it in its numbers only, and that it keeps no note of it.
+differs from it in its numbers only, and that it keeps no note of it, or no other note than `passed(text, count)` takes: that
+so many lines like this one went by.
 """
 
 from __future__ import annotations

@@ -15,16 +15,22 @@ EXAMPLES
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.values import NUMBER, as_json, number, scaled
+from collector.parsers.values import NUMBER, as_json, json_column, number, scaled
+from collector.parsers.wording import COUNT, FIGURE, STEP, Steps, Wording
 
 # What may stand before a line of a plain loop: white space, a time, or a logger's prefix that ends in ` - `, `: `, `] ` or `| `.
 _LEAD = r"(?:^|[\])|>:] |- |\d\d:\d\d:\d\d(?:[.,]\d{1,6})?Z? )\s*"
 _ITER = re.compile(
     rf"{_LEAD}iter (\d{{1,18}}): loss ({NUMBER})(?: BPC)?, time ({NUMBER}) ?(ms|s)\b(?:, mfu ({NUMBER})%)?"
+)
+# The same line as nanoGPT itself prints it, alone: a run of it prints little else.
+_REPORT = Wording(
+    ["iter ", COUNT, ": loss ", FIGURE, ", time ", FIGURE, "ms, mfu ", FIGURE, "%"],
+    [STEP, "loss", "time_ms", "mfu_pct"],
 )
 _EVAL = re.compile(rf"{_LEAD}step (\d{{1,18}}): train loss ({NUMBER}), val loss ({NUMBER})")
 _MODDED = re.compile(
@@ -66,6 +72,9 @@ class NanoGpt(LineParser):
         *(f"|loss {first}" for first in "0123456789-nN"),
     )
 
+    def __init__(self) -> None:
+        self.wording: Wording | None = None
+
     @staticmethod
     def ignores(text: str) -> bool:
         """Megatron's lines, as long as they hold none of the other loops' words."""
@@ -74,7 +83,10 @@ class NanoGpt(LineParser):
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
-        text = line.text
+        text, self.wording = line.text, None
+        if text.startswith("iter ") and (found := _REPORT.match(text)) is not None:
+            self.wording = _REPORT
+            return [line.first_of(self.steps(found))]
         if "iter " in text and (match := _ITER.search(text)):
             each = number(match[3])
             seconds = None if each is None else each / 1000 if match[4] == "ms" else each
@@ -103,6 +115,16 @@ class NanoGpt(LineParser):
             row = _pipe(line, match)
             return () if row is None else [row]
         return ()
+
+    def steps(self, found: Mapping[str, Sequence[str | bytes]]) -> Steps:
+        """The rows of nanoGPT's own lines."""
+        columns: dict[str, Sequence[Any] | None] = {
+            "step": list(map(int, found[STEP])),
+            "loss": list(map(float, found["loss"])),
+            "step_time_s": [float(each) / 1000 for each in found["time_ms"]],
+            "metrics": json_column({"mfu_pct": list(map(float, found["mfu_pct"]))}),
+        }
+        return Steps("nanogpt", {"loss_name": "loss"}, {k: v for k, v in columns.items() if v is not None})
 
 
 def _modded(line: Line, match: re.Match[str]) -> ParsedRow:

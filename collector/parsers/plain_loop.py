@@ -51,7 +51,11 @@ class PlainLoop(LineParser):
         " Loss=",
         " train_loss",
     )
-    ignores = staticmethod(fielded)
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines of frameworks, and nanoGPT's."""
+        return fielded(text) or " mfu " in text
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """One line, one completed step."""

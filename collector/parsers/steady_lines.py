@@ -57,11 +57,20 @@ class SteadyLines(LineParser):
 
     name: ClassVar[str] = "steady_lines"
     anchors: ClassVar[tuple[str, ...]] = ("loss", "Loss")
-    ignores = staticmethod(fielded)
 
     def __init__(self) -> None:
         self._wordings: dict[str, _Wording] = {}
         self._idle = 0
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines of frameworks, and nanoGPT's."""
+        return fielded(text) or " mfu " in text
+
+    def passed(self, text: str, count: int) -> None:
+        """So many lines of no steady wording went by."""
+        if not fielded(text):
+            self._idle += count
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
@@ -57,7 +57,7 @@ def trainer(n: int, loss: str = "0.5") -> str:
     return f"{{'loss': {loss}, 'grad_norm': 1.25, 'learning_rate': 1e-0{n % 8 + 1}, 'epoch': {n / 7:.2f}}}"
 
 
-WORDINGS = (
+WORDINGS: tuple[Callable[[int], str], ...] = (
     megatron,
     lambda n: megatron(n, at=f"2026-03-25 10:00:00.{n:06d}"),
     lambda n: f"iteration: {n}/9000 | elapsed time per iteration (s): 1.5 | loss: {n}.5 |",
@@ -71,6 +71,7 @@ WORDINGS = (
     ),
     lambda n: f"{{'loss/policy_avg': 0.5, 'lr': 1e-6, 'learning_rate': 5, 'episode': {n}, 'epoch': 1.0, 'kl%': {n}}}",
     lambda n: f"{{'loss': 0.5, 'rewards/chosen': -{n}, 'num_tokens': 1e{n}, 'epoch': 1.0}}",
+    lambda n: f"iter {n}: loss {9 / (n + 1):.4f}, time {n * 1.5:.2f}ms, mfu {-100 if n < 5 else n / 7:.2f}%",
 )
 BREAKS = (
     "    forward-backward ...............................: (8.1, 9.2)",
@@ -86,6 +87,9 @@ BREAKS = (
     "\x1b[32mgreen\x1b[0m ValueError\x1b[K",
     "Unsloth: patched",
     "epoch {n}: loss 0.{n}",
+    "iter {n}: loss nan, time 1.5ms, mfu 0.10%",
+    "iter {n}: loss 2.5, time 1.5s, mfu 0.10%",
+    "step {n}: train loss 2.5, val loss 2.75",
     "{{'loss': 0.5, 'grad_norm': 1.25,",
     "{{'loss': nan, 'grad_norm': 1.25, 'learning_rate': 1e-5, 'epoch': 0.1}}",
     "{{'loss': 0.5, 'grad_norm': 1.25, 'learning_rate': 1e-5, 'epoch': 0.1, 'extra': {n}}}",
@@ -145,7 +149,11 @@ def test_every_encoding(encoding: str) -> None:
     assert blocked > 50
 
 
-@pytest.mark.parametrize("wording", [WORDINGS[2], lambda n: "[2026-03-25 10:00:05] " + WORDINGS[2](n), trainer])
+def stamped(n: int) -> str:
+    return "[2026-03-25 10:00:05] " + WORDINGS[2](n)
+
+
+@pytest.mark.parametrize("wording", [WORDINGS[2], stamped, trainer])
 def test_borders_at_every_byte(wording: object, monkeypatch: pytest.MonkeyPatch) -> None:
     assert callable(wording)
     lines = [str(wording(n)) for n in range(12)]
@@ -176,7 +184,7 @@ def test_logs_that_ship(folder: str) -> None:
     assert read
 
 
-@pytest.mark.parametrize("wording", [WORDINGS[i] for i in (0, 1, 2, 4, 5, 6, 7, 8)])
+@pytest.mark.parametrize("wording", [WORDINGS[i] for i in (0, 1, 2, 4, 5, 6, 7, 8, 9)])
 @pytest.mark.parametrize("label", LABELS)
 def test_a_run_that_repeats_itself_is_read_in_blocks(wording: object, label: str) -> None:
     assert callable(wording)
