@@ -40,6 +40,13 @@ def _before_start(seed: int) -> tuple[Plan, Expected]:
     ), Expected(("F4",))
 
 
+def _in_vain(seed: int) -> tuple[Plan, Expected]:
+    """Cancelled by Slurm itself: accounting names nobody, and not that the dependency could never be met."""
+    plan, _ = _before_start(seed)
+    del plan.slurm["cancelled_by"]
+    return plan, Expected(("F4",), "dependency", "scheduler")
+
+
 def _failed_first(seed: int) -> tuple[Plan, Expected]:
     plan, _, minute = crash(seed)
     raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
@@ -161,6 +168,7 @@ VARIANTS = (
     Variant("root", "fault", _by("root", "operator", None)),
     Variant("large", "fault", _by(None, "user", "user", 32)),
     Variant("waiting", "fault", _before_start),
+    Variant("vain", "fault", _in_vain),
     Variant("failed", "twin", _failed_first),
     Variant("wall", "twin", _wall),
     Variant("finished", "healthy", _finished),
