@@ -110,7 +110,7 @@ def test_a_malformed_call_is_sent_back_and_can_be_mended(tmp_path: Path, monkeyp
 
 def test_a_tool_error_is_an_answer_and_no_end(tmp_path: Path, monkeypatch: Any):
     calls = [
-        ("read_log", {"pattern": "("}),
+        ("look", {"at": "sql", "query": "SELECT * FROM no_table"}),
         ("look", {"at": "sql", "query": "DROP TABLE x"}),
         ("look", {"at": "jobs", "parameters": {"x": 1}}),
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ from tests.agent_tools.test_agent_cassettes import BUSY, CASSETTES, CONVERSATION
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 
-LOOK = message(calls=[("overview", {}), ("read_log", {"pattern": "."})])
+LOOK = replace(message(calls=[("overview", {}), ("read_log", {"pattern": "."})]), pieces=200)
 
 
 def said(text: str) -> Callable[[Request], Reply]:
@@ -32,7 +33,7 @@ def said(text: str) -> Callable[[Request], Reply]:
 
     def made(request: Request) -> Reply:
         id = re.findall(r"(E\d+) job_attempts: 1 rows", str(request["messages"]))[-1]
-        return message(calls=[("final_result", {"short": text.replace("STATE", id)})])
+        return replace(message(calls=[("final_result", {"short": text.replace("STATE", id)})]), pieces=20)
 
     return made
 
@@ -74,11 +75,13 @@ def test_a_recorded_answer_is_given_again(name: str, tmp_path: Path, monkeypatch
             cassette.unlink(missing_ok=True)
             stack.enter_context(serving(play, monkeypatch))
         reader = stack.enter_context(Reader(lake(tmp_path)))
-        asked, shown = Investigation(reader, "7"), list[str]()
-        chat = Chat(asked, ChatLog.start("7", None), "openai:scripted", QUICK, say=shown.append)
+        asked, said, shown = Investigation(reader, "7"), list[str](), list[str]()
+        chat = Chat(asked, ChatLog.start("7", None), "openai:scripted", QUICK, say=said.append)
         tape = stack.enter_context(recorder.use_cassette(str(cassette)))
         for question in questions:
             chat.turn(question)
+            shown.append("\n".join(said))
+            said.clear()
     assert [t.provenance.model for t in asked.turns] == models, [t.provenance.notes for t in asked.turns]
     for turn, answer, text in zip(asked.turns, answers, shown, strict=True):
         assert not answer or plain(turn.short, asked.ledger) == answer
