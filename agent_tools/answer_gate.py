@@ -15,6 +15,7 @@ from agent_tools.causes import Stand
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.grounds import Grounds
+from agent_tools.mood import REMEDY, stated
 from agent_tools.references import cited
 from agent_tools.sentences import Checked, Kind, check
 from agent_tools.verdict import Missing
@@ -53,6 +54,10 @@ def check_answer(answer: Answer, ledger: Ledger, assessments: Sequence[Assessmen
     ]
     if not cited([short]) and not missing:
         problems.append("short cites nothing: cite the cells that answer, or say under cannot_answer what is missing")
+    elif not cited([short]) and not grounds.verbatim(answer.short) and (clause := stated(answer.short, "open")):
+        problems.append(
+            f"short states {clause[:60]!r} and cites nothing: cite the cell that shows it, or say what is open"
+        )
     problems += [
         f"shows[{i}] cites nothing: an observation needs the cell that shows it"
         for i, c in enumerate(shows)
@@ -69,6 +74,10 @@ def check_answer(answer: Answer, ledger: Ledger, assessments: Sequence[Assessmen
                 f"{place} states a cause that nothing it cites states: open the job and cite its assessment, cite a stored "
                 "verdict, or move the sentence to implies as a hypothesis"
             )
+    for i, m in enumerate(missing):
+        for text in (m.text, m.signal):
+            if not grounds.verbatim(text) and (clause := stated(text, "open")):
+                problems.append(f"cannot_answer[{i}] states {clause[:60]!r} and cites nothing: {REMEDY['open']}")
     implies = [stand.status(c) for c in implies]
     listed = problems[:MAX_PROBLEMS] + (
         [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []

@@ -35,6 +35,11 @@ _THINGS = re.compile(
 """What causes are looked for in."""
 
 
+def states_cause(text: str) -> bool:
+    """Does the text say why something happened, in its own words?"""
+    return bool(_CAUSAL.search(own_words(text)))
+
+
 class Stand:
     """What causes may rest on."""
 
@@ -46,7 +51,7 @@ class Stand:
 
     def causal(self, text: str) -> bool:
         """Does the text state a cause that nothing it cites states?"""
-        return bool(_CAUSAL.search(own_words(text))) and not self._states(text)
+        return states_cause(text) and not self._states(text)
 
     def blames(self, text: str) -> bool:
         """Does the text blame hardware without a verdict that does?"""

@@ -18,6 +18,7 @@ from agent_tools.causes import Stand
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.grounds import Grounds, draft_texts
+from agent_tools.mood import REMEDY, Place, stated
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
 from agent_tools.sentences import Checked, Kind, check
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOut
@@ -50,6 +51,7 @@ class Gate:
         problems += _blaming(draft, assessments, grounds)
         stand = Stand(ledger, assessments)
         problems += _causal(draft, stand, grounds)
+        problems += _stated(draft, grounds)
         walk = _Walk(grounds)
         linked = walk.draft(draft, _keep)
         problems += walk.problems
@@ -175,11 +177,33 @@ def _uncited(draft: Draft, grounds: Grounds) -> list[str]:
     headline = check(draft.headline, grounds)
     if not headline.problems and not cited([headline.text]) and not grounds.verbatim(draft.headline):
         problems.append("headline cites nothing: name the cell that shows it, or take the differential's own sentence")
-    for place, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
-        for i, claim in enumerate(claims):
-            if not cited([check(claim.text, grounds).text]) and not grounds.verbatim(claim.text):
-                problems.append(f"{place}[{i}] cites nothing: an observation needs the cell that shows it")
-    return problems
+    observed = [("disposition", draft.disposition)] if draft.disposition.strip() else []
+    for name, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
+        observed += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
+    for i, moment in enumerate(draft.timeline):
+        observed.append((f"timeline[{i}]", moment.text))
+    return problems + [
+        f"{place} cites nothing: an observation needs the cell that shows it"
+        for place, text in observed
+        if not grounds.verbatim(text) and not cited([check(text, grounds).text])
+    ]
+
+
+def _stated(draft: Draft, grounds: Grounds) -> list[str]:
+    """What needs no cell claims nothing: what cannot be decided is a question, and what to do is advice."""
+    places: list[tuple[str, str, Place]] = []
+    for i, m in enumerate(draft.cannot_decide):
+        places.append((f"cannot_decide[{i}]", m.text, "open"))
+        places.append((f"cannot_decide[{i}].signal", m.signal, "open"))
+    for i, c in enumerate(draft.actions):
+        places.append((f"actions[{i}]", c.text, "advice"))
+    for i, moment in enumerate(draft.timeline):
+        places.append((f"timeline[{i}].ts", moment.ts, "open"))
+    return [
+        f"{place} states {clause[:60]!r} and cites nothing: {REMEDY[kind]}"
+        for place, text, kind in places
+        if not grounds.verbatim(text) and (clause := stated(text, kind))
+    ]
 
 
 def _blaming(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds) -> list[str]:
@@ -209,6 +233,7 @@ def _causal(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
     places = [("headline", draft.headline), ("disposition", draft.disposition)]
     for name, claims in (("shows", draft.shows), ("warnings", draft.warnings), ("actions", draft.actions)):
         places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
+    places += [(f"ruled_out[{i}]", r.text) for i, r in enumerate(draft.ruled_out)]
     places += [(f"timeline[{i}]", text) for i, m in enumerate(draft.timeline) for text in (m.ts, m.text)]
     return [
         f"{place} states a cause that nothing it cites states: cite the assessment that does, say what was seen, or make it a "

@@ -101,7 +101,7 @@ def of_rank(deps: Deps, ids: Sequence[str], rank: int) -> list[str]:
         usual = all(v is None or LOW <= v <= HIGH for v in (waits, launches))
         return [f"{said}: it does what the others do." if usual else f"{said}."]
     return [] if not any(deps.ledger.get(i).query == "rank_compare" and deps.ledger.get(i).rows for i in ids) else [
-        "No such rank was watched; the table has those that were."
+        "No such rank was watched, only those that the table has."
     ]  # fmt: skip
 
 

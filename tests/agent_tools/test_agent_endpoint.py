@@ -25,7 +25,7 @@ ANSWER = {
     "headline": "A shard of the data set cannot be read: [[E2.name]]",
     "shows": [{"text": "Rank [[E2.rank]] raised [[E2.name]]: [[E2.message]]."}],
 }
-LOOK = [("overview", {}), ("differential", {}), ("log_events", {})]
+LOOK: list[tuple[str, Any]] = [("overview", {}), ("differential", {}), ("log_events", {})]
 
 
 def answer(**fields: Any) -> Reply:

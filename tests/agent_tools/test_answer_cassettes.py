@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vcr
@@ -62,9 +63,8 @@ def test_a_recorded_answer_is_given_again(name: str, tmp_path: Path, monkeypatch
     monkeypatch.setenv("OPENAI_BASE_URL", URL)
     monkeypatch.setenv("OPENAI_API_KEY", "recorded")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    recorder = vcr.VCR(
-        record_mode="all" if RECORD else "none", match_on=("method", "path"), before_record_request=scrubbed
-    )
+    mode: Any = "all" if RECORD else "none"
+    recorder: Any = vcr.VCR(record_mode=mode, match_on=("method", "path"), before_record_request=scrubbed)
 
     def play(turn: int, request: Request) -> Reply:
         step = steps[min(turn, len(steps)) - 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -205,7 +206,10 @@ def test_advice_may_name_commands_that_the_families_wrote_and_switches():
 
 def test_a_timeline_takes_its_times_from_cells():
     report = passed(
-        timeline=[{"ts": "[[E1.end_ts]]", "text": "ended as [[E1.state]]"}, {"ts": "before", "text": "ran"}]
+        timeline=[
+            {"ts": "[[E1.end_ts]]", "text": "ended as [[E1.state]]"},
+            {"ts": "before", "text": "ran on [[E1.node]]"},
+        ]
     )
     assert report.ok, report.problems
 
@@ -341,7 +345,7 @@ def test_what_an_author_leaves_out_is_the_differentials():
         warnings=[{"text": "The state was [[E1.state]]."}],
         actions=[{"text": "Ask for less memory."}],
     )
-    bare = {"disposition": "", "timeline": [], "warnings": [], "actions": []}
+    bare: dict[str, Any] = {"disposition": "", "timeline": [], "warnings": [], "actions": []}
     made = Gate().check(draft(**bare), ledger(), assessments(), theirs).draft
     assert (made.disposition, made.timeline, made.warnings, made.actions) == (
         theirs.disposition,

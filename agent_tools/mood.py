@@ -1,0 +1,56 @@
+"""What a sentence does: does it state something, where it was only to ask, to name what is missing, or to advise?
+
+Under "what it cannot decide" and "what to do" nothing has to be cited, so nothing may be claimed there: "Whether the card is
+faulty" and "Run the diagnostics" are in their place, "The card is faulty" is not.
+LIMIT: judged by words, in English; a phrase without a finite verb states nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from agent_tools.blame import blames_hardware, own_words
+from agent_tools.causes import states_cause
+from agent_tools.references import cited
+
+Place = Literal["open", "advice"]
+REMEDY: dict[Place, str] = {
+    "open": "say what is open ('Whether ...') or what would decide it",
+    "advice": "say what to do, and leave observations to shows",
+}
+
+_CLAUSE = re.compile(r"(?<=[.;!?:])\s+|\n+|\s[–—-]\s|,?\s\b(?:but|because|since)\b\s", re.IGNORECASE)
+_OPEN = re.compile(
+    r"(?i)\b(?:whether|if|which|who|whom|whose|why|how|when|where|what(?! (?:is|was|seems) (?:certain|clear|sure|known|evident|true|plain))"
+    r"|would|could|might|may|not|no|never|nobody|nothing|none|neither|nor|without|missing|unknown|unclear|undecided|unavailable|absent"
+    r"|lacks?|lacking|cannot|can't|\w+n't|should|must|only)\b"
+)
+_SOUGHT = re.compile(r"(?i)\broot(?: causes?)?\b|\b(?:cause|reason)s? (?:of|for|behind)\b")
+"""A cause that is looked for: a name of it, and no claim."""
+_FINITE = re.compile(
+    r"(?i)\b(?:is|are|was|were|has|have|had|did|does|do|finished|completed|succeeded|failed|crashed|died|ended|ran|went|lost|broke"
+    r"|converged|diverged|recovered|started|began|stopped|worked|passed|happened|occurred|exited|returned|hung|stalled|caused|killed)\b"
+)
+_SUBJECT = re.compile(
+    r"(?i)\W*(?:the|a|an|this|that|these|those|it|its|they|their|all|every\w*|some\w*|any\w*|there|gpus?|ranks?|nodes?|hosts?|jobs?|runs?"
+    r"|training|users?|hardware|memory|networks?|slurm|loss|cuda|nccl)\b"
+)
+
+
+def stated(text: str, place: Place) -> str:
+    """The clause of a text that claims something without a cell; "" where there is none.
+
+    "open": what cannot be decided, or what would decide it; "advice": what to do.
+    """
+    for clause in _CLAUSE.split(text):
+        words = own_words(clause)
+        accuses = blames_hardware(clause) or states_cause(_SOUGHT.sub("", clause))
+        asks = _OPEN.search(words)
+        if place == "advice":
+            claims = _SUBJECT.match(words) is not None and _FINITE.search(words) is not None
+        else:
+            claims = _FINITE.search(words) is not None or accuses
+        if claims and not asks and (accuses or not cited([clause])):
+            return clause.strip()
+    return ""
