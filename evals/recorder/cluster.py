@@ -23,7 +23,7 @@ from types import TracebackType
 
 from evals.recorder import config
 from evals.recorder.config import ClusterSpec
-from evals.recorder.namespace import ClusterError, Namespace, missing_programs
+from evals.recorder.namespace import UP_S, ClusterError, Namespace, missing_programs
 
 PACKAGES: Mapping[str, str] = {
     "slurmctld": "slurm-wlm",
@@ -45,7 +45,6 @@ ENDED = frozenset(
 
 _OF_ROOT = ("usr", "etc/alternatives", "etc/ld.so.cache", "etc/mysql")
 """What makes another Debian's programs run: its /usr, and the files by which they find each other."""
-
 MEMORY_CGROUPS = Path("/sys/fs/cgroup/memory")
 
 
@@ -135,7 +134,7 @@ class Cluster:
         self._daemon("slurmctld", ["slurmctld", "-D", "-c"])
         for node in self.spec.nodes:
             self._daemon(f"slurmd-{node}", ["slurmd", "-D", "-N", node], hostname=node)
-        self._until(self._nodes_idle, "the nodes did not become idle", seconds=60)
+        self._until(self._nodes_idle, "the nodes did not become idle", seconds=UP_S)
         if self.spec.rest:
             self._start_rest()
 
@@ -319,19 +318,19 @@ class Cluster:
             "mkdir -p /run/munge /run/mysqld /run/mariadbd; chown munge /run/munge; chown mysql /run/mysqld /run/mariadbd",
         )
         self._daemon("munged", ["runuser", "-u", "munge", "--", "munged", "--foreground", "--force"])
-        self._until(lambda: self._works("munge", "-n"), "munged did not start", seconds=15)
+        self._until(lambda: self._works("munge", "-n"), "munged did not start", seconds=UP_S)
 
     def _start_database(self) -> None:
         small = ["--innodb-buffer-pool-size=64M", "--innodb-lock-wait-timeout=900", "--bind-address=127.0.0.1"]
-        self.run("mariadb-install-db", "--user=mysql", "--datadir=/var/lib/mysql", "--skip-test-db")
+        self.run("mariadb-install-db", "--user=mysql", "--datadir=/var/lib/mysql", "--skip-test-db", timeout_s=UP_S)
         self._daemon("mysqld", ["mariadbd", "--user=mysql", "--datadir=/var/lib/mysql", *small])
-        self._until(lambda: self._works("mariadb", "-e", "select 1"), "MariaDB did not start", seconds=60)
+        self._until(lambda: self._works("mariadb", "-e", "select 1"), "MariaDB did not start", seconds=UP_S)
         grant = f"grant all on slurm_acct_db.* to slurm@localhost identified by '{config.STORAGE_PASSWORD}'"
         self.run("mariadb", "-e", f"create database slurm_acct_db; {grant}")
 
     def _start_accounting(self) -> None:
         self._daemon("slurmdbd", ["slurmdbd", "-D"])
-        self._until(lambda: self._works("sacctmgr", "-n", "show", "cluster"), "slurmdbd did not start", seconds=60)
+        self._until(lambda: self._works("sacctmgr", "-n", "show", "cluster"), "slurmdbd did not start", seconds=UP_S)
         cluster, account = self.spec.name, self.spec.account
         self.sacctmgr("-i", "add", "cluster", cluster)
         self.sacctmgr("-i", "add", "account", account, f"cluster={cluster}", f"description={account}")
@@ -356,7 +355,9 @@ class Cluster:
         for door, target in (("local.sock", f"unix:{folder}/restd.sock"), ("jwt.sock", port)):
             self._daemon(f"relay-{door}", [*ours, "/usr/bin/python3", f"{folder}/relay.py", f"{folder}/{door}", target])
         doors = (self.rest_local, self.rest_jwt, self.state / "slurm/rest/restd.sock")
-        self._until(lambda: "yes" if all(d.is_socket() for d in doors) else "", "slurmrestd did not start", seconds=30)
+        self._until(
+            lambda: "yes" if all(d.is_socket() for d in doors) else "", "slurmrestd did not start", seconds=UP_S
+        )
 
     def _daemon(self, name: str, command: Sequence[str], *, hostname: str | None = None) -> None:
         log = self.state / "log" / f"{name}.out"

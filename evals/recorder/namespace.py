@@ -14,6 +14,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+UP_S = 180.0
+"""How long a daemon may take to come up on a host that has much else to do."""
+
 
 class ClusterError(RuntimeError):
     """The cluster could not do what was asked; the message says what to do about it."""

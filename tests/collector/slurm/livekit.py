@@ -249,7 +249,7 @@ def play(cluster: Cluster, folder: Path) -> Told:
 
     def looked() -> None:
         before = dict(rounds)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while any(rounds[n] < before[n] + 2 for n in rounds) and time.monotonic() < deadline:
             time.sleep(0.2)
 
