@@ -70,6 +70,7 @@ RULES: tuple[Rule, ...] = (
             r"system not yet initialized", r"libtorch_cuda", r"PTX was compiled with an unsupported", r"--gpu-architecture",
             r"CUDA-capable device\(?s\)? (is|are) (all )?busy", r"compiled with different CUDA", r"was compiled with CUDA", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
             r"no supported gpu backend", r"no CUDA-capable device",
+            r"(package|torch|PyTorch) .{0,20}(doesn't|does not) have \w+ built.in", r"is not available for build",
             r"no platforms that are instances of", r"\blib[\w+-]+\.so\S* .{0,60}(not found|cannot|could not|failed)", r"HIP error: invalid device function",
         )),
     Rule("env", 0.88, "the GPU is too old for what is asked",

@@ -59,6 +59,8 @@ _WHY_FILE = {
     "config": "a configuration or script file is not where it is looked for",
     "env": "a program or a folder of the environment is not there or may not be used",
 }
+_WHY_DENIED = "a file or folder that is named may not be read or written"
+_ENVIRON = re.compile(r"(?:^|/)os\.py in __getitem__$|^<frozen os> in __getitem__$")
 _WHY_LAYER: dict[Layer, tuple[str, float, str]] = {
     "data": ("data", 0.8, "it was raised while data were being read or prepared"),
     "asset": ("asset", 0.78, "it was raised while a model, tokenizer or checkpoint was being loaded"),
@@ -88,6 +90,8 @@ def classify(name: str, message: str, calls: str) -> Fault:
     if origin.layer is None:
         origin = replace(origin, layer=layer_of_type(name))
     calls, _, source = calls.partition("\n> ")
+    if name.endswith("KeyError") and _ENVIRON.search(calls.rsplit("\n", 1)[-1]):
+        return Fault("config", 0.9, "an environment variable that the program reads is not set")
     if not message.strip() and source:
         heard = [f for f in (_by_source(source), _by_layer(name, source, origin)) if f]
         return max([*heard, _by_type(name, source, calls, origin)], key=lambda f: f.certainty)
@@ -120,6 +124,11 @@ def _by_source(source: str) -> Fault | None:
 
 def _by_file(name: str, message: str, origin: Origin) -> Fault | None:
     """A file that is not there, or may not be touched: what kind of file is it?"""
+    found = _kind_of_file(name, message, origin)
+    return replace(found, why=_WHY_DENIED) if found and name.endswith("PermissionError") else found
+
+
+def _kind_of_file(name: str, message: str, origin: Origin) -> Fault | None:
     if _WRITING.search(message):
         return Fault("config", 0.88, "the folder that results are written to does not exist")
     if not (

@@ -22,7 +22,7 @@ _INSTALLED: tuple[tuple[Layer, str], ...] = (
     ("asset", r"^transformers/trainer_callback\.py in load_from_json|^keras/\S*saving|\bin load_weights$"),
     ("asset", r"^(lightning/pytorch|pytorch_lightning)/trainer/connectors/checkpoint_connector"),
     ("config", r"^(hydra|omegaconf|yaml|ruamel|toml\w*|pydantic\w*|click|typer|fire|absl/(app|flags)|jsonargparse|simple_parsing|tyro|draccus|yacs|fvcore/common/config|mmengine/(config|registry)|mmcv/utils/(config|registry)|mmcv/runner/builder|detectron2/config|marshmallow|cerberus|gin|ml_collections|transformers/(hf_argparser|training_args|generation/configuration_utils)|deepspeed/runtime/(config|zero/config)|accelerate/(utils/dataclasses|commands)|lightning/pytorch/(cli|trainer/connectors|trainer/configuration_validator)|pytorch_lightning/(cli|trainer/connectors|trainer/configuration_validator)|llamafactory/hparams|axolotl/(utils/schemas|utils/config)|torchtune/config|torchtitan/config\w*|megatron/(training/)?arguments|megatron/core/(model_parallel_config|transformer/transformer_config|parallel_state)|verl/utils/config|vllm/(config|engine/arg_utils))[/.]"),
-    ("config", r"(^|/)(argparse|configparser|optparse|dataclasses)\.py|\bin (parse_args\w*|parse_args_into_dataclasses|parse_known_args)$"),
+    ("config", r"(^|/)\w+_args\.py|\bin (__post_init__|from_cli_args)$|(^|/)(argparse|configparser|optparse|dataclasses)\.py|\bin (parse_args\w*|parse_args_into_dataclasses|parse_known_args)$"),
     ("env", r"^(bitsandbytes/(cextension|cuda_setup)|deepspeed/ops/op_builder|torch/utils/cpp_extension|triton/(backends|common|compiler|runtime)|torch/_inductor/(codecache|cpp_builder|runtime)|cupy/_environment|cupy_backends|numba/cuda|jaxlib|jax/_src/xla_bridge|torch/cuda/__init__|torch/_ops|torch/_dynamo/backends|apex/|transformer_engine/(common|__init__)|nvidia/\w+/lib|pkg_resources|importlib_metadata|packaging)"),
     ("env", r"(^|/)ctypes/|<frozen importlib|(^|/)importlib/(__init__|metadata)|(^|/)subprocess\.py"),
     ("tracker", r"^(wandb|mlflow|comet_ml|neptune|swanlab|clearml|tensorboardX?|aim|dvclive|trackio)/"),
@@ -66,13 +66,21 @@ def origin_of(calls: str) -> Origin:
     if layers and _CONTAINER.search(layers[0][0]):  # a format that weights use too: who opened it knows what it is
         first = next((pair for pair in layers if pair[1] in _NAMED), layers[0])[1]
     mine = [i for i, f in enumerate(frames) if f.startswith("~/")]
-    inner = frames[mine[-1] + 1 :] if mine else frames
+    inner = frames[mine[-1] + 1 :] if mine else _within(frames)
     return Origin(
         layer=first,
         importing=any(f.endswith(" in <module>") for f in inner) and (not mine or len(inner) > 0),
         own=frames[-1].startswith("~/"),
         between=len({_package(f) for f in inner} - {""}) > 1,
     )
+
+
+def _within(frames: list[str]) -> list[str]:
+    """The frames inside an installed program: what `python -m` runs, or a console script, is started and not imported."""
+    while frames and "runpy" in frames[0]:
+        frames = frames[1:]
+    started = frames and frames[0].endswith(" in <module>") and "__init__.py" not in frames[0]
+    return frames[1:] if started else frames
 
 
 def layer_of_type(name: str) -> Layer | None:

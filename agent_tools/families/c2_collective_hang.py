@@ -59,7 +59,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"{raised[0].name_ref}: {raised[0].message_ref} ({raised[0].where_ref})."))
         result.confidence = 0.85
     else:
-        _only_weak(weak[0], result)
+        _only_weak(facts, weak[0], result)
     result.speaks_for += frozen
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"Before that, {facts.progress.phrase}."))
@@ -139,8 +139,13 @@ def _watchdog(row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"The limit was {row['timeout_s']} s."))
 
 
-def _only_weak(row: RowView, result: Assessment) -> None:
-    result.status, result.confidence = "suspected", 0.55
+def _only_weak(facts: Facts, row: RowView, result: Assessment) -> None:
+    gone = facts.table("nccl_events").one_of("name", "remote_error", "peer_lost")
+    left = [
+        r for r in facts.table("slurm_messages").one_of("name", "task_exit") if 0 < (r.number("exit_code") or 0) < 126
+    ]
+    result.status, result.confidence = "suspected", 0.35 if gone and left else 0.55  # none waits for a task that left
+    result.speaks_for += [claim(f"A task had ended by itself: {r['message']}.") for r in left[:1] if gone]
     result.headline = f"The process group reports a stuck peer: {row['message']}"
     result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
 

@@ -49,6 +49,8 @@ b AS (
     AND NOT regexp_matches(text, '(?i)loading|download|examples/s|dropping|map|shard|fetching|tokeniz|generating|process|filter|resolving|capturing|compil|sanity|valid|eval|predict|packing|convert|extract|saving|grouping|files?\b')
     -- what the bar's own words say before it: a dataset's split that is prepared or cached is no training either
     AND NOT regexp_matches(split_part(text, '%|', 1), '(?i)dataset|preload|cach(e|ing)|\bread(ing)?\b|(-|_|\b)(test|dev)\b')
+    -- nor are weights that are quantised or laid out, and tables that are computed before the loop
+    AND NOT regexp_matches(split_part(text, '%|', 1), '(?i)quanti[sz]|calibrat|\binit(ial|iali[sz]\w*)?\b|\bprepar|\bbuild|\bindex|\bencod|\bcomput|\bcalculat|\bcopy|\bcheck(ing)?\b|\bverif|\bcount|\bscan|\bcollat|\bsplit')
 ),
 m AS (
   SELECT *, TRY_CAST(bar.done AS BIGINT) AS done, TRY_CAST(bar.total AS BIGINT) AS total,

@@ -23,6 +23,10 @@ ENCODER = "~/job/run.py in main\npython3.11/json/encoder.py in default"
         (ENCODER, "output", False),
         ("~/job/my_dataset.py in __getitem__", "data", False),
         ("~/job/train.py in main\ntorch/nn/modules/linear.py in forward", None, False),
+        ("<frozen runpy> in _run_code\nspam/serve.py in <module>\nspam/engine.py in start", None, False),
+        ("miniforge/bin/spam in <module>\nspam/cli.py in main", None, False),
+        ("<frozen runpy> in _run_code\nspam/serve.py in <module>\nham/core.py in <module>", None, True),
+        ("spam/__init__.py in <module>\nspam/abi.py in check", None, True),
         ("", None, False),
     ],
 )
@@ -59,6 +63,12 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/run/optimizer.bin'", "", "asset"),
         ("AttributeError", "'NoneType' object has no attribute 'shape'", "~/job/my_dataset.py in __getitem__", "data"),
         ("KeyError", "'x'", "", "code"),
+        ("KeyError", "'LOCAL_RANK'", "~/job/run.py in main\nspam/zero.py in __init__\n/usr/lib64/python3.9/os.py in __getitem__", "config"),
+        ("KeyError", "'NODE_LIST'", "~/job/net.py in forward\n<frozen os> in __getitem__", "config"),
+        ("KeyError", "'text'", "~/job/my_dataset.py in __getitem__", "data"),
+        ("AssertionError", "use a width > 1", "spam/srv/server_args.py in __post_init__", "config"),
+        ("RuntimeError", "Distributed package doesn't have MPI built in", "~/job/net.py in forward", "env"),
+        ("RuntimeError", "_spam_pack_cuda is not available for build.", "~/job/net.py in forward", "env"),
         ("AssertionError", "", "~/job/tok.py in build\n> assert args.vocab is not None", "config"),
         ("AssertionError", "", "~/job/sets.py in start\n> assert exists(self.img_dir)", "data"),
         ("IndexError", "too many indices", "~/job/trainer.py in cycle_dataset\n~/loss/seg.py in forward", "code"),
@@ -74,3 +84,9 @@ def test_a_class_that_is_nearly_as_likely_is_named_beside_the_first() -> None:
     fault = classify("IndexError", "list index out of range", "~/job/my_dataset.py in __getitem__")
     assert {fault.mode, fault.other} == {"data", "code"}
     assert classify("ModuleNotFoundError", "No module named 'spam'", "").other is None
+
+
+def test_a_place_that_may_not_be_touched_is_not_called_missing() -> None:
+    fault = classify("PermissionError", "[Errno 13] Permission denied: '/mnt9'", "~/job/run.py in main")
+    assert (fault.mode, "may not be read" in fault.why) == ("config", True)
+    assert "may not" not in classify("FileNotFoundError", "[Errno 2] No such file: '/mnt9'", "").why

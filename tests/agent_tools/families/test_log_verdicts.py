@@ -52,7 +52,7 @@ def test_every_sentence_of_a_draft_passes_the_gate(name: str, tmp_path: Path) ->
     assert report.ok, report.problems
 
 
-@pytest.mark.parametrize("name", ["u0-exit1", "u0-peer-only"])
+@pytest.mark.parametrize("name", ["u0-exit1", "u0-peer-only", "u0-task-left-then-echo"])
 def test_wrappers_and_echoes_never_give_a_confident_answer(name: str, tmp_path: Path) -> None:
     draft = differential.draft(facts_of((LOGS / f"{name}.txt").read_text(encoding="utf-8"), tmp_path))
     assert draft.family == "U0" or draft.confidence < 0.6
