@@ -58,6 +58,8 @@ class Progress:
 def read_progress(steps: RowView | None, hints: RowView | None, phases: View, checkpoints: View) -> Progress:
     """Judge the summary of parsed steps, the hints, the phases and the checkpoints."""
     ended = phases.one_of("kind", "train_end")
+    if steps is not None and _before_the_first(steps):
+        steps = None
     trained = steps is not None and (
         (steps.number("last_step") or 0) >= 1
         or (steps.number("last_epoch") or 0) > 0
@@ -78,3 +80,9 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         finished=bool(ended),
         finish=ended[-1] if ended else None,
     )
+
+
+def _before_the_first(steps: RowView) -> bool:
+    """One report of step zero with a loss of exactly zero: a bar is drawn so before anything was computed."""
+    counted = (steps.number("last_step") or 0) or (steps.number("last_epoch") or 0)
+    return not counted and steps.number("reports") == 1 and steps.number("last_loss") == 0

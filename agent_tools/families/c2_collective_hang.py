@@ -141,9 +141,7 @@ def _watchdog(row: RowView, result: Assessment) -> None:
 
 def _only_weak(facts: Facts, row: RowView, result: Assessment) -> None:
     gone = facts.table("nccl_events").one_of("name", "remote_error", "peer_lost")
-    left = [
-        r for r in facts.table("slurm_messages").one_of("name", "task_exit") if 0 < (r.number("exit_code") or 0) < 126
-    ]
+    left = [r for r in facts.table("slurm_messages").one_of("name", "task_exit") if r.get("exit_code") in range(1, 126)]
     result.status, result.confidence = "suspected", 0.35 if gone and left else 0.55  # none waits for a task that left
     result.speaks_for += [claim(f"A task had ended by itself: {r['message']}.") for r in left[:1] if gone]
     result.headline = f"The process group reports a stuck peer: {row['message']}"

@@ -63,6 +63,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/run/optimizer.bin'", "", "asset"),
         ("AttributeError", "'NoneType' object has no attribute 'shape'", "~/job/my_dataset.py in __getitem__", "data"),
         ("KeyError", "'x'", "", "code"),
+        ("KeyError", "'epoch_state'", "spam/tools.py in load_checkpoint\nspam/trainer.py in load_checkpoint", "asset"),
+        ("TypeError", "Own.__init__() missing 1 required positional argument: 'parts'", "~/job/run.py in main\npytorch_lightning/trainer/connectors/data_connector.py in _prepare_dataloader", "data"),
         ("KeyError", "'LOCAL_RANK'", "~/job/run.py in main\nspam/zero.py in __init__\n/usr/lib64/python3.9/os.py in __getitem__", "config"),
         ("KeyError", "'NODE_LIST'", "~/job/net.py in forward\n<frozen os> in __getitem__", "config"),
         ("KeyError", "'text'", "~/job/my_dataset.py in __getitem__", "data"),
