@@ -30,6 +30,7 @@ NAMES: dict[str, str] = {
     "cupy_oom": "CuPy or Numba",
     "kv_cache": "an inference engine found no room for its cache or for its start",
     "nccl_oom": "NCCL could not allocate on the GPU",
+    "hsa_oom": "ROCm's runtime aborted a queue for want of resources, with no memory of the GPU left",
 }
 
 _SIZE = r"(?P<n>[\d.,]+) ?(?P<u>[KMGT]i?B|[Bb]ytes|B)\b"
@@ -65,6 +66,7 @@ _OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("paddle_oom", re.compile(r"Out of memory error on GPU \d+\. Cannot allocate")),
     ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
     ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction|enough GPU RAM to fit|[Ii]nsufficient GPU memory")),
+    ("hsa_oom", re.compile(r"HSA_STATUS_ERROR_OUT_OF_RESOURCES.{0,400}Available Free mem ?: ?0 MB")),
     ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
     ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED|Unable to find a valid cuDNN algorithm")),
     ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Out of GPU memory|Dst tensor is not initialized|(?i:cu(?:da)?malloc\w*|cuMemAlloc\w*) (?:retry )?failed:? out of memory|CUDA error 2\b.{0,200}out of memory|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
@@ -106,6 +108,7 @@ class CudaOom:
         "Failed to CUDA ",
         "INTERNAL: Failed to allocate",
         "from device",
+        "ERROR_OUT_OF_RESOURCES",
     )
 
     def __init__(self) -> None:
