@@ -4,7 +4,7 @@ usage: python bench/logs_bench.py [--mib 100] [--big-mib 1024] [--json]
 
 Seven logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
 in which nothing is recognised; and four of which every line is progress, Megatron's, the Trainer's, nanoGPT's and those of a
-loop of no framework: each line of those becomes a row, which no search has to make. The last one's are read one by one.
+loop of no framework: each line of those becomes a row, which no search has to make.
 Times are medians of three, processor time beside them.
 """
 

@@ -77,9 +77,9 @@ class NanoGpt(LineParser):
 
     @staticmethod
     def ignores(text: str) -> bool:
-        """Megatron's lines, as long as they hold none of the other loops' words."""
+        """Megatron's lines and those without bars, as long as they hold none of these loops' words."""
         own = text.startswith("s:") or any(word in text for word in ("iter ", ", val loss ", "train_time:"))
-        return "elapsed time per iteration" in text and not own
+        return not own and ("elapsed time per iteration" in text or "|" not in text)
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""

@@ -54,8 +54,8 @@ class PlainLoop(LineParser):
 
     @staticmethod
     def ignores(text: str) -> bool:
-        """Lines of frameworks, and nanoGPT's."""
-        return fielded(text) or " mfu " in text
+        """Lines of frameworks, nanoGPT's, and those with neither a step out of a total nor pairs."""
+        return fielded(text) or " mfu " in text or ("/" not in text and "loss=" not in text)
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """One line, one completed step."""

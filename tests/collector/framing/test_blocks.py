@@ -71,6 +71,8 @@ WORDINGS: tuple[Callable[[int], str], ...] = (
     ),
     lambda n: f"{{'loss/policy_avg': 0.5, 'lr': 1e-6, 'learning_rate': 5, 'episode': {n}, 'epoch': 1.0, 'kl%': {n}}}",
     lambda n: f"{{'loss': 0.5, 'rewards/chosen': -{n}, 'num_tokens': 1e{n}, 'epoch': 1.0}}",
+    lambda n: f"step {n} of a loop of its own making, train loss {9 / (n + 1):.4f}",
+    lambda n: f"Iteration {n}: val loss = {n / 7:e}, lr 1.0e-4, grad_norm {n}, took {n}.5 s",
     lambda n: f"iter {n}: loss {9 / (n + 1):.4f}, time {n * 1.5:.2f}ms, mfu {-100 if n < 5 else n / 7:.2f}%",
 )
 BREAKS = (
@@ -87,6 +89,9 @@ BREAKS = (
     "\x1b[32mgreen\x1b[0m ValueError\x1b[K",
     "Unsloth: patched",
     "epoch {n}: loss 0.{n}",
+    "step {n} loss nan",
+    "step {n}.5 loss 2.5",
+    "step {n} loss 2.5%",
     "iter {n}: loss nan, time 1.5ms, mfu 0.10%",
     "iter {n}: loss 2.5, time 1.5s, mfu 0.10%",
     "step {n}: train loss 2.5, val loss 2.75",
@@ -184,7 +189,7 @@ def test_logs_that_ship(folder: str) -> None:
     assert read
 
 
-@pytest.mark.parametrize("wording", [WORDINGS[i] for i in (0, 1, 2, 4, 5, 6, 7, 8, 9)])
+@pytest.mark.parametrize("wording", [WORDINGS[i] for i in (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11)])
 @pytest.mark.parametrize("label", LABELS)
 def test_a_run_that_repeats_itself_is_read_in_blocks(wording: object, label: str) -> None:
     assert callable(wording)
