@@ -61,11 +61,12 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
         yield _entry(
             steps, "last_ts" if own else None, "last_line", f"Last training report ({steps['reports']} in all).", 1
         )
-    yield from _of(facts.table("exceptions"), "first_ts", lambda r: f"Exception {r['name']}{_who(r)}.", 1)
-    yield from _of(facts.table("oom_events"), "oom_ts", lambda r: f"Out of CUDA memory{_who(r)}.", 1)
-    yield from _of(facts.table("signals"), "signal_ts", lambda r: f"Signal: {_said(r)}", 1)
+    lent = _lent(steps)
+    yield from _of(facts.table("exceptions"), "first_ts", lambda r: f"Exception {r['name']}{_who(r)}.", 1, lent)
+    yield from _of(facts.table("oom_events"), "oom_ts", lambda r: f"Out of CUDA memory{_who(r)}.", 1, lent)
+    yield from _of(facts.table("signals"), "signal_ts", lambda r: f"Signal: {_said(r)}", 1, lent)
     yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
-    yield from _of(facts.table("nccl_events"), "first_ts", lambda r: f"Process group: {_said(r)}", 1)
+    yield from _of(facts.table("nccl_events"), "first_ts", lambda r: f"Process group: {_said(r)}", 1, lent)
     yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {_said(r)}", 0)
     yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Kernel{_on(r)}: {_said(r)}", 1)
     if facts.has("link_event"):
@@ -77,6 +78,18 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
         facts.table("gpu_counter_rises").where(_rose), "risen_ts", lambda r: f"{r['counter']} of {gpu_of(r)} rose.", 0
     )
     yield from _of(_earlier(facts), "end_ts", lambda r: f"Slurm: attempt {r['attempt']} ended, {r['state']}.", 1)
+
+
+def _lent(steps: RowView | None) -> Callable[[RowView, str], bool]:
+    """Whether a line of the log has its time from the last training report before it: it was printed then, or later."""
+
+    def lent(row: RowView, ts: str) -> bool:
+        if steps is None or not steps.has("last_ts") or not row.has("line_no"):
+            return False
+        after = (row.number("line_no") or 0) > (steps.number("last_line") or 0)
+        return after and row.text(ts) == steps.text("last_ts") and row.text("file") == steps.text("file")
+
+    return lent
 
 
 def _not_finite(facts: Facts, timed: bool) -> Iterator[_Entry]:
@@ -138,11 +151,21 @@ def _once(view: View) -> list[RowView]:
     return [row for row in view.rows if row in found.values()]
 
 
-def _of(view: View | list[RowView], ts: str, text: Callable[[RowView], str], weight: int) -> Iterator[_Entry]:
+def _of(
+    view: View | list[RowView],
+    ts: str,
+    text: Callable[[RowView], str],
+    weight: int,
+    lent: Callable[[RowView, str], bool] = lambda row, ts: False,
+) -> Iterator[_Entry]:
     rows = view if isinstance(view, list) else view.rows
     telling = [(row, said) for row in rows if (said := text(row))]
     for n, (row, said) in enumerate(telling[:MOST_OF_ONE]):
-        yield _entry(row, ts, "line_no", said, weight + (0 if n < 2 else 2))
+        key, weighs, moment = _entry(row, ts, "line_no", said, weight + (0 if n < 2 else 2))
+        if lent(row, ts):
+            # Placed by its line: what carries a time of its own, as a kernel's message, may have come before it.
+            key, moment = (True, "", key[2]), Moment(ts=moment.ts, text=f"{moment.text} (Then or later.)")
+        yield key, weighs, moment
 
 
 def _entry(row: RowView, ts: str | None, line: str, text: str, weight: int) -> _Entry:

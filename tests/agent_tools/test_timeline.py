@@ -72,3 +72,21 @@ def test_the_end_comes_after_what_happened_in_its_second(tmp_path: Path) -> None
     world.add(GpuEvent(node="n1", gpu=0, ts=late, event="xid", xid=79, job_id=JOB, message="fallen off the bus."))
     assert [t[:8] for t in told(world.facts())][-2:] == ["GPU on ·", "Slurm: e"]
     assert not any(t.endswith("..") for t in told(world.facts()))
+
+
+def test_a_line_with_the_time_of_a_report_before_it_comes_after_what_may_have_caused_it(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60).train([3.0, 2.5, 2.0], every_s=600)
+    world.say("exception", "RuntimeError", "CUDA error", ts=T + timedelta(minutes=30), ts_kind="carried")
+    dead = T + timedelta(minutes=31)
+    world.add(GpuEvent(node="n1", gpu=0, ts=dead, event="xid", xid=79, job_id=JOB, message="fallen off the bus."))
+    facts = world.facts()
+    assert [t[:9] for t in told(facts)][-3:] == ["GPU on ·:", "Exception", "Slurm: en"]
+    assert timeline(facts)[-2].text.endswith("(Then or later.)")
+
+
+def test_a_line_with_a_time_of_its_own_keeps_it(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60).train([3.0, 2.5, 2.0], every_s=600)
+    world.say("exception", "RuntimeError", "CUDA error", ts=T + timedelta(minutes=30, seconds=9), ts_kind="embedded")
+    dead = T + timedelta(minutes=31)
+    world.add(GpuEvent(node="n1", gpu=0, ts=dead, event="xid", xid=43, job_id=JOB, message="Ch 10"))
+    assert [t[:9] for t in told(world.facts())][-3:] == ["Exception", "GPU on ·:", "Slurm: en"]

@@ -174,7 +174,10 @@ def _cascade(gpus: int) -> Callable[[int], tuple[Plan, Expected]]:
         )
         launcher_summary(plan, gpu, minute + 0.4, 1)
         return plan, Expected(
-            ("B2",), None, "infrastructure", extra=named(gpu, timeline=(r"fallen off the bus", r"ended, FAILED"))
+            ("B2",),
+            None,
+            "infrastructure",
+            extra=named(gpu, timeline=(r"fallen off the bus", r"Exception", r"ended, FAILED")),
         )
 
     return make
