@@ -6,7 +6,7 @@
 -- COLUMN bar_text: the last one
 -- COLUMN bar_line: its line
 -- COLUMN bar_total: what it counts to
--- COLUMN dones: lines that say that training is complete or the model is saved
+-- COLUMN dones: lines that say that training is complete, the model is saved, or in a batch system's words that the job ended well
 -- COLUMN done_text: the last one
 -- COLUMN done_line: its line
 -- COLUMN saves: lines that say that a model or checkpoint is being saved
@@ -35,7 +35,7 @@ l AS (
 x AS (
   SELECT *,
     regexp_extract(text, '100%\|[^|]*\|\s*(\d+)/(\d+)\s*\[', ['n', 'total']) AS bar,
-    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b.{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W{0,8}optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]{0,40}\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b[^0-9\n]{0,12}[0-9]')
+    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b.{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W{0,8}finished (all )?\d+ (runs|trials|experiments|folds|seeds)\b\W{0,8}$|\breached (the )?-{0,2}max(imum)?[-_ ]?(number of )?(train(ing)?[-_ ])?(seconds|time|runtime|steps|iterations?|iters|epochs?|updates)\b.{0,40}\b(stopp|exit|finish|ending|end of)|^\s*job execution was successful\. exit status 0\b|^\s*successfully completed\.\s*$|^\s*state: completed \(exit code 0\)\s*$|^\s*exit[ _]status: +0\s*$|^\W{0,8}optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]{0,40}\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b[^0-9\n]{0,12}[0-9]')
       AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\bfinal\b.{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
     regexp_matches(text, '(?i)^.{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\|')
       AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
