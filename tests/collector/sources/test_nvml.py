@@ -355,9 +355,9 @@ def test_the_whole_collector_survives_a_driver_reload(tmp_path: Path) -> None:
         gpus.xid(3, 79)
         _until_calls(gpus, gpus.state.calls + 800)
         gpus.unload()
-        time.sleep(2.5)
+        _until_calls(gpus, gpus.state.calls + 3)  # the looks at a driver that is away, a call each
         gpus.load()
-        _until_calls(gpus, gpus.state.calls + 400)
+        _until_calls(gpus, gpus.state.calls + 800)
         maps = Path(f"/proc/{child.pid}/maps").read_text()
         child.send_signal(signal.SIGTERM)
         assert child.wait(60) == 0
@@ -373,7 +373,7 @@ def test_the_whole_collector_survives_a_driver_reload(tmp_path: Path) -> None:
 
 
 def _until_calls(gpus: SoftwareGpus, calls: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 200
     while gpus.state.calls < calls:
         assert time.monotonic() < deadline, "the collector does not look at the GPUs"
         time.sleep(0.05)
