@@ -188,6 +188,9 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
             return f"The signals follow the cancellation at line {cancelled['line_no']}."
     if rows and (first := _exited_first(facts, rows)) is not None:
         return f"srun killed the other tasks after one had ended by itself: {first['message']}."
+    if rows and (first := _child_exited_first(facts, rows)) is not None:
+        who = f"rank {first['rank']}" if first.has("rank") else "a process"
+        return f"The launcher's other processes were killed after {who} had ended by itself, with status {first['exit_code']}."
     cause = next(iter(facts.causes), None)
     if cause is not None and cause.row.text("severity") == "fatal":
         return f"The signals follow {cause.name_ref}, an exception with a traceback of its own."
@@ -226,6 +229,25 @@ def _exited_first(facts: Facts, rows: list[RowView]) -> RowView | None:
         )
     )
     return exits[0] if exits else None
+
+
+def _child_exited_first(facts: Facts, rows: list[RowView]) -> RowView | None:
+    """The child that ended with a status of its own before a launcher saw any child of that host killed; None where there is none."""
+    if any(r.text("source") != "launcher" or r.get("signal") != 9 for r in rows):
+        return None
+    summed = [r for r in facts.failed_children if r.text("kind") == "launcher_summary" and _failed_at(r)]
+    killed = [r for r in summed if r.get("signal") == 9]
+    left = [r for r in summed if not r.has("signal") and 0 < (r.number("exit_code") or 0) < _BY_SIGNAL]
+    if not killed or not left:
+        return None
+    first = min(left, key=_failed_at)
+    after = all(_failed_at(first) < _failed_at(r) and r.get("host") == first.get("host") for r in killed)
+    return first if after else None
+
+
+def _failed_at(row: RowView) -> str:
+    """When a launcher saw the child fail; a summary's own time stands for the line's."""
+    return row.text("failed_ts") or row.text("printed_ts")
 
 
 def _absent(facts: Facts) -> Assessment:
