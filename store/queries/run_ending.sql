@@ -56,7 +56,7 @@
 -- COLUMN interrupt_message: first of those messages
 -- COLUMN interrupt_line: its line
 -- CAVEAT: Standard error and standard output are buffered apart, so lines of different files have no common order.
-WITH e AS (
+WITH said AS (
   SELECT *, coalesce(happened_ts, ts) AS at_ts,
     regexp_matches(concat_ws(' ', name, cause_name),
       'KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException|SignalInterruption') AS interrupt,
@@ -100,6 +100,25 @@ gaps AS (
   ) WHERE gap > 0
 ),
 last_in AS (SELECT file, max(line_no) AS line FROM t GROUP BY file),
+-- What is said again after more progress is said of an epoch, a stage or a fold. Only the last one may be that of the run, and
+-- a time that each of them took is none.
+again AS (
+  SELECT file, shape, line FROM (
+    SELECT file, regexp_replace(coalesce(message, ''), '\d+', '#', 'g') AS shape, min(line_no) AS first, max(line_no) AS last
+    FROM said WHERE ended GROUP BY 1, 2
+  ) AS s
+  JOIN last_in USING (file)
+  WHERE first < last AND EXISTS (FROM t WHERE t.file = s.file AND t.line_no > s.first AND t.line_no < s.last)
+),
+e AS (
+  SELECT said.* REPLACE (
+    said.ended AND NOT EXISTS (
+      FROM again WHERE again.file = said.file AND again.shape = regexp_replace(coalesce(said.message, ''), '\d+', '#', 'g')
+        AND (again.line > said.line_no OR contains(lower(again.shape), 'training time'))
+    ) AS ended
+  )
+  FROM said
+),
 x AS (
   SELECT e.*, last_in.line AS progress_here FROM e LEFT JOIN last_in ON last_in.file IS NOT DISTINCT FROM e.file
 ),

@@ -183,3 +183,26 @@ def test_a_run_that_waited_and_completed_is_healthy_with_a_warning(tmp_path: Pat
     draft = drafted(waiting(0.8) + "Training complete!\n", tmp_path)
     assert draft.family == "G1"
     assert any("waited for data" in w.text for w in draft.warnings)
+
+
+def epochs(end: str, last: int = 4) -> str:
+    """A loop that says `end` after each epoch."""
+    return "".join(
+        "".join(f"Epoch {e} step {n} loss {3 - 0.3 * e - 0.05 * n:.4f}\n" for n in (1, 2, 3)) + end.format(e) + "\n"
+        for e in range(1, last + 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        (epochs("Training time 0:05:1{}") + "Epoch 5 step 1 loss 1.45\n", False),
+        (epochs("Training time 0:05:1{}"), False),
+        (epochs("Fold {}: training complete!") + "Epoch 5 step 1 loss 1.45\n", False),
+        (epochs("Fold {}: training complete!"), True),
+        (epochs("saved") + "Training time 0:05:14\n", True),
+    ],
+)
+def test_what_is_said_after_each_epoch_is_no_end_of_the_run(text: str, sure: bool, tmp_path: Path) -> None:
+    draft = drafted(text, tmp_path)
+    assert (draft.family == "G1" and draft.confidence >= 0.5) is sure, (draft.family, draft.confidence, draft.headline)
