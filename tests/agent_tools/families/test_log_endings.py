@@ -188,7 +188,9 @@ def test_a_run_that_waited_and_completed_is_healthy_with_a_warning(tmp_path: Pat
 def epochs(end: str, last: int = 4) -> str:
     """A loop that says `end` after each epoch."""
     return "".join(
-        "".join(f"Epoch {e} step {n} loss {3 - 0.3 * e - 0.05 * n:.4f}\n" for n in (1, 2, 3)) + end.format(e) + "\n"
+        "".join(f"Epoch {e} step {100 * n} loss {3 - 0.3 * e - 0.05 * n:.4f}\n" for n in (1, 2, 3))
+        + end.format(e)
+        + "\n"
         for e in range(1, last + 1)
     )
 
@@ -196,9 +198,9 @@ def epochs(end: str, last: int = 4) -> str:
 @pytest.mark.parametrize(
     ("text", "sure"),
     [
-        (epochs("Training time 0:05:1{}") + "Epoch 5 step 1 loss 1.45\n", False),
+        (epochs("Training time 0:05:1{}") + "Epoch 5 step 100 loss 1.45\n", False),
         (epochs("Training time 0:05:1{}"), False),
-        (epochs("Fold {}: training complete!") + "Epoch 5 step 1 loss 1.45\n", False),
+        (epochs("Fold {}: training complete!") + "Epoch 5 step 100 loss 1.45\n", False),
         (epochs("Fold {}: training complete!"), True),
         (epochs("saved") + "Training time 0:05:14\n", True),
     ],
