@@ -1,12 +1,14 @@
-"""What holds for every test: none reaches a model by accident, and none is judged by how fast this host happens to be.
+"""What holds for every test: none reaches a model by accident, and none is judged by how fast or from where it is run.
 
 Requests to models are refused, and no key or address of one is in the environment. Generated examples are the same on every
 run and machine, and take the time that they take: a busy host made Hypothesis call a test unreliable that merely waited.
+Ctrl-C works, also in the background of a script, where a shell lets it be ignored, which every child would inherit.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 
 import pydantic_ai.models
 import pytest
@@ -14,6 +16,9 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("any host", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any host")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pydantic_ai.models.ALLOW_MODEL_REQUESTS = False
 

@@ -110,6 +110,6 @@ def test_launches_of_functions_that_are_single_stepped_become_estimates(tmp_path
     rows = node.of(CudaSample, process.pid)
     assert "launches" in {r.estimated for r in rows}
     assert all(r.max_launch_gap_s is None for r in rows if r.estimated)
-    if looks < 20:
-        pytest.skip(f"this host is too busy: {looks} looks in 25 s, where some 40 are due")
+    if looks < 10:  # nearly fifty where it is quiet; windows that few cannot stand for all
+        pytest.skip(f"this host is too busy: {looks} looks in 25 s")
     assert 0.5 * made < sum(r.launches or 0 for r in rows) < 1.5 * made
