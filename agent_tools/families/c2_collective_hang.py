@@ -368,17 +368,17 @@ def _absent(facts: Facts) -> Assessment:
             missing=[missing("Whether collectives went on.", "the job's output; nccl_sample; a flight recorder dump")],
         )
     if quiet is not None and late and many and _long(quiet):
-        sure = (quiet.number("times_usual") or 0) > 50 and (quiet.number("quiet_share") or 0) > 0.3
+        # Where the GPUs' samples stop early too, whoever collected both may have stopped, and not the training.
+        long = (quiet.number("times_usual") or 0) > 50 and (quiet.number("quiet_share") or 0) > 0.3
+        sure = long and facts.silent_gpus is None
         result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
         result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
-        result.speaks_for.append(
-            claim(
-                f"The last training report came {quiet['quiet_min']} before the end; the usual pause between reports is "
-                f"{quiet['usual_gap_s']}."
-            )
-        )
+        text = f"The last training report came {quiet['quiet_min']} before the end; usually one came after {quiet['usual_gap_s']}."
+        result.speaks_for.append(claim(text))
         if quiet.has("progress_text"):
             result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
+        if (gpus := facts.silent_gpus) is not None:
+            result.speaks_for.append(claim(f"The GPUs' samples stop before the end, too, at {gpus['last_ts']}."))
         result.implies.append(
             claim("A job of several GPUs that stops like this mostly hangs in a collective.", "hypothesis")
         )

@@ -136,6 +136,14 @@ def _gone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("nccl_sample", "cuda_sample", "gpu_sample", "process"), blind("gpu_sample", open=("C2",))
 
 
+def _log_alone(seed: int) -> tuple[Plan, Expected]:
+    """Nothing was watched, and the log's own times tell that it stood still for more than half of the run."""
+    plan, _, _ = _freeze(seed)
+    time_limit(plan)
+    plan.style, plan.progress_until = "megatron", 0.4 * plan.minutes
+    return plan.without("nccl_sample", "cuda_sample", "gpu_sample", "process"), Expected(("C2",))
+
+
 def _many(seed: int) -> tuple[Plan, Expected]:
     """One rank of 1,024 never comes."""
     plan, gpu, _ = _freeze(seed, 1024, 60)
@@ -239,4 +247,5 @@ VARIANTS = (
         also=("process",),
         until=0.25,
     ),
+    Variant("log-alone", "fault", _log_alone),
 )

@@ -138,6 +138,15 @@ def test_a_long_quiet_end_of_many_ranks_is_a_hang_and_the_wall_its_consequence(t
     assert differential.draft(steady.facts()).family == "F3"
 
 
+def test_a_log_that_falls_silent_with_the_gpus_samples_is_no_certain_hang(tmp_path: Path) -> None:
+    """Whoever collected both may have stopped, and not the training."""
+    world = World(tmp_path).job("TIMEOUT", 120).train(LOSSES * 10, every_s=10.0)
+    times = [T + timedelta(minutes=m) for m in range(9)]
+    world.add(*(GpuSample(node="n1", gpu=0, ts=t, engine_active=1.0, sm_active=0.05) for t in times))
+    draft = differential.draft(world.facts())
+    assert draft.confidence < 0.5 or draft.family == "U0", (draft.family, draft.confidence, draft.headline)
+
+
 def idle(folder: Path, active: float, minutes: int = 60) -> World:
     world = World(folder).job("CANCELLED", minutes, gpus=1, node_count=1, node_list="n1")
     times = [T + timedelta(minutes=m) for m in range(minutes)]
