@@ -37,13 +37,14 @@ def assess(facts: Facts) -> Assessment:
             missing=[missing("How busy the GPUs were.", "engine and SM activity (gpu_sample) of the job's nodes")],
         )
     while_training = _while_training(facts)
-    if while_training is not None:
-        gpus = while_training
+    gpus = [
+        r for r in (gpus if while_training is None else while_training) if (r.number("samples") or 0) >= _FEW_SAMPLES
+    ]
     if not gpus:
         return Assessment(
             CODE,
             "undecidable",
-            counterfactual="GPU activity was recorded only while no training was reported, so the duty cycle is not known.",
+            counterfactual="GPU activity was hardly recorded while training was reported, so the duty cycle is not known.",
             missing=[
                 missing(
                     "How busy the GPUs were in training.", "GPU samples (gpu_sample) from its first to its last report"
@@ -118,8 +119,7 @@ def _while_training(facts: Facts) -> list[RowView] | None:
     steps = facts.progress.steps
     if steps is None or not steps.has("first_ts") or steps.text("first_ts") >= steps.text("last_ts"):
         return None
-    view = facts.table("gpu_duty", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))
-    return view.where(lambda r: (r.number("samples") or 0) >= _FEW_SAMPLES)
+    return [*facts.table("gpu_duty", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))]
 
 
 def _waits(facts: Facts) -> Assessment | None:
