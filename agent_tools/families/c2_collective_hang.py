@@ -7,9 +7,10 @@ DECIDES  the watchdog or the flight recorder; the rank whose last enqueued equal
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts, RowView, View
+from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
+from agent_tools.held_up import named
 from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
 
@@ -63,7 +64,7 @@ def assess(facts: Facts) -> Assessment:
     result.speaks_for += frozen
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"Before that, {facts.progress.phrase}."))
-    if not _culprit(facts, result):
+    if not named(facts, result):
         result.missing.append(
             missing(
                 "Which rank held the others up, and in which call it stood.",
@@ -146,154 +147,6 @@ def _only_weak(facts: Facts, row: RowView, result: Assessment) -> None:
     result.speaks_for += [claim(f"A task had ended by itself: {r['message']}.") for r in left[:1] if gone]
     result.headline = f"The process group reports a stuck peer: {row['message']}"
     result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
-
-
-def _culprit(facts: Facts, result: Assessment) -> bool:
-    """Name the rank that never entered, or died, or stayed silent, with its proof."""
-    if _waited_for(facts, result):
-        return True
-    if named := facts.table("nccl_events").one_of("name", "stalled_ranks"):
-        result.speaks_for.append(
-            claim(
-                f"The stall inspector names them: {named[0]['message']} ({named[0]['file']} line {named[0]['line_no']})."
-            )
-        )
-        return True
-    for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):
-        rank = _behind(facts.table(name), who, result)
-        if rank is not None:
-            _died(facts, rank, result)
-            return True
-    killed = [r for r in facts.table("fatal_signals") if r.get("signal") in (9, 11, 7, 4, 8) and r.has("rank")]
-    if killed:
-        first = killed[0]
-        result.speaks_for.append(
-            claim(f"The trigger is a lost rank: rank {first['rank']} was ended by {first['signal_name']}.", "supported")
-        )
-        result.attribution = "job" if facts.host_oom else "undetermined"
-        result.speaks_for += facts.host_oom.claims
-        return True
-    silent = facts.table("silent_ranks")
-    if silent and silent.row_count <= 2:
-        first = silent.rows[0]
-        result.speaks_for.append(
-            claim(
-                f"Of {first['world_size']} ranks {first['reported']} reported the time-out; rank {first['rank']} did not.",
-                "supported",
-            )
-        )
-        result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
-        return True
-    return False
-
-
-def _waited_for(facts: Facts, result: Assessment) -> bool:
-    """Dumps of several ranks: those that the others wait for, and that wait for nobody themselves."""
-    rows = facts.table("nccl_waits").rows
-    if not rows:
-        return False
-    first, several = rows[0], len(rows) > 1
-    who = f"ranks {first['all_culprits']}" if several else f"rank {first['rank']}"
-    result.headline = result.headline.rstrip(".") + f"; {who} never entered it."
-    result.confidence = 0.96
-    for row in rows[:6]:
-        on = f" on {row['node']}" if row.has("node") else ""
-        what = f"{row['collective']} of {row['comm']}" if row.has("collective") else f"a collective of {row['comm']}"
-        done = f" and completed {row['last_completed_seq']}" if row.has("last_completed_seq") else ""
-        text = (
-            f"Rank {row['rank']}{on} never entered {what}, sequence {row['seq']}, in which {row['waiting']} of "
-            f"{row['comm_size']} ranks wait: it had enqueued {row['last_enqueued_seq']}{done}."
-        )
-        result.speaks_for.append(claim(text))
-    own = [r for r in rows if (r.number("unfinished") or 0) > 0]
-    if own:
-        result.implies.append(
-            claim(
-                f"Rank {own[0]['rank']} left {own[0]['unfinished']} collectives unfinished that no other rank held up: its GPU "
-                "or its process stopped while they ran. A GPU fault looks like this, and so does a killed process.",
-                "hypothesis",
-            )
-        )
-        result.missing.append(
-            missing(
-                f"Why rank {own[0]['rank']} stopped.", "the kernel log of its node, its own output, its GPU's counters"
-            )
-        )
-    else:
-        result.implies.append(
-            claim(
-                f"Everything that rank {first['rank']} enqueued is completed, so its GPU was idle and its host code did not come "
-                "to the call: blocked, late, on another path, or dead.",
-                "supported",
-            )
-        )
-        result.missing.append(
-            missing(f"What rank {first['rank']} did instead.", "a host stack of it (py-spy dump), its own output")
-        )
-    return True
-
-
-def _died(facts: Facts, rank: float, result: Assessment) -> None:
-    """What ended the process of the rank that the others wait for, where something did before the job's end."""
-    row = next(
-        (
-            r
-            for r in facts.table("process_exits")
-            if r.number("rank") == rank and (r.get("oom_killed") or (r.number("exit_signal") or 0) not in (0, 2, 15))
-        ),
-        None,
-    )
-    if row is None:
-        return
-    sender = f", sent by {row['signal_sender']}" if row.has("signal_sender") else ""
-    at = f" at {row['end_ts']}" if row.has("end_ts") else ""
-    result.speaks_for.append(
-        claim(f"The trigger: the process of rank {row['rank']} was ended by signal {row['exit_signal']}{sender}{at}.")
-    )
-    result.attribution = "job" if facts.host_oom else "undetermined"
-    result.speaks_for += facts.host_oom.claims
-
-
-def _behind(view: View, who: str, result: Assessment) -> float | None:
-    """Name the ranks that never entered, else the few that stand further back than all others; the first of them."""
-    everyone = {r.get("rank") for r in view if r.has("rank")}
-    absent = _each([r for r in view if r.get("never_entered") and r.has("rank")])
-    late = _each([r for r in view if "behind" in r.columns and (r.number("behind") or 0) > 0 and r.has("rank")])
-    for rows, absence in ((absent, True), (late, False)):
-        if not rows or len(rows) > max(1, len(everyone) // 2):
-            continue
-        first = rows[0]
-        if absence:
-            text = (
-                f"Rank {first['rank']}{_on(first)} never entered the collective: it had enqueued {first['last_enqueued_seq']} and "
-                f"completed {first['last_completed_seq']}, all of it, while others waited further on."
-            )
-            result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} never entered it."
-        else:
-            text = (
-                f"Rank {first['rank']} stands behind all others: it is {first['behind']} collectives back in "
-                f"{first['comm']}, at sequence {first['last_enqueued_seq']}."
-            )
-            result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} stands furthest back."
-        result.speaks_for.append(claim(text))
-        result.confidence = 0.96
-        result.speaks_for += [
-            claim(f"The same holds for rank {r['rank']} (by the {who}).", "supported") for r in rows[1:4]
-        ]
-        return first.number("rank")
-    return None
-
-
-def _on(row: RowView) -> str:
-    return f" on {row['node']}" if "node" in row.columns and row.has("node") else ""
-
-
-def _each(rows: list[RowView]) -> list[RowView]:
-    """One row for each rank, the first."""
-    found: dict[object, RowView] = {}
-    for row in rows:
-        found.setdefault(row.get("rank"), row)
-    return list(found.values())
 
 
 def _first_collective(facts: Facts, gave_up: list[RowView], result: Assessment) -> None:
