@@ -222,7 +222,8 @@ def _absent(facts: Facts) -> Assessment:
         )
     if quiet is not None and late and many and _long(quiet):
         # Where the GPUs' samples stop early too, whoever collected both may have stopped, and not the training.
-        long = (quiet.number("times_usual") or 0) > 50 and (quiet.number("quiet_share") or 0) > 0.3
+        share = quiet.number("quiet_share") or 0
+        long = share > 0.5 or (share > 0.3 and (quiet.number("times_usual") or 0) > 50)
         sure = long and facts.silent_gpus is None
         result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
         result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."

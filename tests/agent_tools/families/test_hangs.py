@@ -138,6 +138,14 @@ def test_a_long_quiet_end_of_many_ranks_is_a_hang_and_the_wall_its_consequence(t
     assert differential.draft(steady.facts()).family == "F3"
 
 
+def test_a_silence_longer_than_all_that_came_before_it_needs_no_swift_loop(tmp_path: Path) -> None:
+    """Thirty times the usual pause is little, but not where it is most of the run."""
+    long = World(tmp_path / "long").job("TIMEOUT", 70).train(LOSSES * 4, every_s=60.0)
+    assert judge(long, c2.assess).confidence >= 0.7
+    short = World(tmp_path / "short").job("TIMEOUT", 70).train(LOSSES * 9, every_s=60.0)
+    assert judge(short, c2.assess).confidence < 0.5
+
+
 def test_a_log_that_falls_silent_with_the_gpus_samples_is_no_certain_hang(tmp_path: Path) -> None:
     """Whoever collected both may have stopped, and not the training."""
     world = World(tmp_path).job("TIMEOUT", 120).train(LOSSES * 10, every_s=10.0)
