@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from agent_tools.growing import Told
+    from agent_tools.streamed import Streamed
     from agent_tools.tools.base import Deps
 
 REMEMBERED = 12
 """Turns that a model is told of; older ones stay in the ledger."""
 MAX_QUESTION = 2000
+AGAIN = "An answer did not come as a stream, or broke off, and was asked for again: what that cost beside is not in the tokens."
 FRESH_S = 60.0
 """Seconds for which an answer stands: a job may run on while somebody asks about it."""
 
@@ -106,9 +108,12 @@ class Investigation:
         deps.deadline = time.monotonic() + bounds.seconds
 
         async def run(opened: Model, label: str) -> Reply:
-            if on_part is not None:
-                opened = self._listened(opened, on_part)
-            return await self._ask_model(opened, label, deps, question, bounds)
+            heard = None if on_part is None else self._listened(opened, on_part, bounds)
+            made = await self._ask_model(heard or opened, label, deps, question, bounds)
+            if heard is not None and heard.again:
+                made.provenance.requests += heard.again
+                made.provenance.notes.append(AGAIN)
+            return made
 
         reply, notes, _ = await first_answer(model, bounds, "answer", run, deps.emit)
         if reply is None:
@@ -158,7 +163,7 @@ class Investigation:
         deps.opener, deps.judge = opener, self.examined
         return deps
 
-    def _listened(self, model: Model, on_part: Told) -> Model:
+    def _listened(self, model: Model, on_part: Told, limits: Limits) -> Streamed:
         """The model, its answers told sentence by sentence as they pass the gate."""
         from agent_tools.growing import Growing
         from agent_tools.streamed import Streamed
@@ -167,7 +172,7 @@ class Investigation:
             report = check_answer(part, self.ledger, self.assessments)
             return report.answer if report.ok else None
 
-        return Streamed(model, lambda: Growing(passed, on_part).more, self.whole)
+        return Streamed(model, lambda: Growing(passed, on_part).more, self.whole, limits.requests)
 
     async def _ask_model(self, model: Model, label: str, deps: Deps, question: str, limits: Limits) -> Reply:
         started = time.monotonic()

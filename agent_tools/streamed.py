@@ -1,7 +1,8 @@
 """A model that is listened to while it writes. To the one who asks, it answers as always: once, and whole.
 
 Nobody acts on half an answer; the listener alone hears the pieces of the output as they come. Where a model or its endpoint
-does not stream, or a stream breaks off, the request is made once more without one, with the patience of every request.
+does not stream, or a stream breaks off, the request is made once more without one, with the patience of every request. It
+counts: the framework counts answers, and whoever pays counts requests.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import httpx2
-from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UsageLimitExceeded
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
@@ -30,12 +31,19 @@ Listener = Callable[[], Callable[[str], None]]
 
 
 class Streamed(WrapperModel):
-    """A model whose outputs `listen` hears. `whole` holds the names of the models that were found not to stream."""
+    """A model whose outputs `listen` hears. `whole` holds the names of the models that were found not to stream.
 
-    def __init__(self, wrapped: Model, listen: Listener, whole: set[str]) -> None:
+    At most `most` requests are made, whatever becomes of them; one more raises UsageLimitExceeded. `again` counts those that
+    were made once more; what the endpoint charges for an answer that broke off is not known.
+    """
+
+    def __init__(self, wrapped: Model, listen: Listener, whole: set[str], most: int) -> None:
         super().__init__(wrapped)
         self._listen = listen
         self._whole = whole
+        self._most = most
+        self._made = 0
+        self.again = 0
 
     async def request(
         self,
@@ -45,6 +53,7 @@ class Streamed(WrapperModel):
     ) -> ModelResponse:
         """The whole answer."""
         begun = False
+        self._count()
         if self.model_name not in self._whole:
             outputs = frozenset(t.name for t in model_request_parameters.output_tools)
             try:
@@ -70,7 +79,14 @@ class Streamed(WrapperModel):
             except Exception:  # whatever a client does with what is no stream: asked without one, it says what is wrong
                 if not begun:
                     self._whole.add(self.model_name)
+            self._count()
+            self.again += 1
         return await self.wrapped.request(messages, model_settings, model_request_parameters)
+
+    def _count(self) -> None:
+        if self._made >= self._most:
+            raise UsageLimitExceeded(f"The next request would exceed the request_limit of {self._most}")
+        self._made += 1
 
 
 def _final(error: ModelAPIError) -> bool:

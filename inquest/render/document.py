@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_tools.references import Span
-from agent_tools.verdict import FAMILIES, RuledOut, Verdict
+from agent_tools.verdict import FAMILIES, Provenance, RuledOut, Verdict
 
 Spans = list[Span]
 OTHERS = "Why not another cause"
@@ -96,19 +96,17 @@ def _footer(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Spans]:
     p, lines = verdict.provenance, list[Spans]()
     if verdict.cost.basis:
         lines.append(spans(verdict.cost.basis))
-    calls = f"{p.requests} requests, {p.tool_calls} tool calls, " if p.requests else ""
-    lines.append(
-        [
-            Span(
-                "text",
-                f"Reasoned by {p.model} over {len(verdict.evidence)} pieces of evidence: {calls}"
-                f"{p.seconds:.1f} s{f' ({p.bounds})' if p.bounds else ''}, inquest {p.version}",
-            )
-        ]
-    )
+    over = f"{len(verdict.evidence)} pieces of evidence"
+    lines.append([Span("text", f"Reasoned by {p.model} over {over}: {spent(p)}, inquest {p.version}")])
     if p.zone:
         lines.append([Span("text", f"Times without a zone were read as {p.zone}.")])
     return lines + [[Span("text", note)] for note in p.notes]
+
+
+def spent(p: Provenance) -> str:
+    """What an answer took, and the bounds that it was held to: "2 requests, 3 tool calls, 1.2 s (at most ...)"."""
+    calls = f"{p.requests} requests, {p.tool_calls} tool calls, " if p.requests else ""
+    return f"{calls}{p.seconds:.1f} s{f' ({p.bounds})' if p.bounds else ''}"
 
 
 def question(record: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from agent_tools.evidence import Evidence, Ledger
 from agent_tools.formats import format_cell
 from agent_tools.references import Span, plain, render_text
 from inquest import safe
-from inquest.render.document import Item, Section
+from inquest.render.document import Item, Section, spent
 from inquest.render.table import table
 from inquest.render.terminal import BOLD, DIM, Paint, section_lines, wrapped
 
@@ -39,7 +39,7 @@ def reply_text(reply: Reply, ledger: Ledger, *, width: int = 100, colour: bool =
             lines += ["", paint(BOLD, section.title), *section_lines(section, width, paint)]
     for id in reply.tables:
         lines += ["", evidence_text(ledger.get(id), colour=colour)]
-    for note in reply.provenance.notes:
+    for note in _notes(reply):
         lines += ["", *(paint(DIM, part) for part in wrapped([Span("text", note)], "", "", width, paint))]
     return "\n".join(lines)
 
@@ -72,8 +72,14 @@ def reply_markdown(reply: Reply, ledger: Ledger) -> str:
         # Four blanks before each line: no text can end such a block.
         table_text = evidence_text(ledger.get(id))
         parts.append("\n".join(f"    {row}" for row in table_text.splitlines()))
-    parts += [safe.markdown(safe.line(note)) for note in reply.provenance.notes]
+    parts += [safe.markdown(safe.line(note)) for note in _notes(reply)]
     return "\n\n".join(parts)
+
+
+def _notes(reply: Reply) -> list[str]:
+    """What a reader has to know of how the answer was made; where a model made it, what it took and might have taken."""
+    made = reply.provenance
+    return [*made.notes, f"Answered by {made.model}: {spent(made)}"] if made.requests else list(made.notes)
 
 
 def evidence_text(evidence: Evidence, *, max_rows: int = MAX_ROWS, colour: bool = False, sql: bool = False) -> str:

@@ -121,7 +121,8 @@ def test_what_is_printed_in_parts_is_what_is_printed_whole(opened: Told, monkeyp
     with serving(lambda turn, request: replace(script(turn, request), pieces=0), monkeypatch):
         opened.chat.turn("how did it end?")
     assert len(opened.said) == 1, "an endpoint that does not stream: as a whole"
-    assert opened.text == streamed
+    answered = opened.text.partition("\n\nAn answer did not come as a stream")[0]
+    assert answered == streamed.partition("\n\nAnswered by")[0]
     assert "What it cannot answer" in streamed
 
 
@@ -179,6 +180,23 @@ def test_a_stream_that_is_cut_is_asked_for_whole(broken: str, opened: Told, monk
     assert opened.text.count("It ran on gpu-01") == 1
     assert "Slurm says FAILED" in opened.text
     assert WITHDRAWN not in opened.text
+    made = opened.chat.investigation.turns[-1].provenance
+    assert made.requests == len(endpoint.requests) == 3
+    assert f"Answered by openai:scripted: 3 requests, 2 tool calls, {made.seconds:.1f} s ({QUICK.said()})" in re.sub(
+        r"\s+", " ", opened.text
+    )
+    assert "asked for again" in opened.text
+
+
+def test_answers_that_always_break_off_end_at_the_bound_of_requests(opened: Told, monkeypatch: pytest.MonkeyPatch):
+    def script(turn: int, request: Request) -> Reply:
+        return replace(LOOK, broken="overview") if request.get("stream") else LOOK
+
+    endpoint = play(opened, script, monkeypatch, replace(QUICK, requests=5, tool_calls=99))
+    assert len(endpoint.requests) == 5
+    made = opened.chat.investigation.turns[-1].provenance
+    assert made.model == "examiner"
+    assert "request_limit of 5" in made.notes[0], made.notes
 
 
 def test_an_endpoint_that_is_not_there_is_not_tried_twice_over(opened: Told, monkeypatch: pytest.MonkeyPatch):
