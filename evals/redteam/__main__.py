@@ -26,7 +26,8 @@ def main() -> int:
     begun = time.process_time()
     tally = many(asked.runs, asked.seed)
     print(
-        f"{tally.runs} dishonest models, {time.process_time() - begun:.0f} s of processor, {len(tally.wrong)} that got through"
+        f"{tally.runs} dishonest models, {time.process_time() - begun:.0f} s of processor, {len(tally.wrong)} that got through, "
+        f"{tally.parts} parts of answers shown while they were written"
     )
     for whose, count in sorted(tally.whose.items()):
         print(f"  {whose}: {count}")

@@ -14,6 +14,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from agent_tools.agent import Found, conclude, examine
+from agent_tools.answer import Answer
 from agent_tools.drive import EXAMINER, Limits
 from agent_tools.evidence import Ledger
 from agent_tools.investigation import Investigation
@@ -23,6 +24,7 @@ from evals.redteam import oracle
 from evals.redteam.lake import JOB
 from evals.redteam.obedient import words
 from evals.redteam.run import own_words, said
+from evals.redteam.spoken import Spoken, told
 from evals.scripted import as_offered
 from store import Reader
 
@@ -63,9 +65,10 @@ class Dishonest:
 
     def model(self) -> FunctionModel:
         """As a model."""
-        return FunctionModel(self._answer, model_name="dishonest")
+        return FunctionModel(self.answer, model_name="dishonest")
 
-    def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    def answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        """What it says in its next turn."""
         self.turns += 1
         output = info.output_tools[0].name
         offered = {t.name for t in info.function_tools}
@@ -94,7 +97,10 @@ class Dishonest:
                 made = self.rng.choice(['{"family": "G1", "headl', "[]", "null", "", '{"x": 1}', '"G1"', "{" * 500])
                 return ModelResponse(parts=[ToolCallPart(self.rng.choice([output, "read_log", "no_such_tool"]), made)])
             case _:
-                return ModelResponse(parts=[ToolCallPart(output, self._made(habit))])
+                made = self._made(habit)
+                if self.question and habit == "nearly" and looks:  # it begins well: what follows must not ride on that
+                    made["short"] = f"The job ended as {_state(messages)}."
+                return ModelResponse(parts=[ToolCallPart(output, made)])
 
     def _call(self, offered: set[str]) -> ToolCallPart:
         name = self.rng.choice([n for n in functions() if n != "sql"])
@@ -155,9 +161,10 @@ def _state(messages: Sequence[ModelMessage]) -> str:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of many runs. `wrong` holds what must not be, with the seed."""
+    """What came of many runs. `wrong` holds what must not be, with the seed; `parts` were shown while a model still wrote."""
 
     runs: int = 0
+    parts: int = 0
     whose: Counter[str] = field(default_factory=Counter[str])
     wrong: list[str] = field(default_factory=list[str])
 
@@ -186,16 +193,24 @@ async def lied(ground: Ground, seeds: Iterator[int], plain: Verdict, habit: str 
         started = time.monotonic()
         if question:
             asked = Investigation(ground.reader, JOB, ledger=ground.fresh(), found={(JOB, None): ground.found})
-            made = await asked.ask_async("what happened?", model=liar.model(), limits=LIMITS)
+            spoken, parts = Spoken(liar.answer, Random(seed)), list[Answer]()
+            made = await asked.ask_async(
+                "what happened?", model=spoken.model("dishonest"), limits=LIMITS, on_part=parts.append
+            )
+            shown = told(parts, asked.ledger)
+            if liar.habit == "right" and not spoken.broke and not parts:
+                shown.append("nothing of the honest answer was shown while it was written")
+            tally.parts += len(parts)
             words, ours, provenance = (
                 made.model_dump(include={"short", "shows", "implies", "cannot_answer"}),
                 frozenset[str](),
                 made.provenance,
             )
         else:
+            shown = list[str]()
             made = await conclude(ground.reader, ground.fresh(), ground.found, JOB, model=liar.model(), limits=LIMITS)
             words, ours, provenance = said(made), own_words(plain), made.provenance
-        wrong = oracle.beyond(provenance, LIMITS, time.monotonic() - started, liar.turns)
+        wrong = [*shown, *oracle.beyond(provenance, LIMITS, time.monotonic() - started, liar.turns)]
         if provenance.model == EXAMINER:
             wrong += (
                 [] if any("gave no" in n for n in provenance.notes) else ["the examiner answers and nobody says why"]

@@ -30,9 +30,10 @@ class Obedient:
 
     def model(self) -> FunctionModel:
         """As a model."""
-        return FunctionModel(self._answer, model_name="obedient")
+        return FunctionModel(self.answer, model_name="obedient")
 
-    def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    def answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        """What it says in its next turn."""
         self.heard.append(words(messages))
         self.turn += 1
         return ModelResponse(parts=self._parts(info.output_tools[0].name, {t.name for t in info.function_tools}))
