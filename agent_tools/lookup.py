@@ -15,6 +15,7 @@ from agent_tools.answer import Answer, Reply
 from agent_tools.answer_gate import check_answer
 from agent_tools.citations import Gate
 from agent_tools.families.base import Assessment
+from agent_tools.fleet import MANY, over_many
 from agent_tools.grounds import Grounds
 from agent_tools.lookup_says import earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.references import cited
@@ -64,6 +65,8 @@ TOPICS: tuple[tuple[str, str], ...] = (
 """Words of a question, and what is looked up for them, the most telling first."""
 MAX_TOPICS = 3
 _FLEET = frozenset({"find_jobs"})
+_ONE = frozenset({"training_curve", "compare_ranks", "collectives", "processes", "log_events", "history"})
+"""Topics that only a job has."""
 
 
 async def look_up(
@@ -86,9 +89,12 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     topics = [name for pattern, name in TOPICS if re.search(pattern, question, re.I)]
     said: list[str] = []
     tables: list[str] = []
-    short = ""
-    if node and "find_jobs" in topics and _VICTIMS.search(question):
+    short, unopened = "", False
+    if node and (("find_jobs" in topics and _VICTIMS.search(question)) or ("cause" in topics and not deps.job_id)):
         said, tables = node_victims(deps, node, times)
+        topics = []
+    elif MANY.search(question) or not (deps.job_id or _of_one(topics, node)):
+        said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})})
         topics = []
     elif "cause" in topics and deps.job_id:
         draft = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft).draft
@@ -96,9 +102,12 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         topics = [t for t in topics if t not in _FLEET]
     topics = [t for t in topics if t != "cause"]
     if not deps.job_id:
-        topics = [t for t in topics if t in _FLEET or (t == "history" and node)] or ([] if tables else ["find_jobs"])
+        unopened = _of_one(topics, node) and not tables
+        topics = ["history"] if node and "history" in topics else [] if tables else ["find_jobs"]
     if not topics and not short and not tables:
         topics = ["overview"]
+    if unopened:
+        short = "The question is about a job, and none is open."
     found: list[str] = []
     for topic in topics[:MAX_TOPICS]:
         ids = await _tables(deps, topic, node, times, question)
@@ -112,7 +121,17 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
             if about and short:
                 found, said, short = [], [short, *found, *said], about[0]
             said = [*about, *said]
-    return _reply(deps, assessed(), question, short, [*found, *said], list(dict.fromkeys(tables)))
+    reply = _reply(deps, assessed(), question, short, [*found, *said], list(dict.fromkeys(tables)))
+    if unopened:
+        reply.cannot_answer = [
+            Missing(text="Which job is meant.", signal="its id (job ID), in the question or by opening it")
+        ]
+    return reply
+
+
+def _of_one(topics: Sequence[str], node: str | None) -> bool:
+    """Whether what is asked about is one job's, and nobody said which."""
+    return any(t in _ONE and not (t == "history" and node) for t in topics)
 
 
 def node_of(question: str) -> str | None:

@@ -13,7 +13,7 @@ from agent_tools.evidence import Asks
 from store.catalog import catalog
 from store.result import Cell, Result, StoreError
 
-OWN = frozenset({"find_jobs", "find_jobs_summary"})
+OWN = frozenset({"find_jobs", "find_jobs_summary", "fleet_tally"})
 """Questions over many jobs that take a user: another viewer's jobs are left out of them."""
 OPEN = frozenset({"node_states", "host_metric"})
 """Questions about nodes that any user of the cluster may ask."""

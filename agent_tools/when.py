@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 _LAST = re.compile(r"(?i)\b(?:last|past)\s+(\d{1,3}|few|couple of)?\s*(hour|day|week|month)s?\b")
-_THIS = re.compile(r"(?i)\b(?:this (week|month|year)|(today|yesterday))\b")
+_THIS = re.compile(r"(?i)\b(?:this (week|month|year)|(today|yesterday|last night|tonight))\b")
 _SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
 
 
@@ -18,6 +18,8 @@ def window(question: str, now: datetime) -> tuple[str | None, str | None]:
         match (found[1] or found[2]).lower():
             case "today":
                 return _text(day), None
+            case "last night" | "tonight":
+                return _text(day - timedelta(hours=6)), None
             case "yesterday":
                 return _text(day - timedelta(days=1)), _text(day)
             case "week":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic_ai import RunContext
 
@@ -20,6 +20,7 @@ async def find_jobs(
     family: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    by: Literal["user", "node", "partition", "family", "name", "day", "all"] | None = None,
 ) -> str:
     """Jobs of the fleet by any of these, counted and listed, with their verdicts. Medium. Empty: none matches.
 
@@ -34,6 +35,7 @@ async def find_jobs(
         family: Of its verdict: F1.
         since: UTC: still there then.
         until: Started before.
+        by: Counts how they ended and what they wasted for each of these, and lists no jobs.
     """
     asked = {
         "job": job,
@@ -47,5 +49,7 @@ async def find_jobs(
         "until": until,
     }
     given: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
+    if by is not None:
+        return ask(ctx.deps, "fleet_tally", "find_jobs", show_rows=30, by=by, **given)
     counted = ask(ctx.deps, "find_jobs_summary", "find_jobs", show_rows=20, **given)
     return f"{counted}\n\n{ask(ctx.deps, 'find_jobs', 'find_jobs', show_rows=30, **given)}"

@@ -8,6 +8,7 @@
 -- COLUMN user: Unix user
 -- COLUMN partition: partition
 -- COLUMN state: base state
+-- COLUMN cancelled_by: user or user's number that Slurm says cancelled it
 -- COLUMN exit_code: exit status of the batch script
 -- COLUMN exit_signal: signal that ended the batch script
 -- COLUMN start_ts: started
@@ -26,7 +27,7 @@ WITH v AS (
   FROM verdict GROUP BY job_id, coalesce(attempt, 0)
 )
 SELECT
-  j.job_id, j.attempt, j.name, j."user", j.partition, j.state, j.exit_code, j.exit_signal, j.start_ts, j.end_ts, j.elapsed_s,
+  j.job_id, j.attempt, j.name, j."user", j.partition, j.state, j.cancelled_by, j.exit_code, j.exit_signal, j.start_ts, j.end_ts, j.elapsed_s,
   j.node_count, j.gpus, left(j.node_list, 200) AS node_list,
   coalesce(v.v, w.v).family AS family, coalesce(v.v, w.v).attribution AS attribution, coalesce(v.v, w.v).confidence AS confidence,
   coalesce(v.v, w.v).gpu_hours_wasted AS gpu_hours_wasted

@@ -126,6 +126,15 @@ async def test_jobs_are_found_by_node_state_and_verdict(ctx: Any):
     assert "failed, which is not the same as empty" in await find_jobs(ctx, since="last month")
 
 
+async def test_jobs_are_counted_by_user_and_by_node(ctx: Any):
+    assert "fleet_tally: " in await find_jobs(ctx, by="node", since="2026-01-01T00:00:00Z")
+    nodes = {r["value"]: r for r in ctx.deps.ledger.all()[-1].dicts()}
+    assert set(nodes) >= {"gpu-01", "gpu-02"}
+    await find_jobs(ctx, by="all", family="F1")
+    (whole,) = ctx.deps.ledger.all()[-1].dicts()
+    assert (whole["examined"], whole["gpu_hours_wasted"]) == (1, 2.5)
+
+
 async def test_the_wasted_hours_of_a_family_are_a_cell(ctx: Any):
     await find_jobs(ctx, node="gpu-02", family="F1")
     counted = next(e for e in ctx.deps.ledger.all() if e.query == "find_jobs_summary")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +112,58 @@ def test_what_the_loss_did_and_who_ended(reader: Reader):
     _, short, _ = asked(reader, "what did the loss do before the end?", "12")
     assert short.startswith("The loss fell from 4.8 to 1.2")
     assert asked(reader, "which process exited?", "12")[1] == "Rank 7 on n2 ended by signal 6."
+
+
+def test_jobs_are_counted_by_what_the_question_names(reader: Reader):
+    _, short, said = asked(reader, "which users have the most failures?")
+    assert short.startswith("mira: 2 of 3 attempts failed")
+    assert said[0].startswith("lin: 0 of 1 attempts failed")
+    assert said[1].startswith("In all: 2 of 4 attempts failed")
+    _, short, said = asked(reader, "which nodes fail most?")
+    assert short.startswith("n2: 2 of 3 attempts failed")
+    assert [s[:2] for s in said] == ["n1", "n3", "n9", "In"]
+    _, short, _ = asked(reader, "how much GPU time was wasted?")
+    assert "no verdict on them is stored" in short
+
+
+def test_the_jobs_of_a_user_or_a_state_are_found_by_their_names(reader: Reader):
+    _, short, said = asked(reader, "which jobs of mira failed?", "13")
+    assert short == "Job 12 of mira ended as FAILED at 2026-03-16 11:00:00 UTC."
+    assert said[0].startswith("Job 11 of mira")
+    assert asked(reader, "which jobs of lin failed?")[1] == "None of them failed."
+    assert asked(reader, "how many jobs timed out?")[1] == "No job that these words name is in the store."
+    assert "stored verdict" in asked(reader, "how many B2 were there?")[1]
+    _, short, said = asked(reader, "who cancelled jobs?")
+    assert short == "No job that these words name is in the store."
+
+
+def test_who_cancelled_is_told(tmp_path: Path):
+    rows = [job("20", 1, "CANCELLED", "n1", cancelled_by="2001"), job("21", 2, "CANCELLED", "n1")]
+    Writer(tmp_path / "lake", durable=False).append(rows, batch="b")
+    with Reader(tmp_path / "lake") as opened:
+        _, _, said = asked(opened, "who cancelled jobs?")
+    assert said[0] == "Job 21 of mira was cancelled, by whom is not recorded, at 2026-03-11 11:00:00 UTC."
+    assert said[1] == "Job 20 of mira was cancelled by 2001 at 2026-03-10 11:00:00 UTC."
+
+
+@pytest.mark.parametrize(
+    "question", ["why is rank 5 slow?", "what did the loss do before the restart?", "is it the same node as last time?"]
+)
+def test_a_question_about_one_job_while_none_is_open_is_told_so(question: str, reader: Reader):
+    investigation, short, _ = asked(reader, question)
+    assert short == "The question is about a job, and none is open."
+    assert investigation.turns[-1].cannot_answer[0].text == "Which job is meant."
+
+
+def test_a_question_about_the_open_job_stays_with_it(reader: Reader):
+    _, short, _ = asked(reader, "how many steps did it do?", "12")
+    assert "from step 10 to step 390" in short
+
+
+def test_a_count_of_another_s_jobs_is_not_told(reader: Reader):
+    reply = Investigation(Guarded(reader, Viewer("lin"))).ask("which users have the most failures?")
+    assert "mira" not in reply.model_dump_json()
+    assert '"lin"' in reply.model_dump_json()
 
 
 def test_what_was_looked_up_was_shown_to_no_model(reader: Reader):
