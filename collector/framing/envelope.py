@@ -1,7 +1,10 @@
-"""Logs in which each line is a JSON object around what the program said: unwrapped to its text, with its time and rank.
+"""Logs in which each line has a wrapping around what the program said: unwrapped to its text, with its time and rank.
+
+A wrapping is a JSON object, or the lead of Determined's task logs: `<info> [2021-12-07 10:43:05] 087c0ee7 || [rank=0] text`.
 
 SOURCE  Docker's json-file driver, journalctl -o json, structlog, python-json-logger, loguru, Elastic's ECS, slog and zap;
-        the record of a run that milabench and voir keep (what is no line of the program stays as it is: parsers/voir.py).
+        the record of a run that milabench and voir keep (what is no line of the program stays as it is: parsers/voir.py);
+        Determined since 0.12 (`det task logs`, `det trial logs`).
 CAVEAT  An object with figures of training is left as it is: its keys are what they are read by. Text of several lines stays
         one line of the file, with carriage returns, so that numbers of lines are those of the file.
 """
@@ -24,33 +27,42 @@ _FIGURES = re.compile(
 )
 _DATED = re.compile(r"[\[(]?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[IWEF]\d{4} )")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(.*)", re.DOTALL)
+_DETERMINED = re.compile(
+    rb"(?:<\w*> {1,9})?\[(?P<day>\d{4}-\d\d-\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?:\.(?P<part>\d{1,9}))?Z?\] (?:[0-9a-f]{8} )?\|\| "
+    rb"(?:\[rank=(?P<rank>\d{1,6})\] )?(?P<text>.*)",
+    re.DOTALL,
+)
 _ENOUGH = 0.5
 _FEWEST = 2
 
 
 def wrapped(head: bytes) -> bool:
-    """Is at least every second line of a log's beginning such an object?"""
+    """Has at least every second line of a log's beginning such a wrapping?"""
     lines = [line for line in head.split(b"\n")[:-1] if line.strip()][:200]
     found = sum(1 for line in lines if _unwrapped(line) is not None)
     return found >= max(_FEWEST, _ENOUGH * len(lines))
 
 
 def unwrap(data: bytes) -> bytes:
-    """Whole lines with the objects among them unwrapped; everything else stays as it is."""
+    """Whole lines with the wrapped ones among them unwrapped; everything else stays as it is."""
     return b"\n".join([line if (text := _unwrapped(line)) is None else text for line in data.split(b"\n")])
 
 
 def _unwrapped(line: bytes) -> bytes | None:
+    if found := _DETERMINED.match(line.rstrip(b"\r\n")):
+        part = (found["part"] or b"").ljust(9, b"0")
+        rank = b"[rank" + found["rank"] + b"]: " if found["rank"] else b""
+        return rank + found["day"] + b"T" + found["clock"] + b"." + part + b"Z " + found["text"]
     line = line.strip()
     if not (line.startswith(b"{") and line.endswith(b"}")):
         return None
     try:
-        found: Any = json.loads(line)
+        held: Any = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(held, dict):
         return None
-    fields = cast("dict[str, Any]", found)
+    fields = cast("dict[str, Any]", held)
     if isinstance(fields.get("event"), str) and fields.keys() == {"event", "data", "pipe"}:
         return _recorded(fields["event"], fields["data"], line)
     field, said = next(((name, text) for name in _TEXTS if (text := _text(fields.get(name))) is not None), ("", None))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
@@ -43,6 +44,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("ValidationError", re.compile(r"^(?P<errors>\d+) validation errors? for (?P<what>\S+)")),
     ("ValueError", re.compile(r"^\s*Value error, (?P<text>.+?)(?: \[type=\w+, .*)?$")),
 )  # fmt: skip
+_REPR = re.compile(r"[A-Z]\w*(?:Error|Exception|Exit|Interrupt)\(.*\)$")
 
 
 class Arguments(LineParser):
@@ -75,10 +77,29 @@ class Arguments(LineParser):
 
     def __init__(self) -> None:
         self._usage = -1000
+        self._held: tuple[Line, str, str | None] | None = None  # Hydra names what the target raised on the next line
+
+    @property
+    def wants_more(self) -> bool:
+        """True while what a target raised may follow."""
+        return self._held is not None
+
+    def close(self) -> Iterable[ParsedRow]:
+        """Give the failed target that is open."""
+        if self._held is None:
+            return []
+        (line, message, extra), self._held = self._held, None
+        return [self._row(line, "InstantiationException", message, None, extra)]
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = strip_label(line.text[:4000])
+        if self._held is not None:
+            held, message, extra = self._held
+            if _REPR.match(text.strip()):
+                self._held = (held, f"{message} {text.strip()}", extra)
+                return self.close()
+            return [*self.close(), *self.feed(line)]
         if text.startswith("usage: "):
             self._usage = line.line_no
             return []
@@ -111,6 +132,9 @@ class Arguments(LineParser):
                     errors=whole(got.get("errors")),
                     pydantic=True if name in ("ValidationError", "ValueError") else None,
                 )
+                if name == "InstantiationException" and text.rstrip().endswith(":"):
+                    self._held = (replace(line), text.strip(), extra)
+                    return []
                 return [self._row(line, name, got.get("text") or text.strip(), None, extra)]
         return []
 

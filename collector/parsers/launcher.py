@@ -1,7 +1,7 @@
 """What torchrun, accelerate, DeepSpeed's launcher and torch.multiprocessing say about their children.
 
 SOURCE  torch.distributed.elastic since 1.9 (`Root Cause:` boxes, `Root Cause (first observed failure):`, closing signals),
-        subprocess (accelerate), deepspeed/launcher/launch.py, torch.multiprocessing.spawn.
+        subprocess (accelerate), deepspeed/launcher/launch.py, torch.multiprocessing.spawn, paddle.distributed.launch since 2.0.
 ROWS    `launcher_summary` for each failed child that a summary lists, `launcher_event` for words about a child in passing.
 CAVEAT  the root cause of a summary is only the first child that was seen to die: in a hang it is a victim. Times have no
         zone and stay text (detail.time).
@@ -58,6 +58,8 @@ _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("child_finished", "info", re.compile(r"\[launch\.py:\d+:\w+\] Process (?P<pid>\d+) exits successfully")),
     ("child_failed", "error", re.compile(r"ProcessExitedException: process (?P<process>\d+) terminated with (?:signal (?P<signal>\w+)|exit code (?P<exit>-?\d+))")),
     ("child_failed", "error", re.compile(r"-- Process (?P<process>\d+) terminated with the following error")),
+    ("child_failed", "error", re.compile(r"Container rank (?P<rank>\d+) status failed cmd .{0,16000}? code (?P<exit>-?\d+) log (?P<log>\S+)")),
+    ("child_failed", "error", re.compile(r"ABORT!!! Out of all \d+ \w+, the \w+ process with rank=\[(?P<rank>\d+)[\d, ]*\] was aborted")),
 )  # fmt: skip
 
 
@@ -83,6 +85,8 @@ class Launcher:
         "Killing subprocess",
         "ProcessExitedException",
         "terminated with the following error",
+        "status failed cmd ",
+        "ABORT!!! Out of all ",
     )
 
     def __init__(self) -> None:
@@ -203,7 +207,9 @@ class Launcher:
             severity=severity,
             parser=self.name,
             framework="deepspeed"
-            if "launch.py:" in line.text
+            if "[launch.py:" in line.text
+            else "paddle"
+            if "log" in got or "ABORT!!!" in line.text
             else "torchrun"
             if not got.get("command")
             else "accelerate",

@@ -112,13 +112,19 @@ def signal_number(word: str) -> int | None:
     return _SPOKEN.get(text.lower())
 
 
+_NTSTATUS = {0xC0000005: 11, 0xC00000FD: 11, 0xC0000374: 6, 0xC0000409: 6, 0xC000001D: 4, 0xC0000094: 8}
+
+
 def signal_of_exit(code: int | None) -> int | None:
     """The signal that an exit status tells of: -9 and 137 are both SIGKILL; None for a plain status.
 
-    Above 128 only the statuses that a shell makes of a real, deadly signal count: 255 and the like are plain.
+    Above 128 only the statuses that a shell makes of a real, deadly signal count: 255 and the like are plain. What Windows
+    gives as a status where Unix would have a signal is taken for that signal, with or without a sign: 3221225477 is SIGSEGV.
     """
     if code is None:
         return None
+    if abs(code) > 10**9:
+        return _NTSTATUS.get(code % 2**32)
     if -65 < code < 0:
         return -code
     return code - 128 if code in (129, 130, 131, 132, 134, 135, 136, 137, 139, 141, 143) else None

@@ -68,7 +68,7 @@ _REASONS = (
 _SPEAKER = re.compile(
     r"(?P<who>(?:s|yh)run|slurmstepd|(?:s|yh)batch|(?:s|yh)alloc|slurmd|sbcast)(?:-[\w.-]+|\[[\w.-]+\])?(?: +0x[0-9a-f]{4,16})?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
 )
-_TASK = re.compile(r"(?P<host>[\w.\[\],-]+): tasks? (?P<tasks>[\d,\s-]+): (?P<what>.+?)\s*$")
+_TASK = re.compile(r"(?:(?P<host>[\w.\[\],-]+): )?tasks? (?P<tasks>[\d,\s-]+): (?P<what>.+?)\s*$")
 _ID = re.compile(r"(?:StepId=|step |job |JobId=|Job )(?P<id>\d+(?:_\d+)?(?:\+\d+)?(?:\.\w+)?)")
 
 _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
@@ -286,7 +286,7 @@ class Slurm:
         return line.event(
             "slurm",
             "task_exit",
-            f"{task['host']}: task {tasks}: {what}",
+            f"{task['host']}: task {tasks}: {what}" if task["host"] else f"task {tasks}: {what}",
             severity="error",
             parser=self.name,
             framework="slurm",

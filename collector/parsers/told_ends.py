@@ -3,7 +3,7 @@
 SOURCE  GNU time, zsh, fish, bash's job notices, PyCharm, make, Snakemake, LSF, Kubernetes, YARN, Julia, absl, libc++, glibc's assert.
 ROWS    `signal` named `told`, `shell` or `native_assert`.
 CAVEAT  only signals that end a process by a crash or a kill count: what a SIGTERM or a SIGINT ended was asked to end. A plain
-        status is no signal. Launchers' and Slurm's own words have parsers of their own and are left to them.
+        status is no signal, and a kill that is told of in the same words after one is a teardown. Launchers' and Slurm's own words have parsers of their own and are left to them.
 EXAMPLE Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)
 """
 
@@ -23,8 +23,6 @@ NAMES: dict[str, str] = {
 }
 
 _DEADLY = frozenset({4, 6, 7, 8, 9, 11})
-# What Windows gives as an exit status where Unix would have a signal.
-_NTSTATUS = {0xC0000005: 11, 0xC00000FD: 11, 0xC0000374: 6, 0xC0000409: 6, 0xC000001D: 4, 0xC0000094: 8}
 _ZSH = {
     "killed": 9,
     "segmentation fault": 11,
@@ -46,6 +44,7 @@ _STATUS = re.compile(
     r"(?<![A-Za-z])(?:exit ?|return ?)?(?:code|status)(?: of)? ?[:=]? ?\(?)(?P<code>-?\d{1,10})(?!\w|\.\d|%)"
     r"|\bexited with (?P<plain>-?\d{1,10})(?!\w|\.\d|%)|\*\*\* \[.{1,200}\] Error (?P<make>\d{3})\b"
 )
+_NUMBERS = re.compile(r"\b[0-9a-f]*\d[0-9a-f]*\b|[\d:.,TZ-]*\d[\d:.,TZ-]*")
 _NOTICE = re.compile(
     r"(?:zsh: |\[\d+\] *[+-]? +(?:\d{2,9} +)?)(?P<word>killed|segmentation fault|bus error|abort|illegal hardware instruction"
     r"|floating point exception|Killed|Segmentation fault|Bus error|Aborted|Illegal instruction|Floating point exception)"
@@ -83,6 +82,9 @@ class ToldEnds(LineParser):
         "Assertion `",
     )
 
+    def __init__(self) -> None:
+        self._plain: set[str] = set()  # lines, their numbers left out, that told of a status of a process's own
+
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         if len(line.text) > 4000:
@@ -103,7 +105,10 @@ class ToldEnds(LineParser):
         if _ASSERT.match(text):
             return [line.event("signal", "native_assert", text, severity="fatal", parser=self.name, signal=6)]
         number = _told(text)
-        if number not in _DEADLY:
+        shape = _NUMBERS.sub("#", text)
+        if number is None and (found := _STATUS.search(text)) and 0 < int(found["code"] or 0) < 126:
+            self._plain = {*list(self._plain)[:100], shape}
+        if number not in _DEADLY or (number == 9 and shape in self._plain):  # the others of a set are killed after one
             return []
         return [line.event("signal", "told", text[:2000], severity="fatal", parser=self.name, signal=number)]
 
@@ -119,8 +124,5 @@ def _told(text: str) -> int | None:
     if _LIBCPP.search(text):
         return 6
     if found := _STATUS.search(text):
-        code = whole(found["code"] or found["plain"] or found["make"])
-        if code is None:
-            return None
-        return _NTSTATUS.get(code % 2**32) if abs(code) > 10**9 else signal_of_exit(code)
+        return signal_of_exit(whole(found["code"] or found["plain"] or found["make"]))
     return None

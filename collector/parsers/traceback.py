@@ -366,7 +366,7 @@ class Traceback:
         if start is None or (not self._headed and known is None and begun is None):
             self._reset()
             return []
-        self._raised = begun or known or Raised("Traceback", [""])
+        self._raised = begun or known or Raised("Traceback", [""], source=self._source)
         if not self._raised.frames or not known:
             self._raised.frames = frames
         if known in self._wrappers and begun is None:

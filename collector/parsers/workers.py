@@ -18,7 +18,8 @@ from collector.parsers.shapes import detail, signal_number, whole
 NAMES: dict[str, str] = {
     "dataloader_killed": "signal: a DataLoader worker was ended by a signal",
     "dataloader_exited": "launcher_event: a DataLoader worker exited unexpectedly (detail.pids)",
-    "shared_memory": "signal: a DataLoader worker met a bus error; PyTorch guesses at shared memory",
+    "shared_memory": "signal: a DataLoader worker met a bus error; PyTorch and Paddle guess at shared memory",
+    "worker_crashed": "signal: a DataLoader worker's own handler met a segmentation fault or a floating-point exception",
     "pool_killed": "signal: a pool's worker was ended by a signal",
     "pool_broken": "launcher_event: a pool lost a worker without saying how",
     "ray_worker_died": "launcher_event: a Ray worker or actor died (detail.exit_type, detail.reason; pid)",
@@ -32,7 +33,12 @@ _KILLED = re.compile(
 _EXITED = re.compile(
     r"DataLoader worker \(pid\(s\) (?P<pids>[\d, ]+)\) exited unexpectedly|Pin memory thread exited unexpectedly"
 )
-_SHM = re.compile(r"Unexpected bus error encountered in worker|dataloader's workers are out of shared memory")
+_SHM = re.compile(
+    r"Unexpected (?:bus|BUS) error encountered in (?:DataLoader )?worker|dataloader's workers are out of shared memory"
+)
+_CRASHED = re.compile(
+    r"Unexpected (?P<word>segmentation fault|floating-point exception) encountered in (?:DataLoader )?workers?\b"
+)
 _LOKY = re.compile(r"exit codes? of the workers (?:are|is) \{(?P<codes>[^}]*)\}")
 _POOL = re.compile(
     r"TerminatedWorkerError|BrokenProcessPool: |(?:A worker )?process in the process pool was terminated abruptly"
@@ -60,6 +66,9 @@ class Workers(LineParser):
         "DataLoader worker",
         "Pin memory thread",
         "Unexpected bus error",
+        "Unexpected BUS error",
+        "Unexpected segmentation fault",
+        "Unexpected floating-point",
         "out of shared memory",
         "of the workers",
         "TerminatedWorkerError",
@@ -103,6 +112,13 @@ class Workers(LineParser):
         if _SHM.search(text):
             return [
                 line.event("signal", "shared_memory", severity="error", parser=self.name, framework="torch", signal=7)
+            ]
+        if found := _CRASHED.search(text):
+            number = signal_number(found["word"].replace("-", " "))
+            return [
+                line.event(
+                    "signal", "worker_crashed", severity="error", parser=self.name, framework="torch", signal=number
+                )
             ]
         if found := _LOKY.search(text):
             killed = re.search(r"(SIG\w+)\((-?\d+)\)", found["codes"])

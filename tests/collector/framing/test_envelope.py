@@ -98,3 +98,28 @@ def test_whatever_a_line_holds_it_stays_one_line(lines: list[bytes]) -> None:
 )  # fmt: skip
 def test_hostile_objects_do_no_harm(line: bytes) -> None:
     assert unwrap(line).count(b"\n") == 0
+
+
+def test_the_lead_of_a_determined_task_log_is_taken_off(tmp_path: Path) -> None:
+    lead = "[2026-05-01T10:00:0{n}.405{n}87Z] 8de2ca8{n} || [rank={n}] "
+    lines = [lead.format(n=1) + line for line in SAID[-6:]]
+    lines.append(
+        "<info>    [2026-05-01 10:00:09] 8de2ca81 || INFO: container failed with non-zero exit code:  (exit code 1)"
+    )
+    data = ("\n".join(lines) + "\n").encode()
+    assert wrapped(data)
+    assert (
+        unwrap(data).split(b"\n")[-2]
+        == b"2026-05-01T10:00:09.000000000Z INFO: container failed with non-zero exit code:  (exit code 1)"
+    )
+    (tmp_path / "trial.log").write_bytes(data)
+    import_paths([tmp_path / "trial.log"], tmp_path / "lake", durable=False)
+    rows = asked(tmp_path / "lake", "SELECT name, message, rank FROM log_event WHERE kind = 'exception'")
+    assert rows == [("KeyError", "'scan_02011'", 1)]
+
+
+@pytest.mark.parametrize(
+    "line", [b"[2026-05-01 10:00:09] a || b", b"8de2ca81 || x", b"[2026-05-01 10:00:09] 8de2ca81 | x", b"[10:00] || x"]
+)
+def test_what_resembles_that_lead_stays(line: bytes) -> None:
+    assert unwrap(line) == line

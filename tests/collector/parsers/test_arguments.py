@@ -75,3 +75,12 @@ def test_what_resembles_it_gives_nothing(text):
 @given(st.text(max_size=150))
 def test_no_text_can_crash_it(text):
     assert all(r.name in NAMES for r in parse("a.py: error: " + text))
+
+
+def test_what_a_target_raised_stands_on_the_next_line():
+    (row,) = parse(
+        "Error in call to target 'net.Encoder':\nFileNotFoundError(2, 'No such file or directory')\nfull_key: net\n"
+    )
+    assert row.message == "Error in call to target 'net.Encoder': FileNotFoundError(2, 'No such file or directory')"
+    (row,) = parse("Error in call to target 'net.Encoder':\nfull_key: net\n")
+    assert row.message == "Error in call to target 'net.Encoder':"

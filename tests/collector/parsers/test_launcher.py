@@ -110,6 +110,10 @@ def test_a_summary_cut_in_the_middle_still_gives_what_was_printed():
         ("[2023-05-01 10:00:00,123] [ERROR] [launch.py:434:sigkill_handler] ['/usr/bin/python', 'a.py'] exits with return code = -9", "child_failed", {"exit_code": -9, "signal": 9}),
         ("[2023-05-01 10:00:00,123] [INFO] [launch.py:428:sigkill_handler] Killing subprocess 4321", "killing", {"pid": 4321}),
         ("torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGKILL", "child_failed", {"signal": 9}),
+        ("subprocess.CalledProcessError: Command '['py.exe', 'a.py']' returned non-zero exit status 3221225477.", "child_failed", {"exit_code": 3221225477, "signal": 11}),
+        ("Container rank 2 status failed cmd ['/usr/bin/python', '-u', 'tools/fit.py'] code -6 log log/job.2.log ", "child_failed", {"rank": 2, "exit_code": -6, "signal": 6, "framework": "paddle"}),
+        ("Container rank 0 status failed cmd ['python', 'fit.py'] code 1 log log/workerlog.0", "child_failed", {"rank": 0, "exit_code": 1, "signal": None}),
+        ("ERROR 2026-05-24 17:17:14,611 launch_utils.py:545] ABORT!!! Out of all 4 trainers, the trainer process with rank=[3] was aborted. Please check its log.", "child_failed", {"rank": 3, "exit_code": None, "signal": None, "framework": "paddle"}),
         ("torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with exit code 1", "child_failed", {"exit_code": 1}),
     ],
 )  # fmt: skip

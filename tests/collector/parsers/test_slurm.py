@@ -101,6 +101,7 @@ def test_a_cancellation_cut_by_the_end_of_the_file_says_so():
     ("text", "want"),
     [
         ("srun: error: n1: task 3: Exited with exit code 1", {"host": "n1", "exit_code": 1, "signal": None}),
+        ("srun: error: task 0: Exited with exit code 1", {"host": None, "exit_code": 1, "signal": None}),
         ("srun: error: n[1-2]: tasks 0-15: Killed", {"host": "n[1-2]", "exit_code": None, "signal": 9}),
         ("srun: error: n1: task 0: Segmentation fault (core dumped)", {"signal": 11}),
         ("srun: error: n1: task 0: Out Of Memory", {"signal": None}),

@@ -67,3 +67,19 @@ def test_what_resembles_it_gives_nothing(text):
 def test_no_text_can_crash_it(text):
     rows = parse("exited with exit code " + text + "\n" + "terminated by signal " + text + "\n[1]+  Killed  " + text)
     assert all(r.name in NAMES and r.signal is not None for r in rows)
+
+
+SET = "[2026-05-04 10:0{n}:01] {box} || INFO: container failed with non-zero exit code:  (exit code {code})"
+
+
+@pytest.mark.parametrize(
+    ("codes", "kills"),
+    [((1, 137), 0), ((137,), 1), ((137, 1), 1), ((137, 137), 2), ((1, 139), 1), ((0, 137), 1), ((2, 137, 137), 0)],
+)
+def test_a_kill_that_is_told_after_a_failure_in_the_same_words_is_its_teardown(codes, kills):
+    text = "\n".join(SET.format(n=n, box=f"0{n}7c0ee{n}", code=code) for n, code in enumerate(codes))
+    assert len(parse(text)) == kills
+
+
+def test_a_failure_in_other_words_is_none_of_the_set():
+    assert len(parse("setup.sh finished with exit code 1\nProcess finished with exit code 137")) == 1
