@@ -43,13 +43,20 @@ _STATE_FILE = re.compile(
     re.IGNORECASE,
 )
 _RESUMING = re.compile(
-    r"resume|load_from_json$|_load_optimizer|_load_rng|restore_training|load_training_state|load_accelerator_state|\bin load_state$",
+    r"resume|load_from_json$|_load_optimizer|_load_rng|restore_training|load_training_state|load_accelerator_state|\bin load_state$"
+    r"|_restore_modules_and_callbacks|restore_(?:optimizers|lr_schedulers|loops|callbacks)\b",
     re.I | re.M,
 )
 _LOADING = re.compile(
     r"\bin (?:re)?load_(?:checkpoint|ckpt|latest_\w+|full_state)\b|\bin restore_(?:checkpoint|state)\b", re.M
 )
 
+# A key of a saved run that only going on from it needs, and the line that asks the checkpoint for it.
+_STATE_KEY = re.compile(
+    r"KeyError: ['\"]?(?:optim\w*|\w*optimizer\w*|\w*scheduler\w*|epoch|(?:global_?)?step|iter(?:ation)?|scaler|amp|best_\w+|rng_state\w*"
+    r"|random_rng_state|args|start_epoch|pytorch-lightning_version|loops|trainer)['\"]?\s*$"
+)
+_ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
 # The idiom of scripts that look only where --resume says.
 _NAMED_FILE = re.compile(r"=> no checkpoint found at ")
 
@@ -238,7 +245,7 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
         or (signs.has("asked_by"))
         or (signs.has("dependency") and count(signs, "earlier_saves") > 0)
     )
-    itself = _RESUME_ITSELF.search(text) is not None
+    itself = _RESUME_ITSELF.search(text) is not None or _STATE_KEY.search(text) is not None
     framed = _RESUME_FRAME.search(frames) is not None
     loading = count(signs, "load_starts") > 0 and _RESUME_ITSELF.search(signs.text("load_start_message")) is not None
     shows = [f"The load failed with {quote}{where}."]
@@ -291,7 +298,7 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
     for raised in facts.causes:
         full = f"{raised.name}: {raised.message}"
         frames = f"{raised.calls} {raised.row.text('frame')} {raised.row.text('user_frame')}"
-        if _LOAD.search(full) or _broken_off(raised, frames):
+        if _LOAD.search(full) or _broken_off(raised, frames) or _lacks_state(raised):
             return full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})"
     began = facts.progress.begun
     for raised in facts.of_role("cut"):
@@ -308,6 +315,13 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
     return None
 
 
+def _lacks_state(raised: Raised) -> bool:
+    """The program asked its checkpoint for a part of a saved run, and it is not in it."""
+    source = raised.calls.partition("\n> ")[2]
+    text = f"{raised.name}: {raised.message}"
+    return _STATE_KEY.search(text) is not None and _ASKS_CHECKPOINT.search(source) is not None
+
+
 def _broken_off(raised: Raised, frames: str) -> bool:
     """An exception of any other kind that came out of the very code that resumes, or speaks of a file of a saved state."""
     if raised.name.rsplit(".", 1)[-1] in ("TypeError", "NameError", "ImportError", "ModuleNotFoundError"):
@@ -318,6 +332,11 @@ def _broken_off(raised: Raised, frames: str) -> bool:
 
 
 def _kind(text: str) -> tuple[str, str]:
+    if not text:
+        return (
+            "how it failed is cut off",
+            "Look at the end of the whole log for what the load failed of.",
+        )
     if re.search(r"size mismatch|shape mismatch|does not match|doesn't match|key\(s\)|mismatch", text, re.IGNORECASE):
         return (
             "its shapes or names do not match the model",
@@ -327,6 +346,11 @@ def _kind(text: str) -> tuple[str, str]:
         return (
             "no valid checkpoint is there",
             "Check the checkpoint path and whether the run before saved anything there.",
+        )
+    if _STATE_KEY.search(text):
+        return (
+            "it lacks a part of the saved run",
+            "Resume from a checkpoint that holds the optimizer and the counters too, or start anew from its weights alone.",
         )
     return (
         "the checkpoint is broken or incomplete",
