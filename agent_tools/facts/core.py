@@ -274,7 +274,7 @@ class Facts:
         if any(r.role not in ("cut", "wrapper") for r in self.fatal) or self.device_error is not None:
             return None
         told = ("fatal_signals", "oom_events", "nccl_events", "rendezvous_events", "cuda_errors", "host_oom_words")
-        if any(r.text("severity") != "info" for query in told for r in self.table(query)):
+        if any("severity" not in r.columns or r.text("severity") != "info" for q in told for r in self.table(q)):
             return None
         last = cuts[-1]
         return None if (last.row.number("lines_left") or 0) > 0 else last

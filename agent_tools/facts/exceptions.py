@@ -29,6 +29,7 @@ _WRAPPER_TEXT = re.compile(
     r"\b(?:sbatch|salloc): (?:error|fatal): |Batch job submission failed|Engine core initialization failed|See root cause above|WorkerProc initialization failed|returned non-zero exit status|"
     r"^process \d+ terminated with (exit code|signal)|A worker died or was killed|Engine process failed to start|"
     r"EngineCore encountered an issue|worker process .{0,40}died unexpectedly|Training failed\. See|"
+    r"one or more processes (?:has )?exited with non-zero status|mpirun failed with exit status|Horovod job .{0,40}failed|"
     r"Background loop (is|has) (stopped|errored)|Failed to start all workers|executing method '?\w+'?\. This might cause deadlock",
     re.IGNORECASE,
 )
@@ -63,6 +64,7 @@ _KILLED_WORKER = re.compile(
 )
 _RENDEZVOUS = re.compile(
     r"client socket has (timed out|failed to connect)|server socket has failed|waiting for clients|clients joined|"
+    r"Stop_waiting response is expected|"
     r"connectFullMesh failed|retrieving ncclUniqueId|store->get\('\d+'\)|Timed out initializing process group|"
     r"store.based.barrier|Rendezvous\w*(Error|Timeout)|RendezvousClosedError|the connection to the C10d store has failed|"
     r"Connection to the (C10d|etcd) store|wait timeout after \d+ms, keys|jax\.distributed|coordination service|"

@@ -80,6 +80,11 @@ _LIBRARY_CALL = re.compile(
     r"|from_pretrained|Adam\w*\.__init__|init|compile)\(\) "
 )
 _MODEL_CODE = re.compile(r"^(torch|keras|tensorflow|jax|flax|haiku|equinox|optax|mmcv|mmengine|timm|torchvision)/")
+# Types that bring another library's exception along in their text, Python's name for it first.
+_CARRIERS = ("UnknownError", "InvalidArgumentError", "InternalError", "InstantiationException")
+_CARRIED = re.compile(
+    r"(?:^|[\s:])(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))(?:: |\((?=\d+, ['\"]|['\"]))(?P<text>[^\n]{1,1000})"
+)
 _CODE_NAMES = ("AttributeError", "TypeError", "IndexError", "NotImplementedError")
 _PLAIN_NAMES = ("KeyError", "AssertionError", "RuntimeError", "ValueError", "Exception")
 
@@ -90,6 +95,10 @@ def classify(name: str, message: str, calls: str) -> Fault:
     if origin.layer is None:
         origin = replace(origin, layer=layer_of_type(name))
     calls, _, source = calls.partition("\n> ")
+    if (carrier := name.rsplit(".", 1)[-1]) in _CARRIERS and (found := _CARRIED.search(message)):
+        inner = classify(found["name"], found["text"], "")
+        if inner.certainty > 0.55 or carrier == "InstantiationException":
+            return inner
     if name.endswith("KeyError") and _ENVIRON.search(calls.rsplit("\n", 1)[-1]):
         return Fault("config", 0.9, "an environment variable that the program reads is not set")
     if not message.strip() and source:

@@ -196,11 +196,22 @@ def _plain(facts: Facts, row: RowView) -> Assessment:
 
 def _gave_up(facts: Facts) -> bool:
     """The program left with a status of its own choice: no signal, no teardown, nothing else that ended it."""
+    aborted = facts.table("launcher_failures").one_of("name", "abort_called")
+    if aborted and not facts.host_oom and not facts.table("signals"):
+        # What the program says to MPI is its own decision; the cancel of the step follows.
+        cancelled = facts.ending.marks.get("cancelled")
+        return cancelled is None or (aborted[0].number("line_no") or 0) < (cancelled.number("line_no") or 0)
     statuses = [r.number("exit_code") for r in (*facts.failed_children, *facts.table("slurm_messages"))]
     signalled = any(r.has("signal") for r in facts.failed_children) or facts.ending.torn_down
     if signalled or facts.ending.says("cancelled", "host_oom") or facts.table("signals"):
         return False
     return any(s for s in statuses) and all(0 <= s < 126 for s in statuses if s is not None)
+
+
+def _closes(facts: Facts, row: RowView) -> bool:
+    """The line is the last that the program said, and no launcher's about it."""
+    told = {r.number("line_no") for r in facts.table("launcher_failures") if r.text("file") == row.text("file")}
+    return bool(row.get("closing")) and row.number("line_no") not in told
 
 
 def _worded(facts: Facts, row: RowView) -> Assessment:
@@ -209,12 +220,18 @@ def _worded(facts: Facts, row: RowView) -> Assessment:
     sure = fault.certainty >= 0.7
     mode = fault.mode if sure else "config"
     result = Assessment(CODE, "confirmed" if sure else "suspected", mode=mode, attribution="job")
-    result.confidence = 0.7 if sure else 0.45
+    result.confidence = 0.7 if sure else 0.62 if _closes(facts, row) else 0.45
+    if result.confidence >= 0.6:
+        result.status = "confirmed"
     result.headline = f"The program gave up before training began, and near its end it says: {row['text']}"
     result.speaks_for.append(claim(f"{spread(row)} printed: {row['text']} ({row['file']} line {row['line_no']})."))
     result.speaks_for.append(claim("No training step was reported, and there is no traceback."))
-    result.implies.append(claim(f"The fault lies in {_CLASS[mode]}.", "supported"))
-    result.actions.append(claim(_ACTIONS[mode], "supported"))
+    if sure:
+        result.implies.append(claim(f"The fault lies in {_CLASS[mode]}.", "supported"))
+        result.actions.append(claim(_ACTIONS[mode], "supported"))
+    else:
+        result.implies.append(claim(f"The fault may lie in {_CLASS[mode]}.", "hypothesis"))
+        result.actions.append(claim("Look at what that line names: the input, the setting or the call.", "supported"))
     result.missing.append(
         missing(
             "Whether that line is why the program ended.", "the program's own log, or a run with more verbose output"

@@ -7,6 +7,8 @@ DECIDES  that it was a kill: the signal; who killed: the kernel's log, the cgrou
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.memory import HostOom
 from agent_tools.families.base import Assessment
@@ -25,6 +27,7 @@ _BEYOND_SIGNALS = 160
 _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
+_UNEXPECTED = re.compile(r'"exit_type": ?"SYSTEM_ERROR"')
 _ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
 
 
@@ -38,6 +41,9 @@ def assess(facts: Facts) -> Assessment:
     workers = facts.of_role("worker_killed")
     if not rows and not oom and not workers:
         crash = _kernel_crash(facts)
+        gone = _vanished(facts)
+        if crash is None and gone is not None:
+            return _gone(facts, gone)
         return _crashed(facts, crash) if crash is not None else _absent(facts)
     against = _against(facts, rows, oom)
     if against:
@@ -94,6 +100,35 @@ def _crashed(facts: Facts, row: RowView) -> Assessment:
         )
     result.counterfactual = f"A native crash is on record{on}."
     _unknown(facts, [row], result, crash=True)
+    return result
+
+
+def _vanished(facts: Facts) -> RowView | None:
+    """A worker of Ray's whose process went away without an exception of its own, when nothing else explains the end.
+
+    Ray brings an exception that a worker raised to the driver, and gives a process that was told to end another type of exit:
+    what is left is a kill or a native crash.
+    """
+    if facts.ending.succeeded or facts.ending.torn_down or facts.ending.says("cancelled"):
+        return None
+    if any(r.role not in ("wrapper", "peer", "cut") for r in facts.fatal) or facts.device_error is not None:
+        return None
+    told = facts.table("launcher_failures")
+    if told.one_of("name", "ray_node_died") or facts.table("oom_events") or facts.table("signals"):
+        return None
+    return next((r for r in told.one_of("name", "ray_worker_died") if _UNEXPECTED.search(r.text("detail"))), None)
+
+
+def _gone(facts: Facts, row: RowView) -> Assessment:
+    result = Assessment(CODE, "confirmed", confidence=0.65, attribution="undetermined")
+    result.headline = (
+        "A worker process of Ray's went away without an exception: it was killed, or crashed in native code."
+    )
+    result.speaks_for.append(claim(f"Ray says: {row['message']} ({row['file']} line {row['line_no']})."))
+    result.counterfactual = "A worker process went away without an exception."
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
+    _unknown(facts, [], result)
     return result
 
 

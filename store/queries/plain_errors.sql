@@ -1,7 +1,7 @@
 -- plain_errors: Errors that a program printed without a traceback before it gave up: wrong arguments, files it cannot open.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- EMPTY: BOOLEAN, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, TIMESTAMP
+-- EMPTY: BOOLEAN, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, TIMESTAMP, BOOLEAN
 -- PRUNE: job_id
 -- COLUMN known: true for the words of a library's own error line, false for a line near the end that merely speaks of failure
 -- COLUMN text: the first such line
@@ -12,10 +12,18 @@
 -- COLUMN file: file of the first one
 -- COLUMN line_no: line of the first one
 -- COLUMN line_ts: time of the first one
+-- COLUMN closing: it is among the last three lines that the program printed to that file
 -- CAVEAT: Only the head and the tail of a long log are searched.
-WITH l AS (
-  SELECT *, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back FROM log_line
+WITH o AS (
+  SELECT *, trim(coalesce(text, '')) <> '' AND NOT regexp_matches(text,
+      '^\W*$|^\s*(\S+ )?((s|yh)run|slurmstepd\S*|sbatch|mpirun|prterun): |called MPI_Abort|MPI_ABORT was invoked|\bstopping \.\.\.\s*$') AS own
+  FROM log_line
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+l AS (
+  SELECT *, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back,
+    count(*) FILTER (WHERE own) OVER (PARTITION BY file ORDER BY line_no DESC) AS own_back
+  FROM o
 ),
 m AS (
   SELECT *, regexp_replace(text, '[0-9]+', '#', 'g') AS shape,
@@ -24,20 +32,22 @@ m AS (
       '|can''t open file ''|^Error: (?:No such option|Missing (?:option|argument|command)|Invalid value for|Got unexpected)'
       '|^error: (?:Parser key|Validation failed|Configuration check|Problem with given)|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
       '|Error locating target|error while loading shared libraries|Value error, |does not recognize this architecture'
-      '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)') AS known
+      '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)')
+      OR back <= 40 AND regexp_matches(text, '^wandb: ERROR (?:Run initialization has timed out|Error communicating|api_key not configured)') AS known
   FROM l WHERE back <= 5000 OR line_no <= 3000
 ),
 h AS (
   SELECT * FROM m
   WHERE known OR (back <= 40
     AND regexp_matches(text, '(?i)\b(error|fatal|failed|missing|not found|cannot|can''t|could not|unable to|does(n''t| not) exist|no such|invalid|unknown|not supported|is required)\b')
-    AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?((s|yh)run|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b.{0,40}\berror|error (rate|bars?)|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
+    AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?((s|yh)run|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b.{0,40}\berror|error (rate|bars?)|^LAUNCH (ERROR|INFO)|^Container (failed|rank)|ABORT!!!|Pod failed|\blaunch\.py:|multiprocessing\.api|failed to run (torchrun|deepspeed)|(log is in|[Cc]heck (its|the) logs?|see (the )?(logs?|above))\b|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
 )
 SELECT
   bool_or(known) AS known, left(first(text ORDER BY ts NULLS LAST, file, line_no), 500) AS text, count(*) AS lines, count(DISTINCT rank) AS ranks,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, first(node ORDER BY ts NULLS LAST, file, line_no) AS node,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
-  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS line_ts
+  first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, min(ts) FILTER (WHERE ts_kind IS DISTINCT FROM 'file') AS line_ts,
+  bool_or(own AND own_back <= 3) AS closing
 FROM h
 GROUP BY shape
 ORDER BY known DESC, line_ts NULLS LAST, file, line_no

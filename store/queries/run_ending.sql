@@ -154,8 +154,8 @@ a AS (
     count(*) FILTER (WHERE kind = 'rendezvous' AND severity IN ('fatal', 'error')) AS rendezvous_errors,
     count(*) FILTER (WHERE kind = 'storage' AND severity IN ('fatal', 'error')) AS storage_errors,
     count(*) FILTER (WHERE kind = 'signal' AND coalesce(signal, 0) NOT IN (0, 1, 2, 10, 12, 15)) AS fatal_signals,
-    count(*) FILTER (WHERE kind = 'launcher_summary' AND coalesce(signal, 0) NOT IN (1, 2, 15)
-      AND coalesce(exit_code, 1) NOT IN (0, -1, -2, -15)) AS failed_children,
+    count(*) FILTER (WHERE (kind = 'launcher_summary' OR (kind = 'launcher_event' AND name = 'child_failed'))
+      AND coalesce(signal, 0) NOT IN (1, 2, 15) AND coalesce(exit_code, 1) NOT IN (0, -1, -2, -15)) AS failed_children,
     count(*) FILTER (WHERE kind = 'launcher_event' AND name = 'abort_called') AS aborts,
     count(*) FILTER (WHERE kind = 'slurm' AND name = 'task_exit' AND exit_code > 0) AS failed_tasks,
     count(*) FILTER (WHERE kind = 'slurm' AND name = 'time_limit') AS time_limits,

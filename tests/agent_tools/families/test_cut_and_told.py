@@ -18,6 +18,7 @@ GONE = "NCCL error: remote process exited or there was a network error, NCCL ver
 
 
 def drafted(text: str, folder: Path) -> Draft:
+    folder.mkdir(exist_ok=True)
     return differential.draft(facts_of(text, folder))
 
 
@@ -41,6 +42,25 @@ def drafted(text: str, folder: Path) -> Draft:
         ("FileExistsError: [Errno 17] File exists: '/scratch/out/train_log.jsonl'\n", "A1", "config"),
         ("iter 144, loss 0.5882, time 1.7\n\n**Killed**\n", "A2", None),
         ("*** An error occurred in MPI_Init_thread\n*** on a NULL communicator\n", "C1", None),
+        ("Epoch 3: 26%|##6   | 19/73 [00:07<00:21,  2.6it/s, loss=0.1]\n" + OPEN + "subprocess.CalledProcessError: Command '['py.exe', 'a.py']' "
+         "returned non-zero exit status 3221225477.\n14:06:40 INFO     Training has ended.\n", "A2", None),
+        ("Train: 7 [ 140/504 ( 28%)]  Loss: 2.8 (2.7)\nERROR: Unexpected segmentation fault encountered in worker.\n" + OPEN, "A2", None),
+        (RAY.replace("OutOfMemoryError", "ActorDiedError") + "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+         "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker exits unexpectedly.\n", "A2", None),
+        ("LAUNCH ERROR 2026-03-28 10:58:36,160 Container failed !!!\nContainer rank 0 status failed cmd ['python', 'fit.py'] code -9 log log/w.0\n", "A2", None),
+        ("LAUNCH ERROR 2026-03-28 10:58:36,160 Container failed !!!\nContainer rank 0 status failed cmd ['python', 'fit.py'] code 1 log log/w.0\n", "U0", None),
+        ("wandb: Network error (ConnectTimeout), entering retry loop.\nwandb: ERROR Run initialization has timed out after 90.0 sec.\n", "A1", "env"),
+        ("  Reading input from scf.in\n  Error in routine read_cards (2):\n  card K_POINT not known\nAbort(1) on node 0 (rank 0 in comm 0): application "
+         "called MPI_Abort(MPI_COMM_WORLD, 1) - process 0\nslurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-24T12:40:17 ***\nsrun: error: n1: tasks 0-3: Killed\n", "A1", None),
+        ("reading mesh\nFATAL - variable not found in present table\nsrun: error: task 0: Exited with exit code 1\n", "A1", None),
+        ("Error executing job with overrides: []\nError in call to target 'net.parts.Encoder':\nModuleNotFoundError(\"No module named 'flash'\")\nfull_key: net\n", "A1", "env"),
+        (OPEN + "tensorflow.python.framework.errors_impl.UnknownError: Graph execution error:\n\n2 root error(s) found.\n"
+         "  (0) UNKNOWN:  FileNotFoundError: [Errno 2] No such file or directory: '/data/train/0001.png'\n", "A1", "data"),
+        ("Resume from ckpt_3.pt\n" + OPEN + '  File "/home/ada/job/run.py", line 12, in main\n    optimizer.load_state_dict(checkpoint["optimizer"])\n'
+         "KeyError: 'optimizer'\n", "E2", "load_crash"),
+        ("Restoring states from the checkpoint path at ckpts/epoch=19.ckpt\n" + OPEN + TORCH.replace("torch/", "pytorch_lightning/")
+         + 'trainer/trainer.py", line 1179, in _run\n    self._restore_modules_and_callbacks(ckpt_path)\n', "E2", "load_crash"),
+        ("RuntimeError: Stop_waiting response is expected\n", "C1", None),
         (OPEN + "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 40.0 GiB for an array with shape (5, 5)\n", "A1", "env"),
     ],
 )  # fmt: skip
@@ -84,3 +104,37 @@ def test_a_cut_traceback_beside_another_sign_is_no_cause(tmp_path: Path) -> None
     """What else is there explains the end: a request for GPU memory that was refused."""
     draft = drafted(OPEN + "    x()\n\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n" + OPEN, tmp_path)
     assert draft.family == "B1", draft.headline
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Worker exit type: INTENDED_SYSTEM_EXIT Worker exit detail: Worker exits because it was idle.\n",
+        "The node with node id: ab and address: 10.0.0.1 has been marked dead because the detector has missed heartbeats\n"
+        "A worker died or was killed while executing a task. Worker exit type: SYSTEM_ERROR Worker exit detail: gone.\n",
+    ],
+)
+def test_a_worker_of_rays_that_was_told_to_end_or_lost_its_node_was_not_killed(tmp_path: Path, text: str) -> None:
+    assert drafted(text, tmp_path).family != "A2"
+
+
+def test_a_launcher_that_saw_its_child_fail_speaks_against_an_end_in_words(tmp_path: Path) -> None:
+    text = "step 10 loss 0.5\nsubprocess.CalledProcessError: Command '['python', 'a.py']' returned non-zero exit status 1.\nTraining has ended.\n"
+    assert drafted(text, tmp_path).family != "G1"
+
+
+def test_a_line_about_failure_in_the_middle_of_the_output_is_no_reason(tmp_path: Path) -> None:
+    text = (
+        "could not read the cache, building it\n"
+        + "built part\n" * 5
+        + "srun: error: n1: task 0: Exited with exit code 1\n"
+    )
+    draft = drafted(text, tmp_path)
+    assert draft.family == "U0" or draft.confidence < 0.5
+
+
+def test_a_key_that_no_saved_run_has_is_no_failed_resume(tmp_path: Path) -> None:
+    frame = '  File "/home/ada/job/run.py", line 12, in main\n    width = {}\n'
+    for source, key in (('cfg["optimizer"]', "optimizer"), ('checkpoint["vocab_of_mine"]', "vocab_of_mine")):
+        draft = drafted(OPEN + frame.format(source) + f"KeyError: '{key}'\n", tmp_path / key)
+        assert draft.family == "A1", draft.headline
