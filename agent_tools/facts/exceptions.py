@@ -100,6 +100,11 @@ _COLLECTIVE = re.compile(
     r"failed to pass monitoredBarrier|process group watchdog thread terminated|heartbeat monitor|watchdog.{0,20}(stuck|hang)",
     re.IGNORECASE,
 )
+# The store was asked for what another rank had to put there, and the limit passed: nobody closed a connection.
+_STORE_WAIT = re.compile(r"(?:socket|wait) timeout\.?", re.IGNORECASE)
+_DISTRIBUTED = re.compile(
+    r"torch/distributed/(?:distributed_c10d|c10d_logger)|\bin (?:all_|reduce|broadcast|barrier|gather|scatter)"
+)
 _PEER = re.compile(
     r"Connection (reset|closed) by (remote )?peer|communicator was aborted|Broken pipe|remote process exited|"
     r"ncclRemoteError|NCCL Error \d|NCCL error|recvValue failed|failed to recv, got 0 bytes|Socket Timeout|"
@@ -155,7 +160,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         or (_FIRST_COLLECTIVE.search(frames) and _NCCL.search(message))
     ):
         return "rendezvous"
-    if _COLLECTIVE.search(message):
+    if _COLLECTIVE.search(message) or (_STORE_WAIT.fullmatch(message.strip()) and _DISTRIBUTED.search(frames)):
         return "collective"
     if "ncclInvalidUsage" in message or "Duplicate GPU" in message:
         return "application"

@@ -15,6 +15,8 @@ CODE = "C1"
 EXPLAINS = ("A2", "C2", "C3", "D1", "E3", "F3", "F4")
 
 _HARD = ("address_in_use", "unresolved", "timeout", "refused", "mesh_failed", "pmi_failed", "bind_failed", "closed")
+_AGAIN = 3
+"""So often a rank has to say that it waits: each of them once is how a group forms."""
 _SAYS = {
     "address_in_use": "the port that the rendezvous needs is taken",
     "unresolved": "a host name that the rendezvous needs cannot be resolved",
@@ -46,7 +48,52 @@ def assess(facts: Facts) -> Assessment:
     gone = events.one_of("name", "remote_error")
     if (failed or gone) and not facts.causes and not facts.ending.succeeded:
         return _communicator(failed[0]) if failed else _peer_gone(gone[0])
-    return _silent(facts)
+    waiting = _waits(facts)
+    return _waiting(facts, waiting) if waiting is not None else _silent(facts)
+
+
+def _waits(facts: Facts) -> RowView | None:
+    """A rank that says again and again that it waits for others, and nothing after that; None where there is none."""
+    if facts.ending.succeeded or facts.raised:
+        return None
+    rows = facts.table("rendezvous_events").where(
+        lambda r: r.text("name") == "waiting" and r.has("joined") and (r.number("events") or 0) >= _AGAIN
+    )
+    last = facts.table("end_words").first
+    ends = last.number("last_line") if last is not None else None
+    return next((r for r in rows if r.number("last_line") == ends), None)
+
+
+def _waiting(facts: Facts, row: RowView) -> Assessment:
+    result = Assessment(CODE, "suspected", confidence=0.6, attribution="undetermined")
+    many = (row.number("joined") or 0) > (row.number("world_size") or 0) > 0
+    result.headline = "The ranks wait for each other at the start, and the log ends there."
+    result.speaks_for.append(
+        claim(f"The log says, {row['events']} times: {row['message']} ({row['file']} line {row['line_no']}).")
+    )
+    if row.has("world_size"):
+        result.speaks_for.append(claim(f"{row['joined']} had joined a group of {row['world_size']}."))
+    if many:
+        result.implies.append(
+            claim(
+                "More processes joined than the group has ranks: an earlier launch has left its counter or its processes behind.",
+                "hypothesis",
+            )
+        )
+    result.missing.append(
+        missing(
+            "Whether the group formed after all, and how the job ended.", "the rest of the log, or sacct (slurm_job)"
+        )
+    )
+    result.actions.append(
+        claim(
+            "Look for processes of an earlier launch, take another port, and check that every rank is started once."
+            if many
+            else "Check that every rank was started and reaches the coordinator's address and port."
+        )
+    )
+    result.counterfactual = "Ranks are seen waiting for each other, as a consequence."
+    return result
 
 
 def _hard(facts: Facts) -> RowView | None:

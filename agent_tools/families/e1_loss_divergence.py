@@ -19,6 +19,10 @@ CODE = "E1"
 EXPLAINS = ("G1", "A3", "D1", "D2", "D3", "F2", "F3", "F4")
 
 MAY_RISE = re.compile(r"grpo|ppo|dpo|rloo|kto|orpo|cpo|simpo|reward|rlhf|gan|online|rl\b", re.IGNORECASE)
+_MEDIAN = 3
+"""Reports of which a level is the median at least."""
+HOPELESS = 1e-3
+"""A loss scale below this: gradients overflow whatever it is multiplied with, so they are not finite themselves."""
 DIVERGED = ("non_finite", "spike", "plateau", "flat")
 
 
@@ -48,6 +52,13 @@ def reading_of(facts: Facts) -> Reading:
     return reading
 
 
+def figures(shape: RowView) -> tuple[str, str]:
+    """The loss at the start and at the end, as references: medians of three reports each, single ones where there are too few."""
+    few = count(shape, "finite_points") < 2 * _MEDIAN
+    first, last = ("first_loss", "last_loss") if few else ("start_loss", "end_loss")
+    return f"{shape[first]}", f"{shape[last]}"
+
+
 def assess(facts: Facts) -> Assessment:
     """Judge the loss."""
     shape = facts.table("loss_shape").first
@@ -61,7 +72,32 @@ def assess(facts: Facts) -> Assessment:
         return _named(facts, end)
     if reading.shape in ("spike", "plateau", "flat"):
         return _lasting(facts, shape, end, reading)
-    return _not_it(shape, end, reading)
+    scale = _lost_scale(facts) if reading.shape not in ("falling", "transient") else None
+    return _without_scale(facts, scale) if scale is not None else _not_it(shape, end, reading)
+
+
+def _lost_scale(facts: Facts) -> RowView | None:
+    """The row of a loss scale that fell to nothing, None where none did."""
+    row = facts.table("loss_scale").first
+    return row if row is not None and row.has("lowest_scale") and count(row, "lowest_scale") < HOPELESS else None
+
+
+def _without_scale(facts: Facts, row: RowView) -> Assessment:
+    return Assessment(
+        CODE,
+        "confirmed",
+        "non_finite",
+        0.35 if own_failure(facts, causes_only=True) else 0.85,
+        "job",
+        f"The loss scale fell to {row['lowest_scale']}: every gradient overflowed, and no step was taken any more.",
+        say(
+            f"The log names {row['overflows']} steps that were skipped because of an overflow; the scale went from "
+            f"{row['first_scale']} to {row['lowest_scale']}: {quoted(row, 'lowest_text', 'lowest_line')}."
+        ),
+        implies=say("Loss or gradients are not finite themselves; the cluster was not the cause.", status="supported"),
+        missing=[_cause(), lacks("When the loss began to go wrong.", "progress lines with loss and gradient norm")],
+        actions=_actions("non_finite", None),
+    )
 
 
 def _stopped_by_nan(facts: Facts, end: RowView, reading: Reading) -> bool:
@@ -83,9 +119,14 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
     if other:
         confidence = 0.3
     when = f" from step {shape['end_bad_step']}" if shape.has("end_bad_step") else ""
+    # Some trainers print no loss of their own beside the norm: then nothing is said of the loss itself.
+    norm = not shape.has("loss_name") and not count(shape, "finite_points")
     shows = [
-        f"{shape['trailing_bad']} of {shape['points']} loss reports at the end of the log are not finite (NaN or infinite, also where the "
-        f"gradient norm says so){when}."
+        f"The gradient norm is not finite in {shape['trailing_bad']} of {shape['points']} reports at the end of the log{when}; "
+        "they name no loss."
+        if norm
+        else f"{shape['trailing_bad']} of {shape['points']} loss reports at the end of the log are not finite (NaN or infinite, also "
+        f"where the gradient norm says so){when}."
     ]
     if shape.has("end_bad_text"):
         shows.append(f'The first of them reads "{shape["end_bad_text"]}".')
@@ -110,7 +151,7 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
         "non_finite",
         confidence,
         "job",
-        f"The loss became NaN{when} and never recovered: the model learned nothing after that.",
+        f"The {'gradient norm' if norm else 'loss'} was not finite{when} and never recovered: the model learned nothing after that.",
         say(*shows),
         implies=implies,
         missing=[_cause()],
@@ -205,33 +246,36 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
 
 
 def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:
-    start, last = shape["start_loss"], shape["end_loss"]
-    figures = f"{start} at the start, {last} at the end" if start.value is not None and last.value is not None else ""
+    known = shape["start_loss"].value is not None and shape["end_loss"].value is not None
+    figured = "{} at the start, {} at the end".format(*figures(shape)) if known else ""
     warnings = []
     status, confidence = "ruled_out", 0.02
     if reading.shape == "falling":
-        text = f"The loss fell ({figures})."
+        text = f"The loss fell ({figured})."
     elif reading.shape == "transient":
-        text = f"{shape['bad_points']} loss reports were not finite, but the loss recovered ({figures})."
+        text = f"{shape['bad_points']} loss reports were not finite, but the loss recovered ({figured})."
         warnings = say(
             f"The loss was not finite in {shape['bad_points']} reports and recovered; watch the loss scale and the rate."
         )
         confidence = 0.12
     elif reading.shape == "shifted":
-        text = f"The level of the loss moved where the logging window changed or while it was recovering ({figures}): that is no divergence."
+        text = f"The level of the loss moved where the logging window changed or while it was recovering ({figured}): that is no divergence."
         status, confidence = "undecidable", 0.15
     elif reading.shape == "too_few":
         text = f"{shape['finite_points']} loss reports are too few to judge a shape."
         status, confidence = "undecidable", 0.05
     else:
-        text = f"The loss shows no clear fall ({figures}), and nothing that stands out from its noise."
+        text = f"The loss shows no clear fall ({figured}), and nothing that stands out from its noise."
         status, confidence = "undecidable", 0.12
-        warnings = say(f"The loss did not clearly fall over {shape['points']} reports ({figures}).")
+        warnings = say(f"The loss did not clearly fall over {shape['points']} reports ({figured}).")
     missing = [lacks("Whether the model learned.", "more loss reports")] if status == "undecidable" else []
     return Assessment(CODE, status, None, confidence, "job", warnings=warnings, missing=missing, counterfactual=text)
 
 
 def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
+    scale = _lost_scale(facts)
+    if scale is not None:
+        return _without_scale(facts, scale)
     if end is not None and count(end, "nan_errors"):
         return _named(facts, end)
     if end is not None and _stopped_by_nan(facts, end, Reading("none", 0)):

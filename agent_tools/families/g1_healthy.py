@@ -11,7 +11,7 @@ from agent_tools.curve import Reading
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.e1_loss_divergence import DIVERGED, reading_of
+from agent_tools.families.e1_loss_divergence import DIVERGED, figures, reading_of
 from agent_tools.families.e3_undertrained import FEW, few_samples
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
@@ -23,6 +23,8 @@ WORKING = 0.05
 SLOW = 0.2
 MOST = 0.9
 """Share of the planned steps that a log has to show of a run whose end it does not tell."""
+HALF = 0.5
+"""Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
 BLIND = 0.48
 """Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
 DOUBTED = 0.4
@@ -40,8 +42,10 @@ def assess(facts: Facts) -> Assessment:
     if bad:
         return Assessment(CODE, "ruled_out", confidence=0.01, attribution="none", counterfactual=bad)
     completed, said = _completion(facts, end)
+    closed = [] if completed or (facts.overview is not None and not facts.ending.succeeded) else _closing(facts, end)
+    said += closed
     reports = count(end, "reports")
-    if not completed:
+    if not (completed or closed):
         return _unfinished(facts, end, shape, reading)
     shows = [*said]
     if facts.progress.phrase:
@@ -49,12 +53,12 @@ def assess(facts: Facts) -> Assessment:
     confidence = 0.55
     missing: list[Missing] = []
     if shape is not None and reading.shape in ("falling", "transient") and not _above(shape):
-        shows.append(f"The loss fell from {shape['start_loss']} to {shape['end_loss']} over {shape['points']} reports.")
+        begun, ended = figures(shape)
+        shows.append(f"The loss fell from {begun} to {ended} over {shape['points']} reports.")
         confidence = 0.9 if reading.strong else 0.82
     elif shape is not None and count(shape, "finite_points"):
-        shows.append(
-            f"The loss was {shape['start_loss']} at the start and {shape['end_loss']} at the end ({shape['points']} reports)."
-        )
+        begun, ended = figures(shape)
+        shows.append(f"The loss was {begun} at the start and {ended} at the end ({shape['points']} reports).")
         missing.append(
             lacks("Whether the model learned: the loss shows no clear fall.", "more loss reports, or an evaluation")
         )
@@ -63,14 +67,18 @@ def assess(facts: Facts) -> Assessment:
             # A limit ended it, not its own plan: then only what it learned could show that it did what it should.
             confidence = BLIND
     else:
+        trained = facts.progress.begun or count(end, "ends") > 0
         missing.append(
             lacks(
                 "Whether the model learned: training correctness is unverifiable.",
                 "progress lines with a loss (train_step)",
             )
+            if trained or facts.overview is not None
+            else lacks("Whether its results are right.", "the results themselves, which telemetry does not hold")
         )
         whole = len(said) >= 2
-        confidence = 0.72 if whole else (0.62 if facts.progress.begun or count(end, "ends") else 0.45)
+        ended = trained or _program(facts, end) != ""
+        confidence = 0.72 if whole else (0.62 if ended else 0.45)
     gpu, working = _gpus(facts)
     if gpu:
         shows.append(gpu)
@@ -89,6 +97,18 @@ def assess(facts: Facts) -> Assessment:
         shows.append("The GPUs' own metrics are not there although the job was watched, so health is not proven.")
     if not facts.has_log and shape is None:
         confidence = min(confidence, BLIND)
+    if short_of := _short_of_plan(facts, end):
+        confidence = min(confidence, BLIND)
+        missing.append(lacks(f"Whether it was meant to end at {short_of}.", "the rule by which it stops early, if any"))
+    if closed:
+        # A script's "done" may be that of a part of its work, so words alone never prove that the whole of it is.
+        confidence = min(confidence, BLIND)
+        missing.append(
+            lacks(
+                "Whether these words are of the whole work, and whether the job ended well.",
+                "the program's exit status, from sacct (slurm_job)",
+            )
+        )
     if end is not None and not count(end, "ends") and 0 < (end.number("done") or 0) < MOST and len(said) < 2:
         confidence = min(confidence, BLIND)
         missing.append(
@@ -106,6 +126,12 @@ def assess(facts: Facts) -> Assessment:
         confidence = min(confidence, DOUBTED)
     slow = _slow(facts)
     head = "The run is healthy: it completed and did what it should."
+    if short_of:
+        head = f"The run says that it finished, but only at {short_of}."
+    elif closed:
+        head = "The run looks complete: its log ends with words that it is done."
+    elif not facts.progress.begun and facts.overview is None and _program(facts, end):
+        head = "The program came to its normal end."
     if slow:
         head = "The run is healthy but slow: it completed, and its GPUs were little used."
     elif not facts.has_log and shape is None:
@@ -172,19 +198,65 @@ def _completion(facts: Facts, end: RowView | None) -> tuple[bool, list[str]]:
         said.append(f"All {end['epochs_done']} planned epochs were reported.")
     words = facts.table("end_words").first
     if words is not None and not said:
-        said += _end_words(end, words)
+        said += _end_words(facts, end, words)
+    if not said and (program := _program(facts, end)):
+        said.append(program)
     if facts.overview is not None and not facts.ending.succeeded:
         return False, said
     return bool(said), said
 
 
-def _end_words(end: RowView | None, words: RowView) -> list[str]:
+def _short_of_plan(facts: Facts, end: RowView | None) -> str:
+    """How far a run came that says it finished before half of its plan, with no word of stopping early; else empty."""
+    steps = facts.progress.steps
+    if steps is None or not count(end, "ends") or facts.table("phases").one_of("name", "early_stop", "limit_reached"):
+        return ""
+    for last, total, what in (("last_step", "total_steps", "steps"), ("last_epoch", "total_epochs", "epochs")):
+        if steps.has(last) and steps.has(total) and count(steps, last) + 1 < count(steps, total) * HALF:
+            return f"{steps[last]} of {steps[total]} planned {what}"
+    return ""
+
+
+def _program(facts: Facts, end: RowView | None) -> str:
+    """What a code that is no training prints at a normal end and nowhere else, in words; empty where it printed none."""
+    words = facts.table("closing_words").first
+    if words is None or not count(words, "programs") or count(words, "program_line") < _goes_on(facts, end):
+        return ""
+    return f"The program prints what it prints at a normal end: {quoted(words, 'program_text', 'program_line')}."
+
+
+def _closing(facts: Facts, end: RowView | None) -> list[str]:
+    """What a script says last: that it is done or has saved its results. Said before, between reports, it is of a part."""
+    words = facts.table("closing_words").first
+    if words is None or not count(words, "closings") or count(words, "closing_line") < _goes_on(facts, end):
+        return []
+    if (facts.progress.begun and count(words, "closed_before")) or facts.table("plain_errors"):
+        return []
+    return [f"The log ends with {quoted(words, 'closing_text', 'closing_line')}."]
+
+
+def _goes_on(facts: Facts, end: RowView | None) -> float:
+    """The last line that shows the work still going on."""
+    words = facts.table("end_words").first
+    return max(count(end, "progress_line"), count(words, "goes_on_line"), facts.progress.last_hint)
+
+
+_NEAR = 3
+"""Lines after a full bar that may still speak of its last step."""
+
+
+def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
     """Completion in plain words: it has to stand after the last progress, and a full bar needs a save or an end beside it."""
     after = max(count(end, "progress_line"), count(words, "goes_on_line"))
+    hints = facts.progress.hints
+    looped = (
+        count(words, "bar_line") < count(hints, "last_line") - _NEAR
+    )  # a bar of the data, with the training after it
     said: list[str] = []
     if count(words, "dones") and count(words, "done_line") >= after:
         said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")
-    if count(words, "bars") and (said or count(words, "save_line") >= count(words, "bar_line") >= after - 1):
+    saved = count(words, "save_line") >= count(words, "bar_line") >= after - 1
+    if count(words, "bars") and not looped and (said or saved):
         said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
         if count(words, "saves"):
             said.append(f'After it the log says "{words["save_text"]}".')
@@ -268,9 +340,8 @@ def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, readin
         return Assessment(CODE, "undecidable", None, confidence, "undetermined", missing=missing, counterfactual=text)
     shows = [f"{facts.progress.phrase[:1].upper()}{facts.progress.phrase[1:]}."] if facts.progress.phrase else []
     if shape.has("start_loss") and shape.has("end_loss"):
-        shows.append(
-            f"The loss stood at {shape['start_loss']} at the start and {shape['end_loss']} at the end of what is there."
-        )
+        begun, ended = figures(shape)
+        shows.append(f"The loss stood at {begun} at the start and {ended} at the end of what is there.")
     head = (
         "The run looks healthy so far, and is still running."
         if running

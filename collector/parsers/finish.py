@@ -1,6 +1,7 @@
 """Training says that it is finished, or why it stopped of its own will.
 
-SOURCE  Axolotl, Lightning's timer and early stopping, Megatron's exit rules, fairseq, torchtitan, Ray Train, Keras, scripts.
+SOURCE  Axolotl, Lightning's timer and early stopping, the Hydra template's last step (it asks for the metric to optimise only
+        after training came back), Megatron's exit rules, fairseq, torchtitan, Ray Train, Keras, scripts.
 ROWS    `train_end`; the step where it is printed.
 CAVEAT  a program that says "Training complete!" may have trained one step. A finished Ray iteration is not an end. The ends
         that Trainer, Lightning's limits and Megatron's banner print belong to hf_plan, lightning and megatron.
@@ -36,6 +37,7 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "fairseq", r"done training in [\d.]+ seconds"),
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
+        ("completed", "lightning", r"\bMetric name is None! Skipping metric value retrieval|\bRetrieved metric value! <"),
         ("completed", "ray", r"Training (?:completed|finished) after \d+ iterations"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?(?:[Tt]raining|[Pp]re-?[Tt]raining|[Ff]ine-?[Tt]uning) (?:is |has |run |successfully |job )*(?:complete[d]?|finished|done)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|(?:^|[\s\]:>|*-])End of training\b(?! (?:epoch|step|iteration|batch|loop|set|data|phase))|(?:^\W*|INFO[\s:|-]+)(?:Total )?[Tt]raining [Tt]ime:? (?:\d+ days?, )?\d+:\d\d:\d\d|(?:^\W*|INFO[\s:|-]+)Total [Tt]raining [Tt]ime:? *\d+(?:\.\d+)? ?(?:h|hr|hrs|hours?|m|min|mins|minutes?|s|secs?|seconds?)\b\.?\s*$"),
@@ -76,6 +78,7 @@ class Finish(LineParser):
         "raining Time",
         "training was finished",
         "Best metric: ",
+        "metric value",
         "Exception during training:",
     )
 

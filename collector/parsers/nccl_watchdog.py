@@ -49,7 +49,7 @@ _STUCK = re.compile(r"got stuck for (?P<s>\d+) ?seconds")
 
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("watchdog_exception", "fatal", re.compile(r"(?:NCCL|[Pp]rocess group) watchdog thread terminated with exception")),
-    ("collective_timeout", "fatal", re.compile(r"caught collective operation timeout|timed out in (?:blocking wait|ncclBlockingWait)|Operation timed out in blocking|Termination timeout for .{0,200} exceeded.{0,200}to join the rendezvous")),
+    ("collective_timeout", "fatal", re.compile(r"caught collective operation timeout|Watchdog caught collective operati?o?n?$|timed out in (?:blocking wait|ncclBlockingWait)|Operation timed out in blocking|Termination timeout for .{0,200} exceeded.{0,200}to join the rendezvous")),
     ("dump_signal", "error", re.compile(r"Received a dump signal|Received a (?:global )?timeout signal")),
     ("timeout_state", "error", re.compile(r"Timeout at NCCL work: |[Ll]ast enqueued NCCL work: ")),
     ("heartbeat", "error", re.compile(r"watchdog got stuck for|[Hh]eartbeat monitor timed out")),
@@ -69,6 +69,7 @@ class NcclWatchdog:
 
     name: ClassVar[str] = "nccl_watchdog"
     anchors: ClassVar[tuple[str, ...]] = (
+        "caught collective operati",
         "collective operation timeout",
         "watchdog",
         "blocking wait",

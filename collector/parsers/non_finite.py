@@ -30,10 +30,10 @@ NAMES: dict[str, str] = {
 _N = r"(?:NaN|nan|NAN|[Ii]nf(?:inity)?|non-?finite|not finite)"
 _RULES: tuple[tuple[str, str, str], ...] = (
     ("scale_exhausted", "fatal", r"[Ll]oss scale already at minimum|Minimum loss scale reached"),
-    ("overflow", "info", r"Gradient overflow\.?\s+Skipping step.{0,40}?(?:reducing loss scale to (?P<scale>[\d.e+]+))?$"),
-    ("overflow", "info", r"OVERFLOW!.{0,40}?Skipping step\. Attempted loss scale: [\d.e+]+, (?:but hysteresis.{0,60}|reducing to (?P<scale>[\d.e+]+))"),
-    ("overflow", "info", r"overflow detected, setting loss scale to:? (?P<scale>[\d.e+]+)|Found inf(?:s)? in gradients?, skipping"),
-    ("overflow", "info", r"[Oo]verflow detected(?:\. Skipping step\. Attempted loss scale: [\d.e+]+, reducing to (?P<scale>[\d.e+]+))?"),
+    ("overflow", "info", r"Gradient overflow\.?\s+Skipping step.{0,40}?(?:reducing loss scale to (?P<scale>[\d.e+-]+))?$"),
+    ("overflow", "info", r"OVERFLOW!.{0,40}?Skipping step\. Attempted loss scale: [\d.e+-]+, (?:but hysteresis.{0,60}|reducing to (?P<scale>[\d.e+-]+))"),
+    ("overflow", "info", r"overflow detected, setting loss scale to:? (?P<scale>[\d.e+-]+)|Found inf(?:s)? in gradients?, skipping"),
+    ("overflow", "info", r"[Oo]verflow detected(?:\. Skipping step\. Attempted loss scale: [\d.e+-]+, reducing to (?P<scale>[\d.e+-]+))?"),
     ("stopped", "fatal", rf"(?:[Ll]oss|grad(?:ient)?[_ ]?norm|gradients?) (?:is|became|was|are) (?:a )?{_N}\b.{{0,40}}?(?:[Ss]topping|[Tt]erminat|[Aa]bort|[Ee]xit|[Hh]alt)"),
     ("stopped", "fatal", r"Batch \d+: Invalid loss, terminating training"),
     ("anomaly", "fatal", r"Function '(?P<where>\w+)' returned nan values"),

@@ -27,6 +27,8 @@ _ROW = re.compile(
     r"(?:\|?[^|\[\]]{0,300}?\|? *(?P<n>\d{1,9})/(?P<total>\d{1,9}))?"
 )
 _END = re.compile(r"^(?P<epochs>\d{1,9}) epochs completed in [\d.]+ hours")
+_SAVED = re.compile(r"^Results saved to \S")
+_SPEED = re.compile(r"^Speed: [\d.]+ms pre-?process, [\d.]+ms inference")
 _USUAL = ("box_loss", "cls_loss", "dfl_loss")
 _WHOLE = ("total", "loss")
 
@@ -35,10 +37,18 @@ class Ultralytics:
     """State: the names that the heading gave the columns."""
 
     name: ClassVar[str] = "ultralytics"
-    anchors: ClassVar[tuple[str, ...]] = ("GPU_mem", "gpu_mem", ": 100%", " epochs completed in ")
+    anchors: ClassVar[tuple[str, ...]] = (
+        "GPU_mem",
+        "gpu_mem",
+        ": 100%",
+        " epochs completed in ",
+        "Results saved to ",
+        "Speed: ",
+    )
 
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()
+        self._known = False  # "Results saved to" is said by many a script: only a table or the speeds tell whose it is
 
     @property
     def wants_more(self) -> bool:
@@ -49,10 +59,12 @@ class Ultralytics:
         """Take one line."""
         text = line.text
         if head := _HEAD.match(text):
-            self._names = tuple(head["names"].split())
+            self._names, self._known = tuple(head["names"].split()), True
         elif match := _ROW.match(text):
             return [self._epoch(line, match)]
-        elif _END.match(text):
+        elif _SPEED.match(text):
+            self._known = True
+        elif _END.match(text) or (self._known and _SAVED.match(text)):
             return [line.event("train_end", "completed", severity="info", parser=self.name, framework="ultralytics")]
         return ()
 

@@ -1,0 +1,134 @@
+"""Ends that no error marks: programs that are no training, words of a script, a loss scale gone, ranks that wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools import differential
+from agent_tools.verdict import Draft
+from tests.agent_tools.families.test_log_verdicts import facts_of
+
+
+def drafted(text: str, folder: Path) -> Draft:
+    return differential.draft(facts_of(text, folder))
+
+
+PME = " PME mesh              16    1     500001     180.478       6049.820   4.7\n"
+EPOCH = "epoch {n}: train loss = {loss:.4f}, val acc = 0.{acc}\n"
+LOOP = "".join(EPOCH.format(n=n, loss=2 / (n + 1), acc=50 + n) for n in range(12))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Finished mdrun on rank 0 Tue Mar  3 11:02:48 2026\n",
+        "Total wall time: 0:41:07\n",
+        "   JOB DONE.\n=------------=\n",
+        "                             ****ORCA TERMINATED NORMALLY****\n",
+        "[Mon Mar  2 10:00:01 2026]\n12 of 12 steps (100%) done\nComplete log: .snakemake/log/x.log\n",
+        "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 183.204\n#\n",
+    ],
+)
+def test_a_known_code_that_prints_its_normal_end_came_to_it(tmp_path: Path, end: str) -> None:
+    draft = drafted(PME + end, tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("G1", True), draft.headline
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "### Done !\n",
+        ">>> SUCCESS: encoder_b.yaml (GPU 3)\n",
+        "Export complete (12.1s)\nCommand is:\nrun --engine=a.engine\nrun --engine=b.engine\nrun --shapes=1x3\n",
+        "All experiments finished.\n",
+        "Predictions written to out/preds.json\n",
+        "Job finished at: Tue Mar  3 11:02:48 CET 2026\n",
+    ],
+)
+def test_words_of_a_script_at_its_very_end_are_a_weak_sign(tmp_path: Path, end: str) -> None:
+    draft = drafted("Method Acc AUC\nforest 78.1 0.81\n" + end, tmp_path)
+    assert (draft.family, draft.confidence < 0.5) == ("G1", True), draft.headline
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Loading data ... done\n",
+        "Results will be saved to out/run3\n",
+        "The export is not complete\n",
+        "Epoch 3 finished\n",
+        "### Done !\nnow the second half\nreading shards\nreading more shards\nreading the last shards\nlinking\n",
+    ],
+)
+def test_words_of_a_part_of_the_work_are_none(tmp_path: Path, end: str) -> None:
+    assert drafted("Method Acc AUC\nforest 78.1 0.81\n" + end, tmp_path).family == "U0"
+
+
+def test_results_saved_after_every_report_do_not_end_a_run(tmp_path: Path) -> None:
+    saved = "".join(
+        EPOCH.format(n=n, loss=2 / (n + 1), acc=50 + n) + f"Predictions saved to out/{n}.npz\n" for n in range(12)
+    )
+    draft = drafted(saved, tmp_path)
+    assert draft.confidence < 0.5 or draft.family == "U0", (draft.family, draft.confidence)
+    assert "finished" not in draft.headline
+
+
+def test_a_bar_of_the_data_and_a_save_in_the_middle_of_the_training_complete_nothing(tmp_path: Path) -> None:
+    bar = "reading the data\n100%|##########| 84100/84100 [00:13<00:00, 6142.77it/s]\n"
+    loop = "".join(
+        f"train loss = {2 / n:.5f}\nloss: {2.2 / n:.5f}, Better than before... saving the model\n" for n in range(1, 9)
+    )
+    assert drafted(bar + loop, tmp_path).family == "U0"
+
+
+@pytest.mark.parametrize(("stop", "sure"), [("", False), ("Early stopping triggered\n", True)])
+def test_an_end_long_before_the_plan_needs_a_reason(tmp_path: Path, stop: str, sure: bool) -> None:
+    log = "".join(f"Epoch {n}/100 completed - Loss: {3 - n / 10:.3f}, Accuracy: 0.{40 + n}\n" for n in range(1, 16))
+    draft = drafted(log + stop + "Training completed successfully\n", tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("G1", sure), draft.headline
+
+
+@pytest.mark.parametrize(("lowest", "family"), [(-40, "E1"), (5, "U0")])
+def test_a_loss_scale_that_fell_to_nothing_is_a_divergence(tmp_path: Path, lowest: int, family: str) -> None:
+    log = "".join(
+        f"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {2.0**n!r}\n"
+        for n in range(16, lowest - 1, -1)
+    )
+    draft = drafted("opt_level : O1\n" + log, tmp_path)
+    assert draft.family == family, draft.headline
+
+
+def test_a_gradient_norm_that_is_not_finite_says_nothing_of_the_loss(tmp_path: Path) -> None:
+    row = " iteration {n:8}/   90000 | consumed samples: {s} | elapsed time per iteration (ms): 812.9 | learning rate: 1.5E-04 | global batch size: 8 | loss scale: 1.0 | grad norm: nan | number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+    draft = drafted("".join(row.format(n=n, s=8 * n) for n in range(310, 316)), tmp_path)
+    assert (draft.family, draft.mode) == ("E1", "non_finite")
+    assert draft.headline.startswith("The gradient norm was not finite")
+
+
+WAIT = "Waiting in store based barrier to initialize process group for rank: 1, key: store_based_barrier_key:1 (world_size=8, worker_count=3, timeout=0:30:00)\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "family"),
+    [
+        (WAIT * 4, "C1"),
+        (WAIT, "U0"),
+        (WAIT * 4 + "Rank 1: Completed store-based barrier for key:1 with 8 nodes.\nbuilding the model\n", "U0"),
+    ],
+)
+def test_ranks_that_wait_until_the_log_ends_never_formed_a_group(tmp_path: Path, log: str, family: str) -> None:
+    assert drafted("torch 1.13\n" + log, tmp_path).family == family
+
+
+@pytest.mark.parametrize(
+    ("raised", "hang"), [("RuntimeError: Socket Timeout", True), ("ValueError: the socket has another size", False)]
+)
+def test_a_collective_whose_store_got_no_answer_waited_in_vain(tmp_path: Path, raised: str, hang: bool) -> None:
+    log = (
+        'Traceback (most recent call last):\n  File "/home/ada/train.py", line 12, in <module>\n    dist.all_reduce(n)\n'
+        '  File "/opt/lib/python3.8/site-packages/torch/distributed/distributed_c10d.py", line 1285, in all_reduce\n'
+        f"    work = default_pg.allreduce([tensor], opts)\n{raised}\n"
+    )
+    assert (drafted(log, tmp_path).family == "C2") == hang
