@@ -65,6 +65,8 @@ _REASONS = (
     ("TASK FAILURE", "step_aborted"),
     ("NOT ENDING WITH SIGNALS", "unkillable"),
 )
+# Slurm before 2.4 named the node last, and the one that failed within the reason.
+_OLD_NODE = re.compile(r"(?:^|\s)(?:NODE (?P<failed>[\w.-]+) FAILURE|on (?P<on>[\w.-]+)$)")
 _SPEAKER = re.compile(
     r"(?P<who>(?:s|yh)run|slurmstepd|(?:s|yh)batch|(?:s|yh)alloc|slurmd|sbcast)(?:-[\w.-]+|\[[\w.-]+\])?(?: +0x[0-9a-f]{4,16})?: (?:(?P<level>error|fatal|warning): )?(?P<text>.+)$"
 )
@@ -218,7 +220,10 @@ class Slurm:
         why = " ".join((found["why"] or "").split())
         job, _, step = found["id"].partition(".")
         cut = found["end"] != "***"
+        old = _OLD_NODE.search(why)
         name = next((n for words, n in _REASONS if words in why.upper()), "cancelled")
+        if old and old["failed"]:
+            name = "node_failure"
         if cut and name == "cancelled" and why:
             begun = {n for words, n in _REASONS if words.startswith(why.upper())}
             name = begun.pop() if len(begun) == 1 else name
@@ -230,7 +235,7 @@ class Slurm:
             severity="fatal",
             parser=self.name,
             framework="slurm",
-            host=found["node"],
+            host=(old and (old["failed"] or (old["on"] if not found["node"] else None))) or found["node"],
             signal=signal_number(why.upper().removeprefix("SIGNAL ").title()) if "SIGNAL " in why.upper() else None,
             detail=detail(
                 job=job,

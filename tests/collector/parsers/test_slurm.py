@@ -47,6 +47,15 @@ def test_a_cancellation_names_its_reason_job_and_node(before, why, name):
     assert row.happened_ts is None
 
 
+@pytest.mark.parametrize(
+    ("why", "name", "host"),
+    [("DUE TO NODE n7 FAILURE", "node_failure", "n7"), ("DUE TO TIME LIMIT on n3", "time_limit", "n3")],
+)
+def test_an_old_slurm_names_the_node_after_the_time(why, name, host):
+    (row,) = parse(f"slurmd: *** JOB 42 CANCELLED AT 2013-01-01T10:00:00 {why} ***")
+    assert (row.name, row.host) == (name, host)
+
+
 def test_the_newest_wording_of_a_signal_is_a_cancel():
     (row,) = parse(
         "[2026-01-01T10:00:00.5] error: *** STEP 42.0 ON n1 CANCELLED AT 2026-01-01T10:00:00 DUE to SIGNAL Terminated ***"
