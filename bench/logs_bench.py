@@ -2,9 +2,9 @@
 
 usage: python bench/logs_bench.py [--mib 100] [--big-mib 1024] [--json]
 
-Seven logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
-in which nothing is recognised; and four of which every line is progress, Megatron's, the Trainer's, nanoGPT's and those of a
-loop of no framework: each line of those becomes a row, which no search has to make.
+Ten logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
+in which nothing is recognised; and seven of which every line is progress, Megatron's, the Trainer's, nanoGPT's, those of a
+loop of no framework, Lightning's bars, timm's and a tutorial's: each line of those becomes a row, which no search has to make.
 Times are medians of three, processor time beside them.
 """
 
@@ -89,6 +89,36 @@ def loop(rng: random.Random) -> Iterator[str]:
         yield f"step {step} loss {rng.random() * 3:.4f}\n"
 
 
+def bars(rng: random.Random) -> Iterator[str]:
+    """Lightning's bars, one drawn over the other."""
+    for n in itertools.count():
+        epoch, batch = divmod(n, 11000)
+        done = 10 * batch // 11000
+        yield (
+            f"\rEpoch {epoch}: {10 * done:3d}%|{'█' * done}{' ' * (10 - done)}| {batch}/11000 [{batch // 600:02d}:{batch // 10 % 60:02d}"
+            f"<12:10, {9 + rng.random():5.2f}it/s, v_num=3, train_loss={rng.random() * 3:.3f}]"
+        )
+        if batch == 10999:
+            yield "\n"
+
+
+def fields(rng: random.Random) -> Iterator[str]:
+    """timm's lines, nothing else."""
+    for n in itertools.count():
+        epoch, batch = divmod(n, 1251)
+        each = 0.3 + rng.random()
+        yield (
+            f"Train: {epoch} [{batch:4d}/1251 ({batch / 12.5:3.0f}%)]  Loss: {rng.random() * 7:.3f} (3.21)  Time: {each:.3f}s, {256 / each:>7.2f}/s"
+            f"  (0.412s, {620 + rng.random():>7.2f}/s)  LR: {rng.random() * 1e-3:.3e}  Data: {rng.random():.3f} (0.012)\n"
+        )
+
+
+def tutorial(rng: random.Random) -> Iterator[str]:
+    """Lines as PyTorch's tutorials print them, nothing else."""
+    for n in itertools.count():
+        yield f"Epoch [{n // 60000 + 1}/50], Step [{n % 60000 + 1}/60000], Loss: {rng.random() * 3:.4f}\n"
+
+
 def plain(rng: random.Random) -> Iterator[str]:
     """Text without progress or faults."""
     while True:
@@ -157,7 +187,7 @@ def main() -> None:
     figures: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="inquest-bench-") as folder:
         path = Path(folder, "job.out")
-        for kind in (plain, trainer, megatron, iterations, dictionaries, nanogpt, loop):
+        for kind in (plain, trainer, megatron, iterations, dictionaries, nanogpt, loop, bars, fields, tutorial):
             write(path, kind(random.Random(1)), asked.mib << 20)
             size = path.stat().st_size
             name, reference = peer(path)

@@ -2,7 +2,8 @@
 
 A log is looked at in windows. Where in one window much of the text was progress lines of one wording, the next window is
 split by that wording first: what lies between is searched for anchors as ever, in its place. Whoever reads the lines one by
-one gets the same rows; what makes that sure is said in `_judged`.
+one gets the same rows; what makes that sure is said in `_judged`. A line ends at a line feed or, as bars do, at a carriage
+return.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import accumulate
 
 from collector.framing.chunks import JOINED, Chunk
-from collector.framing.labels import Label
+from collector.framing.labels import Label, may_be_label
+from collector.framing.learned import Learned, alone, learn, silent
 from collector.framing.matcher import AnchorMatcher, Segment
 from collector.framing.times import CARRY, Clock, by_slurm
 from collector.parsers.base import Parser
@@ -29,6 +31,11 @@ WORTH = 4
 _MAY_BE_LABEL = re.compile(r" *[\w.-]*[0-9]")
 _MAY_BE_TIME = re.compile(r"[0-9.] *: *[-+]?[0-9]")
 _Key = tuple[bool, Label, int, str]
+_SOME_TIME = datetime(2026, 3, 1, tzinfo=UTC)
+MOST_KNOWN, MOST_TAUGHT, MOST_LESSONS = 100, 12, 40
+"""How many wordings are judged for a file, learned for one parser of a stream, and for all of them."""
+LEARN_AFTER = 2
+"""Windows that are read before anything is learned: it takes some hundredths of a second, as a window of 64 KiB does."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,7 +43,8 @@ class Repeat:
     """A wording that one stream repeats. `index` is its parser's; `pattern` finds its lines: whole, then slot by slot.
 
     It holds for chunks in which srun's labels are on, or in which they are off. `counted` are the parsers that want to know
-    how many lines like `text` went by.
+    how many lines like `text` went by. `sparse`: a parser of bars that are looked at now and then has an anchor in them.
+    `learned` is what they mean, where their parser does not read columns itself.
     """
 
     labelled: bool
@@ -47,6 +55,8 @@ class Repeat:
     pattern: re.Pattern[bytes]
     text: str
     counted: tuple[int, ...] = ()
+    sparse: bool = False
+    learned: Learned | None = None
 
     @property
     def key(self) -> _Key:
@@ -61,17 +71,59 @@ class Repeat:
 
 @dataclass(slots=True)
 class Run:
-    """Lines of one wording with nothing between them that means anything; `found` is what stands in their slots.
+    """Lines of one wording with nothing between them that means anything: those from `first` to `after` of a window's.
 
-    `start` to `end` are their bytes in the chunk, without the last line end; the last line begins at `last`.
+    Of all lines of the window: what they are (`whole`, with their line ends), where in the chunk they begin, their numbers,
+    and column by column what stands in their slots.
     """
 
     repeat: Repeat
-    start: int
-    end: int
-    last: int
-    line_nos: Sequence[int]
-    found: dict[str, list[bytes]]
+    whole: Sequence[bytes]
+    begins: Sequence[int]
+    numbers: Sequence[int]
+    columns: Sequence[Sequence[bytes]]
+    first: int
+    after: int
+
+    def __len__(self) -> int:
+        return self.after - self.first
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the chunk."""
+        return self.begins[self.first]
+
+    @property
+    def last(self) -> int:
+        """Where its last line begins."""
+        return self.begins[self.after - 1]
+
+    @property
+    def end(self) -> int:
+        """Where it ends, without the last line end."""
+        return self.last + len(self.whole[self.after - 1]) - 1
+
+    @property
+    def longest(self) -> int:
+        """The bytes of its longest line."""
+        return max(map(len, self.whole[self.first : self.after]))
+
+    @property
+    def line_nos(self) -> Sequence[int]:
+        """The numbers of its lines."""
+        return self.numbers[self.first : self.after]
+
+    @property
+    def found(self) -> dict[str, Sequence[bytes]]:
+        """What stands in its slots."""
+        keys = self.repeat.wording.keys
+        return {key: column[self.first : self.after] for key, column in zip(keys, self.columns, strict=True)}
+
+    def part(self, first: int, after: int) -> Run:
+        """Some of its lines, counted from its first."""
+        made = replace(self, first=self.first + first)
+        made.after = self.first + after
+        return made
 
 
 @dataclass(slots=True)
@@ -80,7 +132,7 @@ class _Noted:
     labelled: bool
     label: Label
     index: int
-    wording: Wording
+    wording: Wording | None
     raw: bytes
     text: str
 
@@ -95,18 +147,20 @@ class Finder:
         self._window, self._last_window = windows or WINDOWS
         self._noted: dict[_Key, _Noted] = {}
         self._known: dict[_Key, Repeat | None] = {}
+        self._taught: dict[tuple[bool, Label, int], list[Repeat | None]] = {}
         self._repeat: Repeat | None = None
-        self._size = 0
+        self._size = self._windows = self._lessons = 0
         self._labelled = False
 
-    def note(self, label: Label, index: int, wording: Wording, raw: bytes, text: str) -> None:
-        """A line of this wording gave a row."""
-        key = self._labelled, label, index, wording.source
+    def note(self, label: Label, index: int, wording: Wording | None, raw: bytes, text: str) -> None:
+        """A line of this wording gave a row; None: of a wording that its parser does not know."""
+        key = self._labelled, label, index, "" if wording is None else wording.source
         noted = self._noted.get(key)
         if noted is None:
             self._noted[key] = _Noted(len(raw), self._labelled, label, index, wording, raw, text)
         else:
             noted.size += len(raw)
+            noted.raw, noted.text = raw, text
 
     def items(self, chunk: Chunk) -> Iterator[Segment | Run]:
         """What a chunk holds. Lines are numbered as `Chunk.lines` counts them."""
@@ -145,14 +199,15 @@ class Finder:
         count = len(whole)
         # Where each line begins, and its number. The last entry is where a further one would.
         begins = list(accumulate(map(len, whole), initial=start))
+        numbers: Sequence[int] = range(line, line + count)
+        fed = [1] * count if b"\r" not in data else [each[-1] == 10 for each in whole]
         if not any(between):
             if count:
-                yield _run(repeat, columns, 0, count, begins, range(line, line + count), stop)
+                yield Run(repeat, whole, begins, numbers if all(fed) else _numbers(fed, line), columns, 0, count)
             return
         skipped = list(accumulate(map(len, between)))
         begins = [begin + skip for begin, skip in zip(begins, skipped, strict=True)]
-        lines = list(accumulate((b.count(b"\n") for b in between), initial=line))
-        numbers = [n + i for i, n in enumerate(lines[1:])]
+        numbers = _numbers([n + b.count(b"\n") for n, b in zip([0, *fed], between, strict=True)], line)[1:]
         rest = b"".join(between)
         breaks: dict[int, list[Segment]] = {}
         for begin, end, mask in self._matcher.segments(rest):
@@ -165,76 +220,114 @@ class Finder:
         done = 0
         for place in sorted(breaks):
             if place > done:
-                yield _run(repeat, columns, done, place, begins, numbers, begins[place] - len(between[place]))
+                yield Run(repeat, whole, begins, numbers, columns, done, place)
             yield from breaks[place]
             done = place
         if count > done:
-            yield _run(repeat, columns, done, count, begins, numbers, begins[count] - len(between[count]))
+            yield Run(repeat, whole, begins, numbers, columns, done, count)
 
     def _choose(self, size: int) -> None:
         """By which wording the next window is split: the one that most of this one, of `size` bytes, belonged to."""
+        self._windows += 1
         best, most = self._repeat, self._size
-        if best is not None and not most and best.key in self._noted:
-            self._known[best.key] = None  # its lines are there and were not found: something stands before them
+        if best is not None and not most:
+            self._give_up(best)  # if its lines are there and were not found: something stands before them
         for key, noted in self._noted.items():
-            if noted.size > most:
-                if key not in self._known:
-                    self._known[key] = self._judged(noted)
-                best, most = self._known[key], noted.size
+            if noted.size > most and noted.size * WORTH >= size:
+                found = self._repeat_of(key, noted)
+                best, most = found, noted.size
         self._repeat = best if most * WORTH >= size else None
         self._noted.clear()
         self._size = 0
 
-    def _judged(self, noted: _Noted) -> Repeat | None:
+    def _give_up(self, repeat: Repeat) -> None:
+        if repeat.learned is None:
+            if repeat.key in self._noted:
+                self._known[repeat.key] = None
+            return
+        noted = self._noted.get((*repeat.key[:3], ""))
+        if noted is not None and repeat.wording.match(noted.text) is not None:
+            known = self._taught[repeat.key[:3]]
+            known[known.index(repeat)] = None
+
+    def _repeat_of(self, key: _Key, noted: _Noted) -> Repeat | None:
+        if noted.wording is not None:
+            if key not in self._known:
+                self._known[key] = self._judged(noted, noted.wording) if len(self._known) <= MOST_KNOWN else None
+            return self._known[key]
+        taught = self._taught.setdefault(key[:3], [])
+        for repeat in taught:
+            if repeat is not None and repeat.wording.match(noted.text) is not None:
+                return repeat
+        if len(taught) >= MOST_TAUGHT or self._lessons >= MOST_LESSONS or self._windows <= LEARN_AFTER:
+            return None
+        self._lessons += 1
+        learned = learn(self._types[noted.index], noted.text)
+        taught.append(None if learned is None else self._judged(noted, learned.wording, learned))
+        return taught[-1]
+
+    def _judged(self, noted: _Noted, wording: Wording, learned: Learned | None = None) -> Repeat | None:
         """The wording as something to split by, where whatever stands in its slots its lines are its parser's alone.
 
         The label is as it stood before one line; no line holds a time that is not in its slot for it; and every other
-        parser that has an anchor in one of the lines says that it ignores them all.
+        parser that has an anchor in one of the lines says that it ignores them all. What a wording that was learned may
+        hold is tried on the lines that were made up for it.
         """
-        raw, text, wording = noted.raw, noted.text, noted.wording
+        raw, text = noted.raw, noted.text
         shown = text.encode()
-        if (
-            not (wording.exact and shown.isascii() and raw.endswith(shown))
-            or _MAY_BE_LABEL.match(text)
-            or by_slurm(text)
+        prefix = raw[: len(raw) - len(shown)]
+        if not (wording.exact and raw.endswith(shown) and (shown.isascii() or prefix.isascii())):
+            return None
+        lines = (text,) if learned is None else (text, *learned.tried)
+        if any(map(by_slurm, lines)) or (
+            any(map(may_be_label, lines)) if learned is not None else _MAY_BE_LABEL.match(text)
         ):
             return None
-        found, told = wording.match(text), Clock(UTC).read(text)
-        if found is None or len(self._known) > 100:
-            return None
-        if TIME in found:
-            if told is None or Clock(UTC).column([t.encode() for t in found[TIME]]) != [told]:
-                return None
-        elif told is not None or _MAY_BE_TIME.search(text):
+        if not _timed_alike(wording, lines) or (
+            learned is None and TIME not in wording.keys and _MAY_BE_TIME.search(text)
+        ):
             return None
         counted: list[int] = []
+        sparse = False
         for index, kind in enumerate(self._types):
             if index != noted.index and wording.may_hold(kind.anchors):
                 ignores: Callable[[str], bool] | None = getattr(kind, "ignores", None)
-                if ignores is None or not ignores(text):
-                    return None
-                if hasattr(kind, "passed"):
+                if ignores is None or not all(map(ignores, lines)):
+                    if learned is None or not alone(kind) or not silent(kind, lines):
+                        return None
+                elif hasattr(kind, "passed"):
                     counted.append(index)
-        prefix = raw[: len(raw) - len(shown)]
-        pattern = re.compile(b"^(" + re.escape(prefix) + wording.source.encode() + rb"\r?+\n)", re.M)
-        return Repeat(noted.labelled, noted.label, noted.index, wording, prefix, pattern, text, tuple(counted))
+                sparse = sparse or getattr(kind, "sparse", False)
+        pattern = re.compile(rb"(?<![^\r\n])(" + re.escape(prefix) + wording.source.encode() + rb"(?:\r?+\n|\r))")
+        key = noted.labelled, noted.label, noted.index
+        return Repeat(*key, wording, prefix, pattern, text, tuple(counted), sparse, learned)
 
 
-def _run(
-    repeat: Repeat,
-    columns: Sequence[list[bytes]],
-    first: int,
-    after: int,
-    begins: Sequence[int],
-    numbers: Sequence[int],
-    stop: int,
-) -> Run:
-    found = {key: column[first:after] for key, column in zip(repeat.wording.keys, columns, strict=True)}
-    return Run(repeat, begins[first], stop - 1, begins[after - 1], numbers[first:after], found)
+def _timed_alike(wording: Wording, lines: Sequence[str]) -> bool:
+    """Whether each of the lines is dated by its slot for that; where it has none, by nothing that is in it."""
+    for text in lines:
+        found = wording.match(text)
+        told = Clock(UTC, _SOME_TIME).read(text)
+        if found is None:
+            return False
+        if TIME in found:
+            if told is None or Clock(UTC).column([t.encode() for t in found[TIME]]) != [told]:
+                return False
+        elif told is not None or CARRY.search(text.encode()):
+            return False
+    return True
+
+
+def _numbers(fed: Sequence[int], line: int) -> Sequence[int]:
+    """The number of each line, where so many line feeds stand in each. The last entry is that of a further one."""
+    return list(accumulate(fed, initial=line))
 
 
 def _line_end(data: bytes, start: int, at: int) -> int:
-    """The end of the last line between `start` and `at`, or of the one that goes on there."""
+    """The end of the last line between `start` and `at`, or of the one that goes on there; of bars, that of the last bar."""
     if at >= len(data):
         return len(data)
-    return data.rfind(b"\n", start, at) + 1 or data.find(b"\n", at) + 1 or len(data)
+    for end in (b"\n", b"\r"):
+        if found := data.rfind(end, start, at) + 1:
+            return found
+    return data.find(b"\n", at) + 1 or len(data)

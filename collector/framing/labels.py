@@ -69,6 +69,13 @@ def split_label(text: str, labelled: bool = False, hosts: frozenset[str] = froze
     return label, text
 
 
+def may_be_label(text: str) -> bool:
+    """Whether a line's text, its label taken off, might be taken to begin with one in some log."""
+    if _SRUN.match(text) or _HOST.match(text):
+        return True
+    return split_label(text)[1] != text
+
+
 @lru_cache(maxsize=4096)
 def _numbered(digits: str) -> Label:
     return Label(rank=int(digits), tag="srun")

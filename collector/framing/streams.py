@@ -16,7 +16,9 @@ from collector.framing.blocks import WINDOWS, Finder, Run
 from collector.framing.chunks import Chunk
 from collector.framing.clean import clean_text
 from collector.framing.labels import Label, split_label
+from collector.framing.learned import alone
 from collector.framing.matcher import AnchorMatcher
+from collector.framing.timed import TimedLine
 from collector.framing.times import CARRY, Clock
 from collector.parsers.base import ColumnParser, Line, ParsedRow, Parser
 from collector.parsers.wording import TIME
@@ -28,6 +30,7 @@ MAX_FED = 64 << 10
 WINDOW = 8 << 10
 SPARSE_EVERY = 16 << 10
 CARRY_WITHIN = 128 << 10
+MOST_CUTS = 32  # places in which one run is cut, before what is left of it is read line by line
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,50 +50,6 @@ class _Stream:
         self.parsers: list[Parser | None] = [None] * len(types)
         self.open = 0
         self.asked = 0
-
-
-class _TimedLine(Line):
-    """A line whose time is read only if somebody asks: most lines that are fed give nothing."""
-
-    __slots__ = ("_data", "_demux", "_known", "_start")
-
-    def __new__(cls, *args: Any, **fields: Any) -> Any:
-        """A plain line where one is made from fields: `dataclasses.replace` on a line does that."""
-        return object.__new__(cls) if args else Line(**fields)
-
-    def __init__(self, text: str, line_no: int, label: Label, demux: Demux, data: bytes, start: int) -> None:
-        put = object.__setattr__
-        put(self, "text", text)
-        put(self, "line_no", line_no)
-        put(self, "file", demux.file)
-        put(self, "stream", label.stream)
-        put(self, "rank", label.rank)
-        put(self, "local_rank", label.local_rank)
-        put(self, "node", label.node)
-        put(self, "step_id", None)
-        put(self, "_demux", demux)
-        put(self, "_data", data)
-        put(self, "_start", start)
-        put(self, "_known", None)
-
-    def _time(self) -> tuple[datetime | None, str | None]:
-        if self._known is None:
-            object.__setattr__(self, "_known", self._demux.time(self.text, self._data, self._start))
-        return cast("tuple[datetime | None, str | None]", self._known)
-
-    @property
-    def ts(self) -> datetime | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._time()[0]
-
-    @property
-    def ts_kind(self) -> str | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._time()[1]
-
-    def settle(self, held: bool) -> None:
-        """After feeding: a line that a parser holds gets its time now; in any case the chunk is let go."""
-        if held:
-            self._time()
-        object.__setattr__(self, "_data", b"")
 
 
 class Demux:
@@ -124,6 +83,7 @@ class Demux:
         self._open = 0
         self._at = self._counted = self._line_no = 0
         self._columnar = sum(1 << i for i, t in enumerate(types) if hasattr(t, "steps"))
+        self._alone = sum(1 << i for i, t in enumerate(types) if alone(t))
         self._finder = Finder(matcher, types, windows)
 
     def label(self, text: str, labelled: bool) -> tuple[Label, str]:
@@ -143,11 +103,8 @@ class Demux:
         for item in self._finder.items(chunk):
             if isinstance(item, Run):
                 yield from self._walk(chunk, item.start)
-                if (block := self._block(chunk, item)) is not None:
-                    yield block
-                    continue
-                for segment in self._finder.segments(chunk.data, item.start, item.end):
-                    yield from self._segment(chunk, *segment)
+                for run, together in _cut(item):
+                    yield from self._lines(chunk, run) if together else self._singly(chunk, run)
             else:
                 yield from self._segment(chunk, *item)
         yield from self._walk(chunk, len(chunk.data))
@@ -171,41 +128,76 @@ class Demux:
         self._counted = at
         return self._line_no
 
-    def _block(self, chunk: Chunk, run: Run) -> FedSegment | None:
-        """All lines of a run at once, where nobody else listens; None where they have to be taken one by one."""
+    def _lines(self, chunk: Chunk, run: Run) -> Iterator[FedSegment]:
+        """All lines of a run: at once where that can be, else one by one."""
+        for _ in range(MOST_CUTS):
+            taken = self._block(chunk, run)
+            if taken is None:
+                break
+            count, block = taken
+            if block is not None:
+                yield block
+            else:
+                yield from self._singly(chunk, run.part(0, count))
+            if count == len(run):
+                return
+            run = run.part(count, len(run))
+        yield from self._singly(chunk, run)
+
+    def _singly(self, chunk: Chunk, run: Run) -> Iterator[FedSegment]:
+        for segment in self._finder.segments(chunk.data, run.start, run.end):
+            yield from self._segment(chunk, *segment)
+
+    def _block(self, chunk: Chunk, run: Run) -> tuple[int, FedSegment | None] | None:
+        """So many lines of a run, from its first, at once, and what comes of them; nothing yet where it is one to take apart.
+
+        None where all have to be taken one by one.
+        """
         repeat, data = run.repeat, chunk.data
         stream = self.streams.get(repeat.label)
         parser = stream.parsers[repeat.index] if stream is not None else None
         if self._open or stream is None or parser is None:
             return None
+        listeners: list[Any] = [self._listener(stream, index) for index in repeat.counted]
+        found = run.found
         try:
-            steps = cast("ColumnParser", parser).steps(run.found)
+            steps = cast("ColumnParser", parser).steps(found) if repeat.learned is None else repeat.learned.steps(found)
         except Exception:  # the line that it trips over is found, and told of, when each is taken by itself
             return None
-        if steps is None:
+        if steps is None or not all(listener.lets_pass(repeat.text, run.longest) for listener in listeners):
             return None
-        columns: dict[str, Sequence[Any]] = {"line_no": run.line_nos, **steps.columns}
-        count = len(run.line_nos)
+        count = len(run)
+        if hasattr(parser, "fresh") and (fresh := cast("Any", parser).fresh(steps)) < count:
+            return self._block(chunk, run.part(0, fresh)) if fresh else (1, None)
+        line_nos = run.line_nos
+        columns: dict[str, Sequence[Any]] = {"line_no": line_nos, **steps.columns}
         if repeat.timed:
-            moments = self.clock.column(run.found[TIME])
+            moments = self.clock.column(found[TIME])
             if moments is None:
                 return None
             columns["ts"], kind = moments, "embedded"
         else:
-            _, text = self.label(clean_text(data[run.start : data.index(b"\n", run.start)]), chunk.labelled)
+            _, text = self.label(clean_text(_first(run)), chunk.labelled)
             ts, kind = self.time(text, data, run.start)  # none of them has one: what the first is given holds for all
             columns["ts"] = [ts] * count
             self._carried = max(self._carried, run.last)
-        for index in repeat.counted:
-            listener: Any = stream.parsers[index]
-            if listener is None:
-                listener = stream.parsers[index] = self.types[index]()
+        for listener in listeners:
             listener.passed(repeat.text, count)
+        if hasattr(parser, "took"):
+            cast("Any", parser).took(steps)
+        if repeat.sparse:
+            self._sparse_next = run.last + SPARSE_EVERY
         self._skipped, stream.asked, self._at = None, 0, run.end + 1
         where = Line("", 0, self.file, **_who(repeat.label), ts_kind=kind).where()
         constants = {"split": "train", "framework": steps.framework, **where, **steps.constants}
         block = Block(TrainStep, count, {k: v for k, v in constants.items() if k not in columns}, columns)
-        return FedSegment(run.start, run.end, run.line_nos[0], [(block, parser.name)])
+        return count, FedSegment(run.start, run.end, line_nos[0], [(block, parser.name)])
+
+    def _listener(self, stream: _Stream, index: int) -> Any:
+        listener = stream.parsers[index]
+        if listener is None:
+            listener = stream.parsers[index] = self.types[index]()
+        return listener
 
     def _last_skipped(self, chunk: Chunk) -> Iterator[FedSegment]:
         # Bars are looked at now and then; the last one of a chunk always is.
@@ -247,7 +239,7 @@ class Demux:
         wanted = mask | stream.open
         if not wanted:
             return
-        line = _TimedLine(text, line_no, label, self, chunk.data, start)
+        line = TimedLine(text, line_no, label, self, chunk.data, start)
         rows: list[tuple[ParsedRow, str]] = []
         was_open, opened = stream.open, 0
         for index in _bits(wanted):
@@ -258,8 +250,8 @@ class Demux:
             rows += given
             if parser.wants_more:
                 opened |= 1 << index
-            if given and self._columnar >> index & 1 and (wording := cast("ColumnParser", parser).wording) is not None:
-                self._finder.note(label, index, wording, chunk.data[start:end], text)
+            if given:
+                self._note(label, index, parser, chunk.data[start:end], text)
         stream.asked = stream.asked + 1 if opened and opened == was_open else 0
         if stream.asked > MAX_MORE:
             rows.extend(self._reset(stream, opened))
@@ -269,6 +261,12 @@ class Demux:
         line.settle(bool(opened))
         if rows:
             yield FedSegment(start, end, line_no, [*rows])
+
+    def _note(self, label: Label, index: int, parser: Parser, raw: bytes, text: str) -> None:
+        """Tell the finder of a line that gave a row."""
+        wording = cast("ColumnParser", parser).wording if self._columnar >> index & 1 else None
+        if wording is not None or self._alone >> index & 1:
+            self._finder.note(label, index, wording, raw, text)
 
     def _guard(self, parser: Parser, line: Line | None) -> list[tuple[ParsedRow, str]]:
         # One parser that trips over one line must not cost the others their file.
@@ -341,6 +339,28 @@ def _fill(label: Label, base: Label) -> Label:
         node=label.node or base.node,
         stream=label.stream or base.stream,
     )
+
+
+def _first(run: Run) -> bytes:
+    """Its first line."""
+    return run.whole[run.first].rstrip(b"\r\n")
+
+
+def _cut(run: Run) -> Iterator[tuple[Run, bool]]:
+    """A run without the lines for which what was learned does not hold; these each by itself, which the flag denies."""
+    learned = run.repeat.learned
+    odd = learned.odd(run.found) if learned is not None else ()
+    if len(odd) > MOST_CUTS:
+        yield run, False
+        return
+    done = 0
+    for place in odd:
+        if place > done:
+            yield run.part(done, place), True
+        yield run.part(place, place + 1), False
+        done = place + 1
+    if done < len(run):
+        yield run.part(done, len(run)), True
 
 
 def _who(label: Label) -> dict[str, Any]:

@@ -5,10 +5,15 @@ to cope with ranks that interleave. One parser instance serves one stream. Becau
 parser names `anchors`: literals of which at least one occurs in every line that can start something for it; only such
 lines (and, while `wants_more` is true, the lines that follow) are fed. A line is fed with its neighbours' order kept.
 
-A parser of lines that a run repeats may be a `ColumnParser`. Lines of one wording are read at once only where each parser
-that has an anchor in them says by `ignores(text)`, a static method, that neither this line means anything to it nor one that
-differs from it in its numbers only, and that it keeps no note of it, or no other note than `passed(text, count)` takes: that
-so many lines like this one went by.
+Lines that a run repeats are read many at once. Of a parser that keeps no note of what it was fed it is learned from its rows
+what the figures of a line are for (`framing/learned.py`); one that keeps some, but for which its rows do not differ, says so
+with `alone = True`, and with `fresh(steps)` how many of the rows come before the first that it would not give after those that
+it gave, of which `took(steps)` tells it. A parser may also read columns itself: then it is a `ColumnParser`.
+
+Whichever it is: lines of one wording are read at once only where each other parser that has an anchor in them gives nothing
+of them and keeps no note, or says by `ignores(text)`, a static method, that neither this line means anything to it nor one
+that differs from it in its figures only. Then it keeps no other note than `passed(text, count)` takes, that so many lines
+like this one went by; and with that it has `lets_pass(text, longest)`, by which it may refuse.
 """
 
 from __future__ import annotations

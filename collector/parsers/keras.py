@@ -27,6 +27,7 @@ _BAR = re.compile(
     r"(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
     r"(?P<rest>(?:ETA: )?[\d:]+m?u?s.*)"
 )
+_LIKE_A_BAR = re.compile(r"\d/\w+ *(?: - \d|\[[=>. ]|[━╸╺─])")
 _METRIC = re.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]{{0,60}}?): *(?P<value>{NUMBER})(?= |$|-)")
 _EACH = re.compile(r"(?<!\d)(?P<value>\d{1,18}(?:\.\d+)?)(?P<unit>s|ms|us)/(?P<what>step|sample|epoch)")
 _SCALE = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -46,6 +47,11 @@ class Keras:
         "Epoch ",
         "s - loss: ",
     )
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines with neither one of Keras's bars nor its heading."""
+        return _EPOCH.match(text) is None and _LIKE_A_BAR.search(text) is None
 
     def __init__(self) -> None:
         self._epoch: int | None = None

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
+from collector.parsers.wording import Steps
 
 _EPOCH = (
     r"(?:(?:Train(?:ing)?(?: step of)? )?\(?[Ee]poch \[?(?P<epoch>\d{1,18})(?: ?/ ?(?P<epochs>-?\d{1,9}))?[\])]{0,2}"
@@ -53,8 +54,29 @@ class Lightning(LineParser):
     name: ClassVar[str] = "lightning"
     anchors: ClassVar[tuple[str, ...]] = ("v_num", "loss=", "loss_step=", " • ", "Trainer.fit")
 
+    alone: ClassVar[bool] = True  # but for a bar that is printed again, which `fresh` tells
+
     def __init__(self) -> None:
-        self._last: tuple[int | None, int] | None = None
+        self._last: tuple[float | None, int] | None = None
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines that are neither bars nor Lightning's last words."""
+        return not any(word in text for word in ("%|", "it/s", "s/it", "Trainer.fit"))
+
+    def fresh(self, steps: Steps) -> int:
+        """How many of these rows come before the first that only repeats its forerunner."""
+        last = self._last
+        for count, at in enumerate(_places(steps)):
+            if at == last:
+                return count
+            last = at
+        return len(steps.columns["step"])
+
+    def took(self, steps: Steps) -> None:
+        """These rows were given."""
+        for at in _places(steps):
+            self._last = at
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line (or one carriage-return segment)."""
@@ -101,6 +123,13 @@ class Lightning(LineParser):
             step_time_s=each,
             metrics=as_json(values),
         )
+
+
+def _places(steps: Steps) -> Iterable[tuple[float | None, int]]:
+    """The epoch and the batch of each row."""
+    batches = steps.columns["step"]
+    epochs = steps.columns.get("epoch") or [steps.constants.get("epoch")] * len(batches)
+    return zip(epochs, batches, strict=True)
 
 
 def _loss_name(values: dict[str, float]) -> str | None:

@@ -72,6 +72,8 @@ class NanoGpt(LineParser):
         *(f"|loss {first}" for first in "0123456789-nN"),
     )
 
+    alone: ClassVar[bool] = True
+
     def __init__(self) -> None:
         self.wording: Wording | None = None
 

@@ -31,7 +31,11 @@ class NnUnet(LineParser):
 
     name: ClassVar[str] = "nnunet"
     anchors: ClassVar[tuple[str, ...]] = ("Epoch ", "epoch: ", "learning rate: ", "_loss ", " loss : ", " loss: ")
-    ignores = staticmethod(fielded)
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines of frameworks, and all that are worded otherwise than its own."""
+        return fielded(text) or not any(own.match(text) for own in (_EPOCH, _RATE, _LOSS))
 
     def __init__(self) -> None:
         self._epoch: float | None = None

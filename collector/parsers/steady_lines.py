@@ -47,6 +47,7 @@ _WIDEST = 44
 _APART = re.compile(rf"(?<![^ :=(#,/]){_FIGURE.pattern}(?=[ ,;)]|/ ?[0-9]|: |:?$)")
 _OVER = re.compile(r" ?/ ?")
 ENOUGH = 3
+LONGEST, MOST_WORDINGS = 400, 50
 GIVE_UP = 200
 """Lines without a steady wording after which a stream is no longer looked at."""
 
@@ -75,18 +76,28 @@ class SteadyLines(LineParser):
 
     @staticmethod
     def ignores(text: str) -> bool:
-        """Lines of frameworks, and nanoGPT's."""
-        return fielded(text) or " mfu " in text
+        """Lines of frameworks, nanoGPT's, and those that other parsers read; of these `lets_pass` has the last word."""
+        return fielded(text) or " mfu " in text or _read_elsewhere(Line(text, 0, ""))
+
+    def lets_pass(self, text: str, longest: int) -> bool:
+        """Whether lines of this wording, of which one has so many bytes, are nothing to this stream."""
+        if self._idle > GIVE_UP or fielded(text):
+            return True
+        if longest > LONGEST or len(self._wordings) >= MOST_WORDINGS - 5:
+            return False
+        words = _letters(text)
+        return all(w.known for key, w in self._wordings.items() if _letters(key) == words)
 
     def passed(self, text: str, count: int) -> None:
-        """So many lines of no steady wording went by."""
+        """So many lines of one wording, which is none of this parser's, went by."""
         if not fielded(text):
-            self._idle += count
+            list(self.feed(Line(text, 0, "")))
+            self._idle += count - 1
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         self.wording = None
-        if self._idle > GIVE_UP or len(line.text) > 400 or fielded(line.text):
+        if self._idle > GIVE_UP or len(line.text) > LONGEST or fielded(line.text):
             return ()
         self._idle += 1
         if _OTHERS.search(line.text):
@@ -94,10 +105,10 @@ class SteadyLines(LineParser):
         row = _read(line)
         if row is None:
             return ()
-        key = _DIGITS.sub("#", " ".join(line.text.split()))
+        key = _key(line.text)
         wording = self._wordings.get(key)
         if wording is None:
-            if len(self._wordings) >= 50:
+            if len(self._wordings) >= MOST_WORDINGS:
                 return ()
             wording = self._wordings[key] = _Wording(known=_read_elsewhere(line))
         at = (row.epoch or 0.0, float(row.step or 0))
@@ -148,7 +159,7 @@ def _shape(text: str) -> Wording | None:
     if count is None or not spans or count["word"].lower() == "epoch" or text.startswith("["):
         return None
     loss = _LOSS.search(text, count.end())
-    if loss is None or len(text) + _WIDEST * len(spans) > 400 or _digits_between(text, spans):
+    if loss is None or len(text) + _WIDEST * len(spans) > LONGEST or _digits_between(text, spans):
         return None
     roles = {count.span("n"): STEP}
     if count["total"]:
@@ -171,6 +182,16 @@ def _shape(text: str) -> Wording | None:
         keys += [key] if key else []
         at = span[1]
     return Wording([*pieces, text[at:]], keys)
+
+
+def _key(text: str) -> str:
+    """A line without its figures."""
+    return _DIGITS.sub("#", " ".join(text.split()))
+
+
+def _letters(text: str) -> list[str]:
+    """Its words, without those that belong to figures."""
+    return re.findall("[A-Za-z]+", _DIGITS.sub("#", text))
 
 
 def _digits_between(text: str, spans: Sequence[tuple[int, int]]) -> bool:

@@ -28,6 +28,12 @@ class TqdmBar:
     anchors: ClassVar[tuple[str, ...]] = ("it/s", "s/it", "Total optimization steps = ", "Total steps = ")
     sparse: ClassVar[bool] = True
 
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Bars with a word before them."""
+        before, percent, _ = text.partition("%")
+        return bool(percent) and any(map(str.isalpha, before)) and "Total " not in text
+
     def __init__(self) -> None:
         self._planned: set[int] = set()
         self._last: dict[int, TrainStep] = {}

@@ -26,7 +26,7 @@ class Tracker(LineParser):
     """One row for a log."""
 
     name: ClassVar[str] = "tracker"
-    anchors: ClassVar[tuple[str, ...]] = ("▁", "█")
+    anchors: ClassVar[tuple[str, ...]] = ("wandb: ",)
 
     def __init__(self) -> None:
         self._told = False

@@ -46,6 +46,11 @@ class Ultralytics:
         "Speed: ",
     )
 
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines that begin with a word, but for its heading."""
+        return text.lstrip()[:1].isalpha() and _HEAD.match(text) is None
+
     def __init__(self) -> None:
         self._names: tuple[str, ...] = ()
         self._known = False  # "Results saved to" is said by many a script: only a table or the speeds tell whose it is

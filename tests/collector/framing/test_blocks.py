@@ -75,6 +75,36 @@ WORDINGS: tuple[Callable[[int], str], ...] = (
     lambda n: f"Iteration {n}: val loss = {n / 7:e}, lr 1.0e-4, grad_norm {n}, took {n}.5 s",
     lambda n: f"iter {n}: loss {9 / (n + 1):.4f}, time {n * 1.5:.2f}ms, mfu {-100 if n < 5 else n / 7:.2f}%",
 )
+LEARNED: tuple[Callable[[int], str], ...] = (
+    lambda n: (
+        f"Epoch {n // 50}: {2 * n % 100:3d}%|{'█' * (n // 40 % 10)}▍{' ' * 9}| {n % 50}/50 [00:{n % 60:02d}<01:01, {n / 7:5.2f}it/s, v_num=3, train_loss={9 / (n + 1):.3f}]"
+    ),
+    lambda n: (
+        f"Epoch {n // 50}: {2 * n % 100:3d}%|###5      | {n}/5000 [1:00:{n % 60:02d}<01:01,  1.50s/it, loss=0.{n}]"
+    ),
+    lambda n: (
+        f"Train: {n // 33} [{n % 33:4d}/33 ({3 * n % 100:3d}%)]  Loss: {9 / (n + 1):.3f} (8.86)  Time: 1.663s,    9.62/s  (1.663s,    9.62/s)  LR: 5.{n:03d}e-04  Data: 0.460 (0.460)"
+    ),
+    lambda n: (
+        f"2022-11-23 14:{n // 60 % 60:02d}:{n % 60:02d},465 - mmdet - INFO - Epoch [6][{n}/9228]\tlr: 2.500e-03, eta: 0:10:25, time: 0.437, loss: {n / 7:.4f}, grad_norm: 6.0425"
+    ),
+    lambda n: (
+        f"03/25 10:00:{n % 60:02d} - mmengine - INFO - Epoch(train)  [1][{n:3d}/9313]  lr: 1.0e-02  eta: 0:10:00  time: 0.21  memory: 1000  grad_norm: 3.1  loss: {n / 9:.2f}"
+    ),
+    lambda n: (
+        f"2023-06-13 19:19:{n % 60:02d} | INFO | train_inner | epoch 186: {n:6d} / 282 loss={n / 7:.3f}, ppl=8.6, wps=132341, num_updates={n}, lr=0.000138277, gnorm=0.512"
+    ),
+    lambda n: (
+        f"Epoch: [12]  [{n:4d}/1251]  eta: 0:05:12  lr: 0.000981  loss: {n / 9:.4f} (4.0213)  time: 0.7011  max mem: 8711"
+    ),
+    lambda n: f"Epoch [{n // 50 + 1}/50], Step [{n % 50 + 1}/50], Loss: {n / 9:.4f}",
+    lambda n: f"Train Epoch: 14 [{n * 64}/60000 ({n % 100}%)]\tLoss: {n / 9:.6f}",
+    lambda n: f"[2026-03-01 10:00:{n % 60:02d}] step {n}/400 loss {n / 9:.4f} grad_norm 1.815 lr 5.00e-04 {n}.8 img/s",
+    lambda n: (
+        f"step {n:05d}/21400 ({n / 214:.2f}%) | loss: {n / 7:.6f} | lrm: 1.00 | dt: {n}.5ms | tok/sec: {n * 97:,} | mfu: 0.00"
+    ),
+)
+"""Lines of parsers that read one line at a time: what their figures mean is learned."""
 BREAKS = (
     "    forward-backward ...............................: (8.1, 9.2)",
     "2026-03-25 10:00:{n:02d},123 - INFO - a logger's line",
@@ -99,6 +129,15 @@ BREAKS = (
     "{{'loss': nan, 'grad_norm': 1.25, 'learning_rate': 1e-5, 'epoch': 0.1}}",
     "{{'loss': 0.5, 'grad_norm': 1.25, 'learning_rate': 1e-5, 'epoch': 0.1, 'extra': {n}}}",
     "{{'train_runtime': {n}.5, 'train_loss': 0.5, 'epoch': 1.0}}",
+    "Epoch 3:   0%|          | 0/50 [00:00<?, ?it/s, v_num=3, train_loss=0.5]",
+    "Epoch 3: 100%|##########| 50/50 [00:00<00:00, 1.50it/s, v_num=3, train_loss=nan]",
+    "Epoch 3: 100%|##########| 50/50 [00:00<00:00, 1.50it/s, v_num=3, train_loss=0.5]",
+    "Epoch 3: 100%|##########| 50/50 [00:00<00:00, 1.50it/s, v_num=3, train_loss=0.5]",
+    "Epoch [3/2], Step [9/5], Loss: 0.5",
+    "Epoch {n}/9",
+    "7/9 [==>.....] - ETA: 1s - loss: 0.5",
+    "[2026-03-01 10:00:05] step 9/4 loss 2.5 grad_norm 1.815 lr 5.00e-04 1.8 img/s",
+    "Epoch(val)  [1][{n}/9]  loss: 0.5",
     " validation loss at iteration {n} | lm loss value: 2.5E+00 | lm loss PPL: 1.2E+01 |",
     megatron(7, "nan"),
     megatron(7, "1e999"),
@@ -118,13 +157,16 @@ def hostile(seed: int) -> bytes:
     rng = random.Random(seed)
     steady, lines, n = rng.choice(LABELS), list[str](), 0
     while n < 300:
-        wording, label = rng.choice(WORDINGS), rng.choice(LABELS) if rng.random() < 0.2 else steady
+        wording, label = (
+            rng.choice(rng.choice((WORDINGS, LEARNED))),
+            rng.choice(LABELS) if rng.random() < 0.2 else steady,
+        )
         for _ in range(rng.choice((1, 3, 30, 80))):
             n += 1
             lines.append(label + wording(n))
             if rng.random() < 0.08:
                 lines.append((label if rng.random() < 0.5 else "") + rng.choice(BREAKS).replace("{n}", str(n % 60)).replace("{n:02d}", f"{n % 60:02d}"))  # fmt: skip
-    data = bytearray(rng.choice(("\n", "\n", "\r\n")).join(lines).encode())
+    data = bytearray(rng.choice(("\n", "\n", "\r\n", "\r")).join(lines).encode())
     for _ in range(rng.choice((0, 3, 30))):
         at = rng.randrange(len(data))
         data[at : at + rng.choice((0, 1, 1, 5))] = rng.choice(
@@ -198,6 +240,28 @@ def test_a_run_that_repeats_itself_is_read_in_blocks(wording: object, label: str
     assert rows == told(data, None)[0]
     assert len(rows) == 400
     assert blocked > 350
+
+
+@pytest.mark.parametrize("wording", LEARNED)
+@pytest.mark.parametrize("label", LABELS)
+def test_what_lines_mean_is_learned(wording: object, label: str) -> None:
+    assert callable(wording)
+    data = "".join(f"{label}{wording(n)}\n" for n in range(1, 401)).encode()
+    rows, blocked = told(data, (1 << 10, 1 << 20))
+    assert rows == told(data, None)[0]
+    assert len(rows) > 380
+    assert blocked > 250
+
+
+@pytest.mark.parametrize("wording", LEARNED[:2])
+def test_bars_that_are_drawn_over_each_other_are_lines(wording: object) -> None:
+    assert callable(wording)
+    bars = "".join(f"\r{wording(n)}" for n in range(400))
+    data = f"begin\n{bars}\nbetween\n{bars}\r\nend\n".encode()
+    rows, blocked = told(data, (1 << 10, 1 << 12))
+    assert rows == told(data, None)[0]
+    assert blocked > 600
+    assert "line_no=2" in rows[0] and "line_no=4" in rows[-2]
 
 
 def test_lines_between_do_not_stop_it_but_their_times_are_carried() -> None:
