@@ -92,7 +92,7 @@ class Form:
         if rng.random() < 0.3:
             text = rng.choice((text.zfill(self.digits), text.zfill(2)[: self.digits], "9" * self.digits))
         if self.point and rng.random() < 0.8:
-            text += "." + "".join(rng.choices(_DIGITS, k=rng.choice((0, 1, 2, 3, 4, 6, 16, 20))))
+            text += "." + "".join(rng.choices(_DIGITS, k=20 if rng.random() < 0.03 else rng.choice((0, 1, 2, 3, 4, 6))))
         if self.power and rng.random() < 0.4:
             text += rng.choice("eE") + rng.choice(("-", "+", "")) + rng.choice(("0", "5", "05", "12", "99"))
         if not self.zero and not float(text):

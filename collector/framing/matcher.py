@@ -18,6 +18,7 @@ except ImportError:
     hyperscan = None
 
 Segment = tuple[int, int, int]
+_NEAR = 1024
 
 
 class AnchorMatcher:
@@ -103,10 +104,17 @@ class AnchorMatcher:
 def bounds(data: bytes, inside: int, floor: int, bars: bool) -> tuple[int, int]:
     """The segment around the byte before `inside`: from the last line end (or carriage return) to the next."""
     start = data.rfind(b"\n", floor, inside) + 1 or floor
-    stop = data.find(b"\n", inside)
-    stop = len(data) if stop < 0 else stop
-    if bars:
-        start = data.rfind(b"\r", start, inside) + 1 or start
-        stop_bar = data.find(b"\r", inside, stop)
-        stop = stop if stop_bar < 0 else stop_bar
-    return start, stop
+    if not bars:
+        stop = data.find(b"\n", inside)
+        return start, len(data) if stop < 0 else stop
+    start = data.rfind(b"\r", start, inside) + 1 or start
+    # The next of either is near: looking for the one that is rare would go through the data for every bar.
+    near = inside
+    while near < len(data):
+        until = near + _NEAR
+        stop = data.find(b"\n", near, until)
+        bar = data.find(b"\r", near, until if stop < 0 else stop)
+        if bar >= 0 or stop >= 0:
+            return start, stop if bar < 0 else bar
+        near = until
+    return start, len(data)

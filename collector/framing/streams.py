@@ -130,6 +130,7 @@ class Demux:
 
     def _lines(self, chunk: Chunk, run: Run) -> Iterator[FedSegment]:
         """All lines of a run: at once where that can be, else one by one."""
+        yield from self._line_over(chunk, run.start)
         for _ in range(MOST_CUTS):
             taken = self._block(chunk, run)
             if taken is None:
@@ -199,8 +200,13 @@ class Demux:
             listener = stream.parsers[index] = self.types[index]()
         return listener
 
+    def _line_over(self, chunk: Chunk, at: int) -> Iterator[FedSegment]:
+        # What stands at `at` begins another line: the last bar of the one before is looked at.
+        if self._skipped is not None and chunk.data.find(b"\n", self._skipped[1], at) >= 0:
+            yield from self._last_skipped(chunk)
+
     def _last_skipped(self, chunk: Chunk) -> Iterator[FedSegment]:
-        # Bars are looked at now and then; the last one of a chunk always is.
+        # Bars are looked at now and then; the last one of a line and of a chunk always is.
         if self._skipped is not None:
             start, end, mask, line_no = self._skipped
             self._sparse_next = 0
@@ -229,8 +235,10 @@ class Demux:
         if start >= end:
             return
         if mask and not mask & ~self._sparse and not self._open and start < self._sparse_next:
+            yield from self._line_over(chunk, start)
             self._skipped = start, end, mask, line_no
             return
+        yield from self._line_over(chunk, start)
         self._skipped = None
         if mask & self._sparse:
             self._sparse_next = start + SPARSE_EVERY

@@ -149,8 +149,8 @@ class JobLog:
                 yield stamp(row, parser)
                 if isinstance(row, LogEvent) and row.severity in ("fatal", "error", "warning"):
                     spots.append((segment.start, segment.end))
-        for line in keeper.lines(chunk, spots):
-            yield stamp(line, None)
+        for lines in keeper.lines(chunk, spots):
+            yield stamp.block(lines)
 
 
 class _Stamp:

@@ -52,11 +52,15 @@ class Voir:
         record = _read(path, ctx)
         # Lines without a time of their own get the file's, and a copy's is that of the copy.
         ctx.modified = record.end or ctx.modified
-        for row in JobLog().blocks(path, ctx):
-            if isinstance(row, LogLine) and row.line_no in record.times:
-                yield replace(row, ts=record.times[row.line_no], ts_kind="embedded")
-            else:
-                yield row
+        for block in JobLog().blocks(path, ctx):
+            if isinstance(block, Block) and block.row_type is not LogLine:
+                yield block
+                continue
+            for row in block.rows() if isinstance(block, Block) else (block,):
+                if isinstance(row, LogLine) and row.line_no in record.times:
+                    yield replace(row, ts=record.times[row.line_no], ts_kind="embedded")
+                else:
+                    yield row
         for ts, gpus in record.timed(ctx):
             for gpu, told in gpus.items():
                 yield _row(ctx, record.node, ts, gpu, told)

@@ -34,7 +34,7 @@ TEMPLATES = (
     ("meters", "Epoch: [{n}]  [ {n}/{n}]  eta: 0:{c}  lr: {x}  loss: {x} ({x})  time: {x}  data: {x}  max mem: {n}"),
     ("epoch_lines", "Epoch [{n}/{n}], Step [{n}/{n}], Loss: {x}"),
     ("plain_loop", "[2026-03-01 1{c}:26] step {n}/9{n} loss {x} grad_norm {x} lr {x} {x} img/s"),
-    ("nanogpt", "step {n}/{n} ({x}%) | loss: {x} | lrm: {x} | dt: {x}ms | tok/sec: {n},123 | mfu: {x} | epoch: {n}"),
+    ("nanogpt", "step {n}/{n} ({x}%) | loss: {x} | lrm: {x} | dt: {x}ms | tok/sec: {n} | mfu: {x} | epoch: {n}"),
     (
         "torchtitan",
         "[rank0]: step: {n}  loss: {x}  grad_norm: {x}  memory: {x}GiB({x}%)  tps: {n}  tflops: {x}  mfu: {x}%",
@@ -52,7 +52,16 @@ def worded(template: str, rng: random.Random) -> str:
         (
             "{x}",
             lambda: rng.choice(
-                (f"{rng.random() * 99:.4f}", f"{rng.random():e}", f"{rng.random():.3g}", "0", "7.", "-1.5")
+                (
+                    f"{rng.random() * 99:.4f}",
+                    f"{rng.random():e}",
+                    f"{rng.random():.3g}",
+                    f"{rng.random():.9f}",
+                    f"{9 * rng.random():.2f}",
+                    "0",
+                    "7.",
+                    "-1.5",
+                )
             ),
         ),
     ):
@@ -76,7 +85,7 @@ def test_each_line_of_a_wording_that_was_learned_is_read_alike(name: str, templa
             continue
         fits += 1
         assert rows == [Line(text, n, "a.out").first_of(learned.steps(found))], text
-    assert fits > 60
+    assert fits > 30
 
 
 @given(st.integers(0, 10**9), st.floats(-1e9, 1e9), st.integers(0, 10**6), st.integers(0, 10**6))
