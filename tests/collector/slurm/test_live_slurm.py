@@ -332,6 +332,9 @@ def test_slurmrestd_on_its_own_socket_needs_no_token(told: Told):
     assert refused.value.remedy is not None and "scontrol token" in refused.value.remedy
 
 
+@pytest.mark.skipif(
+    SPEC.root is not None, reason="silent connections do not make slurmctld of 24.11 and 26.05 look busy"
+)
 def test_all_sources_look_less_often_while_the_controller_is_busy(told: Told):
     """Connections that say nothing hold a thread of slurmctld's each, until its message time-out ends them."""
     access, cluster = told.ways["commands"].access, told.cluster
