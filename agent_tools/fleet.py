@@ -10,8 +10,8 @@ from agent_tools.tools.base import Deps
 from store.result import StoreError
 
 MANY = re.compile(
-    r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|nodes?|partitions?|days?|famil\w+)|fleet|clusters?"
-    r"|per (?:user|node|partition|day|family))\b"
+    r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
+    r"|per (?:user|node|partition|day|family)|nodes (?:fail|break|kill)\w*)\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
 _BY: tuple[tuple[str, str], ...] = (

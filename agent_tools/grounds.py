@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.families.base import Assessment
+from agent_tools.families.base import Assessment, ruling
 from agent_tools.formats import format_cell
 from agent_tools.untrusted import clean
 from agent_tools.verdict import Draft
@@ -130,7 +130,7 @@ class Grounds:
 def assessment_texts(a: Assessment) -> Iterable[str]:
     """Every sentence of an assessment."""
     claims = (*a.speaks_for, *a.speaks_against, *a.implies, *a.warnings, *a.actions)
-    yield from (a.headline, a.counterfactual, *(c.text for c in claims))
+    yield from (a.headline, a.counterfactual, ruling(a), *(c.text for c in claims))
     for missing in a.missing:
         yield from (missing.text, missing.signal)
 

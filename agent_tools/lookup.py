@@ -17,6 +17,7 @@ from agent_tools.citations import Gate
 from agent_tools.families.base import Assessment
 from agent_tools.fleet import MANY, over_many
 from agent_tools.grounds import Grounds
+from agent_tools.lookup_job import whether
 from agent_tools.lookup_says import earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
@@ -43,6 +44,12 @@ _EARLIER = re.compile(
     r"(?i)\b(?:before the (?:restart|requeue|crash)|before (?:it|the job) (?:was )?re(?:started|queued)|first attempt|earlier attempt)\b"
 )
 TOPICS: tuple[tuple[str, str], ...] = (
+    (r"\bcheckpoints?\b|\bsaved?\b|\bresum\w*", "checkpoints"),
+    (
+        r"\bhow (?:long|many (?:gpus|nodes|attempts))\b|\b(?:who|whose|partition|submit\w*|command|exit (?:code|status)|cancel\w*"
+        r"|time ?limit|when did it (?:start|end|begin)|state|which nodes?|elapsed|run ?time)\b",
+        "overview",
+    ),
     (r"\b(?:why|cause|caused|reason|verdict|wrong|happened)\b", "cause"),
     (
         r"\b(?:loss|learning rate|lr|grad\w*|curve|converg\w*|diverg\w*|nan|steps?|progress|throughput)\b",
@@ -59,13 +66,15 @@ TOPICS: tuple[tuple[str, str], ...] = (
     (r"\b(?:process\w*|exit\w*|signals?|kill\w*|oom|sigkill|cgroups?)\b", "processes"),
     (r"\b(?:when|timeline|order|first|sequence)\b", "timeline"),
     (r"\b(?:errors?|exceptions?|tracebacks?|logs?|warnings?|messages?|printed)\b", "log_events"),
-    (r"\b(?:jobs|users?|partition|fleet|this month|this week|today|yesterday|how many)\b", "find_jobs"),
+    (r"\b(?:jobs|users?|partition|fleet|this month|this week|today|yesterday)\b", "find_jobs"),
     (r"\b(?:looked|looking|sources?|coverage|missing|collected)\b", "coverage"),
 )
 """Words of a question, and what is looked up for them, the most telling first."""
 MAX_TOPICS = 3
 _FLEET = frozenset({"find_jobs"})
-_ONE = frozenset({"training_curve", "compare_ranks", "collectives", "processes", "log_events", "history"})
+_ONE = frozenset(
+    {"checkpoints", "overview", "training_curve", "compare_ranks", "collectives", "processes", "log_events", "history"}
+)
 """Topics that only a job has."""
 
 
@@ -96,6 +105,9 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     elif MANY.search(question) or not (deps.job_id or _of_one(topics, node)):
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})})
         topics = []
+    elif deps.job_id and (about := whether(deps, question)):
+        short, said = "", about
+        topics = []
     elif "cause" in topics and deps.job_id:
         draft = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft).draft
         short, said = draft.headline, [c.text for c in draft.shows[:6]]
@@ -104,7 +116,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     if not deps.job_id:
         unopened = _of_one(topics, node) and not tables
         topics = ["history"] if node and "history" in topics else [] if tables else ["find_jobs"]
-    if not topics and not short and not tables:
+    if not topics and not short and not said and not tables:
         topics = ["overview"]
     if unopened:
         short = "The question is about a job, and none is open."
@@ -148,6 +160,8 @@ def _reply(
     """The sentences that hold at the gate, the first of them up front."""
     vetted = Grounds(deps.ledger, assessed)
     held = [t for t in dict.fromkeys(said) if vetted.verbatim(t) or check_answer(_alone(t), deps.ledger, assessed).ok]
+    bare = [] if tables else [t for t in held if not cited([t])]  # what is absent has no cell: it is no observation
+    held = [t for t in held if t not in bare]
     if not short and held:
         short = held.pop(0)
     filled = [t for t in tables if deps.ledger.get(t).rows]
@@ -159,7 +173,15 @@ def _reply(
         )
     missing = Missing(text="What follows from this: the built-in examiner looks up and does not reason.", signal=_MODEL)
     shows = [Claim(text=t) for t in held if t != short][:12]
-    return Reply(short=short, shows=shows, cannot_answer=[missing] if tables else [], question=question, tables=filled)
+    implies = [Claim(text=t, status="supported") for t in bare[:6] if t != short]
+    return Reply(
+        short=short,
+        shows=shows,
+        implies=implies,
+        cannot_answer=[missing] if tables else [],
+        question=question,
+        tables=filled,
+    )
 
 
 def _alone(text: str) -> Answer:
@@ -180,10 +202,13 @@ async def _tables(deps: Deps, topic: str, node: str | None, times: dict[str, str
         named["since"] = times["since"]
     before = len(deps.answered)
     attempt = deps.attempt
+    tool = topic
+    if topic == "checkpoints":
+        tool, named = "question", {"name": topic}
     if topic == "training_curve" and _EARLIER.search(question):
         deps.attempt = one_attempt(deps) or attempt
     try:
-        await functions()[topic](SimpleNamespace(deps=deps), **named)
+        await functions()[tool](SimpleNamespace(deps=deps), **named)
     finally:
         deps.attempt = attempt
     return deps.answered[before:]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.lookup_job import attempts, checkpoints
 from agent_tools.references import cited, parse
 from agent_tools.tools.base import Deps
 from store.result import StoreError
@@ -252,8 +253,10 @@ def _counted(e: Evidence) -> list[str]:
 
 
 _SAYS: dict[str, Callable[[Evidence], list[str]]] = {
+    "checkpoints": checkpoints,
     "find_jobs_summary": _counted,
     "gpu_events": _events,
+    "job_attempts": attempts,
     "log_events": _log,
     "loss_shape": _loss,
     "node_past": _past,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from agent_tools.verdict import Attribution, Claim, Missing
+from agent_tools.verdict import FAMILIES, Attribution, Claim, Missing
 
 if TYPE_CHECKING:
     from agent_tools.facts import Facts
@@ -41,6 +41,14 @@ class Assessment:
     warnings: list[Claim] = field(default_factory=list[Claim])
     actions: list[Claim] = field(default_factory=list[Claim])
     counterfactual: str = ""
+
+
+def ruling(a: Assessment) -> str:
+    """How a family that does not hold is told of by name: "Node down (F1) is ruled out. ..."; "" for one that holds."""
+    if a.status in ("confirmed", "suspected") or not a.counterfactual:
+        return ""
+    how = "is ruled out" if a.status == "ruled_out" else "cannot be decided"
+    return f"{FAMILIES[a.code][0]} ({a.code}) {how}. {a.counterfactual}"
 
 
 @dataclass(frozen=True, slots=True)

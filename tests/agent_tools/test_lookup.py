@@ -23,7 +23,7 @@ T = datetime(2026, 3, 9, 10, tzinfo=UTC)
 def job(id: str, day: int, state: str, nodes: str, user: str = "mira", **fields: object) -> SlurmJob:
     start = T + timedelta(days=day)
     return SlurmJob(
-        job_id=id, attempt=1, name="pretrain", user=user, state=state, exit_code=0 if state == "COMPLETED" else 1, ts=start,
+        job_id=id, attempt=1, name="pretrain", user=user, partition="batch", state=state, exit_code=0 if state == "COMPLETED" else 1, ts=start,
         start_ts=start, end_ts=start + timedelta(hours=1), elapsed_s=3600.0, gpus=8, node_list=nodes,
         node_count=nodes.count(",") + 1, **fields,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -153,6 +153,40 @@ def test_a_question_about_one_job_while_none_is_open_is_told_so(question: str, r
     investigation, short, _ = asked(reader, question)
     assert short == "The question is about a job, and none is open."
     assert investigation.turns[-1].cannot_answer[0].text == "Which job is meant."
+
+
+def test_whether_it_was_this_or_that_is_answered_by_the_family_of_that_name(reader: Reader):
+    _, short, said = asked(reader, "was it the hardware?", "12")
+    assert short.startswith("Hardware fault on GPU 3 of n2")
+    _, short, said = asked(reader, "was it preempted?", "12")
+    assert short.startswith("Requeue or preemption (F2) is ruled out. Accounting shows a single attempt")
+    assert said[0].startswith("Hardware fault on GPU 3 of n2"), "and what it was"
+    investigation, short, _ = asked(reader, "was GPU memory the problem?", "11")
+    assert "KeyError" in short, "what has no cell to show is no observation"
+    assert investigation.turns[-1].implies[0].text.startswith("CUDA out of memory (B1) is ruled out")
+
+
+def test_how_it_ran_is_told_in_a_sentence(reader: Reader):
+    _, short, _ = asked(reader, "how long did it run?", "11")
+    assert short == (
+        "Attempt 1 (pretrain of mira, partition batch): FAILED, started 2026-03-14 10:00:00 UTC, ended 2026-03-14 11:00:00 UTC, "
+        "after 1 h, on n2,n3 with 8 GPUs, exit status 1."
+    )
+
+
+def test_what_was_saved_is_told_the_last_first(tmp_path: Path):
+    def saved(line: int, name: str, step: int) -> LogEvent:
+        return LogEvent(
+            job_id="20", attempt=1, file="o", line_no=line, kind="checkpoint", name=name, step=step, peer=f"/ckpt/{step}",
+            ts=T + timedelta(minutes=line), ts_kind="line",
+        )  # fmt: skip
+
+    rows = [job("20", 1, "COMPLETED", "n1"), saved(3, "saved", 10), saved(4, "saving", 20), saved(5, "saved", 20)]
+    Writer(tmp_path / "lake", durable=False).append(rows, batch="b")
+    with Reader(tmp_path / "lake") as opened:
+        _, short, said = asked(opened, "did it save a checkpoint?", "20")
+    assert short.startswith("Checkpoint of step 20 at /ckpt/20: saved at 2026-03-09 10:05:00")
+    assert len(said) == 1
 
 
 def test_a_question_about_the_open_job_stays_with_it(reader: Reader):

@@ -1,0 +1,95 @@
+"""What the examiner says of the open job where its question is a plain one: how it ran, what it saved, whether it was this or that."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agent_tools.evidence import Evidence
+from agent_tools.families.base import ruling
+from agent_tools.tools.base import Deps
+
+MAX_SAID = 6
+_WHETHER = re.compile(
+    r"(?i)^\W*(?:so,? )?(?:was|were|is|are|did|could|can|has|had|does|do|why not)\b|\b(?:the problem|to blame|at fault|responsible|ruled out)\b"
+)
+"""A question that wants yes or no, and the grounds."""
+_CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"\b(?:gpu|cuda|device|video) memory\b|\bvram\b|\bcuda oom\b", ("B1",)),
+    (r"\b(?:host|system) memory\b|\boom[ -]?kill\w*", ("A2",)),
+    (r"\b(?:memory|oom)\b", ("B1", "A2")),
+    (r"\b(?:hardware|ecc|xids?|nvlink|broken gpu|bad gpu|gpu (?:fault|problem|error))\b", ("B2",)),
+    (r"\b(?:throttl\w*|overheat\w*|too hot|thermal|temperature)\b", ("B3",)),
+    (r"\b(?:hang|hung|stuck|deadlock\w*|nccl)\b", ("C2", "C1")),
+    (r"\b(?:idle|unused)\b", ("C3", "D1")),
+    (r"\b(?:starv\w*|data ?load\w*|under-?utili\w*)\b", ("D1",)),
+    (r"\b(?:straggl\w*)\b", ("D3",)),
+    (r"\b(?:diverg\w*|nan|converg\w*|learn\w*)\b", ("E1",)),
+    (r"\b(?:resum\w*)\b", ("E2",)),
+    (r"\b(?:node (?:fail\w*|down|lost)|lost (?:a|its|the) node)\b", ("F1",)),
+    (r"\b(?:preempt\w*|requeue\w*)\b", ("F2",)),
+    (r"\b(?:time ?limit|timed? ?out|wall)\b", ("F3",)),
+    (r"\b(?:cancel\w*|scancel\w*)\b", ("F4",)),
+    (r"\b(?:healthy|all right|ok(?:ay)?|fine|well)\b", ("G1",)),
+)  # fmt: skip
+
+
+def whether(deps: Deps, question: str) -> list[str]:
+    """What the families that a yes-or-no question names found: their headline where they hold, else why they do not, and the verdict."""
+    if not _WHETHER.search(question):
+        return []
+    codes = list(dict.fromkeys(c for words, cs in _CAUSES if re.search(words, question, re.I) for c in cs))
+    found = {a.code: a for a in deps.assessments}
+    said: list[str] = []
+    for code in codes:
+        if (a := found.get(code)) is None:
+            continue
+        if a.status in ("confirmed", "suspected"):
+            said += [a.headline, *(c.text for c in a.speaks_for[:2])]
+        else:
+            said.append(ruling(a))
+    held = any(a.code == deps.draft.family for a in deps.assessments if a.code in codes)
+    return said if held or not said else [*said, deps.draft.headline]
+
+
+def attempts(e: Evidence) -> list[str]:
+    """How each attempt ran, from `job_attempts`."""
+    return [_attempt(e, r, row) for r, row in enumerate(e.dicts()[-MAX_SAID:])] if len(e.rows) <= MAX_SAID else []
+
+
+def _attempt(e: Evidence, r: int, row: dict[str, Any]) -> str:
+    def ref(column: str) -> str:
+        return e.ref(column, r)
+
+    def known(column: str) -> bool:
+        return row[column] is not None
+
+    text = f"Attempt {ref('attempt')}" if known("attempt") else "The job"
+    text += f" ({ref('name')} of {ref('user')}, partition {ref('partition')})" if known("name") and known("user") and known("partition") else ""  # fmt: skip
+    text += f": {ref('state')}" if known("state") else ""
+    text += f", cancelled by {ref('cancelled_by')}" if known("cancelled_by") else ""
+    text += f", submitted {ref('submit_ts')}" if known("submit_ts") else ""
+    text += f", started {ref('start_ts')}" if known("start_ts") else ""
+    text += f", ended {ref('end_ts')}" if known("end_ts") else ""
+    text += f", after {ref('elapsed_s')}" if known("elapsed_s") else ""
+    text += f" of {ref('time_limit_s')} allowed" if known("elapsed_s") and known("time_limit_s") else ""
+    text += f", on {ref('node_list')}" if row["node_list"] else ""
+    text += f" with {ref('gpus')} GPUs" if row["gpus"] else ""
+    text += f", exit status {ref('exit_code')}" if row["exit_code"] else ""
+    text += f", signal {ref('exit_signal')}" if row["exit_signal"] else ""
+    text += f"; Slurm names {ref('failed_node')} as failed" if row["failed_node"] else ""
+    text += f"; submitted by `{ref('submit_line')}`" if row["submit_line"] else ""
+    return f"{text}."
+
+
+def checkpoints(e: Evidence) -> list[str]:
+    """The last checkpoints that were saved or loaded, from `checkpoints`."""
+    rows = [r for r, row in enumerate(e.dicts()) if row["name"] not in ("saving", "loading")]
+    said: list[str] = []
+    for r in rows[-MAX_SAID:][::-1]:
+        row = e.dicts()[r]
+        at = f" of step {e.ref('step', r)}" if row["step"] is not None else ""
+        where = f" at {e.ref('path', r)}" if row["path"] else ""
+        when = f" at {e.ref('checkpoint_ts', r)}" if row["checkpoint_ts"] is not None else ""
+        said.append(f"Checkpoint{at}{where}: {e.ref('name', r)}{when} (line {e.ref('line_no', r)}).")
+    return said
