@@ -160,19 +160,40 @@ SUMS = {
 """What `gpu_totals` has of each GPU of a job: of its minutes in the window; late is the last ten minutes of all of them."""
 
 
+_APART = {
+    f"{kind}_{column}": f"sum({column}) FILTER (WHERE {when})"
+    for kind, when in (("severe", "severe * 2 >= bits"), ("free", "severe = 0 AND engine > 0.3"))
+    for column in ("clock_n", "clock_sum_mhz")
+}
+"""Clocks of whole minutes by the throttle bits of the same minute: where bits and clocks came from two files, one for each
+metric, no single sample has both."""
+
+
 def totals(job_id: str, nodes: str, gpus: str, from_ts: str, to_ts: str) -> str:
     """SQL for one row a GPU: of the job, and of `nodes` (of these `gpus` where they are given) where a minute has no job."""
     picked = ", ".join(f'{sql} AS "{name}"' for name, sql in SUMS.items())
+    apart = ", ".join(f"{sql} AS {name}" for name, sql in _APART.items())
+    both = ", ".join(f"coalesce(t.{name}, 0) + coalesce(a.{name}, 0) AS {name}" for name in _APART)
     return f"""
   WITH s AS NOT MATERIALIZED (
     SELECT * FROM {MACRO}({from_ts}, {to_ts})
     WHERE job_id = {job_id} OR (job_id IS NULL AND list_contains(string_split({nodes}, ','), coalesce(node, ''))
       AND ({gpus} IS NULL OR gpu_uuid IS NULL OR list_contains(string_split({gpus}, ','), gpu_uuid)))
   ),
-  e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s)
-  SELECT node, gpu, gpu_uuid, {picked}
-  FROM s, e
-  GROUP BY node, gpu, gpu_uuid
+  e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s),
+  t AS (SELECT node, gpu, gpu_uuid, {picked} FROM s, e GROUP BY node, gpu, gpu_uuid),
+  m AS (
+    SELECT node, gpu, gpu_uuid, sum(throttle_n) AS bits, sum(severe_n) AS severe, sum(clock_n) AS clock_n,
+      sum(clock_sum_mhz) AS clock_sum_mhz, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine
+    FROM s
+    WHERE coalesce(severe_clock_n, 0) + coalesce(free_clock_n, 0) = 0 AND (throttle_n > 0 OR clock_n > 0 OR engine_n > 0)
+    GROUP BY node, gpu, gpu_uuid, ts
+    HAVING sum(throttle_n) > 0 AND sum(clock_n) > 0
+  ),
+  a AS (SELECT node, gpu, gpu_uuid, {apart} FROM m GROUP BY node, gpu, gpu_uuid)
+  SELECT t.* REPLACE ({both})
+  FROM t LEFT JOIN a
+    ON t.node IS NOT DISTINCT FROM a.node AND t.gpu IS NOT DISTINCT FROM a.gpu AND t.gpu_uuid IS NOT DISTINCT FROM a.gpu_uuid
 """
 
 

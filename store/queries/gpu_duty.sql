@@ -6,7 +6,7 @@
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
 -- COLUMN gpu_uuid: UUID
--- COLUMN samples: samples in the window
+-- COLUMN samples: samples of its activity in the window
 -- COLUMN engine_mean [ratio]: mean engine activity
 -- CAVEAT: Engine activity counts a spin as work.
 WITH s AS (
@@ -15,7 +15,7 @@ WITH s AS (
     AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 )
 SELECT
-  node, gpu, gpu_uuid, sum(samples) AS samples, round(sum(engine_sum) / nullif(sum(engine_n), 0), 3) AS engine_mean
+  node, gpu, gpu_uuid, sum(engine_n) AS samples, round(sum(engine_sum) / nullif(sum(engine_n), 0), 3) AS engine_mean
 FROM s
 GROUP BY node, gpu, gpu_uuid
 HAVING sum(engine_n) > 0

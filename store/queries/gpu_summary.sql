@@ -1,14 +1,16 @@
 -- gpu_summary: What each GPU of the job did in the run: memory, activity, clocks, temperature.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- EMPTY: VARCHAR, BIGINT, VARCHAR, HUGEINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, HUGEINT, TIMESTAMP, TIMESTAMP, DOUBLE, HUGEINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
 -- COLUMN gpu_uuid: UUID
--- COLUMN samples: samples in the run
+-- COLUMN samples: samples of its activity in the run; of anything, where activity was not measured
 -- COLUMN first_ts: first sample
 -- COLUMN last_ts: last sample
+-- COLUMN watched_s [s]: from the first to the last sample
+-- COLUMN late_samples: samples with engine activity in the last ten minutes
 -- COLUMN peak_gib [GiB]: highest memory in use
 -- COLUMN total_gib [GiB]: memory of the card
 -- COLUMN peak_used [ratio]: highest memory in use over the card's
@@ -30,7 +32,8 @@
 -- COLUMN activity_source: what measured the activity
 -- CAVEAT: A sampled peak can lie below the true one; a card that is shared shows all of its users.
 SELECT
-  node, gpu, gpu_uuid, samples, first_ts, last_ts,
+  node, gpu, gpu_uuid, coalesce(nullif(engine_n, 0), samples) AS samples, first_ts, last_ts, round(epoch(last_ts) - epoch(first_ts), 1) AS watched_s,
+  engine_late_n AS late_samples,
   round(fb_used_max_bytes / 1073741824.0, 2) AS peak_gib, round(fb_total_bytes / 1073741824.0, 2) AS total_gib,
   round(fb_used_max_bytes / fb_total_bytes::DOUBLE, 3) AS peak_used, round(fb_used_last_bytes / 1073741824.0, 2) AS last_gib,
   round(engine_sum / nullif(engine_n, 0), 3) AS engine_mean, round(sm_sum / nullif(sm_n, 0), 3) AS sm_mean,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -66,3 +67,22 @@ def test_every_question_about_a_run_reads_the_same_totals(lake: Path) -> None:
         by_gpu = {r["gpu"]: r["sm_mean"] for r in reader.ask("gpu_summary", job_id="7", nodes="n0").dicts()}
     assert by_gpu == {0: 0.0, 1: 0.1, 2: 0.2}
     assert (row["gpu"], row["sm_mean"], row["gpus"], row["peer_sm_max"]) == (2, 0.2, 3, 0.1)
+
+
+def test_clocks_and_throttle_bits_from_two_files_are_told_together_by_the_minute(tmp_path: Path) -> None:
+    """A query of Prometheus answers with one metric, so that no sample has both of what one file each was saved of."""
+    told: dict[str, Callable[[int], dict[str, float]]] = {
+        "bits.json": lambda i: {"throttle_reasons": 0x48 if i >= 41 else 0},
+        "clocks.json": lambda i: {"sm_clock_mhz": 900.0 if i >= 41 else 1980.0},
+        "util.json": lambda i: {"engine_active": 0.9},
+    }
+    for origin, values in told.items():
+        rows = [
+            GpuSample(node="n0", gpu=3, gpu_uuid="GPU-3", origin=origin, ts=T + timedelta(seconds=30 * i), **values(i))
+            for i in range(1, 80)
+        ]
+        Writer(tmp_path).append(rows, batch=origin)
+    with Reader(tmp_path) as reader:
+        (row,) = reader.ask("gpu_summary", job_id="7", nodes="n0").dicts()
+    assert (row["severe_throttle_share"], row["sm_clock_throttled_mhz"], row["sm_clock_free_mhz"]) == (0.494, 900, 1980)
+    assert row["samples"] == 79, "a moment that three files tell of is one sample"
