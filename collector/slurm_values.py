@@ -164,6 +164,14 @@ def tres_gpus(parts: dict[str, str]) -> int | None:
     return sum(counts) if counts else None
 
 
+def node_count(allocated: dict[str, str], listed: str | None) -> int | None:
+    """Nodes of an allocation where no column counts them: by the TRES list, else by the names, joined by commas."""
+    told = integer(allocated.get("node"))
+    if told or not listed or "[" in listed or listed.startswith("None"):
+        return told or None
+    return len(listed.split(","))
+
+
 def tres_memory(parts: dict[str, str]) -> int | None:
     """Memory of a TRES list in bytes; 0 says "not limited" and is None. A bare number is in MB."""
     return size(parts.get("mem"), "M") or None

@@ -203,7 +203,8 @@ class _Record:
         status, signal = sv.exit_code(self.cells.get("exitcode"))
         derived, derived_signal = sv.exit_code(self.cells.get("derivedexitcode"))
         allocated, requested = sv.tres(self.get("alloctres")), sv.tres(self.get("reqtres"))
-        nodes = sv.integer(self.get("allocnodes", "nnodes"))
+        listed = expanded(self.get("nodelist"))
+        nodes = sv.integer(self.get("allocnodes", "nnodes")) or sv.node_count(allocated, listed)
         cpus = sv.integer(self.get("alloccpus", "ncpus")) or sv.integer(allocated.get("cpu"))
         submit, start, end = self.when("submit"), self.when("start"), self.when("end")
         task = self.match.group("task")
@@ -240,7 +241,7 @@ class _Record:
             suspended_s=sv.duration(self.get("suspended")),
             elapsed_s=self.elapsed(),
             time_limit_s=self.limit(),
-            node_list=expanded(self.get("nodelist")),
+            node_list=listed,
             node_count=nodes or None,
             failed_node=self.get("failednode"),
             cpus=cpus or None,

@@ -77,6 +77,23 @@ def test_array_het_and_words_for_nothing() -> None:
     assert het.submit_line == "sbatch het.sh\nsecond line of the submit line", "a record is not a line"
 
 
+@pytest.mark.parametrize(
+    ("listed", "tres", "count"),
+    [
+        ("hgx[0016-0019]", "", 4),
+        ("a1,b7", "", 2),
+        ("hgx[0016-0019]", "cpu=8,node=4,gres/gpu=32", 4),
+        ("None assigned", "", None),
+        ("", "", None),
+    ],
+)
+def test_nodes_that_no_column_counts_are_counted_by_their_names(
+    listed: str, tres: str, count: int | None, tmp_path: Path
+) -> None:
+    rows, _ = text_rows(tmp_path, f"JobID|State|ExitCode|NodeList|AllocTRES\n4812|TIMEOUT|0:0|{listed}|{tres}\n")
+    assert jobs(rows)["4812", 1].node_count == count
+
+
 def test_memory_per_cpu_and_per_node_is_the_whole_jobs(tmp_path: Path) -> None:
     rows, _ = text_rows(
         tmp_path,
