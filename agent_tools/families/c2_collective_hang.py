@@ -196,16 +196,16 @@ def _frozen(facts: Facts) -> list[Claim]:
         )
     spread = facts.table("gpu_spread").first
     if found and spread is not None and spread.get("spinning") and facts.beside is None:
-        text = (
-            f"{spread['spinning']} of {spread['gpus']} GPUs spin: median engine activity {spread['spin_engine']}, SM activity "
-            f"{spread['spin_sm']}."
-        )
-        if spread.number("cold") == 1:
-            text += f" One is cold: {gpu_of(spread, 'cold_node', ('cold_gpu', 'cold_uuid'))}."
-        elif spread.get("cold"):
-            text += f" {spread['cold']} are cold."
-        found.append(claim(text))
+        found.append(claim(_spinning(spread)))
     return found if len(found) > 1 or (stuck and len(stuck) > 1) else []
+
+
+def _spinning(spread: RowView) -> str:
+    activity = f"median engine activity {spread['spin_engine']}, SM activity {spread['spin_sm']}"
+    text = f"{spread['spinning']} of {spread['gpus']} GPUs spin: {activity}."
+    if spread.number("cold") == 1:
+        return f"{text} One is cold: {gpu_of(spread, 'cold_node', ('cold_gpu', 'cold_uuid'))}."
+    return f"{text} {spread['cold']} are cold." if spread.get("cold") else text
 
 
 def _absent(facts: Facts) -> Assessment:
@@ -224,11 +224,16 @@ def _absent(facts: Facts) -> Assessment:
         # Where the GPUs' samples stop early too, whoever collected both may have stopped, and not the training.
         share = quiet.number("quiet_share") or 0
         long = share > 0.5 or (share > 0.3 and (quiet.number("times_usual") or 0) > 50)
-        sure = long and facts.silent_gpus is None
+        spread = facts.table("gpu_spread").first if facts.beside is None and facts.silent_gpus is None else None
+        spins = spread is not None and 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1
+        sure = (long or spins) and facts.silent_gpus is None
         result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
         result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
         text = f"The last training report came {quiet['quiet_min']} before the end; usually one came after {quiet['usual_gap_s']}."
         result.speaks_for.append(claim(text))
+        if spins and spread is not None:
+            result.confidence = 0.82
+            result.speaks_for.append(claim(_spinning(spread)))
         if quiet.has("progress_text"):
             result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
         if (gpus := facts.silent_gpus) is not None:

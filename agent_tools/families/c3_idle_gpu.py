@@ -7,6 +7,8 @@ DECIDES  GPU samples or launch counts over more than ten minutes; a log alone ne
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -15,6 +17,8 @@ CODE = "C3"
 EXPLAINS = ("D1", "E3", "F2", "F3", "F4", "G1")
 
 _SUSTAINED_S = 600.0
+_FEW_SAMPLES = 5
+_FEW_LATE = 2
 
 
 def assess(facts: Facts) -> Assessment:
@@ -45,6 +49,9 @@ def assess(facts: Facts) -> Assessment:
     if elapsed is not None and elapsed < _SUSTAINED_S:
         text = "The job had only just started: an idle GPU then means nothing."
         return Assessment(CODE, "ruled_out", counterfactual=text)
+    idle, unused = idle if _watched(idle) else None, unused if _traced(launches.rows) else None
+    if idle is None and unused is None:
+        return _glimpsed()
     result = Assessment(CODE, "confirmed", confidence=0.93, attribution="job")
     result.headline = "The job held its GPU and did nothing with it."
     if idle is not None:
@@ -88,6 +95,30 @@ def assess(facts: Facts) -> Assessment:
 def _is_idle(row: RowView) -> bool:
     late = row.number("engine_late")
     return late is not None and late < 0.02 and (row.number("sm_late") or 0) < 0.02
+
+
+def _watched(row: RowView | None) -> bool:
+    """Whether a GPU was sampled often and long enough to say that it stood idle: any GPU does between two bursts."""
+    return (
+        row is not None
+        and (row.number("samples") or 0) >= _FEW_SAMPLES
+        and (row.number("late_samples") or 0) >= _FEW_LATE
+        and (row.number("watched_s") or 0) >= _SUSTAINED_S
+    )
+
+
+def _traced(rows: Iterable[RowView]) -> bool:
+    """Whether launches were counted for long enough."""
+    return any((row.number("covered_s") or 0) >= _SUSTAINED_S for row in rows)
+
+
+def _glimpsed() -> Assessment:
+    return Assessment(
+        CODE,
+        "undecidable",
+        counterfactual="The GPU was looked at too seldom, or for too short a time, to say that it stood idle.",
+        missing=[missing("Whether the GPU stood idle for long.", "GPU samples (gpu_sample) throughout the run")],
+    )
 
 
 def _blind(facts: Facts) -> Assessment:

@@ -15,10 +15,8 @@ MAX_SAMPLES = 8_000
 
 def every_s(plan: Plan) -> float:
     """Seconds between two samples of a GPU."""
-    return min(
-        60.0 if len(plan.gpus) <= 256 else 120.0,
-        max(plan.site.gpu_every_s, plan.minutes * 60 * len(plan.gpus) / MAX_SAMPLES),
-    )
+    most = 60.0 if len(plan.gpus) <= 256 else 120.0
+    return max(plan.site.gpu_every_s, min(most, plan.minutes * 60 * len(plan.gpus) / MAX_SAMPLES))
 
 
 def rows(plan: Plan) -> Iterator[Row]:

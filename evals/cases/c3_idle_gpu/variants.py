@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before
 from evals.scenarios.faults import activity, blind, everyone, no_launches, sound
 from evals.scenarios.plan import Plan, healthy
-from evals.scenarios.settings import placed, unseen
+from evals.scenarios.settings import Make, placed, unseen
 from evals.scorers.base import Expected
 
 
@@ -124,6 +126,26 @@ def _hours(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("C3",), extra={"hours": {"held": plan.minutes / 60, "wasted": plan.minutes / 60}})
 
 
+def _glimpsed(every_min: float, until_min: float | None = None) -> Make:
+    """Idle in every sample that there is, and there are too few of them, or they lie too close together."""
+
+    def made(seed: int) -> tuple[Plan, Expected]:
+        plan = _idle(seed, at=0.0, silent=True).without("cuda_sample", "process", "cgroup_sample", "slurm_job")
+        plan.site = replace(plan.site, gpu_every_s=60 * every_min, late_min=0.0, doubled=0.0, stale=False)
+        if until_min is not None:
+            plan.until["gpu_sample"] = until_min
+        return plan, blind("gpu_sample")
+
+    return made
+
+
+def _counted_briefly(seed: int) -> tuple[Plan, Expected]:
+    """Launches were counted for a few minutes only."""
+    plan = _idle(seed, at=0.0, silent=True).without("gpu_sample", "process", "cgroup_sample", "slurm_job")
+    plan.until["cuda_sample"] = 8.0
+    return plan, blind("gpu_sample")
+
+
 VARIANTS = (
     Variant("never", "fault", _never, 2),
     Variant("after-work", "fault", _after_work),
@@ -137,6 +159,11 @@ VARIANTS = (
     Variant("many", "twin", _many),
     Variant("working", "healthy", _working),
     Variant("gone", "blind", _gone),
+    Variant("once", "blind", _glimpsed(200.0)),
+    Variant("few", "blind", _glimpsed(5.0, until_min=16.0)),
+    Variant("seldom", "blind", _glimpsed(12.5)),
+    Variant("briefly", "blind", _glimpsed(0.25, until_min=8.0)),
+    Variant("counted-briefly", "blind", _counted_briefly),
     Variant("reading", "fault", _reading),
     Variant("evicted", "fault", _evicted),
     Variant("hours", "fault", _hours),

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from agent_tools import differential
 from agent_tools.families import c1_rendezvous_hang as c1
 from agent_tools.families import c2_collective_hang as c2
@@ -175,6 +177,21 @@ def test_a_gpu_that_is_held_and_not_used(tmp_path: Path) -> None:
     assert judge(idle(tmp_path, 0.0, minutes=5), c3.assess).status == "ruled_out"
 
 
+@pytest.mark.parametrize(("every_s", "samples"), [(1.0, 1), (60.0, 9), (300.0, 4), (720.0, 8)])
+def test_a_gpu_that_was_looked_at_too_seldom_is_not_said_to_stand_idle(
+    every_s: float, samples: int, tmp_path: Path
+) -> None:
+    """Any GPU stands idle for a moment between two bursts."""
+    times = [T + timedelta(seconds=every_s * n) for n in range(samples)]
+    world = World(tmp_path).add(*(GpuSample(job_id=JOB, node="n1", gpu=0, ts=t, engine_active=0.0) for t in times))
+    assert judge(world, c3.assess).status == "undecidable"
+
+
+def test_launches_that_were_counted_for_a_moment_do_not_say_that_a_gpu_stood_idle(tmp_path: Path) -> None:
+    world = World(tmp_path).add(CudaSample(job_id=JOB, node="n1", pid=7, ts=T, interval_s=60.0, launches=0))
+    assert judge(world, c3.assess).status == "undecidable"
+
+
 def test_a_stack_of_the_stuck_process_is_told(tmp_path: Path) -> None:
     stuck = Process(job_id=JOB, node="n1", pid=7, ts=T, host_stack="futex_wait at lock.c:3")
     assert any("stands in" in c.text for c in judge(idle(tmp_path, 0.0).add(stuck), c3.assess).speaks_for)
@@ -183,3 +200,15 @@ def test_a_stack_of_the_stuck_process_is_told(tmp_path: Path) -> None:
 def test_without_samples_an_idle_gpu_cannot_be_seen(tmp_path: Path) -> None:
     world = idle(tmp_path, 0.0).without(GpuSample, CudaSample)
     assert judge(world, c3.assess).status == "undecidable"
+
+
+def test_gpus_that_spin_while_the_log_is_silent_are_a_hang_though_the_silence_is_short(tmp_path: Path) -> None:
+    for sm, confidence in ((0.05, 0.82), (0.6, 0.45)):
+        world = (
+            World(tmp_path)
+            .job("CANCELLED", 60, gpus=2, node_list="n1", node_count=1)
+            .train([9.0 - n / 10 for n in range(50)], every_s=40.0)
+        )
+        times = [T + timedelta(minutes=m) for m in range(60)]
+        samples = [GpuSample(node="n1", gpu=g, ts=t, engine_active=0.99, sm_active=sm) for t in times for g in (0, 1)]
+        assert judge(world.add(*samples), c2.assess).confidence == confidence, sm
