@@ -306,14 +306,19 @@ class Facts:
         return rows[0] if rows else None
 
     @cached_property
+    def open_error(self) -> bool:
+        """Whether a CUDA error that a kernel and a broken card give alike was reported, and no kernel's log is there to ask."""
+        errors = {r.text("code") for r in self.table("cuda_errors") if r.text("name") == "cuda_error"}
+        return bool(errors & _OPEN) and not errors & {*_OWN} and not self.has("gpu_event")
+
+    @cached_property
     def copied_xid(self) -> RowView | None:
         """An XID line in the job's own output beside a CUDA error that could have any cause, and no kernel's log to ask.
 
         Anything can print such a line, so it proves nothing; but with that error it is not sure either that the program failed
         on its own account.
         """
-        errors = {r.text("code") for r in self.table("cuda_errors") if r.text("name") == "cuda_error"}
-        if self.has("gpu_event") or not errors & _OPEN or errors & {*_OWN}:
+        if not self.open_error:
             return None
         rows = self.table("other_events").where(
             lambda r: (

@@ -48,6 +48,10 @@ _MEANING = {
 }
 
 
+_EITHER = 0.6
+_ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
+
+
 def mode_of(cause: Raised) -> str:
     """code, data, storage or network."""
     text = f"{cause.name}: {cause.message}"
@@ -104,6 +108,9 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.35
     if facts.copied_xid is not None and "CUDA error" in cause.message:
         result.status, result.confidence = "suspected", 0.4
+    either = facts.open_error and "CUDA error" in cause.message
+    if either:
+        result.confidence, result.attribution = min(result.confidence, _EITHER), "undetermined"
     after = _after_the_end(facts, cause)
     doing = "after training had ended" if after else "while training"
     result.headline = f"The program crashed {doing}: {cause.name_ref}: {cause.message_ref}"
@@ -124,11 +131,16 @@ def assess(facts: Facts) -> Assessment:
         )
     if after and facts.progress.finish is not None:
         result.speaks_for.append(claim(f"Training itself had ended at line {facts.progress.finish['last_line']}."))
+    if either:
+        result.implies.append(claim(_ALIKE, "hypothesis"))
     meaning = (
         _MEANING[mode].replace("while it was training", "in what came after its training") if after else _MEANING[mode]
     )
-    result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
-    result.actions.append(claim(_ACTIONS[mode]))
+    if not either:
+        result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
+    result.actions.append(
+        claim("Look for XID lines in the kernel log of that node first.") if either else claim(_ACTIONS[mode])
+    )
     if not facts.has("gpu_event"):
         result.missing.append(
             missing(
@@ -164,6 +176,8 @@ def _cut(facts: Facts, cut: Raised) -> Assessment:
 def _device(facts: Facts, row: RowView) -> Assessment:
     """A kernel went wrong and the process was aborted before Python could print a stack."""
     result = Assessment(CODE, "confirmed", mode="code", confidence=0.8, attribution="job")
+    if facts.open_error:
+        result.confidence, result.attribution = _EITHER, "undetermined"
     if facts.copied_xid is not None:
         result.status, result.confidence = "suspected", 0.4
     rank = f" on rank {row['rank']}" if row.has("rank") else ""
@@ -172,7 +186,9 @@ def _device(facts: Facts, row: RowView) -> Assessment:
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     result.implies.append(
-        claim(
+        claim(_ALIKE, "hypothesis")
+        if facts.open_error
+        else claim(
             "Such an access is almost always an error of the program; only the driver's word would make it hardware.",
             "supported",
         )

@@ -11,15 +11,19 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
+from agent_tools.verdict import Claim
 from agent_tools.xids import APPLICATION_XIDS
 
 CODE = "B2"
-EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "F1", "F4")
+EXPLAINS = ("A1", "A2", "A3", "B1", "C1", "C2", "C3", "D3", "F1", "F3", "F4")
 
 _HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
 _NOTICE = {63, 92, 145, 149, 150, 154}
 _RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 _NEAR_S = 1800.0
+_LONG_QUIET = 20
+_AT_ONCE_S = 600.0
+_BY_SILENCE = 0.85
 
 
 def assess(facts: Facts) -> Assessment:
@@ -34,6 +38,12 @@ def assess(facts: Facts) -> Assessment:
         text = "The run completed, so no GPU fault ended it."
         return Assessment(CODE, "ruled_out", counterfactual=text, warnings=[claim(w) for w in warnings])
     near = [r for r in (*risen, *hard) if _near(r)] if facts.times_known else []
+    refused = facts.of_role("cuda_oom")
+    if near and refused:
+        # A request that a card refused explains the end by itself, unless that very card failed at that very moment.
+        near = [r for r in near if _at_once(r) and _refusing(facts, r)]
+        if not near:
+            return _besides([r for r in (*risen, *hard) if _near(r)], warnings)
     runtime = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
     if near:
         result = _confirmed(facts, near[0], bool(risen) and bool(hard))
@@ -45,12 +55,47 @@ def assess(facts: Facts) -> Assessment:
         result = _heard(facts, facts.copied_xid)
     elif (risen or hard) and not facts.times_known:
         result = _undated((risen or hard)[0])
+    elif (held := next(((r, c) for r in hard if (c := _stopped(facts, r)) is not None), None)) is not None:
+        result = _confirmed(facts, held[0], bool(risen))
+        result.confidence = min(result.confidence, _BY_SILENCE)
+        result.speaks_for.insert(1, held[1])
     elif risen or hard:
         result = _early((risen or hard)[0], bool(risen))
     else:
         return _absent(facts, events, warnings)
     result.warnings += [claim(w) for w in warnings]
     return result
+
+
+def _at_once(row: RowView) -> bool:
+    return abs(row.number("before_end_s") or 0.0) <= _AT_ONCE_S
+
+
+def _refusing(facts: Facts, row: RowView) -> bool:
+    """Whether the GPU of this row is the one that refused memory: the same number on the same node."""
+    o = facts.overview
+    alone = o is not None and o.number("node_count") == 1
+    return any(
+        r.has("gpu")
+        and r.get("gpu") == row.get("gpu")
+        and (r.text("node").partition(".")[0] == row.text("node") if r.has("node") else alone)
+        for r in facts.table("oom_events")
+    )
+
+
+def _besides(near: list[RowView], warnings: list[str]) -> Assessment:
+    """GPUs that failed beside an end that another thing explains: they are to be looked at, and they are not the cause."""
+    said = [f"{_came_up(r) if 'counter' in r.columns else _event(r)} Have that GPU looked at." for r in near[:4]]
+    return Assessment(
+        CODE,
+        "suspected",
+        confidence=0.35,
+        attribution="infrastructure",
+        headline=f"A GPU of the run reported a fault while another one ran out of memory: {gpu_of(near[0])}.",
+        speaks_for=[claim(s) for s in said],
+        counterfactual=f"{said[0]} It is not known to be the GPU that refused memory.",
+        warnings=[claim(w) for w in (*said, *warnings)],
+    )
 
 
 def _heard(facts: Facts, row: RowView) -> Assessment:
@@ -239,6 +284,34 @@ def _undated(row: RowView) -> Assessment:
         result.actions.append(claim("Take the GPU out of service and have it tested; rerun elsewhere."))
     result.counterfactual = said
     return result
+
+
+def _stopped(facts: Facts, row: RowView) -> Claim | None:
+    """Long before the end, and the last of it all the same: what shows that nothing was trained after the fault.
+
+    Either the training reports stop with it, or the GPU that failed did no work in the last minutes. None otherwise.
+    """
+    if facts.beside is not None:
+        return None
+    quiet = facts.table("quiet_end").first
+    if (
+        quiet is not None
+        and quiet.has("progress_ts")
+        and (quiet.number("times_usual") or 0) > _LONG_QUIET
+        and abs((row.number("before_end_s") or 0) - (quiet.number("quiet_s") or 0)) <= _AT_ONCE_S
+    ):
+        return claim(
+            f"Training stopped with it: the last report came at {quiet['progress_ts']}, {quiet['quiet_min']} before the end."
+        )
+    own = next((g for g in facts.table("gpu_summary") if _same(g, row)), None)
+    if own is None or facts.silent_gpus is not None or (own.number("late_samples") or 0) < 2:
+        return None
+    if (own.number("engine_late") or 0) < 0.02 < (own.number("engine_mean") or 0):
+        return claim(
+            f"That GPU worked before (mean engine activity {own['engine_mean']}) and not in the last minutes of the run "
+            f"({own['engine_late']})."
+        )
+    return None
 
 
 def _early(row: RowView, counter: bool) -> Assessment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
@@ -136,6 +137,23 @@ def _beside_fault(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("B2",), None, "infrastructure", extra=named(gpu))
 
 
+def _beside_counter(own: bool, name: str) -> Callable[[int], tuple[Plan, Expected]]:
+    """A serious counter that rises with the refused request: of another GPU a warning, of the very same one the cause."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, gpu, minute = crash(seed, gpus=8)
+        plan.site = replace(plan.site, identity="both")
+        sick = gpu if own else plan.gpus[(gpu.rank + 3) % 8]
+        plan.gpu_changes.append(counter(name, minute - 0.5, 2, only(sick)))
+        raised(plan, minute, _text(plan, gpu, 3.5, 0.7))
+        launcher_summary(plan, gpu, minute, 1)
+        if own:
+            return plan, Expected(("B2",), None, "infrastructure", extra=named(sick))
+        return plan, Expected(("B1",), None, "job", extra={"warning": f"{name} of"} if name == "ecc_dbe_total" else {})
+
+    return make
+
+
 def _vague(text: str, top: float, low: float, high: float) -> Callable[[int], tuple[Plan, Expected]]:
     """A library's word for a failed allocation: mostly memory, and not surely. A card filled up to `top` says more."""
 
@@ -176,6 +194,9 @@ VARIANTS = (
     Variant("peers", "fault", _peers),
     Variant("evicted", "fault", _evicted),
     Variant("ecc", "twin", _beside_fault),
+    Variant("counter-there", "twin", _beside_counter(True, "ecc_dbe_total")),
+    Variant("counter-elsewhere", "fault", _beside_counter(False, "ecc_dbe_total")),
+    Variant("corrected", "fault", _beside_counter(False, "ecc_sbe_total")),
     Variant("many", "fault", _many),
     Variant(
         "library",

@@ -191,3 +191,27 @@ def test_throttling_of_several_nodes_is_told_by_what_they_share(tmp_path: Path) 
     assert found.status == "confirmed" and not found.warnings
     assert "throttled]] GPUs on" in found.headline
     assert any("named_nodes" in c.text for c in found.speaks_for)
+
+
+def test_a_fault_long_before_the_end_after_which_the_gpu_did_nothing_ended_the_training(tmp_path: Path) -> None:
+    """Without times in the log only the GPU itself tells that nothing was trained after it."""
+    event = GpuEvent(node="n1", gpu=1, ts=T + timedelta(minutes=20), event="xid", xid=119, message="NVRM: Xid 119")
+    for late, status in ((0.0, "confirmed"), (0.9, "suspected")):
+        world = World(tmp_path).job("CANCELLED", 90, gpus=4, node_list="n1", node_count=1).add(event)
+        gpus(world, minutes=90, engine_active=lambda g, m, late=late: late if g == 1 and m > 20 else 0.9)
+        assert judge(world, b2.assess).status == status, late
+
+
+def test_a_fault_with_which_the_training_reports_stop_ended_the_training(tmp_path: Path) -> None:
+    event = GpuEvent(node="n1", gpu=1, ts=T + timedelta(minutes=41), event="xid", xid=119, message="NVRM: Xid 119")
+    assert judge(ran(tmp_path, "CANCELLED", minutes=120).add(event), b2.assess).status == "confirmed"
+    early = GpuEvent(node="n1", gpu=1, ts=T + timedelta(minutes=9), event="xid", xid=119, message="NVRM: Xid 119")
+    assert judge(ran(tmp_path, "CANCELLED", minutes=120).add(early), b2.assess).status == "suspected"
+
+
+def test_an_error_that_a_kernel_and_a_broken_gpu_give_alike_blames_neither(tmp_path: Path) -> None:
+    world = ran(tmp_path, "FAILED").say("exception", "RuntimeError", "CUDA error: unspecified launch failure")
+    world.say("warning", "cuda_error", "CUDA error: unspecified launch failure", detail='{"code": "launch_failure"}')
+    draft = differential.draft(world.facts())
+    assert (draft.family, draft.attribution, draft.confidence) == ("A3", "undetermined", 0.6)
+    assert not any("not to blame" in c.text for c in draft.implies)
