@@ -1,18 +1,25 @@
-"""D3, straggler: one rank is slower than the others in every step, and all of them wait for it.
+"""D3, straggler: one rank (or a few) is slower than the others in every step, and all of them wait for it.
 
 FOR      one GPU's SM activity far above the others', which spin in the collective meanwhile
-AGAINST  engine activity (waiting ranks spin); throttling of that GPU (B3 explains it); uniform slowness (D1, D2)
+AGAINST  engine activity (waiting ranks spin); throttling of that GPU (B3 explains it); uniform slowness (D1, D2); many
+         GPUs that work more than the rest, as the stages of a pipeline do
 DECIDES  SM activity of every GPU of the job
 """
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts
+from datetime import datetime
+
+from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D3"
 EXPLAINS = ("D1", "D2", "F3", "G1")
+
+_SURE, _SUSPECT, _TRACE = 2.2, 1.8, 1.4
+_FEW = 0.25
+"""Share of the GPUs that may be slow together and still are a few."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -29,7 +36,6 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(
             CODE, "ruled_out", counterfactual="The job held a single GPU, so nothing can lag behind others."
         )
-    times = row.number("times_peers") or 0
     text = (
         f"SM activity is even: the highest is {row['sm_mean']} ({gpu_of(row)}), the median of the others "
         f"{row['peer_sm_median']}."
@@ -37,20 +43,30 @@ def assess(facts: Facts) -> Assessment:
     steps = facts.progress.steps
     if steps is not None and (steps.number("last_step") or steps.number("reports") or 0) < 20:
         return Assessment(CODE, "ruled_out", counterfactual="Too few steps were made to tell a slow rank from a start.")
-    spinning = (row.number("peer_engine_median") or 0) > 0.8
-    if times < 1.8 or not spinning or (row.number("peer_sm_max") or 0) > 0.8 * (row.number("sm_mean") or 0):
+    late = _later(facts, row)
+    row = late or row
+    times = _times(row)
+    if times < _SUSPECT:
         return Assessment(CODE, "ruled_out", counterfactual=text)
-    result = Assessment(CODE, "confirmed" if times >= 2.2 else "suspected", attribution="undetermined")
-    result.confidence = 0.88 if times >= 2.2 else 0.45
+    sure = times >= _SURE
+    result = Assessment(CODE, "confirmed" if sure else "suspected", attribution="undetermined")
+    result.confidence = 0.88 if sure else 0.45
+    several = (row.number("high") or 0) > 1
     result.headline = f"A single rank holds the others up: {gpu_of(row)}."
+    if several:
+        result.headline = f"{row['high']} of {row['gpus']} ranks hold the others up, the slowest on {gpu_of(row)}."
+    when = "" if late is None else "Late in the run "
     result.speaks_for.append(
         claim(
-            f"{gpu_of(row)} has a mean SM activity of {row['sm_mean']}, the median of the others is "
-            f"{row['peer_sm_median']} ({row['gpus']} GPUs in all)."
+            f"{when}{gpu_of(row)} has a mean SM activity of {row['sm_mean']}, the median of the others is "
+            f"{row['rest_sm_median']} ({row['gpus']} GPUs in all)."
         )
     )
+    if several:
+        second = gpu_of(row, "second_node", ("second_gpu", "second_uuid"))
+        result.speaks_for.append(claim(f"{second} is nearly as far above them."))
     result.speaks_for.append(
-        claim(f"The others spin meanwhile: their median engine activity is {row['peer_engine_median']}.")
+        claim(f"The others spin meanwhile: their median engine activity is {row['rest_engine_median']}.")
     )
     if facts.beside is not None:
         result.status, result.confidence = "suspected", 0.35
@@ -69,3 +85,22 @@ def assess(facts: Facts) -> Assessment:
     )
     result.counterfactual = result.speaks_for[0].text
     return result
+
+
+def _times(row: RowView) -> float:
+    """How far the slow ones stand above the rest, by SM activity; 0 where they are no few, or the rest does not spin."""
+    most, rest = row.number("sm_mean") or 0, row.number("rest_sm_median") or 0
+    high, gpus = row.number("high") or 0, row.number("gpus") or 0
+    if high > max(1, _FEW * gpus) or rest <= 0 or (row.number("rest_engine_median") or 0) <= 0.8:
+        return 0.0
+    return most / rest
+
+
+def _later(facts: Facts, row: RowView) -> RowView | None:
+    """The second half of the run, where a rank that fell behind on the way stands out and in the whole does not."""
+    o = facts.overview
+    if not _TRACE <= _times(row) < _SURE or o is None or not o.has("start_ts") or not o.has("end_ts"):
+        return None
+    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
+    half = facts.table("gpu_spread", from_ts=(start + (end - start) / 2).isoformat(), to_ts=o.text("end_ts")).first
+    return half if half is not None and _times(half) >= _SURE else None

@@ -1,7 +1,7 @@
 -- gpu_spread: The GPU of the job that works most against the others: SM activity, and what the others do meanwhile.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- EMPTY: VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR, BIGINT, VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, DOUBLE
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node of the GPU whose SM activity is highest
 -- COLUMN gpu: its index
@@ -25,6 +25,13 @@
 -- COLUMN cold_node: node of the first of them
 -- COLUMN cold_gpu: its index
 -- COLUMN cold_uuid: its UUID
+-- COLUMN high: GPUs with more than 0.8 of the highest mean SM activity
+-- COLUMN second_node: node of the GPU whose SM activity is second
+-- COLUMN second_gpu: its index
+-- COLUMN second_uuid: its UUID
+-- COLUMN rest_sm_median [ratio]: median of the mean SM activity of the GPUs that are not high
+-- COLUMN rest_sm_max [ratio]: highest of theirs
+-- COLUMN rest_engine_median [ratio]: median of their mean engine activity
 -- CAVEAT: Engine activity counts a spin as work; only SM activity tells waiting from computing.
 WITH g AS (
   -- Sums of threads differ in their last bits from one run to the next: rounded, they cannot decide which GPU comes first.
@@ -33,7 +40,9 @@ WITH g AS (
   FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
   WHERE sm_n > 0
 ),
-r AS (SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu, gpu_uuid) AS place FROM g)
+r AS (
+  SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu, gpu_uuid) AS place, sm > 0.8 * max(sm) OVER () AS high FROM g
+)
 SELECT
   arg_min(node, place) AS node, arg_min(gpu, place) AS gpu, arg_min(gpu_uuid, place) AS gpu_uuid, round(max(sm), 3) AS sm_mean,
   round(arg_min(engine, place), 3) AS engine_mean, count(*) AS gpus,
@@ -48,6 +57,11 @@ SELECT
   count(*) FILTER (WHERE engine_late < 0.02) AS cold,
   arg_min(node, place) FILTER (WHERE engine_late < 0.02) AS cold_node,
   arg_min(gpu, place) FILTER (WHERE engine_late < 0.02) AS cold_gpu,
-  arg_min(gpu_uuid, place) FILTER (WHERE engine_late < 0.02) AS cold_uuid
+  arg_min(gpu_uuid, place) FILTER (WHERE engine_late < 0.02) AS cold_uuid,
+  count(*) FILTER (WHERE high) AS high,
+  arg_min(node, place) FILTER (WHERE place = 2) AS second_node, arg_min(gpu, place) FILTER (WHERE place = 2) AS second_gpu,
+  arg_min(gpu_uuid, place) FILTER (WHERE place = 2) AS second_uuid,
+  round(median(sm) FILTER (WHERE NOT high), 3) AS rest_sm_median, round(max(sm) FILTER (WHERE NOT high), 3) AS rest_sm_max,
+  round(median(engine) FILTER (WHERE NOT high), 3) AS rest_engine_median
 FROM r
 HAVING count(*) > 0

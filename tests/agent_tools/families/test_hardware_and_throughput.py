@@ -215,3 +215,20 @@ def test_an_error_that_a_kernel_and_a_broken_gpu_give_alike_blames_neither(tmp_p
     draft = differential.draft(world.facts())
     assert (draft.family, draft.attribution, draft.confidence) == ("A3", "undetermined", 0.6)
     assert not any("not to blame" in c.text for c in draft.implies)
+
+
+def test_a_few_slow_ranks_are_told_and_the_stages_of_a_pipeline_are_not(tmp_path: Path) -> None:
+    few = judge(
+        gpus(ran(tmp_path), 8, sm_active=lambda g, m: 0.6 if g in (2, 5) else 0.15, engine_active=0.98), d3.assess
+    )
+    assert few.status == "confirmed" and "ranks hold the others up" in few.headline
+    half = judge(gpus(ran(tmp_path), 8, sm_active=lambda g, m: 0.6 if g < 4 else 0.15, engine_active=0.98), d3.assess)
+    assert half.status == "ruled_out"
+
+
+def test_a_rank_that_falls_behind_on_the_way_is_seen_in_the_second_half(tmp_path: Path) -> None:
+    world = gpus(
+        ran(tmp_path), 8, sm_active=lambda g, m: 0.5 if m < 25 else 0.55 if g == 3 else 0.15, engine_active=0.98
+    )
+    found = judge(world, d3.assess)
+    assert found.status == "confirmed" and "Late in the run" in found.speaks_for[0].text
