@@ -13,6 +13,7 @@ from typing import Literal
 from agent_tools.facts.faults import Fault, classify
 from agent_tools.facts.layers import Origin, origin_of
 from agent_tools.facts.views import RowView
+from store.gpu_memory_words import refused
 
 Role = Literal[
     "application", "wrapper", "cut", "peer", "interrupt", "cuda_oom", "rendezvous", "collective", "ecc", "worker_killed"
@@ -31,17 +32,6 @@ _WRAPPER_TEXT = re.compile(
     r"EngineCore encountered an issue|worker process .{0,40}died unexpectedly|Training failed\. See|"
     r"one or more processes (?:has )?exited with non-zero status|mpirun failed with exit status|Horovod job .{0,40}failed|"
     r"Background loop (is|has) (stopped|errored)|Failed to start all workers|executing method '?\w+'?\. This might cause deadlock",
-    re.IGNORECASE,
-)
-_OOM = re.compile(
-    r"CUDA out of memory|HIP out of memory|CUDA error: out of memory|cudaErrorMemoryAllocation|OutOfMemoryError|"
-    r"CUBLAS_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED|OOM when allocating tensor|XPU out of memory|NPU out of memory|"
-    r"Failed to allocate .{0,60}bytes on device|No available memory for the cache blocks|CUDA_ERROR_OUT_OF_MEMORY|"
-    r"cuMemCreate.{0,40}out of memory|Out of memory error on GPU|Out of GPU memory|KV cache is needed, which is larger than|"
-    r"Not enough memory\. Please try to increase --mem-fraction|CUDNN_STATUS_ALLOC_FAILED|Dst tensor is not initialized|"
-    r"cu(?:da)?Mem?\w*alloc\w* (?:retry )?failed:? out of memory|Cuda failure(?: \d+)? '?out of memory|Failed to CUDA calloc|"
-    r"(?:CUDA error|hipError|cudaError)\S{0,2} 2\b.{0,80}out of memory|enough GPU RAM to fit|[Ii]nsufficient GPU memory|"
-    r"Unable to find a valid cuDNN algorithm",
     re.IGNORECASE,
 )
 _COMPILER = re.compile(
@@ -67,7 +57,7 @@ _RENDEZVOUS = re.compile(
     r"Stop_waiting response is expected|"
     r"connectFullMesh failed|retrieving ncclUniqueId|store->get\('\d+'\)|Timed out initializing process group|"
     r"store.based.barrier|Rendezvous\w*(Error|Timeout)|RendezvousClosedError|the connection to the C10d store has failed|"
-    r"Connection to the (C10d|etcd) store|wait timeout after \d+ms, keys|jax\.distributed|coordination service|"
+    r"Connection to the (C10d|etcd) store|wait timeout after \d+ms, keys|jax\.distributed|coordination service|PjRT_Client_Connect|Barrier timed out|tasks? out of \d+ have not joined|"
     r"rendezvous (timed out|failed|timeout)|Unable to (connect|resolve).{0,60}(master|rendezvous|coordinator)|"
     r"connect\(\) .{0,40}timed out.{0,60}tcp_store|MASTER_ADDR.{0,60}(resolve|unreachable)|"
     r"Gloo.{0,60}(connect|rendezvous).{0,60}(fail|time)|timed out.{0,60}rendezvous|Failed to get ncclUniqueId",
@@ -144,7 +134,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         and "data/_utils/signal_handling.py" in frames
     ):
         return "worker_killed"
-    if (_OOM.search(text) or (short == "ResourceExhaustedError" and _REFUSED.search(message))) and not text.startswith(
+    if (refused(text) or (short == "ResourceExhaustedError" and _REFUSED.search(message))) and not text.startswith(
         "RayTaskError"
     ):
         return "cuda_oom"

@@ -142,9 +142,11 @@ RULES: tuple[Rule, ...] = (
     Rule("asset", 0.94, "the hub refuses the model, or does not have it",
         names=(
             "GatedRepoError|RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|"
-            "CheckpointingException|CheckpointException|RemoteEntryNotFoundError|LocalEntryNotFoundError|"
+            "RemoteEntryNotFoundError|LocalEntryNotFoundError|"
             "DisabledRepoError|LocalTokenNotFoundError|BadRequestError"
         )),
+    Rule("asset", 0.94, "a distributed checkpoint cannot be read or written",
+        names="CheckpointingException|CheckpointException"),
     Rule("data", 0.9, "the dataset has no such split",
         says=(r"(Unknown|Bad|No such) split",)),
     Rule("config", 0.86, "a name is asked for that no module has registered",

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import LOG_LINE, detail, size_bytes, strip_label, whole
+from store.gpu_memory_words import OTHERS, TORCH
 
 NAMES: dict[str, str] = {
     "torch_oom": "PyTorch's caching allocator, with sizes (detail: in_use_bytes, other_processes, private_pool_bytes, reserved)",
@@ -40,10 +41,6 @@ def _sized(before: str, after: str = "") -> re.Pattern[str]:
     return re.compile(before + _SIZE + after)
 
 
-_TORCH = re.compile(
-    r"(?P<what>CUDA|HIP|XPU|NPU|MUSA|MPS backend|MLU) out of memory\b(?=\. Tried to allocate| \(MPS allocated|\s*$|\.\s*$|: )"
-    r"|\bemoryError: CUDA out of memory|OutOfMemoryError: Allocation on device"
-)
 _REQUESTED = _sized(r"Tried to allocate ")
 _GPU = re.compile(r"(?:\((?:GPU|NPU) (?P<a>\d+);|(?:GPU|NPU|XPU)\s+(?P<b>\d+)\s+has a total)")
 _TOTAL = (_sized(r"total capac?i?ty of "), _sized("", r" total capacity"), _sized(r"max allowed: "))
@@ -59,18 +56,6 @@ _IN_USE = _sized(r"this process has ", r" memory in use")
 _POOLS = _sized(r"with ", r" allocated in private pools")
 _OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
 
-_OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("nccl_oom", re.compile(r"Cuda failure(?: \d+)? '?out of memory|Failed to CUDA (?:calloc|malloc)|NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
-    ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
-    ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device|INTERNAL: Failed to allocate \d+ bytes")),
-    ("paddle_oom", re.compile(r"Out of memory error on GPU \d+\. Cannot allocate")),
-    ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
-    ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction|enough GPU RAM to fit|[Ii]nsufficient GPU memory")),
-    ("hsa_oom", re.compile(r"HSA_STATUS_ERROR_OUT_OF_RESOURCES.{0,400}Available Free mem ?: ?0 MB")),
-    ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
-    ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED|Unable to find a valid cuDNN algorithm")),
-    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Out of GPU memory|Dst tensor is not initialized|(?i:cu(?:da)?malloc\w*|cuMemAlloc\w*) (?:retry )?failed:? out of memory|CUDA error 2\b.{0,200}out of memory|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
-)  # fmt: skip
 _BYTES = (
     re.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),
     re.compile(r"allocating (?P<n>[\d,]+) ?(?P<u>bytes)"),
@@ -135,7 +120,7 @@ class CudaOom:
             rows.extend(self.close())
         if len(line.text) > 100_000:
             return rows
-        if _TORCH.search(line.text):
+        if TORCH.search(line.text):
             self._held, self._last, self._joined = line, line.line_no, 0
             return [*rows, *self.close()] if _ended(line.text) else rows
         return [*rows, *_other(line)]
@@ -166,7 +151,7 @@ def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
 
 
 def _torch(line: Line, line_end: int) -> ParsedRow:
-    start = _TORCH.search(line.text)
+    start = TORCH.search(line.text)
     text = line.text[start.start() :] if start else line.text
     gpu = _GPU.search(text)
     total, unallocated = _first((_RESERVED,), text), _first((_UNALLOCATED,), text)
@@ -196,7 +181,7 @@ def _torch(line: Line, line_end: int) -> ParsedRow:
 
 
 def _other(line: Line) -> list[ParsedRow]:
-    for name, pattern in _OTHERS:
+    for name, pattern in OTHERS:
         if found := pattern.search(line.text):
             shape: Any = found.groupdict().get("shape")
             asked = next((f for p in _BYTES if (f := p.search(line.text))), None)

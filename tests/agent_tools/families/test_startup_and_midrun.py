@@ -83,6 +83,7 @@ def test_without_the_log_neither_can_be_decided(tmp_path: Path) -> None:
     ("name", "message", "mode"),
     [
         ("ValueError", "Target modules {'query_key_value'} not found in the base model.", "config"),
+        ("torch.distributed.checkpoint.api.CheckpointException", "CheckpointException ranks:dict_keys([0])", "asset"),
         ("huggingface_hub.errors.GatedRepoError", "401 Client Error.", "asset"),
         ("ImportError", "libcudart.so.11.0: cannot open shared object file", "env"),
         ("datasets.exceptions.DatasetGenerationError", "An error occurred while generating the dataset", "data"),
@@ -102,6 +103,13 @@ def test_the_fault_class_follows_from_type_and_text(name: str, message: str, mod
         ("ray.exceptions.RayTaskError(ValueError)", "ray::f()", "wrapper"),
         ("ConnectionResetError", "[Errno 104] Connection reset by peer", "peer"),
         ("KeyboardInterrupt", "", "interrupt"),
+        ("RuntimeError", "cudaMalloc failed: out of memory", "cuda_oom"),
+        ("MemoryError", "Unable to allocate 3.1 GiB for an array", "application"),
+        (
+            "jaxlib.xla_extension.XlaRuntimeError",
+            "DEADLINE_EXCEEDED: Barrier timed out. Id: PjRT_Client_Connect",
+            "rendezvous",
+        ),
         ("ray.exceptions.OutOfMemoryError", "Task was killed due to the node running low on memory.", "worker_killed"),
         ("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB", "cuda_oom"),
         ("RuntimeError", "CUDA error: uncorrectable ECC error encountered", "ecc"),

@@ -1,0 +1,42 @@
+"""The words in which frameworks say that a GPU has no memory left: what makes a `cuda_oom` row, and an exception one.
+
+The parser of logs and the reading of exceptions ask the same list, so that neither knows a wording which the other does not.
+The parser wants words that stand by themselves in a line; of an exception, type and text are known, and less will do.
+"""
+
+from __future__ import annotations
+
+import re
+
+TORCH = re.compile(
+    r"(?P<what>CUDA|HIP|XPU|NPU|MUSA|MPS backend|MLU) out of memory\b(?=\. Tried to allocate| \(MPS allocated|\s*$|\.\s*$|: )"
+    r"|\bemoryError: CUDA out of memory|OutOfMemoryError: Allocation on device"
+)
+"""PyTorch's caching allocator."""
+
+OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("nccl_oom", re.compile(r"Cuda failure(?: \d+)? '?out of memory|Failed to CUDA (?:calloc|malloc)|NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
+    ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
+    ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device|INTERNAL: Failed to allocate \d+ bytes")),
+    ("paddle_oom", re.compile(r"Out of memory error on GPU \d+\. Cannot allocate")),
+    ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
+    ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction|enough GPU RAM to fit|[Ii]nsufficient GPU memory")),
+    ("hsa_oom", re.compile(r"HSA_STATUS_ERROR_OUT_OF_RESOURCES.{0,400}Available Free mem ?: ?0 MB")),
+    ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
+    ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED|Unable to find a valid cuDNN algorithm")),
+    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Out of GPU memory|Dst tensor is not initialized|(?i:cu(?:da)?malloc\w*|cuMemAlloc\w*) (?:retry )?failed:? out of memory|CUDA error 2\b.{0,200}out of memory|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
+)  # fmt: skip
+"""Everyone else, by the event's name (`collector/parsers/cuda_oom.py` says what each is); the first that fits counts."""
+
+_RAISED = re.compile(
+    r"(?:CUDA|HIP|XPU|NPU) out of memory|OutOfMemoryError|RESOURCE_EXHAUSTED|Failed to allocate .{0,60}bytes on device|"
+    r"CUDA_ERROR_OUT_OF_MEMORY|cuMemCreate.{0,40}out of memory|Out of memory error on GPU|"
+    r"cu(?:da)?Mem?\w*alloc\w* (?:retry )?failed:? out of memory|(?:CUDA error|hipError|cudaError)\S{0,2} 2\b.{0,80}out of memory",
+    re.IGNORECASE,
+)
+"""Words of an exception's type and text that would be too little for a line of a log."""
+
+
+def refused(text: str) -> bool:
+    """Whether an exception, as `type: text`, says that a GPU's memory ran out."""
+    return _RAISED.search(text) is not None or any(pattern.search(text) for _, pattern in OTHERS)
