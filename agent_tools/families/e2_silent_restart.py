@@ -30,7 +30,7 @@ _LOAD = re.compile(
 _RESUME_ITSELF = re.compile(
     r"No valid checkpoint found in output directory|Can't find a valid checkpoint at|resume_from_checkpoint|"
     r"checkpoint-\d+|global_?step_?\d+|iter_\d{3,}|latest_checkpointed_iteration|optimizer's group|optimizer\.(pt|bin)|"
-    r"optim_states|random_states|trainer_state|last\.ckpt|rng_state|scheduler\.pt|-epoch=|epoch=\d+-step=\d+",
+    r"optim_states|random_states|trainer_state|last\.ckpt|rng_state|/step[-_=]\d+|state_dict: optim|scheduler\.pt|-epoch=|epoch=\d+-step=\d+",
     re.IGNORECASE,
 )
 _RESUME_FRAME = re.compile(
@@ -57,6 +57,8 @@ _STATE_KEY = re.compile(
     r"|random_rng_state|args|start_epoch|pytorch-lightning_version|loops|trainer)['\"]?\s*$"
 )
 _ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
+_RESUMES = re.compile(r"\bresum(?:ed|ing)\b|continuing training", re.I)
+
 # The idiom of scripts that look only where --resume says.
 _NAMED_FILE = re.compile(r"=> no checkpoint found at ")
 
@@ -248,6 +250,9 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
     itself = _RESUME_ITSELF.search(text) is not None or _STATE_KEY.search(text) is not None
     framed = _RESUME_FRAME.search(frames) is not None
     loading = count(signs, "load_starts") > 0 and _RESUME_ITSELF.search(signs.text("load_start_message")) is not None
+    # "Resuming from ..." is printed before the load as often as after it.
+    said = "load_start_message" if loading else "load_message"
+    loading = loading or (count(signs, "loads") > 0 and _RESUMES.search(signs.text("load_message")) is not None)
     shows = [f"The load failed with {quote}{where}."]
     if not (meant or itself or loading or framed):
         return Assessment(
@@ -266,7 +271,7 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
         )
     shows += _asked(signs)
     if loading:
-        shows.append(f'It was loading: "{signs["load_start_message"]}".')
+        shows.append(f'It was loading: "{signs[said]}".')
     confidence = (
         (0.62 if _RESUMING.search(frames) else 0.45) if not text else 0.92 if (meant or itself or loading) else 0.62
     )

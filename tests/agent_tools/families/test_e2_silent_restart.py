@@ -113,3 +113,15 @@ def test_without_the_parents_losses_it_is_left_open(tmp_path: Path) -> None:
     a = judge(resume(tmp_path).train(FRESH).without(TrainStep, LogEvent), assess)
     assert a.status == "undecidable"
     assert "run before" in a.missing[0].signal
+
+
+def test_a_load_that_fails_after_the_run_said_what_it_resumes_from_is_a_load_crash(tmp_path: Path) -> None:
+    """Some print the word before they load, others after it."""
+    mismatch = "Error(s) in loading state_dict for Net: size mismatch for head.weight: copying a param with shape"
+    world = (
+        World(tmp_path)
+        .job("FAILED")
+        .say("checkpoint", "resumed", "Resuming from checkpoint /out/last", severity="info")
+    )
+    a = judge(world.say("exception", "RuntimeError", mismatch), assess)
+    assert (a.status, a.mode) == ("confirmed", "load_crash")
