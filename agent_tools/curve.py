@@ -21,6 +21,9 @@ Shape = Literal[
 FEW = 8
 """Fewer finite points than this decide nothing about a level."""
 
+MANY = 40
+"""As many points as a loss that trembles has to show before its standing still says something."""
+
 RATE_ZERO = 1e-8
 GRADIENT_ZERO = 1e-6
 STILL = 0.005
@@ -132,6 +135,10 @@ def _flat(good: list[Point], losses: list[float]) -> Reading | None:
         return Reading("flat", n, strong=max(losses) - min(losses) <= 1e-4 * max(abs(level), 1e-3), why="gradient")
     if n >= 10 and len(set(losses)) == 1:
         return Reading("flat", n, strong=n >= 20, why="same")
+    begun = n >= MANY and not _warming(good)
+    if begun and level >= 0.5 and _unmoved(losses) and abs(losses[0] - level) <= STILL * level:
+        # Weak: late in a long training, or after a resume, a loss that is averaged over many batches looks the same.
+        return Reading("flat", n, strong=False, why="still")
     return None
 
 
@@ -180,8 +187,13 @@ def _rate_is_zero(good: list[Point]) -> bool:
     rates = [p.learning_rate for p in good if p.learning_rate is not None]
     if len(rates) < FEW or max(abs(r) for r in rates) > RATE_ZERO:
         return False
-    # A rate that still climbs at the end is a warm-up that has hardly begun.
-    return not (rates[-1] == max(rates) > min(rates))
+    return not _warming(good)
+
+
+def _warming(good: list[Point]) -> bool:
+    """Whether the rate still climbs at the end: a warm-up that has hardly begun."""
+    rates = [p.learning_rate for p in good if p.learning_rate is not None]
+    return bool(rates) and rates[-1] == max(rates) > min(rates)
 
 
 def _burst(losses: list[float]) -> Reading | None:

@@ -20,6 +20,7 @@ STALLED_MIN = 20.0
 LONG_PACES = 60.0
 LONG_MIN = 1.0
 MOVING_PACES = 5.0
+UNTIMED = 0.6
 MUTE_LINES = 1
 """Lines of a log in which Slurm speaks of the end and the program said nothing."""
 
@@ -56,8 +57,9 @@ def assess(facts: Facts) -> Assessment:
     pace = _moving(end, wall)
     # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
     unseen = (not facts.has("gpu_sample") or facts.silent_gpus is not None) and facts.silent_launches
-    blind = not said and (wall is None or _clockless(wall)) and unseen
-    if blind:
+    untimed = (wall is None or _clockless(wall)) and unseen
+    blind = not said and untimed
+    if untimed:
         pace = "unknown"
     if pace == "stalled" and wall is not None:
         text = f"The last progress stands {wall['quiet_min']} before the end: the run was stuck, and the time limit is the consequence."
@@ -170,7 +172,9 @@ def _actions(need: str) -> list[Claim]:
 
 def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
     begun = facts.progress.begun and not blind
-    confidence = 0.45 if blind else 0.88 if begun else 0.8
+    # Reports without a time, and nothing else that was watched: the last of them may be hours old.
+    told = facts.has("gpu_sample") or not facts.silent_launches
+    confidence = 0.45 if blind else (0.88 if told else UNTIMED) if begun else 0.8
     if (
         not begun
         and not facts.has("gpu_sample")

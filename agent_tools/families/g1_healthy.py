@@ -124,7 +124,15 @@ def assess(facts: Facts) -> Assessment:
     if shape is not None and reading.shape in DIVERGED and _above(shape):
         # Too weak a shape to rule health out, but a run that ended above where it began did not do what it should for certain.
         confidence = min(confidence, DOUBTED)
+    resumed = facts.table("resume_signs").first
+    if reading.why == "still" and not (resumed is not None and count(resumed, "loads")):
+        # It never moved from where it began: that is no positive evidence, however long it ran.
+        confidence = min(confidence, DOUBTED)
     slow = _slow(facts)
+    unseen = shape is None or not count(shape, "finite_points")
+    if slow and unseen and not facts.progress.begun:
+        # An end that a program claims, and GPUs that hardly worked: nothing shows that anything was trained.
+        confidence = min(confidence, BLIND)
     head = "The run is healthy: it completed and did what it should."
     if short_of:
         head = f"The run says that it finished, but only at {short_of}."
@@ -132,7 +140,11 @@ def assess(facts: Facts) -> Assessment:
         head = "The run looks complete: its log ends with words that it is done."
     elif not facts.progress.begun and facts.overview is None and _program(facts, end):
         head = "The program came to its normal end."
-    if slow:
+    elif unseen and facts.has_log:
+        head = "The run completed; whether the model learned cannot be verified from what it printed."
+    elif confidence <= DOUBTED:
+        head = "The run completed; its loss does not show that it did what it should."
+    elif slow:
         head = "The run is healthy but slow: it completed, and its GPUs were little used."
     elif not facts.has_log and shape is None:
         head = "Slurm recorded that the job completed; whether it did what it should is not known."

@@ -76,3 +76,8 @@ def test_a_pause_no_longer_than_those_before_is_an_evaluation(tmp_path: Path) ->
     world.add(*(dataclasses.replace(r, step=2000 + i, line_no=500 + i, ts=T + timedelta(seconds=320 + i))
                 for i, r in enumerate([r for r in world.rows if isinstance(r, TrainStep)][:30])))  # fmt: skip
     assert judge(world, assess).status == "confirmed"
+
+
+def test_reports_without_times_do_not_say_that_it_moved_until_the_wall(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job("TIMEOUT", 120).train(falling(40)).say("slurm", "time_limit", LIMIT), assess)
+    assert (a.status, a.confidence, a.headline) == ("confirmed", 0.6, "The run was ended at its time limit.")

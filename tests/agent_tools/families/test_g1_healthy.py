@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools import differential
 from agent_tools.families.g1_healthy import assess
 from store.rows import GpuSample, SlurmJob
 from tests.agent_tools.families.world import JOB, T, World, judge
@@ -110,3 +111,13 @@ def test_a_run_whose_loss_ended_above_its_start_is_not_healthy_for_certain(tmp_p
     ]
     a = judge(World(tmp_path).job().train(losses, every_s=30, total_steps=1000), assess)
     assert (a.status, a.confidence) == ("suspected", 0.4)
+
+
+def test_a_loss_that_never_moved_is_no_evidence_of_health(tmp_path: Path) -> None:
+    still = [6.91 + (0.01 if i % 2 else -0.01) for i in range(60)]
+    draft = differential.draft(World(tmp_path).job().train(still, every_s=60.0).facts())
+    assert (draft.family, draft.mode, draft.confidence < 0.5) == ("E1", "flat", True)
+    went_on = (
+        World(tmp_path).job().say("checkpoint", "loaded", "successfully loaded checkpoint from /c at iteration 400")
+    )
+    assert differential.draft(went_on.train(still, every_s=60.0).facts()).family == "G1"
