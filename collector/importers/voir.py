@@ -1,10 +1,10 @@
 """voir: the record that milabench keeps of a run, one JSON object a line: what the program printed, its losses, its GPUs.
 
 SOURCE    milabench and voir (NAME.data, NAME.jsonl)
-ROWS      those of job_log (parsers/voir.py reads the losses and the end), and gpu_sample of the samples taken in training
+ROWS      those of job_log (parsers/voir.py reads the losses and the end), and gpu_sample
 CAVEAT    load is the share of time in which any kernel ran. Older records give samples no times: they are laid evenly between
-          the begin and the end of the run, and it is noted. Samples from before the first loss say nothing of training and
-          are left out, as losses carry no times to tell the two apart by later.
+          the begin and the end of the run, and it is noted. Losses never have one: they are laid evenly between the samples
+          that stand before and after them in the record, so that what the GPUs did in training can be told from the start.
 
     {"event": "data", "data": {"task": "main", "gpudata": {"0": {"memory": [524.0, 81251.1], "load": 0.97, "temperature": 30}}}, "pipe": "data"}
 """
@@ -15,13 +15,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
 from collector.text import lines
-from store.rows import Block, GpuSample, LogLine, Row, one_by_one
+from store.rows import Block, GpuSample, LogLine, Row, TrainStep, one_by_one
 
 MIB = 1 << 20
 _KEYS = {"event", "data", "pipe"}
@@ -52,54 +53,75 @@ class Voir:
         record = _read(path, ctx)
         # Lines without a time of their own get the file's, and a copy's is that of the copy.
         ctx.modified = record.end or ctx.modified
+        samples = record.timed(ctx)
+        between = _laid(record, samples)
         for block in JobLog().blocks(path, ctx):
-            if isinstance(block, Block) and block.row_type is not LogLine:
+            if isinstance(block, Block) and block.row_type not in (LogLine, TrainStep):
                 yield block
                 continue
             for row in block.rows() if isinstance(block, Block) else (block,):
                 if isinstance(row, LogLine) and row.line_no in record.times:
                     yield replace(row, ts=record.times[row.line_no], ts_kind="embedded")
+                elif isinstance(row, TrainStep) and row.line_no in between:
+                    yield replace(row, ts=between[row.line_no], ts_kind="carried")
                 else:
                     yield row
-        for ts, gpus in record.timed(ctx):
+        for _, ts, gpus in samples:
             for gpu, told in gpus.items():
                 yield _row(ctx, record.node, ts, gpu, told)
 
 
+Sample = tuple[int, datetime, dict[int, dict[str, Any]]]
+"""Line, time, and what each GPU showed."""
+
+
 @dataclass(slots=True)
 class _Record:
-    """What a record tells of the whole run. `times`: of lines that carry one. `samples`: of the GPUs, once training began."""
+    """What a record tells of the whole run. `times`: of lines that carry one. `losses`: lines that report one."""
 
     node: str | None
     begin: datetime | None = None
     end: datetime | None = None
     times: dict[int, datetime] = field(default_factory=dict[int, datetime])
-    early: int = 0
-    samples: list[tuple[datetime | None, dict[int, dict[str, Any]]]] = field(
-        default_factory=list[tuple[datetime | None, dict[int, dict[str, Any]]]]
+    losses: list[int] = field(default_factory=list[int])
+    samples: list[tuple[int, datetime | None, dict[int, dict[str, Any]]]] = field(
+        default_factory=list[tuple[int, datetime | None, dict[int, dict[str, Any]]]]
     )
 
-    def timed(self, ctx: ImportContext) -> Iterator[tuple[datetime, dict[int, dict[str, Any]]]]:
-        """The samples with their times."""
-        if self.early:
-            ctx.note(f"{self.early} samples of the GPUs from before the first loss are left out")
-        untimed = [gpus for ts, gpus in self.samples if ts is None]
-        yield from ((ts, gpus) for ts, gpus in self.samples if ts is not None)
+    def timed(self, ctx: ImportContext) -> list[Sample]:
+        """The samples with their times, in the record's order."""
+        told = [(line, ts, gpus) for line, ts, gpus in self.samples if ts is not None]
+        untimed = len(self.samples) - len(told)
         if not untimed:
-            return
-        if self.begin is None or self.end is None:
-            ctx.note(
-                f"{len(untimed)} samples of the GPUs without times are left out: the run's begin or end is not told"
-            )
-            return
+            return told
+        if told or self.begin is None or self.end is None:
+            ctx.note(f"{untimed} samples of the GPUs without times are left out: nothing tells where they belong")
+            return told
         ctx.note("samples of the GPUs carry no times: they are laid evenly between the run's begin and end")
-        step = (self.end - self.begin) / (len(untimed) + self.early + 1)
-        for n, gpus in enumerate(untimed, self.early + 1):
-            yield self.begin + n * step, gpus
+        step = (self.end - self.begin) / (untimed + 1)
+        return [(line, self.begin + n * step, gpus) for n, (line, _, gpus) in enumerate(self.samples, 1)]
+
+
+def _laid(record: _Record, samples: list[Sample]) -> dict[int, datetime]:
+    """Times of the losses by line: spread evenly between the samples around them, the begin and the end of the run."""
+    if record.begin is None or record.end is None:
+        return {}
+    marks = [(0, record.begin), *((line, ts) for line, ts, _ in samples), (1 << 62, record.end)]
+    found: dict[int, datetime] = {}
+    losses = iter(record.losses)
+    line = next(losses, None)
+    for (_, low), (last, high) in pairwise(marks):
+        here: list[int] = []
+        while line is not None and line < last:
+            here.append(line)
+            line = next(losses, None)
+        for n, at in enumerate(here, 1):
+            found[at] = low + n * (high - low) / (len(here) + 1)
+    return found
 
 
 def _read(path: Path, ctx: ImportContext) -> _Record:
-    record, training = _Record(ctx.node), False
+    record = _Record(ctx.node)
     for number, line in lines(path, ImportContext(ctx.name, ctx.zone)):
         found = _object(line)
         data: Any = found.get("data") if found else None
@@ -116,12 +138,9 @@ def _read(path: Path, ctx: ImportContext) -> _Record:
         elif event == "meta":
             record.node = _node(told) or record.node
         elif event == "data" and "loss" in told:
-            training = True
+            record.losses.append(number)
         elif event == "data" and (gpus := _gpus(told.get("gpudata"))):
-            if training:
-                record.samples.append((ts, gpus))
-            else:
-                record.early += 1
+            record.samples.append((number, ts, gpus))
     return record
 
 

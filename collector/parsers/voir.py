@@ -3,7 +3,7 @@
 SOURCE    milabench and voir (NAME.data, NAME.jsonl)
 ROWS      train_step; `train_end` and `launcher_summary` for how the program ended
 CAVEAT    losses stand there without their steps. The harness ends a program that has given as many observations as were
-          asked for, by SIGTERM: that is the end of the run, and no cancel.
+          asked for: what it said of them is one row, and how the program then ended is another.
 EXAMPLES
     {"event": "data", "data": {"task": "train", "loss": 7.25}, "pipe": "data"}
     {"event": "data", "data": {"rate": 1747.5, "units": "items/s", "task": "train"}, "pipe": "data"}
@@ -23,19 +23,19 @@ from collector.parsers.shapes import detail, signal_of_exit
 NAMES: dict[str, str] = {
     "child_failed": "the recorded program ended with a status or by a signal",
     "completed": "the recorded program ended with status 0",
-    "limit_reached": "as many observations as were asked for were made, and the harness ended the program (detail.limit)",
+    "limit_reached": "as many observations as were asked for were made (detail.limit)",
 }
 
 
 class Voir(LineParser):
-    """State: the last rate, and the observations made and asked for."""
+    """State: the last rate, and whether all observations that were asked for are made."""
 
     name: ClassVar[str] = "voir"
     anchors: ClassVar[tuple[str, ...]] = ('"event": "data"', '"event": "end"', '"event":"data"', '"event":"end"')
 
     def __init__(self) -> None:
         self._rate: float | None = None
-        self._made = self._asked = 0
+        self._reached = False
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -52,18 +52,26 @@ class Voir(LineParser):
         return self._end(line, told) if fields["event"] == "end" else self._data(line, told)
 
     def _data(self, line: Line, told: dict[str, Any]) -> list[ParsedRow]:
+        rows: list[ParsedRow] = []
         if told.get("units") == "items/s":
             self._rate = _number(told.get("rate"))
         match told.get("progress"):
             case [int(made), int(asked)] if told.get("task") == "early_stop":
-                self._made, self._asked = made, asked
+                if 0 < asked <= made and not self._reached:
+                    self._reached = True
+                    extra = detail(limit=f"{made} of {asked} observations")
+                    rows.append(
+                        line.event(
+                            "train_end", "limit_reached", line.text, severity="info", parser=self.name, detail=extra
+                        )
+                    )
             case _:
                 pass
         loss = _number(told.get("loss"))
         if loss is None or told.get("task", "train") != "train":
-            return []
+            return rows
         rate, self._rate = self._rate, None
-        return [line.step("voir", loss=loss, loss_name="loss", samples_per_s=rate)]
+        return [*rows, line.step("voir", loss=loss, loss_name="loss", samples_per_s=rate)]
 
     def _end(self, line: Line, told: dict[str, Any]) -> list[ParsedRow]:
         status = told.get("return_code")
@@ -72,10 +80,6 @@ class Voir(LineParser):
         said = f"return_code: {status}"
         if status == 0:
             return [line.event("train_end", "completed", said, severity="info", parser=self.name, exit_code=0)]
-        if self._asked and self._made >= self._asked:
-            # Of several processes some end with a status of their own when their launcher is told to end.
-            extra = detail(limit=f"{self._made} of {self._asked} observations", exit_code=status)
-            return [line.event("train_end", "limit_reached", said, severity="info", parser=self.name, detail=extra)]
         by = -status if status < 0 else signal_of_exit(status)
         code = status if status > 0 else None
         return [

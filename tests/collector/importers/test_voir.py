@@ -82,6 +82,8 @@ STACK = 'Traceback (most recent call last):\n  File "/home/ada/toy.py", line 9, 
         (losses(9.0, 8.0, 20), -11, "A2"),
         (losses(9.0, 8.0, 5), None, "U0"),
         ([*losses(9.0, 4.0), event("data", {"task": "early_stop", "progress": [60, 60]}), event("stop", None)], -15, "G1"),
+        ([*losses(9.0, 4.0), event("data", {"task": "early_stop", "progress": [60, 60]}), event("stop", None)], 1, "G1"),
+        ([*losses(9.0, 4.0), event("data", {"task": "early_stop", "progress": [60, 90]}), event("stop", None)], 1, "U0"),
         ([*level(), event("data", {"task": "early_stop", "progress": [60, 60]}), event("stop", None)], -15, "U0"),
     ],
 )  # fmt: skip
@@ -94,11 +96,16 @@ def test_samples_keep_their_times_or_are_laid_over_the_run(tmp_path: Path) -> No
     timed = [gpus(0.1), losses(2.0, 1.0)[0], gpus(0.5, BEGIN + 7.5), gpus(0.9, BEGIN + 9)]
     drafted(record(timed, 0), tmp_path)
     text = "SELECT node, epoch(ts) - 1777629600 AS at, engine_active, fb_used_bytes FROM gpu_sample ORDER BY ts"
-    assert asked(tmp_path / "lake", text) == [("gpu-07", 7.5, 0.5, 524 << 20), ("gpu-07", 9.0, 0.9, 524 << 20)]
+    assert asked(tmp_path / "lake", text) == [
+        ("gpu-07", 7.5, 0.5, 524 << 20),
+        ("gpu-07", 9.0, 0.9, 524 << 20),
+    ]
     (tmp_path / "b").mkdir()
     untimed = [gpus(0.1), losses(2.0, 1.0)[0], gpus(0.5), gpus(0.9)]
     drafted(record(untimed, 0, seconds=400), tmp_path / "b")
-    assert [row[1:3] for row in asked(tmp_path / "b" / "lake", text)] == [(200.0, 0.5), (300.0, 0.9)]
+    assert [row[1:3] for row in asked(tmp_path / "b" / "lake", text)] == [(100.0, 0.1), (200.0, 0.5), (300.0, 0.9)]
+    steps = "SELECT epoch(ts) - 1777629600 AS at, ts_kind FROM train_step"
+    assert asked(tmp_path / "b" / "lake", steps) == [(150.0, "carried")], "between the samples around it"
 
 
 def test_a_logger_whose_event_is_its_text_is_no_such_record(tmp_path: Path) -> None:
