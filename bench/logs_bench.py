@@ -2,9 +2,9 @@
 
 usage: python bench/logs_bench.py [--mib 100] [--big-mib 1024] [--json]
 
-Ten logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
-in which nothing is recognised; and seven of which every line is progress, Megatron's, the Trainer's, nanoGPT's, those of a
-loop of no framework, Lightning's bars, timm's and a tutorial's: each line of those becomes a row, which no search has to make.
+Eleven logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
+in which nothing is recognised; and eight of which every line is progress, Megatron's, the Trainer's, nanoGPT's, those of a
+loop of no framework, Lightning's bars, timm's of one rank and of eight, a tutorial's: each line of those becomes a row, which no search has to make.
 Times are medians of three, processor time beside them.
 """
 
@@ -113,6 +113,14 @@ def fields(rng: random.Random) -> Iterator[str]:
         )
 
 
+def turns(rng: random.Random) -> Iterator[str]:
+    """timm's lines of eight ranks that take turns as they come."""
+    ranks = [fields(rng) for _ in range(8)]
+    while True:
+        rank = rng.randrange(8)
+        yield f"[rank{rank}]: {next(ranks[rank])}"
+
+
 def tutorial(rng: random.Random) -> Iterator[str]:
     """Lines as PyTorch's tutorials print them, nothing else."""
     for n in itertools.count():
@@ -187,7 +195,7 @@ def main() -> None:
     figures: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="inquest-bench-") as folder:
         path = Path(folder, "job.out")
-        for kind in (plain, trainer, megatron, iterations, dictionaries, nanogpt, loop, bars, fields, tutorial):
+        for kind in (plain, trainer, megatron, iterations, dictionaries, nanogpt, loop, bars, fields, turns, tutorial):
             write(path, kind(random.Random(1)), asked.mib << 20)
             size = path.stat().st_size
             name, reference = peer(path)

@@ -32,13 +32,15 @@ from store.rows import Row, SlurmJob, SourceHealth, TrainStep  # noqa: E402
 LIMIT_S = 2.0
 INSIDE_S = 0.3
 INSIDE = """
-import sys, time
-from agent_tools.agent import agent, diagnose
+import gc, sys, time
+from agent_tools.agent import diagnose, preload
 from collector.importers.job_log import _machinery
+from collector.importers.registry import importers
 from inquest.target import found
 from pathlib import Path
-import collector.bundle, duckdb
-agent(), _machinery()
+import agent_tools.differential, agent_tools.examiner, collector.bundle, duckdb, store.reader, store.shown
+gc.set_threshold(100_000, 20, 50)  # as the command has it
+preload().join(), _machinery(), importers()
 wall, busy = time.perf_counter(), time.process_time()
 with found(sys.argv[1], lake=Path(sys.argv[2]) if len(sys.argv) > 2 else None, job=None) as job:
     diagnose(job.reader, job.job_id)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 
@@ -33,6 +33,7 @@ _MAY_BE_TIME = re.compile(r"[0-9.] *: *[-+]?[0-9]")
 _Key = tuple[bool, Label, int, str]
 _SOME_TIME = datetime(2026, 3, 1, tzinfo=UTC)
 MOST_KNOWN, MOST_TAUGHT, MOST_LESSONS = 100, 12, 40
+MOST_LABELS = 256
 """How many wordings are judged for a file, learned for one parser of a stream, and for all of them."""
 LEARN_AFTER = 2
 """Windows that are read before anything is learned: it takes some hundredths of a second, as a window of 64 KiB does."""
@@ -44,7 +45,8 @@ class Repeat:
 
     It holds for chunks in which srun's labels are on, or in which they are off. `counted` are the parsers that want to know
     how many lines like `text` went by. `sparse`: a parser of bars that are looked at now and then has an anchor in them.
-    `learned` is what they mean, where their parser does not read columns itself.
+    `learned` is what they mean, where their parser does not read columns itself. `labels` are those of several streams that
+    take turns, by what stands before their lines; then that is the first group after the whole line.
     """
 
     labelled: bool
@@ -57,6 +59,7 @@ class Repeat:
     counted: tuple[int, ...] = ()
     sparse: bool = False
     learned: Learned | None = None
+    labels: Mapping[bytes, Label] = field(default_factory=dict[bytes, Label])
 
     @property
     def key(self) -> _Key:
@@ -116,8 +119,15 @@ class Run:
     @property
     def found(self) -> dict[str, Sequence[bytes]]:
         """What stands in its slots."""
-        keys = self.repeat.wording.keys
-        return {key: column[self.first : self.after] for key, column in zip(keys, self.columns, strict=True)}
+        keys, columns = self.repeat.wording.keys, self.columns[1:] if self.repeat.labels else self.columns
+        return {key: column[self.first : self.after] for key, column in zip(keys, columns, strict=True)}
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """Who printed each of its lines; one label where that is the same for all."""
+        if not self.repeat.labels:
+            return [self.repeat.label]
+        return [self.repeat.labels[prefix] for prefix in self.columns[0][self.first : self.after]]
 
     def part(self, first: int, after: int) -> Run:
         """Some of its lines, counted from its first."""
@@ -135,6 +145,17 @@ class _Noted:
     wording: Wording | None
     raw: bytes
     text: str
+
+    @property
+    def prefix(self) -> bytes:
+        """What stands before its text."""
+        return self.raw[: len(self.raw) - len(self.text.encode())]
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the line is its prefix and its text, with nothing in them that could change how others are decoded."""
+        shown = self.text.encode()
+        return self.raw.endswith(shown) and (shown.isascii() or self.prefix.isascii())
 
 
 class Finder:
@@ -236,11 +257,37 @@ class Finder:
             if noted.size > most and noted.size * WORTH >= size:
                 found = self._repeat_of(key, noted)
                 best, most = found, noted.size
+        best, most = self._wide(most, size) or (best, most)
         self._repeat = best if most * WORTH >= size else None
         self._noted.clear()
         self._size = 0
 
+    def _wide(self, most: int, size: int) -> tuple[Repeat, int] | None:
+        """Streams that take turns with lines of one wording, where together they are far more than `most`; and how much."""
+        groups: dict[int, list[tuple[_Key, _Noted]]] = {}
+        for key, noted in self._noted.items():
+            if noted.wording is None:
+                groups.setdefault(noted.index, []).append((key, noted))
+        for group in groups.values():
+            total = sum(noted.size for _, noted in group)
+            if len(group) == 1 or 2 * total < 3 * most or total * WORTH < size:
+                continue
+            one = self._repeat_of(*max(group, key=lambda each: each[1].size))
+            if one is None:
+                continue
+            alike = [
+                (noted.prefix, noted.label)
+                for _, noted in group
+                if noted.label.node == one.label.node and one.wording.match(noted.text) and noted.told_apart
+            ]
+            if 1 < len(dict(alike)) == len(alike) <= MOST_LABELS:
+                pattern = _pattern(rb"(" + b"|".join(re.escape(prefix) for prefix, _ in alike) + rb")", one.wording)
+                return replace(one, pattern=pattern, labels=dict(alike)), total
+        return None
+
     def _give_up(self, repeat: Repeat) -> None:
+        if repeat.labels:
+            return
         if repeat.learned is None:
             if repeat.key in self._noted:
                 self._known[repeat.key] = None
@@ -248,7 +295,7 @@ class Finder:
         noted = self._noted.get((*repeat.key[:3], ""))
         if noted is not None and repeat.wording.match(noted.text) is not None:
             known = self._taught[repeat.key[:3]]
-            known[known.index(repeat)] = None
+            known[:] = [None if each is repeat else each for each in known]
 
     def _repeat_of(self, key: _Key, noted: _Noted) -> Repeat | None:
         if noted.wording is not None:
@@ -273,10 +320,8 @@ class Finder:
         parser that has an anchor in one of the lines says that it ignores them all. What a wording that was learned may
         hold is tried on the lines that were made up for it.
         """
-        raw, text = noted.raw, noted.text
-        shown = text.encode()
-        prefix = raw[: len(raw) - len(shown)]
-        if not (wording.exact and raw.endswith(shown) and (shown.isascii() or prefix.isascii())):
+        text = noted.text
+        if not wording.exact or not noted.told_apart:
             return None
         lines = (text,) if learned is None else (text, *learned.tried)
         if any(map(by_slurm, lines)) or (
@@ -298,9 +343,14 @@ class Finder:
                 elif hasattr(kind, "passed"):
                     counted.append(index)
                 sparse = sparse or getattr(kind, "sparse", False)
-        pattern = re.compile(rb"(?<![^\r\n])(" + re.escape(prefix) + wording.source.encode() + rb"(?:\r?+\n|\r))")
         key = noted.labelled, noted.label, noted.index
-        return Repeat(*key, wording, prefix, pattern, text, tuple(counted), sparse, learned)
+        pattern = _pattern(re.escape(noted.prefix), wording)
+        return Repeat(*key, wording, noted.prefix, pattern, text, tuple(counted), sparse, learned)
+
+
+def _pattern(prefix: bytes, wording: Wording) -> re.Pattern[bytes]:
+    """Finds whole lines, and what stands in their slots."""
+    return re.compile(rb"(?<![^\r\n])(" + prefix + wording.source.encode() + rb"(?:\r?+\n|\r))")
 
 
 def _timed_alike(wording: Wording, lines: Sequence[str]) -> bool:

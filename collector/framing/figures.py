@@ -30,6 +30,7 @@ _BLOCKS = "█▏▎▍▌▋▊▉"
 _BAR = Slot(r"(?:[ #0-9]|" + "|".join(_BLOCKS) + r"){0,200}+", " #" + _DIGITS + _BLOCKS)
 _CLOCK = Slot(r"[0-9]{1,3}:[0-9]{2}(?::[0-9]{2})?+(?![0-9:])", _DIGITS + ":")
 _THOUSANDS = Slot(r"([0-9]{1,3}(?:,[0-9]{3}){0,5}+)", _DIGITS + ",")
+_OPENS = frozenset("[(|")
 WIDTHS = (15, 12, 9, 6, 4, 3, 2, 1)
 """How many digits a figure may have before its point, widest first."""
 
@@ -138,6 +139,8 @@ def places(text: str) -> Iterator[str | Form]:
             found = Form(kind, shown)
         if at < start:
             yield text[at:start]
+        if kind == "figure" and text[start - 1 : start] in _OPENS:
+            yield Form("pad", "")  # as wide as the total's digits, this one is: others may be padded
         at = match.end()
         yield found
     if at < len(text):
@@ -150,4 +153,4 @@ def _padding(text: str, match: re.Match[str]) -> Form | None:
     before = text[match.start() - 1 : match.start()]
     if not (after.isdigit() or after in ("-", "+") or len(match.group()) > 1):
         return None
-    return Form("pad", match.group(), least=0 if before in ("", "[", "(", "/", "|") else 1)
+    return Form("pad", match.group(), least=0 if before in ("", "/", *_OPENS) else 1)

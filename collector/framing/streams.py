@@ -6,6 +6,7 @@ those of its own stream are fed to it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -155,17 +156,24 @@ class Demux:
         None where all have to be taken one by one.
         """
         repeat, data = run.repeat, chunk.data
-        stream = self.streams.get(repeat.label)
-        parser = stream.parsers[repeat.index] if stream is not None else None
-        if self._open or stream is None or parser is None:
+        labels = run.labels
+        counts = Counter(labels) if len(labels) > 1 else {labels[0]: len(run)}
+        streams = [stream for label in counts if (stream := self.streams.get(label)) is not None]
+        parsers = [parser for stream in streams if (parser := stream.parsers[repeat.index]) is not None]
+        if self._open or len(parsers) < len(counts) or (len(parsers) > 1 and hasattr(parsers[0], "fresh")):
             return None
-        listeners: list[Any] = [self._listener(stream, index) for index in repeat.counted]
+        parser = parsers[0]
+        listeners: list[tuple[Any, int]] = [
+            (self._listener(stream, index), own)
+            for stream, own in zip(streams, counts.values(), strict=True)
+            for index in repeat.counted
+        ]
         found = run.found
         try:
             steps = cast("ColumnParser", parser).steps(found) if repeat.learned is None else repeat.learned.steps(found)
         except Exception:  # the line that it trips over is found, and told of, when each is taken by itself
             return None
-        if steps is None or not all(listener.lets_pass(repeat.text, run.longest) for listener in listeners):
+        if steps is None or not all(listener.lets_pass(repeat.text, run.longest) for listener, _ in listeners):
             return None
         count = len(run)
         if hasattr(parser, "fresh") and (fresh := cast("Any", parser).fresh(steps)) < count:
@@ -182,14 +190,18 @@ class Demux:
             ts, kind = self.time(text, data, run.start)  # none of them has one: what the first is given holds for all
             columns["ts"] = [ts] * count
             self._carried = max(self._carried, run.last)
-        for listener in listeners:
-            listener.passed(repeat.text, count)
+        for listener, own in listeners:
+            listener.passed(repeat.text, own)
+        for stream in streams:
+            stream.asked = 0
         if hasattr(parser, "took"):
             cast("Any", parser).took(steps)
         if repeat.sparse:
             self._sparse_next = run.last + SPARSE_EVERY
-        self._skipped, stream.asked, self._at = None, 0, run.end + 1
-        where = Line("", 0, self.file, **_who(repeat.label), ts_kind=kind).where()
+        self._skipped, self._at = None, run.end + 1
+        if len(counts) > 1:
+            columns |= {name: [getattr(label, name) for label in labels] for name in _who(labels[0]) if name != "node"}
+        where = Line("", 0, self.file, **_who(labels[0]), ts_kind=kind).where()
         constants = {"split": "train", "framework": steps.framework, **where, **steps.constants}
         block = Block(TrainStep, count, {k: v for k, v in constants.items() if k not in columns}, columns)
         return count, FedSegment(run.start, run.end, line_nos[0], [(block, parser.name)])

@@ -18,6 +18,7 @@ _MONTHS = {
     m: i for i, m in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1)
 }
 _TIME = r"(?P<h>[01]\d|2[0-3]):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
+_ANY = re.compile(r"\d:[0-5]\d:[0-5]\d")
 _ISO = re.compile(
     r"(?<![\d/.-])(?P<y>(?:19|20)\d\d)(?P<sep>[-/])(?P<mo>0\d|1[0-2])(?P=sep)(?P<d>[0-3]\d)[T _]"
     + _TIME
@@ -121,6 +122,8 @@ class Clock:
     def _read(self, text: str) -> datetime | None:
         if match := _ISO.search(text):
             return self._make(match, int(match["y"]), int(match["mo"]), int(match["d"]), match["z"])
+        if _ANY.search(text) is None:  # what most lines are spared: four more searches
+            return None
         if match := _GLOG.search(text):
             return self._without_year(match)
         if match := _US.search(text):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, ParsedRow
@@ -179,7 +180,7 @@ class HfTrainer:
             "step": step,
             "total_steps": total,
             "loss_name": name if core.keys() & {"loss", "eval_loss"} else None,
-            "objective": next((o for mark, o in _OBJECTIVES if any(mark in k for k in values)), None),
+            "objective": _objective(tuple(values)),
         }
         kept = {k: v for k, v in columns.items() if v is not None}
         return Steps(
@@ -193,9 +194,19 @@ class HfTrainer:
             return "llama-factory"
         if self._family is not None:
             return self._family
-        if "ppl" in values or any(k.startswith("memory/") for k in values):
-            return "axolotl"
-        return "trl" if any(_TRL.match(k) for k in values) else "hf-trainer"
+        return _by_keys(tuple(values))
+
+
+@lru_cache(maxsize=256)
+def _by_keys(keys: tuple[str, ...]) -> str:
+    if "ppl" in keys or any(k.startswith("memory/") for k in keys):
+        return "axolotl"
+    return "trl" if any(_TRL.match(k) for k in keys) else "hf-trainer"
+
+
+@lru_cache(maxsize=256)
+def _objective(keys: tuple[str, ...]) -> str | None:
+    return next((o for mark, o in _OBJECTIVES if any(mark in k for k in keys)), None)
 
 
 def _value(text: str) -> float | str:

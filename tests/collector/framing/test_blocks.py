@@ -253,6 +253,22 @@ def test_what_lines_mean_is_learned(wording: object, label: str) -> None:
     assert blocked > 200
 
 
+@pytest.mark.parametrize("wording", LEARNED[2:])
+@pytest.mark.parametrize("label", ["[rank{r}]: ", "[default{r}]:", " {r}: ", "[trainer{r}|{r}]:"])
+def test_streams_that_take_turns_are_read_together(wording: object, label: str) -> None:
+    assert callable(wording)
+    rng = random.Random(label)
+    lines: list[str] = []
+    for n in range(1, 401):
+        said = label.replace("{r}", str(rng.randrange(8))) + str(wording(n))
+        lines += [said, f"{rng.randrange(8)} a word of no rank"] if rng.random() < 0.02 else [said]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    rows, blocked = told(data, (1 << 10, 1 << 20))
+    assert rows == told(data, None)[0]
+    assert len(rows) > 380
+    assert blocked > 50
+
+
 @pytest.mark.parametrize("wording", LEARNED[:2])
 def test_bars_that_are_drawn_over_each_other_are_lines(wording: object) -> None:
     assert callable(wording)
