@@ -47,9 +47,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
     _curve(facts, result)
     _others(row, result)
-    result.implies.insert(
-        0, claim("This is the workload's memory plan and not a fault of the hardware; it would fail on any such card.")
-    )
+    result.implies.insert(0, claim(_CROWDED, "supported") if _crowded(row) else claim(_PLAN))
     result.actions.append(
         claim(
             "Lower the memory per GPU: a smaller micro-batch with gradient accumulation, activation checkpointing, "
@@ -63,6 +61,17 @@ def assess(facts: Facts) -> Assessment:
     )
     result.counterfactual = "A request for GPU memory was refused, and something else ended the run."
     return result
+
+
+_PLAN = "This is the workload's memory plan and not a fault of the hardware; it would fail on any such card."
+_CROWDED = "Another process holds the memory that was lacking: alone on the card, this request would have been met."
+
+
+def _crowded(row: RowView | None) -> bool:
+    """Whether the request would have fitted into what was free and what other processes hold."""
+    if row is None or not row.has("requested_gib") or not row.has("free_gib") or not row.number("other_gib"):
+        return False
+    return (row.number("requested_gib") or 0) <= (row.number("free_gib") or 0) + (row.number("other_gib") or 0)
 
 
 def _telling(rows: list[RowView]) -> RowView | None:

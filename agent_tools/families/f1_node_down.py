@@ -6,6 +6,8 @@ Not F1: a node that was drained afterwards or that was none of the job's, and GP
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
@@ -67,6 +69,10 @@ def _waited_out(facts: Facts, overview: RowView | None, fallen: list[RowView], q
     return result
 
 
+_NAMED = re.compile(r"\b(?:[Nn]ode failure on|NODE \S+ FAILURE)")
+"""Words of srun's and of older releases that name the node that failed, and not the one that speaks."""
+
+
 def _confirmed(
     facts: Facts, overview: RowView | None, says: RowView | None, fallen: list[RowView], confidence: float
 ) -> Assessment:
@@ -79,7 +85,9 @@ def _confirmed(
         shows.append(f"Slurm names the failed node: {overview['failed_node']}.")
     if says is not None:
         shows.append(f"The log holds Slurm's own words: {quoted(says, 'stop_message', 'stop_line')}.")
-        if not where and says.has("stop_host") and not fallen:
+        if not where and says.has("stop_host") and _NAMED.search(says.text("stop_message")):
+            where = f" {says['stop_host']}"
+        elif not where and says.has("stop_host") and not fallen:
             shows.append(f"The message was written on {says['stop_host']}, which need not be the node that failed.")
     elif "node_fail" in facts.ending.marks:
         mark = facts.ending.marks["node_fail"]

@@ -13,6 +13,7 @@ from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, figures, reading_of
 from agent_tools.families.e3_undertrained import FEW, few_samples
+from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
 
@@ -142,6 +143,8 @@ def assess(facts: Facts) -> Assessment:
         head = "The program came to its normal end."
     elif unseen and facts.has_log:
         head = "The run completed; whether the model learned cannot be verified from what it printed."
+    elif (risen := _uncorrected(facts)) is not None:
+        head = f"The run completed, but {risen['counter']} rose on a GPU of {risen['node']} under it: check what it computed."
     elif confidence <= DOUBTED:
         head = "The run completed; its loss does not show that it did what it should."
     elif slow:
@@ -159,10 +162,29 @@ def assess(facts: Facts) -> Assessment:
         implies=say("This rests on what the run did, not on the absence of errors.", status="supported"),
         missing=missing,
         warnings=say(slow),
-        actions=say(
-            "Nothing has to be done." if not slow else "Look at data loading and at the share of time between steps."
-        ),
+        actions=say(*_actions(facts, slow)),
     )
+
+
+def _uncorrected(facts: Facts) -> RowView | None:
+    """A counter of errors that no memory corrected, which rose under the run on a GPU of its own."""
+    if facts.beside is not None:
+        return None
+    rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")) and count(r, "rise") > 0)
+    return rises[0] if rises else None
+
+
+def _actions(facts: Facts, slow: str) -> list[str]:
+    risen = _uncorrected(facts)
+    found: list[str] = []
+    if risen is not None:
+        found.append(
+            f"Have {gpu_of(risen)} taken out of service and tested, and compare the model's quality with a checkpoint from "
+            f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash."
+        )
+    if slow:
+        found.append("Look at data loading and at the share of time between steps.")
+    return found or ["Nothing has to be done."]
 
 
 def _above(shape: RowView) -> bool:

@@ -35,6 +35,12 @@ def test_slurms_words_in_the_log_are_enough_and_the_node_states_are_missed(tmp_p
     assert any("slurm_node_state" in m.signal for m in a.missing)
 
 
+def test_the_node_that_srun_names_as_failed_is_named(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).say("slurm", "node_failure", "srun: error: Node failure on n2", host="n2"), assess)
+    assert "stop_host" in a.headline
+    assert not any("need not be" in c.text for c in a.speaks_for)
+
+
 @pytest.mark.parametrize(
     ("node", "state", "after", "until", "reason"),
     [

@@ -121,3 +121,12 @@ def test_a_loss_that_never_moved_is_no_evidence_of_health(tmp_path: Path) -> Non
         World(tmp_path).job().say("checkpoint", "loaded", "successfully loaded checkpoint from /c at iteration 400")
     )
     assert differential.draft(went_on.train(still, every_s=60.0).facts()).family == "G1"
+
+
+def test_errors_that_no_memory_corrected_are_the_headline_of_a_run_that_completed(tmp_path: Path) -> None:
+    world = World(tmp_path).job().train([9.0 - i / 10 for i in range(60)], every_s=60.0)
+    for m in range(60):
+        world.add(GpuSample(node="n1", gpu=5, ts=T + timedelta(minutes=m), sm_active=0.7, ecc_dbe_total=m // 30))
+    a = judge(world, assess)
+    assert "check what it computed" in a.headline and a.confidence < 0.6
+    assert "out of service" in a.actions[0].text

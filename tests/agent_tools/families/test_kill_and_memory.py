@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent_tools import differential
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b1_cuda_oom as b1
@@ -26,6 +28,18 @@ def oom(folder: Path, **fields: object) -> World:
     world = World(folder).job("FAILED").train(LOSSES)
     sizes = {"requested_bytes": 92 * GIB, "total_bytes": 79 * GIB, "free_bytes": 5 * GIB, "allocated_bytes": 60 * GIB}
     return world.say("cuda_oom", "torch_oom", "CUDA out of memory.", severity="fatal", **{**sizes, **fields})
+
+
+@pytest.mark.parametrize(("other", "crowded"), [(60, True), (9, False)])
+def test_memory_that_another_process_holds_is_said_to_have_been_lacking(
+    other: int, crowded: bool, tmp_path: Path
+) -> None:
+    sizes = {"requested_bytes": 20 * GIB, "free_bytes": 5 * GIB, "allocated_bytes": 6 * GIB}
+    detail = f'{{"in_use_bytes": {7 * GIB}, "other_processes": [{{"pid": 9, "bytes": {other * GIB}}}]}}'
+    found = judge(oom(tmp_path, **sizes, detail=detail), b1.assess)
+    assert found.implies[0].text.startswith(
+        "Another process holds" if crowded else "This is the workload's memory plan"
+    )
 
 
 def test_a_kill_without_a_stack_is_named_and_its_sender_left_open(tmp_path: Path) -> None:
