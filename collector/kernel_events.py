@@ -60,6 +60,8 @@ _THERMAL = re.compile(
 _LINK = re.compile(
     r"mlx[45]_core (?P<bus>\S+?):? (?:(?P<dev>[\w.]+): )?Link (?P<way>up|down)"
     r"|(?P<drv>\w+) (?P<bus2>[0-9a-f:.]+)(?: (?P<dev2>[\w.]+))?: (?:NIC )?Link is (?P<way2>Up|Down)"
+    r"|\w+ (?P<bus7>[0-9a-f]{4}:[0-9a-f:.]+) (?P<dev7>\w+): Port: (?P<port>\d+) Link (?P<way5>DOWN|ACTIVE|INIT)"
+    r"|\(slave (?P<dev8>[\w.]+)\): link status definitely (?P<way8>up|down)"
     r"|(?P<bond>\w+): link status definitely (?P<way3>up|down) for interface (?P<dev3>[\w.]+)"
     r"|(?P<dev4>ib\d+|hsn\d+|hfi1_\d+)\b.*\b[Ll]ink (?:is )?(?P<way4>up|down|UP|DOWN)"
     r"|mlx[45]_core (?P<bus5>\S+?):? .*Port module event(?:\[error\])?: module \d+, Cable (?P<cable>unplugged|plugged|error)"
@@ -246,12 +248,14 @@ class Recogniser:
         if found is None:
             return None
         part = found.groupdict()
-        way = (part["way"] or part["way2"] or part["way3"] or part["way4"] or "").lower()
+        way = next((v for k, v in part.items() if k.startswith("way") and v), "").lower()
+        way = {"active": "up", "init": "down"}.get(way, way)
         if part["cable"]:
             way = {"unplugged": "down", "plugged": "up"}.get(part["cable"], "error_burst")
-        device = part["dev"] or part["dev2"] or part["dev3"] or part["dev4"]
-        bus = part["bus"] or part["bus2"] or part["bus5"] or part["bus6"]
+        device = next((v for k, v in part.items() if k.startswith("dev") and v), None)
+        bus = next((v for k, v in part.items() if k.startswith("bus") and v), None)
         fabric = "infiniband" if (device or "").startswith("ib") else ("ethernet" if device else None)
-        return Event(
-            "link_event", {"event": way or "error_burst", "device": device or (bus or "").rstrip(":"), "fabric": fabric}
-        )
+        if part["port"]:  # an RDMA device's own name: mlx5_3 can be InfiniBand or RoCE
+            fabric = next((f for f in ("roce", "infiniband") if (device or "").startswith(f[:2])), None)
+        fields = {"event": way or "error_burst", "device": device or (bus or "").rstrip(":"), "fabric": fabric}
+        return Event("link_event", fields | ({"port": part["port"]} if part["port"] else {}))

@@ -18,6 +18,7 @@ CODE = "C2"
 EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
 _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
+_LINK_NEAR_S = 3600.0
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
 _WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown", "peer_lost")
 
@@ -72,6 +73,7 @@ def assess(facts: Facts) -> Assessment:
             )
         )
     _stacks(facts, result)
+    _fabric(facts, result)
     _slow_before(facts, result)
     _first_collective(facts, gave_up, result)
     result.implies.append(
@@ -100,6 +102,29 @@ def assess(facts: Facts) -> Assessment:
             )
         )
     return result
+
+
+def _fabric(facts: Facts, result: Assessment) -> None:
+    """A link on a node of the job that failed while it ran: beside a stuck collective, where to look first."""
+    rows = [
+        r
+        for r in facts.table("link_events").one_of("event", "down", "flap", "error_burst")
+        if r.has("before_end_s") and 0 <= (r.number("before_end_s") or 0) <= _LINK_NEAR_S
+    ]
+    if not rows:
+        return
+    row = rows[-1]
+    port = f" port {row['port']}" if row.has("port") else ""
+    result.speaks_for.append(
+        claim(
+            f"The link {row['device']}{port} of {row['node']} failed at {row['event_ts']}, {row['before_end_s']} before the end: "
+            f"{row['message']}"
+        )
+    )
+    result.implies.append(
+        claim("A collective that crosses a link while it fails does not finish on any rank.", "hypothesis")
+    )
+    result.actions.insert(0, claim(f"Have the cable, port and switch of {row['device']} on {row['node']} looked at."))
 
 
 def _stacks(facts: Facts, result: Assessment) -> None:

@@ -12,7 +12,7 @@ from agent_tools import differential
 from agent_tools.families import c1_rendezvous_hang as c1
 from agent_tools.families import c2_collective_hang as c2
 from agent_tools.families import c3_idle_gpu as c3
-from store.rows import CudaSample, GpuSample, LogEvent, LogLine, NcclSample, Process
+from store.rows import CudaSample, GpuSample, LinkEvent, LogEvent, LogLine, NcclSample, Process
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
@@ -212,3 +212,16 @@ def test_gpus_that_spin_while_the_log_is_silent_are_a_hang_though_the_silence_is
         times = [T + timedelta(minutes=m) for m in range(60)]
         samples = [GpuSample(node="n1", gpu=g, ts=t, engine_active=0.99, sm_active=sm) for t in times for g in (0, 1)]
         assert judge(world.add(*samples), c2.assess).confidence == confidence, sm
+
+
+def test_a_link_that_failed_before_the_end_is_told_beside_a_stuck_collective(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60, node_list="n1,n2").train([9.0 - n / 10 for n in range(40)], every_s=60.0)
+    world.say("nccl_watchdog", "collective_timeout", rank=0, collective="ALLREDUCE", seq=78, elapsed_ms=600000.0)
+    for minute, told in ((45, True), (-30, False)):
+        flap = LinkEvent(
+            node="n2", ts=T + timedelta(minutes=minute), device="mlx5_1", port="1", event="down", message="m"
+        )
+        other = World(tmp_path)
+        other.rows = [*world.rows, flap]
+        found = judge(other, c2.assess)
+        assert any("failed at" in c.text for c in found.speaks_for) is told, minute
