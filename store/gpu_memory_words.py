@@ -22,9 +22,10 @@ OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
     ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction|enough GPU RAM to fit|[Ii]nsufficient GPU memory")),
     ("hsa_oom", re.compile(r"HSA_STATUS_ERROR_OUT_OF_RESOURCES.{0,400}Available Free mem ?: ?0 MB")),
+    ("ascend_oom", re.compile(r"(?:EL0004|EI0011|EL0019): .{0,80}(?:[Ff]ailed to allocate memory|[Mm]emory .{0,60}(?:insufficient|failed|exhausted))")),
     ("cublas_alloc", re.compile(r"CUBLAS_STATUS_ALLOC_FAILED")),
     ("cudnn_alloc", re.compile(r"CUDNN_STATUS_ALLOC_FAILED|Unable to find a valid cuDNN algorithm")),
-    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Out of GPU memory|Dst tensor is not initialized|(?i:cu(?:da)?malloc\w*|cuMemAlloc\w*) (?:retry )?failed:? out of memory|CUDA error 2\b.{0,200}out of memory|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
+    ("cuda_error_oom", re.compile(r"CUDA error: out of memory|CUDA: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|Out of GPU memory|Dst tensor is not initialized|(?i:cu(?:da)?malloc\w*|cuMemAlloc\w*) (?:retry )?failed:? out of memory|CUDA error 2\b.{0,200}out of memory|hipErrorOutOfMemory|HIP error: out of memory|cuda\w+ failed:? out of memory|CUDA driver error: out of memory|CUDA runtime error: out of memory|cuda runtime error \(2\) ?: out of memory|THCudaCheck FAIL .{1,300} error=2 ?: out of memory|CUDA Error: out of memory|CUDA error: 'out of memory'|cudaSuccess \(2 vs\. 0\)\s+out of memory")),
 )  # fmt: skip
 """Everyone else, by the event's name (`collector/parsers/cuda_oom.py` says what each is); the first that fits counts."""
 

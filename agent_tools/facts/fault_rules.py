@@ -35,6 +35,12 @@ class Rule:
 
 
 RULES: tuple[Rule, ...] = (
+    Rule("config", 0.86, "the ranks of the NPUs were set up in ways that do not go together",
+        says=(r"\bEI00(01|03|04|05|14|16|17): ",)),
+    Rule("env", 0.88, "the installed versions of CANN differ between the nodes",
+        says=(r"\bEI0008: ",)),
+    Rule("env", 0.86, "the limit of open files is reached",
+        says=(r"Too many open files", r"Errno 24\b", r"received \d+ items of ancdata")),
     Rule("env", 0.93, "a package or library cannot be loaded",
         names="ModuleNotFoundError|PackageNotFoundError|LibraryNotLoaded|DistributionNotFound|VersionConflict|ContextualVersionConflict"),
     Rule("env", 0.93, "a shared library does not fit",
@@ -68,6 +74,8 @@ RULES: tuple[Rule, ...] = (
             r"is not compatible with the current PyTorch installation", r"detected CUDA version .{0,40}mismatches",
             r"CUDA Setup failed", r"PTXAS error", r"libdevice not found", r"forward compatibility was attempted",
             r"system not yet initialized", r"libtorch_cuda", r"PTX was compiled with an unsupported", r"--gpu-architecture",
+            r"\bptxas (returned an error|exited with)|^ptxas\b", r"Driver/library version mismatch",
+            r"\bNo (CUDA )?GPUs? (were |was |are |is )?(found|detected|available)",
             r"CUDA-capable device\(?s\)? (is|are) (all )?busy", r"compiled with different CUDA", r"was compiled with CUDA", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
             r"no supported gpu backend", r"no CUDA-capable device",
             r"(package|torch|PyTorch) .{0,20}(doesn't|does not) have \w+ built.in", r"is not available for build",
@@ -186,6 +194,12 @@ RULES: tuple[Rule, ...] = (
             r"unexpected EOF, expected \d+ more bytes", r"Weights only load failed", r"not a ZIP archive",
             r"corrupted? (checkpoint|weights|model)",
         )),
+    Rule("asset", 0.9, "the checkpoint does not fit the model",
+        says=(
+            r"(Key|Tensor name) .{1,300} not found in checkpoint", r"Restoring from checkpoint failed",
+            r"Error converting the state dict", r"Unsuccessful TensorSliceReader constructor",
+            r"save_path is not a valid checkpoint", r"(unexpected|missing) keys? .{0,80}(state.?dict|checkpoint)",
+        )),
     Rule("asset", 0.88, "the checkpoint does not fit the model",
         says=(
             r"size mismatch for", r"Error\(s\) in loading state_dict", r"Missing key\(s\) in state_dict",
@@ -251,6 +265,9 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"Duplicate GPU detected", r"ncclInvalidUsage", r"invalid usage",
         )),
+    Rule("data", 0.76, "what a program of Kaldi's reads is missing, empty or broken",
+        names="KaldiError",
+        says=(r"[Ee]rror (reading|opening)", r"([Cc]ould not|[Cc]an'?t|[Ff]ailed to|[Uu]nable to) (read|open|find)", r"[rw]specifier", r"Expected (token|\")", r"no data|empty|did not process")),
     Rule("data", 0.93, "the dataset cannot be read",
         names=(
             "DatasetGenerationError|DatasetGenerationCastError|ArrowInvalid|ArrowTypeError|"

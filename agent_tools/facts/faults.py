@@ -201,6 +201,8 @@ def _by_type(name: str, message: str, calls: str, origin: Origin) -> Fault:
             0.71 if not origin.own and calls else 0.8,
             "a call or an attribute does not exist as the code uses it",
         )
+    if short in ("CheckFailed", "RustPanic", "KaldiError"):
+        return Fault("code", 0.6, "a check inside a compiled program fails")
     if short == "PermissionError":
         return Fault("env", 0.6, "a file or device may not be touched")
     if short == "JSONDecodeError":

@@ -39,7 +39,7 @@ _NO_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 _LINE = re.compile(
-    r"(line \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*(command not found|No such file or directory|Permission denied|"
+    r"(line \d+: |\.(?:sh|sbatch|slurm|job|cmd): \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*(command not found|No such file or directory|Permission denied|"
     r"cannot execute|Exec format error|bad interpreter|: not found|syntax error near|syntax error: |unexpected EOF while)|"
     r": command not found\s*$",
     re.IGNORECASE,

@@ -14,7 +14,17 @@ from agent_tools.families.wording import claim, missing
 CODE = "C1"
 EXPLAINS = ("A2", "C2", "C3", "D1", "E3", "F3", "F4")
 
-_HARD = ("address_in_use", "unresolved", "timeout", "refused", "mesh_failed", "pmi_failed", "bind_failed", "closed")
+_HARD = (
+    "address_in_use",
+    "unresolved",
+    "timeout",
+    "refused",
+    "mesh_failed",
+    "pmi_failed",
+    "bind_failed",
+    "device_process",
+    "closed",
+)
 _AGAIN = 3
 """So often a rank has to say that it waits: each of them once is how a group forms."""
 _SAYS = {
@@ -25,9 +35,11 @@ _SAYS = {
     "mesh_failed": "the ranks could not connect to each other",
     "pmi_failed": "MPI or PMI could not start",
     "bind_failed": "the coordinator could not listen on its address",
+    "device_process": "the process that connects the NPUs could not start",
     "closed": "the store or the coordinator went away",
 }
 _ACTIONS = {
+    "device_process": "Look for processes of an earlier job on the nodes' NPUs (npu-smi info), end them, wait ten seconds and start again.",
     "address_in_use": "Take another port for the rendezvous (derive it from the job id), and look for a process that was left behind.",
     "unresolved": "Check the coordinator's host name and the name service on every node of the job.",
     "mesh_failed": "Set the network interface that the ranks shall use (GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME) and check names.",

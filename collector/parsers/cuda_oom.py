@@ -31,6 +31,7 @@ NAMES: dict[str, str] = {
     "cupy_oom": "CuPy or Numba",
     "kv_cache": "an inference engine found no room for its cache or for its start",
     "nccl_oom": "NCCL could not allocate on the GPU",
+    "ascend_oom": "Ascend's runtime: EL0004, EL0019, EI0011",
     "hsa_oom": "ROCm's runtime aborted a queue for want of resources, with no memory of the GPU left",
 }
 
@@ -94,6 +95,9 @@ class CudaOom:
         "INTERNAL: Failed to allocate",
         "from device",
         "ERROR_OUT_OF_RESOURCES",
+        "EL0004: ",
+        "EL0019: ",
+        "EI0011: ",
     )
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Native code gives up: Rust panics, failed checks of C++ libraries (glog, TensorFlow, XLA), CUDA libraries that do not load.
 
-SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK.
-ROWS    `exception` named `RustPanic`, `CheckFailed` or `LibraryNotLoaded`; the place in `frame`.
+SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK, Kaldi's ERROR lines.
+ROWS    `exception` named `RustPanic`, `CheckFailed`, `KaldiError`, `RestoreFailed` or `LibraryNotLoaded`; the place in `frame`.
 CAVEAT  a Rust panic reaches Python as pyo3_runtime.PanicException, which is a row of its own.
 EXAMPLE thread '<unnamed>' panicked at src/tokenizer.rs:12:3: index out of bounds
 """
@@ -18,7 +18,9 @@ from collector.parsers.shapes import LOG_LINE, detail, strip_label
 
 NAMES: dict[str, str] = {
     "RustPanic": "a thread of Rust code panicked (detail.thread)",
-    "CheckFailed": "a CHECK of a C++ library failed and the process aborts",
+    "CheckFailed": "a CHECK of a C++ library failed, or it logged a fatal error, and the process aborts",
+    "KaldiError": "a program of Kaldi's gave up with an error or a failed assertion",
+    "RestoreFailed": "TensorFlow's operation that reads a checkpoint failed; its exception is raised elsewhere",
     "LibraryNotLoaded": "a CUDA library could not be loaded at run time, and the process aborts (detail.library)",
 }
 
@@ -26,6 +28,19 @@ _OLD = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at [‘'](?
 _NEW = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at (?P<place>[^\s':]+:\d+:\d+):?\s*(?P<text>.*)$")
 _CHECK = re.compile(
     r"(?:^F\d{4} .{0,60}?|\bF (?:external/|tensorflow/|\./)?)(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>(?:Check failed|Non-OK-status|CHECK).{1,600})"
+)
+# glog and absl end the process after an F line. Of those about other processes the families have rows of their own.
+_FATAL = re.compile(
+    r"(?:^F\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+: F )(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>\S.{0,600})"
+)
+_OTHERS = re.compile(
+    r"Terminating process because|[Hh]eartbeat|[Cc]oordinat|[Tt]ime[ds]? ?out|another (?:task|process|rank)|\b[Pp]eer\b|[Rr]endezvous|\bECC\b"
+)
+_KALDI = re.compile(
+    r"^\s*(?:ERROR|ASSERTION_FAILED) \([\w.-]{1,80}(?:\[[^\]]{0,60}\])?:[^)]{0,120}?\(\):(?P<place>[\w./-]+:\d+)\) (?P<text>\S.{0,800})"
+)
+_RESTORE = re.compile(
+    r"OP_REQUIRES failed at (?P<place>(?:\w*/)*save_restore\w*\.cc:\d+) ?: (?P<text>(?:Not found|NOT_FOUND|Data loss|DATA_LOSS|Invalid argument|INVALID_ARGUMENT): .{1,600})"
 )
 _LIBRARY = re.compile(
     r"^\s*(?:Could not load library (?P<a>lib\S+?\.so\S*?)\. Error: |Unable to load any of \{(?P<b>lib[^}]{1,200})\})(?P<text>.{0,400})"
@@ -40,6 +55,10 @@ class Panic:
         "panicked at",
         "Check failed",
         "Non-OK-status",
+        "ERROR (",
+        "ASSERTION_FAILED (",
+        ".cc:",
+        ".cpp:",
         "Could not load library lib",
         "Unable to load any of {lib",
     )
@@ -71,6 +90,12 @@ class Panic:
             return []
         if found := _CHECK.search(text):
             return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
+        if (found := _FATAL.match(text)) and not _OTHERS.search(found["text"]):
+            return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
+        if found := _KALDI.match(text):
+            return [self._row(line, "KaldiError", found["text"], found["place"], None, line.line_no)]
+        if found := _RESTORE.search(text):
+            return [self._row(line, "RestoreFailed", found["text"], found["place"], None, line.line_no)]
         if found := _LIBRARY.match(strip_label(text)):
             return [
                 line.event(

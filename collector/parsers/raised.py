@@ -27,7 +27,14 @@ _ENDING = (
 RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
 LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
 LOGGED = re.compile(rf"^(?P<prefix>.{{1,160}}?[\]\s:|-] )(?P<name>{_ENDING}): (?P<text>\S.*)$")
-GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\))(?P<name>{_ENDING}): (?P<text>\S.*)$")
+GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^)(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
+# torch_npu prints the runtime's codes as further lines of its message, the first with a prefix like a logger's.
+GOES_ON = re.compile(r"\s*(?:\[ERROR\] \d{4}-\d\d-\d\d-[\d:]+ \(PID:|E[A-Z][\dA-Z]\d{3,4}: )")
+# Types whose text has more than one paragraph: only for them does a blank line not end the message.
+PARAGRAPHS = re.compile(
+    r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
+    r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
+)
 MAX_TEXT = 2000
 _TYPICAL = re.compile(_ENDING)
 _FAILED = re.compile(rf"(?i:error|fail|could not|cannot|can't|unable|exception|traceback)|{_LAST}|{_WHOLE}|\", line ")

@@ -35,7 +35,7 @@ _START = re.compile(
     r"Fatal Python error: (?:init_\w+|Py_Initialize|config_\w+)|Could not find platform independent libraries"
 )
 
-_WHERE = r"(?:^|\s)(?P<where>\S{0,300}?(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))): (?:line (?P<line>\d+): )?"
+_WHERE = r"(?:^|\s)(?P<where>\S{0,300}?(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))): (?:(?:line )?(?P<line>\d+): )?"
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (code, re.compile(pattern))
     for code, pattern in (

@@ -17,9 +17,11 @@ from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import Frame, frame_at, is_installed
 from collector.parsers.raised import (
     GLUED,
+    GOES_ON,
     LOGGED,
     LONE,
     MAX_TEXT,
+    PARAGRAPHS,
     RAISED,
     Raised,
     exception_row,
@@ -50,11 +52,7 @@ _CAUGHT = re.compile(
 _NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
 _GROUP = re.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
 _MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
-# Types whose text has more than one paragraph: only for them does a blank line not end the message.
-_PARAGRAPHS = re.compile(
-    r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
-    r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
-)
+_ABOVE = " (see above for traceback): "  # TensorFlow 1 prints the exception a second time, below where the op was built
 _METRIC = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
 _MILD = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
 _SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
@@ -170,7 +168,7 @@ class Traceback:
     def _lone(self, line: Line) -> list[ParsedRow]:
         if len(line.text) > 20_000:
             return []
-        bare = strip_label(line.text)
+        bare = strip_label(line.text).replace(_ABOVE, ": ", 1)
         found = LONE.match(bare) or GLUED.search(bare)
         logged = None if found else LOGGED.match(bare)
         if logged and LOG_LINE.match(logged["prefix"]):
@@ -228,7 +226,7 @@ class Traceback:
             self._extra["logged"] = True
 
     def _clean(self, text: str) -> str:
-        text = strip_label(text)
+        text = strip_label(text).replace(_ABOVE, ": ", 1)
         if self._prefix is not None and (found := self._prefix.match(text)):
             text = text[found.end() :]
         if self._rich:
@@ -322,7 +320,8 @@ class Traceback:
             self._last = line.line_no
             return []
         inner = LONE.match(text)
-        other = (LOG_LINE.match(text) if indent <= self._base else None) or inner or frame_at(text) or BAR.search(text)
+        logged = LOG_LINE.match(text) if indent <= self._base and not GOES_ON.match(text) else None
+        other = logged or inner or frame_at(text) or BAR.search(text)
         if inner and self._raised.message().endswith("raised:"):
             # torch._dynamo prints what its backend raised as the second line of its own message.
             self._wrappers.append(self._raised)
@@ -380,7 +379,7 @@ class Traceback:
         if start is None or raised is None:
             self._reset()
             return []
-        if self._blank and _PARAGRAPHS.search(raised.name + raised.message()[:80]):
+        if self._blank and PARAGRAPHS.search(raised.name + raised.message()[:80]):
             self._take_blank()
         aside = str(self._extra.get("aside", ""))
         if raised.frames and _outermost(raised.frames[0]) and _CAUGHT.match(strip_label(aside)):

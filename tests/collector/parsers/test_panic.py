@@ -31,7 +31,32 @@ def test_a_failed_check():
     assert (row.name, row.frame) == ("CheckFailed", "cuda_dnn.cc:412")
 
 
-@pytest.mark.parametrize("text", ["nobody panicked at the disco", "Check failed logins", "I panicked at 10:20:30"])
+@pytest.mark.parametrize(
+    ("text", "name", "frame"),
+    [
+        ("F0912 01:02:03.456789 41 reader.cc:7] cannot map the file", "CheckFailed", "reader.cc:7"),
+        ("2022-06-21 20:49:59.180590: F external/org/compiler.cc:460] ptxas failed", "CheckFailed", "external/org/compiler.cc:460"),
+        ("ERROR (copy-feats[5.5.1~1-ab]:Read():matrix.cc:12) Failed to read matrix", "KaldiError", "matrix.cc:12"),
+        ("ASSERTION_FAILED (nnet3-train[5.5]:Foo():nnet.cc:12) Assertion failed: (dim > 0)", "KaldiError", "nnet.cc:12"),
+        ("W op_kernel.cc:1] OP_REQUIRES failed at save_restore_v2_ops.cc:184 : Not found: Key w", "RestoreFailed", "save_restore_v2_ops.cc:184"),
+    ],
+)  # fmt: skip
+def test_a_fatal_line(text, name, frame):
+    (row,) = parse(text)
+    assert (row.name, row.frame) == (name, frame) and name in NAMES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nobody panicked at the disco",
+        "Check failed logins",
+        "I panicked at 10:20:30",
+        "I0912 01:02:03.456789 41 reader.cc:7] opened",
+        "LOG (copy-feats[5.5]:main():copy.cc:12) Copied 7",
+        "2022-06-21 20:49:59.180590: F a/client.cc:80] Terminating process because another task died",
+    ],
+)
 def test_what_resembles_it_gives_nothing(text):
     assert parse(text) == []
 
