@@ -107,7 +107,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
 
 
 def _undetermined(others: Iterable[Assessment], own: Assessment) -> float:
-    """How sure it is that nothing more can be said: less, the stronger the suspicions are, and never more than half."""
+    """How likely it is that no careful reader could say more: less, the stronger the suspicions are."""
     strongest = max((a.confidence for a in others if a.status in _ORDER), default=0.0)
     return max(0.3, min(own.confidence, 1.0 - strongest))
 

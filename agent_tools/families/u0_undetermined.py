@@ -2,7 +2,7 @@
 
 FOR      no other family is confirmed or well suspected
 AGAINST  any family that is
-DECIDES  nothing: a verdict that cannot say what happened is never more sure than not, however surely it knows that
+DECIDES  nothing: its confidence is the probability that no careful reader could say more
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from agent_tools.families.wording import claim, missing
 CODE = "U0"
 EXPLAINS: tuple[str, ...] = ()
 
-_UNSURE = 0.45
-
 
 def assess(facts: Facts) -> Assessment:
     """Say what is there, and what is not."""
-    result = Assessment(CODE, "suspected", confidence=_UNSURE, attribution="undetermined")
+    result = Assessment(CODE, "suspected", confidence=0.6, attribution="undetermined")
     result.headline = "What is known does not decide what happened to the job."
     if facts.overview is not None and facts.overview.has("state"):
         o = facts.overview
