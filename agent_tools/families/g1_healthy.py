@@ -20,7 +20,7 @@ from agent_tools.verdict import Missing
 CODE = "G1"
 EXPLAINS: tuple[str, ...] = ()
 
-WORKING = 0.05
+WORKING, SLOWER, MANY_REPORTS = 0.05, 1.5, 30
 SLOW = 0.2
 MOST = 0.9
 """Share of the planned steps that a log has to show of a run whose end it does not tell."""
@@ -161,29 +161,33 @@ def assess(facts: Facts) -> Assessment:
         say(*shows),
         implies=say("This rests on what the run did, not on the absence of errors.", status="supported"),
         missing=missing,
-        warnings=say(slow),
+        warnings=say(slow, _slower(facts)),
         actions=say(*_actions(facts, slow)),
     )
 
 
+def _slower(facts: Facts) -> str:
+    """Steps that took much longer late in the run: throttling, a slow peer or storage look like this, and longer samples do too."""
+    pace = facts.table("save_pace").first
+    if pace is None or count(pace, "times_early") < SLOWER or count(pace, "reports") < MANY_REPORTS:
+        return ""
+    return f"The run became slower on the way: a step took {pace['early_s']} early in it and {pace['late_s']} late."
+
+
 def _uncorrected(facts: Facts) -> RowView | None:
     """A counter of errors that no memory corrected, which rose under the run on a GPU of its own."""
-    if facts.beside is not None:
-        return None
-    rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")) and count(r, "rise") > 0)
-    return rises[0] if rises else None
+    rows = facts.table("gpu_counter_rises").rows if facts.beside is None else []
+    return next((r for r in rows if r.get("serious") and count(r, "rise") > 0), None)
 
 
 def _actions(facts: Facts, slow: str) -> list[str]:
-    risen = _uncorrected(facts)
-    found: list[str] = []
-    if risen is not None:
-        found.append(
+    found = ["Look at data loading and at the share of time between steps."] if slow else []
+    if (risen := _uncorrected(facts)) is not None:
+        found.insert(
+            0,
             f"Have {gpu_of(risen)} taken out of service and tested, and compare the model's quality with a checkpoint from "
-            f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash."
+            f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash.",
         )
-    if slow:
-        found.append("Look at data loading and at the share of time between steps.")
     return found or ["Nothing has to be done."]
 
 

@@ -130,3 +130,12 @@ def test_errors_that_no_memory_corrected_are_the_headline_of_a_run_that_complete
     a = judge(world, assess)
     assert "check what it computed" in a.headline and a.confidence < 0.6
     assert "out of service" in a.actions[0].text
+
+
+def test_a_run_that_became_slower_on_the_way_is_told_of(tmp_path: Path) -> None:
+    world = World(tmp_path).job()
+    for i in range(60):
+        world.train([9.0 - i / 10], every_s=60.0 * (i + 1), first_step=10 * (i + 1), step_time_s=4.0 if i < 20 else 8.5)
+    assert any("became slower" in w.text for w in judge(world, assess).warnings)
+    even = World(tmp_path).job().train([9.0 - i / 10 for i in range(60)], every_s=60.0, step_time_s=4.0)
+    assert not judge(even, assess).warnings
