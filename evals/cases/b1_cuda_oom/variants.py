@@ -137,7 +137,7 @@ def _beside_fault(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("B2",), None, "infrastructure", extra=named(gpu))
 
 
-def _beside_counter(own: bool, name: str) -> Callable[[int], tuple[Plan, Expected]]:
+def beside_counter(own: bool, name: str) -> Callable[[int], tuple[Plan, Expected]]:
     """A serious counter that rises with the refused request: of another GPU a warning, of the very same one the cause."""
 
     def make(seed: int) -> tuple[Plan, Expected]:
@@ -194,9 +194,8 @@ VARIANTS = (
     Variant("peers", "fault", _peers),
     Variant("evicted", "fault", _evicted),
     Variant("ecc", "twin", _beside_fault),
-    Variant("counter-there", "twin", _beside_counter(True, "ecc_dbe_total")),
-    Variant("counter-elsewhere", "fault", _beside_counter(False, "ecc_dbe_total")),
-    Variant("corrected", "fault", _beside_counter(False, "ecc_sbe_total")),
+    Variant("counter-elsewhere", "fault", beside_counter(False, "ecc_dbe_total")),
+    Variant("corrected", "fault", beside_counter(False, "ecc_sbe_total")),
     Variant("many", "fault", _many),
     Variant(
         "library",

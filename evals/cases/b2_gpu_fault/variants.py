@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from evals.cases.b1_cuda_oom.variants import beside_counter
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, crash, launcher_summary, node_state, raised, time_limit
 from evals.scenarios.faults import activity, blind, but, counter, frozen, named, no_launches, only, sound, xid
@@ -305,4 +306,6 @@ VARIANTS = (
     *unseen("counter", _counter_only, "gpu_event", "gpu_sample"),
     Variant("lost", "fault", _lost),
     Variant("lost-alone", "fault", _lost_alone),
+    Variant("refused-there", "fault", beside_counter(True, "ecc_dbe_total")),
+    Variant("refused-elsewhere", "twin", beside_counter(False, "ecc_dbe_total")),
 )
