@@ -1,11 +1,12 @@
-"""toolkits: progress lines of OpenNMT-py, MLX and MaxText.
+"""toolkits: progress lines of OpenNMT-py, MLX, MaxText, and of PyTorch's language model example and Transformer-XL after it.
 
-SOURCE    onmt/utils/statistics.py; mlx_lm/tuner/trainer.py; MaxText's metric_logger.py
+SOURCE    onmt/utils/statistics.py; mlx_lm/tuner/trainer.py; MaxText's metric_logger.py; word_language_model/main.py
 ROWS      train_step (split train or eval)
 CAVEAT    OpenNMT prints cross entropy as xent
 EXAMPLES
     [2023-03-02 10:10:25,001 INFO] Step 5000/100000; acc:  41.22; ppl:  24.11; xent: 3.18; lr: 0.00099; 18112/19231 tok/s;  1691 sec
     Iter 10: Train loss 2.929, Learning Rate 4.000e-06, It/sec 0.576, Tokens/sec 98.498, Trained Tokens 1863, Peak mem 5.419 GB
+    | epoch   1 |   200/ 2983 batches | lr 20.00 | ms/batch  8.12 | loss  7.63 | ppl  2058.10
     completed step: 410, seconds: 3.211, TFLOP/s/device: 181.402, Tokens/s/device: 5102.114, total_weights: 524288, loss: 4.812
 """
 
@@ -27,6 +28,10 @@ _MLX = re.compile(
 _MAX = re.compile(
     rf"\bcompleted step: (\d{{1,18}}), (?:seconds|step_time_seconds): ({NUMBER}),.*?(?:Tokens/s/device: ({NUMBER}),.*?)?\bloss: ({NUMBER})"
 )
+_LM = re.compile(
+    rf"^\| epoch +(?P<epoch>\d{{1,7}}) (?:step +(?P<step>\d{{1,12}}) )?\| +(?P<n>\d{{1,12}})(?:/ *(?P<of>\d{{1,12}}))? batches \| lr (?P<lr>{NUMBER})"
+    rf" \| ms/batch +(?P<ms>{NUMBER}) \| loss +(?P<loss>{NUMBER})(?: \| (?:ppl|bpc) +(?P<ppl>{NUMBER}))?"
+)
 
 
 class Toolkits(LineParser):
@@ -38,6 +43,7 @@ class Toolkits(LineParser):
         "Train loss ",
         "Val loss ",
         "completed step: ",
+        " batches | lr ",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
@@ -54,6 +60,21 @@ class Toolkits(LineParser):
                     learning_rate=number(match[6]),
                     tokens_per_s=number(match[7]),
                     metrics=as_json({"acc": number(match[3]), "ppl": number(match[4])}),
+                )
+            ]
+        if match := _LM.match(text):
+            each = number(match["ms"])
+            batches = {"batches": float(match["of"])} if match["of"] else {}
+            return [
+                line.step(
+                    "pytorch-lm",
+                    step=int(match["step"] or match["n"]),
+                    epoch=float(match["epoch"]),
+                    loss=number(match["loss"]),
+                    loss_name="loss",
+                    learning_rate=number(match["lr"]),
+                    step_time_s=each / 1000 if each is not None else None,
+                    metrics=as_json({**batches, **({"ppl": number(match["ppl"])} if match["ppl"] else {})}),
                 )
             ]
         if match := _MLX.match(text):
