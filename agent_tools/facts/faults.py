@@ -59,6 +59,7 @@ _WHY_FILE = {
     "config": "a configuration or script file is not where it is looked for",
     "env": "a program or a folder of the environment is not there or may not be used",
 }
+_WHY_EXISTS = "a file or folder that is to be made is there already"
 _WHY_DENIED = "a file or folder that is named may not be read or written"
 _ENVIRON = re.compile(r"(?:^|/)os\.py in __getitem__$|^<frozen os> in __getitem__$")
 _WHY_LAYER: dict[Layer, tuple[str, float, str]] = {
@@ -134,7 +135,8 @@ def _by_source(source: str) -> Fault | None:
 def _by_file(name: str, message: str, origin: Origin) -> Fault | None:
     """A file that is not there, or may not be touched: what kind of file is it?"""
     found = _kind_of_file(name, message, origin)
-    return replace(found, why=_WHY_DENIED) if found and name.endswith("PermissionError") else found
+    why = {"PermissionError": _WHY_DENIED, "FileExistsError": _WHY_EXISTS}.get(name.rpartition(".")[2])
+    return replace(found, why=why) if found and why else found
 
 
 def _kind_of_file(name: str, message: str, origin: Origin) -> Fault | None:

@@ -12,6 +12,7 @@ from tests.agent_tools.families.test_log_verdicts import facts_of
 
 
 def drafted(text: str, folder: Path) -> Draft:
+    folder.mkdir(exist_ok=True)
     return differential.draft(facts_of(text, folder))
 
 
@@ -132,3 +133,14 @@ def test_a_collective_whose_store_got_no_answer_waited_in_vain(tmp_path: Path, r
         f"    work = default_pg.allreduce([tensor], opts)\n{raised}\n"
     )
     assert (drafted(log, tmp_path).family == "C2") == hang
+
+
+def test_an_override_that_spacy_refuses_and_a_folder_that_exists_are_named_as_what_they_are(tmp_path: Path) -> None:
+    refused = drafted("\n[x] Invalid config override 'paths.dev': name should start with --\n", tmp_path / "a")
+    assert (refused.family, refused.mode) == ("A1", "config")
+    there = drafted(
+        'Traceback (most recent call last):\n  File "/home/ada/prep.py", line 2, in <module>\n    os.mkdir(folder)\n'
+        "FileExistsError: [Errno 17] File exists: '/scratch/corpus/shards'\n",
+        tmp_path / "b",
+    )
+    assert (there.family, "is there already" in there.headline) == ("A1", True), there.headline
