@@ -323,6 +323,9 @@ class Finder:
         text = noted.text
         if not wording.exact or not noted.told_apart:
             return None
+        alike: Callable[[Sequence[str]], bool] | None = getattr(self._types[noted.index], "alike", None)
+        if learned is not None and alike is not None and not alike((text, *learned.tried)):
+            return None
         lines = (text,) if learned is None else (text, *learned.tried)
         if any(map(by_slurm, lines)) or (
             any(map(may_be_label, lines)) if learned is not None else _MAY_BE_LABEL.match(text)

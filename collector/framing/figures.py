@@ -31,15 +31,17 @@ _BAR = Slot(r"(?:[ #0-9]|" + "|".join(_BLOCKS) + r"){0,200}+", " #" + _DIGITS + 
 _CLOCK = Slot(r"[0-9]{1,3}:[0-9]{2}(?::[0-9]{2})?+(?![0-9:])", _DIGITS + ":")
 _THOUSANDS = Slot(r"([0-9]{1,3}(?:,[0-9]{3}){0,5}+)", _DIGITS + ",")
 _OPENS = frozenset("[(|")
+PADS = (40, 6)
+"""How many blanks a padding may have, most first."""
 WIDTHS = (15, 12, 9, 6, 4, 3, 2, 1)
 """How many digits a figure may have before its point, widest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What may stand in one place. `digits`, `point`, `power`, `sign` are a figure's; `least` is the narrowest padding.
+    """What may stand in one place. `digits`, `point`, `power`, `sign` are a figure's.
 
-    `zero`: whether the figure may be nought.
+    A padding is `least` to `digits` blanks wide. `zero`: whether the figure may be nought.
     """
 
     kind: str
@@ -64,7 +66,7 @@ class Form:
                 pattern, letters = "[-+]?" + pattern, letters + "+-"
             return Slot(f"({pattern})", letters)
         if self.kind == "pad":
-            return Slot(f" {{{self.least},40}}+", " ")
+            return Slot(f" {{{self.least},{self.digits}}}+", " ")
         return {"moment": MOMENT, "bar": _BAR, "clock": _CLOCK, "thousands": _THOUSANDS}[self.kind]
 
     @property
@@ -77,7 +79,9 @@ class Form:
         return replace(self, **fields)  # type: ignore[arg-type]
 
     def edges(self) -> list[str]:
-        """What fits a figure only just, and in every way it may be written."""
+        """What only just fits a figure or a padding, and a figure in every way it may be written."""
+        if self.kind == "pad":
+            return [" " * width for width in (self.least, 1, 2, self.digits - 1, self.digits)]
         nines = "9" * self.digits
         found = ["1", nines, "1".zfill(self.digits)]
         found += ["1.", "1.5", f"{nines}.{'9' * 20}"] if self.point else []
@@ -103,7 +107,7 @@ class Form:
         return text
 
     def _pad(self, rng: random.Random) -> str:
-        return " " * rng.choice((self.least, self.least, 1, 2, 7, 40))
+        return " " * rng.choice((self.least, self.least, 1, 2, self.digits - 1, self.digits))
 
     def _moment(self, rng: random.Random) -> str:
         day = f"{rng.randrange(2015, 2031)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 29):02d}"

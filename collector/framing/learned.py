@@ -18,7 +18,7 @@ from functools import cache
 from itertools import compress, count
 from typing import Any
 
-from collector.framing.figures import WIDTHS, Form, places
+from collector.framing.figures import PADS, WIDTHS, Form, places
 from collector.parsers.base import Line, LineParser, Parser
 from collector.parsers.values import json_column
 from collector.parsers.wording import TIME, Slot, Steps, Wording
@@ -113,6 +113,11 @@ def alone(kind: type[Parser]) -> bool:
     return bool(getattr(kind, "alone", stateless))
 
 
+def teaches(kind: type[Parser]) -> bool:
+    """Whether what its lines mean can be learned: of itself, or of its `reader`."""
+    return alone(kind) or hasattr(kind, "reader")
+
+
 def silent(kind: type[Parser], lines: Iterable[str]) -> bool:
     """Whether a parser that is `alone` gives nothing of any of these lines, and wants nothing more."""
     try:
@@ -127,11 +132,13 @@ def learn(kind: type[Parser], text: str) -> Learned | None:
 
     Kept for the process: a job's logs are much alike.
     """
+    fixed = hasattr(kind, "reader")
+    kind = getattr(kind, "reader", kind)
     known = _learned.setdefault(kind, [])
     for one in known:
         if one.wording.match(text) is not None:
             return one
-    made = _learn(kind, text)
+    made = _learn(kind, text, fixed)
     if made is not None:
         known[:] = [made, *known[:MOST_KEPT]]
     return made
@@ -140,17 +147,19 @@ def learn(kind: type[Parser], text: str) -> Learned | None:
 _learned: dict[type[Parser], list[Learned]] = {}
 
 
-def _learn(kind: type[Parser], text: str) -> Learned | None:
+def _learn(kind: type[Parser], text: str, fixed: bool) -> Learned | None:
+    """`fixed`: blanks where this line has none make another wording."""
     base = _read(kind, text)
-    pieces: list[str | Form] = list(places(text))
+    pieces = [p for p in places(text) if not (fixed and isinstance(p, Form) and not p.shown)]
     if base is None or len(pieces) > MOST_PLACES or not any(isinstance(p, Form) for p in pieces):
         return None
     pairs = [(i, i + 2) for i in range(len(pieces) - 2) if _pair(*pieces[i : i + 3])]
+    counts = frozenset(i for pair in pairs for i in pair)
     made = None
     for free in (True, False):  # figures in any form, or only in that which they have here
-        made = _Learning(kind, [*pieces], base, free).learned(())
-        if pairs and (made is None or any(made.stays(i) for pair in pairs for i in pair)):
-            made = _Learning(kind, [*pieces], base, free).learned(pairs) or made
+        made = _Learning(kind, [*pieces], base, free, counts).learned(())
+        if pairs and (made is None or any(map(made.stays, counts))):
+            made = _Learning(kind, [*pieces], base, free, counts).learned(pairs) or made
         if made is not None:
             break
     return made
@@ -199,9 +208,12 @@ _Place = tuple[str, str]
 class _Learning:
     """State: what is known of each place so far."""
 
-    def __init__(self, kind: type[Parser], pieces: list[str | Form], base: _Row, free: bool) -> None:
+    def __init__(
+        self, kind: type[Parser], pieces: list[str | Form], base: _Row, free: bool, counts: frozenset[int]
+    ) -> None:
         self.kind = kind
         self.free = free
+        self.counts = counts
         self.pieces = pieces
         self.base = base
         self.shown = [p if isinstance(p, str) else p.shown for p in pieces]
@@ -223,6 +235,9 @@ class _Learning:
 
     def _place(self, i: int, form: Form, lower: int, upper: int | None) -> Form | None:
         """What may stand in place `i`, as widely as the parser takes it; None where it has to stay as it is."""
+        if form.kind == "pad":
+            pads = (form.wider(digits=most) for most in PADS if len(form.shown) <= most)
+            return next((pad for pad in pads if self._explained(i, pad, pad.edges())), None)
         if form.kind != "figure":
             drawn = [form.draw(self.rng) for _ in range(6)]
             return form if self._explained(i, form, drawn) else None
@@ -241,7 +256,7 @@ class _Learning:
         if best is None:
             return None
         for more in ({"point": True}, {"power": True}, {"sign": True}):
-            if self.free and upper is None and not lower and self._takes(i, best.wider(**more), 0, None):
+            if self.free and i not in self.counts and self._takes(i, best.wider(**more), 0, None):
                 best = best.wider(**more)
         if lower or not self._explained(i, best, ["0"]):
             best = best.wider(zero=False)

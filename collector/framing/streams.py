@@ -17,7 +17,7 @@ from collector.framing.blocks import WINDOWS, Finder, Run
 from collector.framing.chunks import Chunk
 from collector.framing.clean import clean_text
 from collector.framing.labels import Label, split_label
-from collector.framing.learned import alone
+from collector.framing.learned import teaches
 from collector.framing.matcher import AnchorMatcher
 from collector.framing.timed import TimedLine
 from collector.framing.times import CARRY, Clock
@@ -84,7 +84,7 @@ class Demux:
         self._open = 0
         self._at = self._counted = self._line_no = 0
         self._columnar = sum(1 << i for i, t in enumerate(types) if hasattr(t, "steps"))
-        self._alone = sum(1 << i for i, t in enumerate(types) if alone(t))
+        self._alone = sum(1 << i for i, t in enumerate(types) if teaches(t))
         self._finder = Finder(matcher, types, windows)
 
     def label(self, text: str, labelled: bool) -> tuple[Label, str]:
@@ -151,9 +151,9 @@ class Demux:
             yield from self._segment(chunk, *segment)
 
     def _block(self, chunk: Chunk, run: Run) -> tuple[int, FedSegment | None] | None:
-        """So many lines of a run, from its first, at once, and what comes of them; nothing yet where it is one to take apart.
+        """So many lines of a run, from its first, at once, and what comes of them; none where that is one to take by itself.
 
-        None where all have to be taken one by one.
+        None where all are.
         """
         repeat, data = run.repeat, chunk.data
         labels = run.labels
@@ -162,15 +162,17 @@ class Demux:
         parsers = [parser for stream in streams if (parser := stream.parsers[repeat.index]) is not None]
         if self._open or len(parsers) < len(counts) or (len(parsers) > 1 and hasattr(parsers[0], "fresh")):
             return None
+        if not all(cast("Any", p).opens(repeat.text, run.longest) for p in parsers if hasattr(p, "opens")):
+            return None
         parser = parsers[0]
         listeners: list[tuple[Any, int]] = [
             (self._listener(stream, index), own)
             for stream, own in zip(streams, counts.values(), strict=True)
             for index in repeat.counted
         ]
-        found = run.found
+        found, reader = run.found, cast("ColumnParser", parser) if repeat.learned is None else repeat.learned
         try:
-            steps = cast("ColumnParser", parser).steps(found) if repeat.learned is None else repeat.learned.steps(found)
+            steps = reader.steps(found)
         except Exception:  # the line that it trips over is found, and told of, when each is taken by itself
             return None
         if steps is None or not all(listener.lets_pass(repeat.text, run.longest) for listener, _ in listeners):
@@ -194,23 +196,22 @@ class Demux:
             listener.passed(repeat.text, own)
         for stream in streams:
             stream.asked = 0
-        if hasattr(parser, "took"):
-            cast("Any", parser).took(steps)
+        for each in parsers if hasattr(parser, "took") else ():
+            cast("Any", each).took(steps)
         if repeat.sparse:
             self._sparse_next = run.last + SPARSE_EVERY
         self._skipped, self._at = None, run.end + 1
         if len(counts) > 1:
             columns |= {name: [getattr(label, name) for label in labels] for name in _who(labels[0]) if name != "node"}
         where = Line("", 0, self.file, **_who(labels[0]), ts_kind=kind).where()
-        constants = {"split": "train", "framework": steps.framework, **where, **steps.constants}
-        block = Block(TrainStep, count, {k: v for k, v in constants.items() if k not in columns}, columns)
+        fixed = {"split": "train", "framework": steps.framework, **where, **steps.constants}
+        block = Block(TrainStep, count, {k: v for k, v in fixed.items() if k not in columns}, columns)
         return count, FedSegment(run.start, run.end, line_nos[0], [(block, parser.name)])
 
     def _listener(self, stream: _Stream, index: int) -> Any:
-        listener = stream.parsers[index]
-        if listener is None:
-            listener = stream.parsers[index] = self.types[index]()
-        return listener
+        if stream.parsers[index] is None:
+            stream.parsers[index] = self.types[index]()
+        return stream.parsers[index]
 
     def _line_over(self, chunk: Chunk, at: int) -> Iterator[FedSegment]:
         # What stands at `at` begins another line: the last bar of the one before is looked at.

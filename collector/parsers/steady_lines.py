@@ -12,14 +12,14 @@ EXAMPLES
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.base import Line, LineParser, ParsedRow, Parser
 from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, number
-from collector.parsers.wording import STEP, TOTAL, Slot, Steps, Wording
+from collector.parsers.wording import Steps
 from store.rows import TrainStep
 
 _COUNT = re.compile(
@@ -38,14 +38,6 @@ _NORM = re.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?[_ ]?norm|gnorm)) ?[:= ] ?(
 _HELD_OUT = re.compile(r"(?i)\b(?:val|valid|validation|eval|evaluation|test|dev)\b")
 _OTHERS = re.compile(r"}|it/s|s/it|/step\b|[=━]{4}|(?i:\beta\b)|consumed|\bmfu\b|File \"|\bnot\b")
 _DIGITS = re.compile(rf"{NUMBER}|\d+")
-_FIGURE = Slot(r"([-+]?[0-9]{1,16}+(?:\.[0-9]{0,20}+)?(?:[eE][-+]?[0-9]{1,4}+)?)", "0123456789+-.eE")
-_OTHER = Slot(_FIGURE.pattern.replace("(", "(?:", 1), _FIGURE.letters)
-_SHORT = Slot(r"([0-9]{1,12}+)", "0123456789")
-_WIDEST = 44
-"""Characters that a figure of these may take."""
-# Figures that stand apart from what is around them: whatever they are, the words around them are found where they are.
-_APART = re.compile(rf"(?<![^ :=(#,/]){_FIGURE.pattern}(?=[ ,;)]|/ ?[0-9]|: |:?$)")
-_OVER = re.compile(r" ?/ ?")
 ENOUGH = 3
 LONGEST, MOST_WORDINGS = 400, 50
 GIVE_UP = 200
@@ -58,9 +50,17 @@ class _Wording:
 
     known: bool = False
     open: bool = False
-    shape: Wording | None = None
     held: list[TrainStep] = field(default_factory=list[TrainStep])
     last: tuple[float, float] = (-1.0, -1.0)
+
+
+class _OneLine(LineParser):
+    """What a line says, as if its wording were known to be steady."""
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        row = None if _left_out(line.text) else _read(line)
+        return () if row is None else (row,)
 
 
 class SteadyLines(LineParser):
@@ -69,10 +69,25 @@ class SteadyLines(LineParser):
     name: ClassVar[str] = "steady_lines"
     anchors: ClassVar[tuple[str, ...]] = ("loss", "Loss")
 
+    reader: ClassVar[type[Parser]] = _OneLine
+
     def __init__(self) -> None:
         self._wordings: dict[str, _Wording] = {}
         self._idle = 0
-        self.wording: Wording | None = None
+
+    @staticmethod
+    def alike(lines: Sequence[str]) -> bool:
+        """Whether these lines have one wording."""
+        return len(set(map(_key, lines))) == 1
+
+    def opens(self, text: str, longest: int) -> bool:
+        """Whether lines of this wording, of which one has so many bytes, are given as they come."""
+        wording = self._wordings.get(_key(text))
+        return self._idle <= GIVE_UP and longest <= LONGEST and wording is not None and wording.open
+
+    def took(self, _steps: Steps) -> None:
+        """Lines of a wording that is open were given."""
+        self._idle = 0
 
     @staticmethod
     def ignores(text: str) -> bool:
@@ -96,11 +111,10 @@ class SteadyLines(LineParser):
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
-        self.wording = None
         if self._idle > GIVE_UP or len(line.text) > LONGEST or fielded(line.text):
             return ()
         self._idle += 1
-        if _OTHERS.search(line.text):
+        if _left_out(line.text):
             return ()
         row = _read(line)
         if row is None:
@@ -117,71 +131,16 @@ class SteadyLines(LineParser):
         grows, wording.last = at > wording.last, at
         if wording.open:
             self._idle = 0
-            self.wording = wording.shape
             return [row]
         wording.held = [*wording.held, row] if grows else [row]
         if len(wording.held) < ENOUGH:
             return ()
         given, wording.held, wording.open, self._idle = wording.held, [], True, 0
-        wording.shape = _shape(line.text)
         return given
 
-    def steps(self, found: Mapping[str, Sequence[str | bytes]]) -> Steps | None:
-        """The rows of lines of one wording that is open; None where this stream is no longer looked at."""
-        if self._idle > GIVE_UP:
-            return None
-        self._idle = 0
-        held_out = "eval loss" in found
-        columns: dict[str, Sequence[int | float]] = {
-            _FIELDS[key]: list(map(int if key in (STEP, TOTAL) else float, texts)) for key, texts in found.items()
-        }
-        split = {"split": "eval"} if held_out else {}
-        return Steps("loop", {"loss_name": "eval loss" if held_out else "loss", **split}, columns)
 
-
-_FIELDS = {
-    STEP: "step",
-    TOTAL: "total_steps",
-    "loss": "loss",
-    "eval loss": "loss",
-    "lr": "learning_rate",
-    "norm": "grad_norm",
-}
-
-
-def _shape(text: str) -> Wording | None:
-    """The wording of a line that `_read` reads, if it is sure to find the same things in the same places of all its lines.
-
-    Each figure stands apart, and the first one counts steps: so no other figure can make a word before it the counting one.
-    """
-    spans = [m.span() for m in _APART.finditer(text)]
-    count = _COUNT.search(text)
-    if count is None or not spans or count["word"].lower() == "epoch" or text.startswith("["):
-        return None
-    loss = _LOSS.search(text, count.end())
-    if loss is None or len(text) + _WIDEST * len(spans) > LONGEST or _digits_between(text, spans):
-        return None
-    roles = {count.span("n"): STEP}
-    if count["total"]:
-        roles[count.span("total")] = TOTAL
-    elif len(spans) > 1 and _OVER.fullmatch(text, spans[0][1], spans[1][0]):
-        return None
-    held_out = _HELD_OUT.search(text[count.end() : loss.end()]) is not None
-    roles[loss.span("value")] = "eval loss" if held_out else "loss"
-    for key, match in (("lr", _RATE.search(text)), ("norm", _NORM.search(text))):
-        if match is not None:
-            roles[match.span(1)] = key
-    if spans[0] != count.span("n") or not roles.keys() <= set(spans):
-        return None
-    pieces: list[str | Slot] = []
-    keys: list[str] = []
-    at = 0
-    for span in spans:
-        key = roles.get(span)
-        pieces += [text[at : span[0]], _SHORT if key in (STEP, TOTAL) else _FIGURE if key else _OTHER]
-        keys += [key] if key else []
-        at = span[1]
-    return Wording([*pieces, text[at:]], keys)
+def _left_out(text: str) -> bool:
+    return len(text) > LONGEST or fielded(text) or _OTHERS.search(text) is not None
 
 
 def _key(text: str) -> str:
@@ -192,13 +151,6 @@ def _key(text: str) -> str:
 def _letters(text: str) -> list[str]:
     """Its words, without those that belong to figures."""
     return re.findall("[A-Za-z]+", _DIGITS.sub("#", text))
-
-
-def _digits_between(text: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether a digit stands anywhere else."""
-    ends = [0, *(end for _, end in spans)]
-    starts = [*(start for start, _ in spans), len(text)]
-    return any(c.isdigit() for end, start in zip(ends, starts, strict=True) for c in text[end:start])
 
 
 def _read(line: Line) -> TrainStep | None:

