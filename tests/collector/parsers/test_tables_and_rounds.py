@@ -1,4 +1,4 @@
-"""Progress of BasicSR, KAIR, ESPnet, Stable-Baselines, boosting libraries and PyTorch's language model example."""
+"""Progress of BasicSR and KAIR (restoration), ESPnet, Stable-Baselines, boosting libraries and PyTorch's language model example."""
 
 from __future__ import annotations
 
