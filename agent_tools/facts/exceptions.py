@@ -79,6 +79,11 @@ _SAVE = re.compile(
     r"torch/serialization\.py(?::\d+)? in (?:_?(?:legacy_)?(?:save|write)\w*|_open_zipfile_writer)"
     r"|\bin _?save_(?:checkpoint|zero_checkpoint|model|state|pretrained|weights)\b|\bin write_record\b"
 )
+_AFTER_STEPS = re.compile(
+    r"\bin (?:after_train_(?:epoch|iter)|after_(?:step|iter)|on_train_(?:epoch|batch)_end|training_epoch_end|test_and_save_results"
+    r"|_?maybe_log_save_evaluate)\b"
+)
+"""Calls that trainers make once a step or an epoch is done (mmengine, detectron2, Lightning, the Trainer), and not before."""
 _SOCKET = re.compile(
     r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
     r"No route to host|unreachable|reset by peer|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
@@ -191,6 +196,11 @@ class Raised:
         """It was raised while a checkpoint was being written: something had been trained."""
         frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.calls}"
         return _SAVE.search(frames) is not None
+
+    @property
+    def trained(self) -> bool:
+        """Its frames show that something had been trained: a checkpoint was being written, or a step or an epoch was done."""
+        return self.saving or _AFTER_STEPS.search(f"{self.row.text('frame')}\n{self.calls}") is not None
 
     @property
     def headless(self) -> bool:

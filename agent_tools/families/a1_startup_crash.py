@@ -50,8 +50,10 @@ def assess(facts: Facts) -> Assessment:
     if begun:
         text = f"The application's exception {cause.name_ref} came when {facts.progress.phrase or 'training was under way'}."
         return Assessment(CODE, "ruled_out", counterfactual=text)
-    if cause.saving:
+    if cause.trained:
         text = f"{cause.name_ref} came while a checkpoint was being written, and what is saved has been trained."
+        if not cause.saving:
+            text = f"{cause.name_ref} came out of what a trainer does after a step or an epoch, so training had begun."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
     result.confidence = _confidence(facts, cause)
@@ -136,7 +138,7 @@ def _without_cause(facts: Facts) -> Assessment:
         if not facts.raised and _gave_up(facts):
             return _worded(facts, plain)
     cut = facts.cut_short
-    if cut is not None and not (facts.progress.begun or cut.saving or _ITERATING.search(cut.calls)):
+    if cut is not None and not (facts.progress.begun or cut.trained or _ITERATING.search(cut.calls)):
         return _cut(cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."

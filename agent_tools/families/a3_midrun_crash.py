@@ -86,7 +86,7 @@ def assess(facts: Facts) -> Assessment:
     if facts.device_error is not None and facts.progress.begun:
         return _device(facts, facts.device_error)
     cut = facts.cut_short
-    if cut is not None and (facts.progress.begun or cut.saving):
+    if cut is not None and (facts.progress.begun or cut.trained):
         return _cut(facts, cut)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
@@ -94,7 +94,7 @@ def assess(facts: Facts) -> Assessment:
             text = f"The log's exceptions are wrappers and echoes ({facts.raised[0].name_ref}) that explain nothing."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     cause = facts.causes[0]
-    if not facts.progress.begun and not cause.saving:
+    if not facts.progress.begun and not cause.trained:
         text = f"No training step was reported before {cause.name_ref}: the crash belongs to the start."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     mode = mode_of(cause)
@@ -120,7 +120,9 @@ def assess(facts: Facts) -> Assessment:
     if cause.row.has("user_frame"):
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {cause.row['user_frame']}."))
     if not facts.progress.begun:
-        result.speaks_for.append(claim("It was raised while a checkpoint was being written.", "supported"))
+        text = "It came out of what a trainer does after a step or an epoch."
+        text = "It was raised while a checkpoint was being written." if cause.saving else text
+        result.speaks_for.append(claim(text, "supported"))
         result.missing.append(missing("How far training had come.", "progress lines before the failure"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))

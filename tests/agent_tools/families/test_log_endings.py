@@ -208,3 +208,31 @@ def epochs(end: str, last: int = 4) -> str:
 def test_what_is_said_after_each_epoch_is_no_end_of_the_run(text: str, sure: bool, tmp_path: Path) -> None:
     draft = drafted(text, tmp_path)
     assert (draft.family == "G1" and draft.confidence >= 0.5) is sure, (draft.family, draft.confidence, draft.headline)
+
+
+HOOKED = """Traceback (most recent call last):
+  File "/home/mira/seg/train.py", line 88, in <module>
+    main()
+  File "/home/mira/seg/train.py", line 80, in main
+    runner.train()
+  File "/opt/env/lib/python3.10/site-packages/mmengine/runner/loops.py", line 117, in run_epoch
+    self.runner.call_hook('{hook}')
+  File "/home/mira/seg/hooks/score.py", line 31, in {hook}
+    best = table[self.key]
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "end", "family", "sure"),
+    [
+        ("after_train_epoch", "KeyError: 'mIoU'\n", "A3", True),
+        ("after_train_epoch", "", "A3", False),
+        ("before_train", "KeyError: 'mIoU'\n", "A1", True),
+    ],
+)
+def test_what_a_trainer_calls_after_an_epoch_tells_that_it_had_trained(
+    tmp_path: Path, hook: str, end: str, family: str, sure: bool
+) -> None:
+    draft = drafted(HOOKED.format(hook=hook) + end, tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == (family, sure), draft.headline
+    assert not sure or ("after a step or an epoch" in str(draft.shows)) == (family == "A3")
