@@ -151,7 +151,8 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
         "non_finite",
         confidence,
         "job",
-        f"The {'gradient norm' if norm else 'loss'} was not finite{when} and never recovered: the model learned nothing after that.",
+        f"{'The gradient norm was not finite' if norm else 'The loss became NaN or infinite'}{when} and never recovered: the model "
+        "learned nothing after that.",
         say(*shows),
         implies=implies,
         missing=[_cause()],
