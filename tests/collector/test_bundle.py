@@ -18,7 +18,7 @@ from collector import bundle
 from collector.bundle import FileReport, ImportReport, import_paths
 from collector.zones import UnknownZone
 from store import Writer
-from store.rows import Row
+from store.rows import Block, Row
 
 SAMPLES = Path(__file__).parent / "importers" / "samples"
 
@@ -36,7 +36,7 @@ class Lake:
         key = replaces or batch
         if key in self.batches and self.batches[key][0] == batch:
             return Published(batch, {}, 0, True)
-        kept = list(rows)
+        kept: list[Row] = [r for row in rows for r in (row.rows() if isinstance(row, Block) else [row])]
         self.appended += 1
         self.batches[key] = (batch, kept)
         counts: dict[str, int] = {}
