@@ -12,6 +12,8 @@
 planning it for nothing is then spared. `-- NEEDS: slurm_job, log_event.kind = signal | slurm` says more: no row where
 `slurm_job` has none and `log_event` has none of these kinds; of several such lines each must hold.
 
+`-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own.
+
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
 
 Parameters `job_id`, `node`, `from_ts` and `to_ts` let the reader leave out segments, where the text of the query shows
@@ -30,6 +32,7 @@ from pathlib import Path
 from store.result import Cell, ResultColumn, StoreError
 
 QUERIES = Path(__file__).parent / "queries"
+SHARED = QUERIES / "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,6 @@ def parse(name: str, text: str) -> QueryInfo:
     while lines and (m := _HEAD.fullmatch(lines[0].strip())):
         head.append(m[1].strip())
         lines.pop(0)
-    sql = "\n".join(lines).strip().rstrip(";").rstrip()
     if not head or not head[0].startswith(f"{name}:"):
         raise StoreError(f"{name}.sql: the first line must be '-- {name}: what it answers'")
     fields: dict[str, str] = {}
@@ -105,13 +107,14 @@ def parse(name: str, text: str) -> QueryInfo:
             columns.append(ResultColumn(column[1], "", column[2] or "", column[3]))
         elif colon and key == "NEEDS":
             needs.append(value)
-        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY"):
+        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY", "WITH"):
             fields[key] = value.strip()
             last = key
         elif last:
             fields[last] += " " + line
         else:
             raise StoreError(f"{name}.sql: cannot read the header line {line!r}")
+    sql = _with(name, fields.get("WITH", ""), "\n".join(lines).strip().rstrip(";").rstrip())
     tables = _words(fields.get("TABLES", ""))
     patterns = frozenset(_MATCHES.findall(sql))
     found = (_param(name, p) for p in _split(fields.get("PARAMS", "")))
@@ -130,6 +133,18 @@ def parse(name: str, text: str) -> QueryInfo:
         _words(fields.get("EMPTY", "")),
         tuple(tuple(_need(name, n, tables) for n in _split(line)) for line in needs) or (tuple(map(Need, tables)),),
     )
+
+
+def _with(query: str, shared: str, sql: str) -> str:
+    """The query after the common table expressions that it shares with others."""
+    if not shared:
+        return sql
+    path = SHARED / f"{shared}.sql"
+    if not path.is_file():
+        raise StoreError(f"{query}.sql: there is no queries/shared/{shared}.sql")
+    common = re.sub(r"(?m)^--.*\n", "", path.read_text(encoding="utf-8")).strip()
+    rest = re.match(r"WITH\s+", sql)
+    return f"WITH {common}, {sql[rest.end() :]}" if rest else f"WITH {common}\n{sql}"
 
 
 _LIMITS = {

@@ -1,5 +1,6 @@
 -- find_jobs: Attempts of jobs by owner, name, state, node, time or verdict, newest first.
 -- TABLES: slurm_job, verdict
+-- WITH: attempts_asked
 -- PARAMS: job VARCHAR = NULL, user VARCHAR = NULL, name VARCHAR = NULL, state VARCHAR = NULL, partition VARCHAR = NULL, node VARCHAR = NULL, family VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
 -- PRUNE: none
 -- COLUMN job_id: job id as Slurm shows it
@@ -22,25 +23,9 @@
 -- COLUMN confidence [ratio]: confidence of the stored verdict
 -- COLUMN gpu_hours_wasted [h]: GPU time wasted, as the stored verdict has it
 -- CAVEAT: That a job ran on a node and failed does not say that the node made it fail; only its verdict does.
-WITH v AS (
-  SELECT job_id, coalesce(attempt, 0) AS attempt, max_by(struct_pack(family, attribution, confidence, gpu_hours_wasted), ts) AS v
-  FROM verdict GROUP BY job_id, coalesce(attempt, 0)
-)
 SELECT
-  j.job_id, j.attempt, j.name, j."user", j.partition, j.state, j.cancelled_by, j.exit_code, j.exit_signal, j.start_ts, j.end_ts, j.elapsed_s,
-  j.node_count, j.gpus, left(j.node_list, 200) AS node_list,
-  coalesce(v.v, w.v).family AS family, coalesce(v.v, w.v).attribution AS attribution, coalesce(v.v, w.v).confidence AS confidence,
-  coalesce(v.v, w.v).gpu_hours_wasted AS gpu_hours_wasted
-FROM slurm_job j
-LEFT JOIN v ON v.job_id = j.job_id AND v.attempt = coalesce(j.attempt, 0)
-LEFT JOIN v AS w ON w.job_id = j.job_id AND w.attempt = 0
-WHERE ($job IS NULL OR j.job_id = $job OR j.array_job_id = $job OR j.het_job_id = $job)
-  AND ($user IS NULL OR j."user" = $user)
-  AND ($name IS NULL OR regexp_matches(without_secrets(coalesce(j.name, '')), $name, 'i'))
-  AND ($state IS NULL OR upper(j.state) = upper($state))
-  AND ($partition IS NULL OR j.partition = $partition)
-  AND ($node IS NULL OR list_contains(string_split(coalesce(j.node_list, ''), ','), $node))
-  AND ($family IS NULL OR coalesce(v.v, w.v).family = upper($family))
-  AND ($since IS NULL OR coalesce(j.end_ts, j.start_ts, j.submit_ts, j.ts) >= $since::TIMESTAMP)
-  AND ($until IS NULL OR coalesce(j.start_ts, j.submit_ts, j.ts) <= $until::TIMESTAMP)
-ORDER BY coalesce(j.end_ts, j.start_ts, j.submit_ts) DESC NULLS FIRST, j.job_id, j.attempt DESC
+  job_id, attempt, name, "user", partition, state, cancelled_by, exit_code, exit_signal, start_ts, end_ts, elapsed_s,
+  node_count, gpus, left(node_list, 200) AS node_list,
+  v.family AS family, v.attribution AS attribution, v.confidence AS confidence, v.gpu_hours_wasted AS gpu_hours_wasted
+FROM j
+ORDER BY coalesce(j.end_ts, j.start_ts, j.submit_ts) DESC NULLS FIRST, job_id, j.attempt DESC

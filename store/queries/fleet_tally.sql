@@ -1,5 +1,6 @@
 -- fleet_tally: Attempts of jobs counted by user, node, partition, family, name, day or all together, with how they ended and what they wasted.
 -- TABLES: slurm_job, verdict
+-- WITH: attempts_asked
 -- PARAMS: by VARCHAR, job VARCHAR = NULL, user VARCHAR = NULL, name VARCHAR = NULL, state VARCHAR = NULL, partition VARCHAR = NULL, node VARCHAR = NULL, family VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
 -- PRUNE: none
 -- COLUMN value: the user, node, partition, family, name or day (UTC, of the end), or "all"; NULL where it is not known
@@ -13,24 +14,7 @@
 -- COLUMN gpu_hours_held [h]: GPU time that they held
 -- COLUMN gpu_hours_wasted [h]: GPU time wasted, as the stored verdicts have it
 -- CAVEAT: Anything else to count by has no row. What an attempt of several nodes wasted counts for each of them; that it ran there does not say that the node was at fault.
-WITH v AS (
-  SELECT job_id, coalesce(attempt, 0) AS attempt, max_by(struct_pack(family, attribution, gpu_hours_wasted), ts) AS v
-  FROM verdict GROUP BY job_id, coalesce(attempt, 0)
-), j AS (
-  SELECT j.*, coalesce(v.v, w.v) AS v
-  FROM slurm_job j
-  LEFT JOIN v ON v.job_id = j.job_id AND v.attempt = coalesce(j.attempt, 0)
-  LEFT JOIN v AS w ON w.job_id = j.job_id AND w.attempt = 0
-  WHERE ($job IS NULL OR j.job_id = $job OR j.array_job_id = $job OR j.het_job_id = $job)
-    AND ($user IS NULL OR j."user" = $user)
-    AND ($name IS NULL OR regexp_matches(without_secrets(coalesce(j.name, '')), $name, 'i'))
-    AND ($state IS NULL OR upper(j.state) = upper($state))
-    AND ($partition IS NULL OR j.partition = $partition)
-    AND ($node IS NULL OR list_contains(string_split(coalesce(j.node_list, ''), ','), $node))
-    AND ($family IS NULL OR coalesce(v.v, w.v).family = upper($family))
-    AND ($since IS NULL OR coalesce(j.end_ts, j.start_ts, j.submit_ts, j.ts) >= $since::TIMESTAMP)
-    AND ($until IS NULL OR coalesce(j.start_ts, j.submit_ts, j.ts) <= $until::TIMESTAMP)
-), each_value AS (
+WITH each_value AS (
   SELECT j.*, unnest(CASE lower($by)
     WHEN 'user' THEN [j."user"]
     WHEN 'node' THEN string_split(nullif(j.node_list, ''), ',')

@@ -98,8 +98,17 @@ def test_a_query_is_pruned_only_by_what_limits_every_table_it_reads() -> None:
         ("-- q: t\n-- PARAMS: a\nSELECT 1", "parameter"),
         ("-- q: t\n-- TABLES: slurm_job\n-- NEEDS: log_event\nSELECT 1", "need"),
         ("-- q: t\n-- TABLES: log_event\n-- NEEDS: log_event.kind\nSELECT 1", "need"),
+        ("-- q: t\n-- WITH: nowhere\nSELECT 1", "nowhere"),
     ],
 )
 def test_a_wrong_header_says_which_line(text: str, wrong: str) -> None:
     with pytest.raises(StoreError, match=wrong):
         parse("q", text)
+
+
+def test_what_queries_share_stands_before_their_own_expressions() -> None:
+    alone = parse("q", "-- q: t\n-- WITH: attempts_asked\nSELECT 1 FROM j").sql
+    assert alone.startswith("WITH v AS (") and alone.endswith(")\nSELECT 1 FROM j")
+    beside = parse("q", "-- q: t\n-- WITH: attempts_asked\nWITH x AS (SELECT 1 FROM j)\nSELECT 1 FROM x").sql
+    assert beside.count("WITH") == 1 and beside.endswith("), x AS (SELECT 1 FROM j)\nSELECT 1 FROM x")
+    assert "--" not in alone
