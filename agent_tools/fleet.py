@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.lookup_says import asked, counted
 from agent_tools.tools.base import Deps
-from store.result import StoreError
 
 MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
-    r"|per (?:user|node|partition|day|family)|nodes (?:fail|break|kill)\w*)\b"
+    r"|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
 _BY: tuple[tuple[str, str], ...] = (
@@ -32,6 +32,12 @@ _STATES: tuple[tuple[str, str], ...] = (
     ("PENDING", r"\b(?:pending|waiting|queued|in the queue)\b"),
     ("RUNNING", r"\brunning\b"),
 )
+_TROUBLE = re.compile(
+    r"(?i)\bnodes?\b.*\b(?:down|drain\w*|out of service|not responding|unavailable|broken|in trouble)\b"
+    r"|\b(?:down|drain\w*|out of service|not responding|unavailable|broken)\b.*\bnodes?\b"
+)
+_NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
+_HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
 _FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
 _NONE = "No job that these words name is in the store."
@@ -43,6 +49,8 @@ MAX_SAID = 8
 
 def over_many(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[str], list[str]]:
     """Sentences and tables on the jobs that a question names. `limits` are given already: node, since, until."""
+    if _TROUBLE.search(question) and not re.search(r"(?i)\bjobs?\b", question):
+        return _in_trouble(deps, question, limits)
     given: dict[str, Any] = {**limits, **_named(deps, question)}
     state = next((s for s, words in _STATES if re.search(words, question, re.I)), None)
     if state is not None:
@@ -51,19 +59,44 @@ def over_many(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[s
         given["family"] = family[1]
     by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
     if by is not None:
-        whole, each = _asked(deps, "fleet_tally", by="all", **given), _asked(deps, "fleet_tally", by=by, **given)
+        whole, each = asked(deps, "fleet_tally", by="all", **given), asked(deps, "fleet_tally", by=by, **given)
         all_of_them, one_by_one = _tally(whole, by) if whole else [], _tally(each, by) if each else []
         said = [*all_of_them, *one_by_one] if by == "family" else [*one_by_one, *all_of_them]
         return said, [e.id for e in (each, whole) if e is not None]
-    counted, jobs = _asked(deps, "find_jobs_summary", **given), _asked(deps, "find_jobs", **given)
-    said = _counts(counted) if counted else []
+    whole = asked(deps, "fleet_tally", by="all", **given) if _HOW_MANY.search(question) and state is None else None
+    states, jobs = asked(deps, "find_jobs_summary", **given), asked(deps, "find_jobs", **given)
+    said = counted(states) if states else []
     if jobs and state == "CANCELLED":
         said += _cancelled(jobs)
     elif jobs and state is None and _FAILED.search(question):
         said = [*_failed(jobs), *said]
+    if whole is not None and "family" not in given:
+        said = [*_tally(whole, "all"), *said]
     if not said:
         said = [_NONE_OF_FAMILY if "family" in given else _NONE]
-    return said, [e.id for e in (counted, jobs) if e is not None]
+    return said, [e.id for e in (whole, states, jobs) if e is not None]
+
+
+def _in_trouble(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Which nodes Slurm has as down or drained: now, unless the question is about a time that is over."""
+    e = asked(deps, "nodes_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
+    if e is None:
+        return [], []
+    now = _NOW.search(question) is not None
+    rows = [r for r, row in enumerate(e.dicts()) if row["still"] or not now]
+    said = [f"Nodes that are down or drained now: {e.ref('nodes_still')}."] if now and len(rows) > 1 else list[str]()
+    for r in rows[:MAX_SAID]:
+        flags = f" ({e.ref('state_flags', r)})" if e.value("state_flags", r) else ""
+        why = f': "{e.ref("reason", r)}"' if e.value("reason", r) else ""
+        end = "" if e.value("still", r) else f" until {e.ref('until_ts', r)}"
+        is_in = "is" if e.value("still", r) else "was"
+        said.append(
+            f"Node {e.ref('node', r)} {is_in} {e.ref('state', r)}{flags} {'since' if e.value('still', r) else 'from'} {e.ref('begin_ts', r)}{end}{why}."
+        )
+    if not said:
+        which = "This node is not recorded" if "node" in limits else "No node is recorded"
+        said = [f"{which} as down or drained{' now' if now else ''}."]
+    return said, [e.id]
 
 
 def _named(deps: Deps, question: str) -> dict[str, str]:
@@ -71,7 +104,7 @@ def _named(deps: Deps, question: str) -> dict[str, str]:
     words = set(re.findall(r"[\w.-]+", question.replace("'s", "")))
     found: dict[str, str] = {}
     for by in ("user", "partition") if "partition" in words else ("user",):
-        known = _asked(deps, "fleet_tally", by=by, told=False)
+        known = asked(deps, "fleet_tally", by=by, told=False)
         names = {str(row["value"]) for row in known.dicts()} if known else set[str]()
         if len(name := words & names) == 1:
             found[by] = name.pop()
@@ -96,17 +129,6 @@ def _tally(e: Evidence, by: str) -> list[str]:
     return said
 
 
-def _counts(e: Evidence) -> list[str]:
-    states: dict[str, list[int]] = {}
-    for r, row in enumerate(e.dicts()):
-        if row["state"] is not None:
-            states.setdefault(str(row["state"]), []).append(r)
-    return [
-        f"Jobs that are {e.ref('state', rows[0])}: {' and '.join(e.ref('jobs', r) for r in rows[:4])}."
-        for rows in states.values()
-    ][:MAX_SAID]
-
-
 def _failed(e: Evidence) -> list[str]:
     said: list[str] = []
     for r, row in enumerate(e.dicts()):
@@ -127,14 +149,3 @@ def _cancelled(e: Evidence) -> list[str]:
         when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
         said.append(f"Job {e.ref('job_id', r)}{whose} was cancelled{who}{when}.")
     return said
-
-
-def _asked(deps: Deps, query: str, *, told: bool = True, **params: Any) -> Evidence | None:
-    """The answer to a question; None where the store refuses it to this viewer or cannot answer."""
-    try:
-        evidence = deps.ledger.ask(deps.reader, query, **params)
-    except StoreError:
-        return None
-    if told:
-        deps.answered.append(evidence.id)
-    return evidence

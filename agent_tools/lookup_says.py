@@ -22,10 +22,24 @@ LOW, HIGH = 0.9, 1.1
 """A rank's measure over the median, within which it does what the others do."""
 
 
+def asked(deps: Deps, query: str, *, told: bool = True, **params: Any) -> Evidence | None:
+    """The answer to a question; None where the store refuses it to this viewer or cannot answer.
+
+    `told` is whether it belongs to what the reader is answered with. A parameter that is None is not given.
+    """
+    try:
+        evidence = deps.ledger.ask(deps.reader, query, **{k: v for k, v in params.items() if v is not None})
+    except StoreError:
+        return None
+    if told:
+        deps.answered.append(evidence.id)
+    return evidence
+
+
 def node_victims(deps: Deps, node: str, times: dict[str, str]) -> tuple[list[str], list[str]]:
     """Which jobs ended badly on a node, and by what: the stored verdict, else the families asked now. Sentences and tables."""
-    jobs = _asked(deps, "find_jobs", node=node, **times)
-    past = _asked(deps, "node_past", node=node, from_ts=times.get("since"), to_ts=times.get("until"))
+    jobs = asked(deps, "find_jobs", node=node, since=times.get("since"), until=times.get("until"))
+    past = asked(deps, "node_past", node=node, from_ts=times.get("since"), to_ts=times.get("until"))
     tables = [e.id for e in (past, jobs) if e is not None]
     if jobs is None:
         return [], tables
@@ -162,7 +176,7 @@ def _named_node(deps: Deps, runs: Evidence, before: int) -> list[str]:
 
 def one_attempt(deps: Deps) -> int | None:
     """The attempt before the one that is asked about; None where there is none."""
-    evidence = _asked(deps, "job_attempts", job_id=deps.job())
+    evidence = asked(deps, "job_attempts", job_id=deps.job())
     known = sorted(int(str(r["attempt"])) for r in evidence.dicts() if r["attempt"] is not None) if evidence else []
     now = deps.attempt or (known[-1] if known else 0)
     return max((k for k in known if k < now), default=None)
@@ -246,15 +260,21 @@ def _past(e: Evidence) -> list[str]:
     )
 
 
-def _counted(e: Evidence) -> list[str]:
-    return _rows(
-        e, lambda row: row["state"] is not None, lambda r: f"Jobs that are {e.ref('state', r)}: {e.ref('jobs', r)}."
-    )
+def counted(e: Evidence) -> list[str]:
+    """How many jobs there are of each state, from `find_jobs_summary`: one figure for each family that they were given."""
+    states: dict[str, list[int]] = {}
+    for r, row in enumerate(e.dicts()):
+        if row["state"] is not None:
+            states.setdefault(str(row["state"]), []).append(r)
+    return [
+        f"Jobs that are {e.ref('state', rows[0])}: {' and '.join(e.ref('jobs', r) for r in rows[:4])}."
+        for rows in states.values()
+    ][:MAX_SAID]
 
 
 _SAYS: dict[str, Callable[[Evidence], list[str]]] = {
     "checkpoints": checkpoints,
-    "find_jobs_summary": _counted,
+    "find_jobs_summary": counted,
     "gpu_events": _events,
     "job_attempts": attempts,
     "log_events": _log,
@@ -263,16 +283,6 @@ _SAYS: dict[str, Callable[[Evidence], list[str]]] = {
     "node_states": _states,
     "process_exits": _exits,
 }
-
-
-def _asked(deps: Deps, query: str, **params: Any) -> Evidence | None:
-    """The answer to a question; None where the store refuses it to this viewer or cannot answer."""
-    try:
-        evidence = deps.ledger.ask(deps.reader, query, **{k: v for k, v in params.items() if v is not None})
-    except StoreError:
-        return None
-    deps.answered.append(evidence.id)
-    return evidence
 
 
 def _number(e: Evidence, column: str, row: int = 0) -> float | None:

@@ -15,7 +15,7 @@ from store.result import Cell, Result, StoreError
 
 OWN = frozenset({"find_jobs", "find_jobs_summary", "fleet_tally"})
 """Questions over many jobs that take a user: another viewer's jobs are left out of them."""
-OPEN = frozenset({"node_states", "host_metric"})
+OPEN = frozenset({"node_states", "nodes_in_trouble", "host_metric"})
 """Questions about nodes that any user of the cluster may ask."""
 
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 
-from inquest.commands import chat
+from inquest.commands import USAGE, Failure, chat
 from inquest.options import add_json, add_lake, add_model, add_timezone, limits_of, print_json
 
 
@@ -28,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     from inquest.render.reply import reply_json, reply_text
 
+    if not args.question.strip():
+        raise Failure('the question is empty; ask one, such as "which jobs failed today?"', USAGE)
     with chat.investigation(args) as found:
         reply = found.ask(args.question, model=args.model, limits=limits_of(args))
         if args.json:

@@ -15,7 +15,7 @@ from agent_tools.lookup import node_of
 from agent_tools.viewer import Guarded, Viewer
 from agent_tools.when import window
 from store import Reader, Writer
-from store.rows import CudaSample, GpuEvent, LogEvent, Process, Row, SlurmJob, SourceHealth, TrainStep
+from store.rows import CudaSample, GpuEvent, LogEvent, Process, Row, SlurmJob, SlurmNodeState, SourceHealth, TrainStep
 
 T = datetime(2026, 3, 9, 10, tzinfo=UTC)
 
@@ -144,6 +144,44 @@ def test_who_cancelled_is_told(tmp_path: Path):
         _, _, said = asked(opened, "who cancelled jobs?")
     assert said[0] == "Job 21 of mira was cancelled, by whom is not recorded, at 2026-03-11 11:00:00 UTC."
     assert said[1] == "Job 20 of mira was cancelled by 2001 at 2026-03-10 11:00:00 UTC."
+
+
+def test_nodes_that_are_down_are_told_by_their_last_state(tmp_path: Path):
+    def was(node: str, state: str, hour: int, end: int | None = None, **fields: str) -> SlurmNodeState:
+        until = T + timedelta(hours=end) if end is not None else None
+        return SlurmNodeState(
+            node=node, state=state, ts=T + timedelta(hours=hour), end_ts=until, observed=True, **fields
+        )  # type: ignore[arg-type]
+
+    rows = [
+        was("n1", "DOWN", 0, reason="Not responding"),
+        was("n2", "DOWN", 0),
+        was("n2", "IDLE", 3),
+        was("n3", "IDLE", 0, state_flags="DRAIN", reason="ECC errors"),
+        was("n4", "DOWN", 0, 2),
+        was("n5", "ALLOCATED", 0),
+    ]
+    Writer(tmp_path / "lake", durable=False).append([*rows, job("20", 0, "COMPLETED", "n1")], batch="b")
+    with Reader(tmp_path / "lake") as opened:
+        _, short, said = asked(opened, "which nodes are down?")
+        assert short == "Nodes that are down or drained now: 2."
+        assert said[0] == 'Node n1 is DOWN since 2026-03-09 10:00:00 UTC: "Not responding".'
+        assert said[1] == 'Node n3 is IDLE (DRAIN) since 2026-03-09 10:00:00 UTC: "ECC errors".'
+        assert len(said) == 2, "those that came back are no longer down"
+        _, short, said = asked(opened, "which nodes went down?")
+        assert "Node n2 was DOWN from 2026-03-09 10:00:00 UTC until 2026-03-09 13:00:00 UTC." in [short, *said]
+        assert not any("n5" in s for s in said)
+        assert asked(opened, "is node n4 down?")[1] == "This node is not recorded as down or drained now."
+        assert asked(opened, "is node n1 down?")[1].startswith("Node n1 is DOWN since")
+    Writer(tmp_path / "none", durable=False).append([job("20", 0, "COMPLETED", "n1")], batch="b")
+    with Reader(tmp_path / "none") as opened:
+        assert asked(opened, "which nodes are drained?")[1] == "No node is recorded as down or drained now."
+
+
+def test_how_many_failed_is_a_figure_and_then_a_list(reader: Reader):
+    _, short, said = asked(reader, "how many jobs of mira failed?")
+    assert short.startswith("In all: 2 of 3 attempts failed")
+    assert said[0].startswith("Job 12 of mira ended as FAILED")
 
 
 @pytest.mark.parametrize(

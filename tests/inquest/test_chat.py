@@ -38,6 +38,8 @@ def test_ask_answers_about_the_fleet_and_about_a_job(tmp_path: Path, capsys: pyt
     lake(tmp_path)
     assert main(["ask", "which jobs failed?", "--lake", str(tmp_path / "lake")]) == 0
     assert "find_jobs" in capsys.readouterr().out
+    assert main(["ask", " ", "--lake", str(tmp_path / "lake")]) == 2
+    assert "the question is empty" in capsys.readouterr().err
     assert main(["ask", "why did it fail?", "7", "--lake", str(tmp_path / "lake"), "--json"]) == 0
     reply = json.loads(capsys.readouterr().out)
     assert reply["job"] == "7"
