@@ -220,11 +220,10 @@ def _worded(facts: Facts, row: RowView) -> Assessment:
     """The program ended with an exit status and, near its end, a line in its own words that speaks of failure."""
     fault = classify("", row.text("text"), "")
     sure = fault.certainty >= 0.7
+    last = sure or _closes(facts, row)
     mode = fault.mode if sure else "config"
-    result = Assessment(CODE, "confirmed" if sure else "suspected", mode=mode, attribution="job")
-    result.confidence = 0.7 if sure else 0.62 if _closes(facts, row) else 0.45
-    if result.confidence >= 0.6:
-        result.status = "confirmed"
+    result = Assessment(CODE, "confirmed" if last else "suspected", mode=mode, attribution="job")
+    result.confidence = 0.7 if sure else 0.62 if last else 0.45
     result.headline = f"The program gave up before training began, and near its end it says: {row['text']}"
     result.speaks_for.append(claim(f"{spread(row)} printed: {row['text']} ({row['file']} line {row['line_no']})."))
     result.speaks_for.append(claim("No training step was reported, and there is no traceback."))

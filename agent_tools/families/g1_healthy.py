@@ -141,10 +141,10 @@ def assess(facts: Facts) -> Assessment:
         head = "The run looks complete: its log ends with words that it is done."
     elif not facts.progress.begun and facts.overview is None and _program(facts, end):
         head = "The program came to its normal end."
-    elif unseen and facts.has_log:
-        head = "The run completed; whether the model learned cannot be verified from what it printed."
     elif (risen := _uncorrected(facts)) is not None:
         head = f"The run completed, but {risen['counter']} rose on a GPU of {risen['node']} under it: check what it computed."
+    elif unseen and facts.has_log:
+        head = "The run completed; whether the model learned cannot be verified from what it printed."
     elif confidence <= DOUBTED:
         head = "The run completed; its loss does not show that it did what it should."
     elif slow:

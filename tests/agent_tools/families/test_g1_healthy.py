@@ -130,6 +130,10 @@ def test_errors_that_no_memory_corrected_are_the_headline_of_a_run_that_complete
     a = judge(world, assess)
     assert "check what it computed" in a.headline and a.confidence < 0.6
     assert "out of service" in a.actions[0].text
+    mute = World(tmp_path / "mute").job().say("train_end", "train_runtime", "training finished", severity="info")
+    for m in range(60):
+        mute.add(GpuSample(node="n1", gpu=5, ts=T + timedelta(minutes=m), sm_active=0.7, ecc_dbe_total=m // 30))
+    assert "check what it computed" in judge(mute, assess).headline, "where it printed no loss, too"
 
 
 def test_a_run_that_became_slower_on_the_way_is_told_of(tmp_path: Path) -> None:
