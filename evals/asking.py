@@ -14,6 +14,7 @@ from evals.scenarios.build import lake
 from evals.scenarios.bundle import bundle
 from evals.scenarios.cases import CaseId, made
 from evals.scorers.base import Answer, Expected
+from evals.scratch import scratch
 from store import Reader
 
 Ready = tuple[Reader, str]
@@ -51,7 +52,7 @@ def expectation(case: CaseId, settings: Settings) -> tuple[str, Expected]:
 @contextmanager
 def posed(case: CaseId, settings: Settings) -> Generator[Ready]:
     """The case's lake, open, and the job to ask about."""
-    with tempfile.TemporaryDirectory(prefix="inquest-case-") as name:
+    with tempfile.TemporaryDirectory(prefix="inquest-case-", dir=scratch()) as name:
         folder = Path(name)
         if case.stem == RECORDED:
             found = recorded.case(case.variant)

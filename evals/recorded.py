@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_tools.verdict import Verdict
 from evals.scorers.base import Expected
+from evals.scratch import scratch
 
 if TYPE_CHECKING:
     from store import Reader
@@ -56,7 +57,7 @@ def imported(path: Path, job: str | None = None, *, threads: int = 2) -> Generat
     from collector.bundle import import_paths
     from store import Reader
 
-    with tempfile.TemporaryDirectory(prefix="inquest-") as folder:
+    with tempfile.TemporaryDirectory(prefix="inquest-", dir=scratch()) as folder:
         import_paths([path], Path(folder), durable=False)
         with Reader(Path(folder), threads=threads) as reader:
             found = candidates(reader)
