@@ -94,7 +94,9 @@ class Form:
 
     def _figure(self, rng: random.Random) -> str:
         text = str(rng.randrange(10 ** rng.randrange(1, self.digits + 1)))
-        if rng.random() < 0.3:
+        if rng.random() < 0.1:  # a parser may read these otherwise: none, the first, all of it
+            text = rng.choice([t for t in ("0", "1", "100") if len(t) <= self.digits])
+        elif rng.random() < 0.3:
             text = rng.choice((text.zfill(self.digits), text.zfill(2)[: self.digits], "9" * self.digits))
         if self.point and rng.random() < 0.8:
             text += "." + "".join(rng.choices(_DIGITS, k=20 if rng.random() < 0.03 else rng.choice((0, 1, 2, 3, 4, 6))))

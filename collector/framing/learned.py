@@ -358,7 +358,9 @@ class _Learning:
         for _ in range(TRIES):
             texts = [p if isinstance(p, str) else p.draw(self.rng) for p in self.pieces]
             for low, high in self.ordered:
-                if int(texts[low]) > int(texts[high]):
+                if self.rng.random() < 0.15 and len(texts[high]) <= self._digits(low):
+                    texts[low] = texts[high]  # the last step may mean something of its own
+                elif int(texts[low]) > int(texts[high]):
                     texts[low], texts[high] = texts[high], texts[low]
                     if len(texts[low]) > self._digits(low) or len(texts[high]) > self._digits(high):
                         texts[low] = texts[high] = self.shown[high]
