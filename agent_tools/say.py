@@ -68,13 +68,18 @@ def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
         return f"a collective timed out or failed ({end['collective_errors']} messages)"
     if count(end, "rendezvous_errors"):
         return f"the process group did not form ({end['rendezvous_errors']} messages)"
-    if count(end, "fatal_signals"):
+    if count(end, "fatal_signals") and not _reported_after(end):
         return f"a process was ended by a fatal signal ({end['fatal_signals']} messages)"
     if count(end, "failed_children"):
         return f"a launcher lists failed children ({end['failed_children']})"
     if count(end, "aborts"):
         return f"the program called MPI_Abort ({end['aborts']} messages)"
     return ""
+
+
+def _reported_after(end: RowView) -> bool:
+    """Whether a batch system says at the end of the output that it killed the job: the shell tells of that kill before."""
+    return end.text("stop_system") in ("lsf", "pbs", "sge", "htcondor", "flux")
 
 
 def _outlived(facts: Facts, end: RowView) -> bool:

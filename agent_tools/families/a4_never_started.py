@@ -21,7 +21,7 @@ EXPLAINS = ("A1", "A2", "C3")
 PENDING = {"PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 
 LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
-    "submit_failed": ("Slurm refused the submission", 0.93, "job", "Correct the request as the message says and submit again."),
+    "submit_failed": ("the scheduler refused the submission", 0.93, "job", "Correct the request as the message says and submit again."),
     "allocation_failed": ("Slurm could not allocate what was asked for", 0.92, "job", "Correct the partition, GPUs, CPUs and memory that the job asks for: compare them with sinfo."),
     "job_limit": ("a limit of the account or quality of service refused the job", 0.85, "user", "Ask for less, use another account or QOS, or ask the operators about the limit."),
     "step_create_failed": ("Slurm could not create the job step", 0.85, "job", "Check that srun asks for no more than the job holds (tasks, GPUs, memory)."),

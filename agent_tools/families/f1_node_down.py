@@ -84,7 +84,7 @@ def _confirmed(
         where = f" {overview['failed_node']}"
         shows.append(f"Slurm names the failed node: {overview['failed_node']}.")
     if says is not None:
-        shows.append(f"The log holds Slurm's own words: {quoted(says, 'stop_message', 'stop_line')}.")
+        shows.append(f"The log holds the scheduler's own words: {quoted(says, 'stop_message', 'stop_line')}.")
         if not where and says.has("stop_host") and _NAMED.search(says.text("stop_message")):
             where = f" {says['stop_host']}"
         elif not where and says.has("stop_host") and not fallen:

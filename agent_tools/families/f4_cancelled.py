@@ -22,9 +22,12 @@ OPERATORS = re.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
 _DEPENDENCY = re.compile(
     r"DependencyNeverSatisfied|dependency (never|not) (be )?satisfied|kill_invalid_depend", re.IGNORECASE
 )
-
 _DEPENDS = re.compile(r"\s(?:--dependency(?:=|\s+)|-d\s*)[\"']?(?:after\w*|singleton|expand)\b")
 """A dependency among a submission's options."""
+
+_OWNER = re.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|aborted by the user")
+_ADMIN = re.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
+"""Words of LSF's, HTCondor's and PBS that say who killed the job."""
 
 _CUT = re.compile(r"DUE\s+TO\W*$")
 
@@ -41,7 +44,7 @@ def assess(facts: Facts) -> Assessment:
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
         return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
-        return _otherwise(overview, f"Slurm gave another reason: {quoted(end, 'stop_message', 'stop_line')}.")
+        return _otherwise(overview, f"The scheduler gave another reason: {quoted(end, 'stop_message', 'stop_line')}.")
     if facts.launch_failed is not None:
         return _otherwise(
             overview, f"Slurm ended it itself, as it could not launch it: {facts.launch_failed['reason']}."
@@ -170,18 +173,19 @@ def _by_session(facts: Facts, end: RowView) -> Assessment:
 
 def _by_message(facts: Facts, end: RowView) -> Assessment:
     own, doing = _failing(facts, end)
-    shows = [
-        f"The log says: {quoted(end, 'stop_message', 'stop_line')}, without a reason such as a time limit or a preemption."
-    ]
+    said = end.text("stop_message")
+    owner, admin = _OWNER.search(said), _ADMIN.search(said)
+    other = "" if owner or admin else ", without a reason such as a time limit or a preemption"
+    shows = [f"The log says: {quoted(end, 'stop_message', 'stop_line')}{other}."]
     if own and end.get("error_first") is False:
         own = ""
     failed_task = count(end, "failed_tasks") > 0 and not own
-    sure = 0.82 if doing else 0.65
+    sure = 0.9 if owner or admin else (0.82 if doing else 0.65)
     if _CUT.search(end.text("stop_message")):
         # A reason followed, and it is lost: a time limit, a preemption, anything.
         sure = 0.25
         shows = [f"The log says: {quoted(end, 'stop_message', 'stop_line')}, and the reason after it is cut off."]
-    elif not end.text("stop_message").rstrip().endswith("***"):
+    elif "***" in end.text("stop_message") and not end.text("stop_message").rstrip().endswith("***"):
         # The line is cut before the place where a reason would stand.
         sure = min(sure, 0.45)
         shows.append("The line is cut off before its end, where a reason such as a time limit would stand.")
@@ -196,14 +200,16 @@ def _by_message(facts: Facts, end: RowView) -> Assessment:
     return _assessment(
         facts,
         end,
-        "user",
-        "user",
-        "The run was cancelled while it was running.",
+        "operator" if admin else "user",
+        "infrastructure" if admin else "user",
+        "The run was killed by an administrator of the cluster."
+        if admin
+        else "The run was cancelled while it was running.",
         shows,
         own,
         doing,
         sure,
-        who_known=False,
+        who_known=bool(owner or admin),
     )
 
 

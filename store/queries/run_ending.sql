@@ -41,6 +41,7 @@
 -- COLUMN cancels: messages CANCELLED AT without such a reason
 -- COLUMN stop_name: the most telling one of these messages
 -- COLUMN stop_message: its text
+-- COLUMN stop_system: who says it: slurm, lsf, pbs, sge, htcondor, flux, kubernetes
 -- COLUMN stop_host: node that it names
 -- COLUMN stop_file: its file
 -- COLUMN stop_line: its line
@@ -169,6 +170,7 @@ s AS (
   SELECT
     first(name ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_name,
     first(left(message, 300) ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_message,
+    first(framework ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_system,
     first(host ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_host,
     first(file ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_file,
     first(line_no ORDER BY weight, at_ts NULLS LAST, file, line_no) AS stop_line,
@@ -212,7 +214,7 @@ SELECT
   a.end_name, sv.saves_after, r.errors, r.error_name, r.error_message, r.error_file, r.error_line, n.nan_errors, n.nan_stops, n.nan_name,
   n.nan_message, n.nan_line, a.cuda_ooms, a.host_ooms, a.collective_errors, a.rendezvous_errors, a.storage_errors,
   a.fatal_signals, a.failed_children, a.aborts, a.failed_tasks, a.time_limits, a.preemptions, a.requeues, a.node_failures,
-  a.cancels, s.stop_name, s.stop_message, s.stop_host, s.stop_file, s.stop_line, s.stop_ts,
+  a.cancels, s.stop_name, s.stop_message, s.stop_system, s.stop_host, s.stop_file, s.stop_line, s.stop_ts,
   round(date_diff('second', p.progress_ts, s.stop_ts) / 60.0, 1) AS quiet_min,
   CASE WHEN r.errors = 0 OR s.stop_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM s.stop_file
        THEN r.error_line < s.stop_line END AS error_first,

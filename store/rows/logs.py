@@ -18,7 +18,7 @@ EVENT_KINDS: dict[str, str] = {
     "launcher_summary": "a failed child in a launcher's summary (torchrun, accelerate, deepspeed, mpirun)",
     "launcher_event": "a launcher's word about a child while it runs: failed, closing signal sent, restart",
     "signal": "a process ended or was told to end by a signal",
-    "slurm": "slurmstepd, srun or sbatch speak: cancelled, time limit, task exit, launch failure, node failure",
+    "slurm": "the batch system speaks (slurmstepd, srun, sbatch; LSF, PBS, Grid Engine, HTCondor, pods): cancelled, time limit, task exit, launch or node failure",
     "nccl_watchdog": "a collective timed out or the watchdog or heartbeat monitor spoke",
     "nccl_error": "NCCL, Gloo or the process group reports an error",
     "nccl_info": "NCCL or the process group describes itself: init, transport, topology, version",
