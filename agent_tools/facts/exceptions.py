@@ -204,9 +204,8 @@ class Raised:
 
     @property
     def headless(self) -> bool:
-        """The log begins inside this traceback: what came before is not known."""
-        entry = self.row.text("entry_frame")
-        return (self.row.number("line_no") or 0) <= 2 and bool(entry) and "<module>" not in entry
+        """The log begins inside this traceback, or with its last line: what came before is not known."""
+        return (self.row.number("line_no") or 0) <= 2 and "<module>" not in self.row.text("entry_frame")
 
     @property
     def name_ref(self) -> str:

@@ -57,7 +57,8 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
     result.confidence = _confidence(facts, cause)
-    if cause.headless and cause.in_loop:
+    if cause.headless and (cause.in_loop or cause.fault.certainty < 0.6):
+        # A text that says nothing of a start, and no line before it: as well one of a run that had trained for days.
         result.confidence = 0.45
         result.missing.append(missing("Whether training steps came before it.", "the log from its beginning"))
     if facts.hardware_word is not None and cause.fault.certainty < 0.8:

@@ -118,6 +118,18 @@ def test_a_cut_traceback_of_a_loop_does_not_tell_whether_steps_came_before(tmp_p
     assert drafted(OPEN + frame, tmp_path).family == "U0"
 
 
+def test_an_error_without_anything_before_it_is_no_sure_start_unless_its_text_says_so(tmp_path: Path) -> None:
+    frame = '  File "/home/ada/job/parts.py", line 12, in swap\n    return old[new]\n'
+    odd = "job.errors.SwapError: the two of them differ\n"
+    draft = drafted(frame + odd, tmp_path / "cut")
+    assert draft.family == "A1" and draft.confidence < 0.5, "it may have come after days of training"
+    assert any("from its beginning" in m.signal for m in draft.cannot_decide)
+    assert drafted(odd, tmp_path / "line").confidence < 0.5
+    assert drafted(OPEN + frame + odd, tmp_path / "whole").confidence >= 0.6, "a whole traceback, and no step before it"
+    told = drafted("ModuleNotFoundError: No module named 'apex'\n", tmp_path / "told")
+    assert (told.family, told.mode) == ("A1", "env") and told.confidence > 0.8
+
+
 def test_a_cut_traceback_beside_another_sign_is_no_cause(tmp_path: Path) -> None:
     """What else is there explains the end: a request for GPU memory that was refused."""
     draft = drafted(OPEN + "    x()\n\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n" + OPEN, tmp_path)
