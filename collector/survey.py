@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from collector import metric_zone, text
+from collector import discover, metric_zone, text
 from collector.accounting import Told
 from collector.importers.base import ImportContext, Importer, ImportFailed
 from collector.walk import Found
@@ -69,6 +69,7 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
     """
     known = Survey()
     spans: list[tuple[str, datetime, datetime]] = []
+    logged: set[str] = set()
     for found, importer, covers, head in files:
         if "slurm_job" in covers and found.size <= MAX_BYTES:
             jobs = list(_jobs(found, importer, UTC))
@@ -81,10 +82,15 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
             within = metric_zone.span(found.path)
             spans += [(found.name, *within)] if within else []
         if "log_line" in covers:
-            known.pairs.extend(_named(found, text.decode(head[:16_384])))
+            start = text.decode(head[:16_384])
+            known.pairs.extend(_named(found, start))
+            if (own := discover.own_job(found.name, start)) is not None:
+                logged.add(own)
     known.pairs.extend(_matched(known))
     local = [job for book in known.books if not book.exact for job in book.jobs]
-    known.pairs.extend(metric_zone.pairs(local, spans))
+    # Metrics are fetched for the job in question: what else accounting tells of, its neighbours, ran when it ran.
+    asked = [job for job in local if job.job_id in logged]
+    known.pairs.extend(metric_zone.pairs(asked or local, spans))
     return known
 
 

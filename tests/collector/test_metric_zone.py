@@ -97,3 +97,24 @@ def test_a_folder_of_local_accounting_and_metrics_is_read_in_the_zone_that_fits(
     report = import_paths([folder], tmp_path / "lake", durable=False)
     assert (report.zone, report.zone_known) == ("UTC-07:00", "inferred")
     assert "dcgm.om" in report.zone_basis
+
+
+def test_a_neighbour_that_ran_at_another_time_does_not_hide_the_zone_of_the_job_whose_log_is_there(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "job"
+    for name in ("slurm", "metrics", "logs"):
+        (folder / name).mkdir(parents=True)
+    (folder / "slurm/sacct.txt").write_text(
+        "JobID|JobName|State|ExitCode|Start|End|ElapsedRaw|NodeList\n"
+        "6|solver|COMPLETED|0:0|2026-03-09T20:00:00|2026-03-10T02:30:00|23400|n9\n"
+        "7|train|FAILED|1:0|2026-03-10T08:00:00|2026-03-10T08:30:00|1800|n1\n"
+    )
+    (folder / "logs/slurm-7.out").write_text("step 1 loss 2.0\n")
+    samples = [f'DCGM_FI_DEV_GPU_UTIL{{gpu="0",Hostname="n1"}} 97 {T.timestamp() + 60 * m:.0f}' for m in range(-5, 36)]
+    (folder / "metrics/dcgm.om").write_text("\n".join(samples) + "\n# EOF\n")
+    report = import_paths([folder], tmp_path / "lake", durable=False)
+    assert (report.zone, report.zone_known) == ("UTC-07:00", "inferred")
+    (folder / "logs/slurm-7.out").unlink()
+    report = import_paths([folder], tmp_path / "lake2", durable=False)
+    assert report.zone_known == "default", "which of the two the metrics were fetched for is not known"
