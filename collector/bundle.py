@@ -142,6 +142,7 @@ def import_paths(
             zone_known=zone.known != "default",
             cluster=cluster,
             node=_node(candidate, index),
+            nodes=index.nodes,
             job_id=job,
             attempt=None if index.several(job) else index.attempt_at(job, None),
             modified=found.modified,

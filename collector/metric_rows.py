@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -64,7 +64,7 @@ class Samples:
         metric = NAMES.get(name)
         if metric is None:
             return None
-        node = node_of(labels) or self._ctx.node
+        node = node_of(labels, self._ctx.nodes) or self._ctx.node
         if metric.entity == "gpu":
             return Series(metric, self._gpu(node, labels, metric))
         if metric.entity == "link":
@@ -169,14 +169,20 @@ class Samples:
         return HostSample(**common, **_host(values, earlier.values if earlier else None))
 
 
-def node_of(labels: Mapping[str, str]) -> str | None:
-    """The node as Slurm would spell it: no port, no domain; an address stays."""
+def node_of(labels: Mapping[str, str], known: Collection[str] = ()) -> str | None:
+    """The node as Slurm would spell it: no port, no domain; an address stays.
+
+    A name of the `known` ones keeps its dots (`rack4.gpu01`), with or without a domain behind it.
+    """
     for label in _NODE_LABELS:
         value = labels.get(label)
         if value:
-            if _ADDRESS.match(value.partition(":")[0]):
+            host = value.partition(":")[0]
+            if _ADDRESS.match(host):
                 return value.rpartition(":")[0] if value.count(":") == 1 else value
-            return value.partition(":")[0].partition(".")[0]
+            while "." in host and host not in known:
+                host = host.rpartition(".")[0]
+            return host
     return None
 
 

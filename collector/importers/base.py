@@ -7,7 +7,7 @@ nothing of the file can be used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -28,6 +28,7 @@ class ImportContext:
     `own_zone`: that of what a log's program printed, where its clock was in another one.
     `budget_bytes`: a log larger than this is read in parts (head, tail, windows, around what looks fatal), and says so.
     `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
+    `nodes` are the nodes that accounting names, as Slurm spells them.
     """
 
     name: str
@@ -48,6 +49,7 @@ class ImportContext:
     budget_bytes: int | None = None
     seen_from: datetime | None = None
     seen_to: datetime | None = None
+    nodes: Collection[str] = frozenset()
 
     def saw(self, ts: datetime | None) -> None:
         """Note that something of this time was read, whether or not it became a row: it widens the window looked at."""

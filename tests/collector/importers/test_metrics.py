@@ -158,6 +158,12 @@ def test_the_node_is_spelt_as_slurm_spells_it(labels: dict[str, str], node: str 
     assert node_of(labels) == node
 
 
+@pytest.mark.parametrize("host", ["r4.gpu01", "r4.gpu01:9400", "r4.gpu01.cluster.local"])
+def test_a_node_whose_own_name_has_dots_keeps_them(host: str) -> None:
+    assert node_of({"instance": host}, {"r4.gpu01", "r4.gpu02"}) == "r4.gpu01"
+    assert node_of({"instance": host}, {"r4"}) == node_of({"instance": host}) == "r4"
+
+
 def test_text_without_a_sample_fails(tmp_path: Path) -> None:
     path = tmp_path / "x.prom"
     path.write_text("# HELP nothing here\n")
