@@ -1,7 +1,9 @@
-"""Which metric of which exporter fills which column: dcgm-exporter, nvidia_gpu_exporter, node_exporter, vLLM.
+"""Which metric of which exporter fills which column: dcgm-exporter, nvidia_gpu_exporter, telegraf, slurm-job-exporter,
+nvidia_gpu_prometheus_exporter, AMD's device-metrics-exporter, omnistat, node_exporter, vLLM.
 
 A column may be named by several metrics; the one with the lower rank wins, those with the same name and `add` are summed
 (over links, disks, interfaces). `shared` metrics describe the physical GPU and are repeated for each MIG instance.
+A name that several programs use for different units counts only with the label that the known one of them gives (`needs`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Where a metric's value goes: `entity` is gpu, host, filesystem, link or inference; `scale` makes the column's unit."""
+    """Where a metric's value goes: `entity` is gpu, host, filesystem, link or inference; `scale` makes the column's unit.
+
+    `bit` is the one of a bit mask that the metric stands for; `needs` is a label, and its value unless that is empty.
+    """
 
     entity: str
     column: str
@@ -21,6 +26,8 @@ class Metric:
     shared: bool = True
     source: str = ""
     whole: bool = False
+    bit: int = 0
+    needs: tuple[str, str] = ("", "")
 
 
 MIB = float(1 << 20)
@@ -87,6 +94,72 @@ for _name, _column, _scale, _more in (
     ("nvidia_smi_index", "gpu", 1.0, {"whole": True}),
 ):  # fmt: skip
     _gpu(_name, _column, _scale, **_more)
+
+for _name, _bit in (
+    ("gpu_idle", 0x01),
+    ("applications_clocks_setting", 0x02),
+    ("sw_power_cap", 0x04),
+    ("hw_slowdown", 0x08),
+    ("sync_boost", 0x10),
+    ("sw_thermal_slowdown", 0x20),
+    ("hw_thermal_slowdown", 0x40),
+    ("hw_power_brake_slowdown", 0x80),
+):
+    for _word in ("throttle", "event"):
+        _gpu(f"nvidia_smi_clocks_{_word}_reasons_{_name}", "throttle_bits", bit=_bit, whole=True)
+
+# Telegraf's input nvidia_smi: others give the same names in other units, and never the compute mode beside them.
+for _name, _column, _scale, _more in (
+    ("nvidia_smi_utilization_gpu", "engine_active", 0.01, {"source": "smi"}),
+    ("nvidia_smi_utilization_memory", "dram_active", 0.01, {}),
+    ("nvidia_smi_memory_used", "fb_used_bytes", MIB, {"whole": True}),
+    ("nvidia_smi_memory_total", "fb_total_bytes", MIB, {"whole": True}),
+    ("nvidia_smi_power_draw", "power_w", 1.0, {}),
+    ("nvidia_smi_power_limit", "power_limit_w", 1.0, {}),
+    ("nvidia_smi_clocks_current_sm", "sm_clock_mhz", 1.0, {}),
+    ("nvidia_smi_clocks_current_memory", "memory_clock_mhz", 1.0, {}),
+):  # fmt: skip
+    _gpu(_name, _column, _scale, needs=("compute_mode", ""), **_more)
+
+# slurm-job-exporter (each GPU while a job has it), then nvidia_gpu_prometheus_exporter (jobstats, too).
+for _name, _column, _scale, _more in (
+    ("slurm_job_utilization_gpu", "engine_active", 0.01, {"source": "nvml", "needs": ("slurmjobid", "")}),
+    ("slurm_job_utilization_gpu_memory", "dram_active", 0.01, {"needs": ("slurmjobid", "")}),
+    ("slurm_job_memory_usage_gpu", "fb_used_bytes", 1.0, {"whole": True, "needs": ("slurmjobid", "")}),
+    ("slurm_job_power_gpu", "power_w", 1e-3, {"needs": ("slurmjobid", "")}),
+    ("nvidia_gpu_duty_cycle", "engine_active", 0.01, {"source": "nvml", "needs": ("minor_number", "")}),
+    ("nvidia_gpu_memory_used_bytes", "fb_used_bytes", 1.0, {"whole": True, "needs": ("minor_number", "")}),
+    ("nvidia_gpu_memory_total_bytes", "fb_total_bytes", 1.0, {"whole": True, "needs": ("minor_number", "")}),
+    ("nvidia_gpu_temperature_celsius", "temp_c", 1.0, {"needs": ("minor_number", "")}),
+    ("nvidia_gpu_power_usage_milliwatts", "power_w", 1e-3, {"needs": ("minor_number", "")}),
+    ("rocm_utilization_percentage", "engine_active", 0.01, {"source": "smi", "needs": ("card", "")}),
+    ("rocm_average_socket_power_watts", "power_w", 1.0, {"needs": ("card", "")}),
+    ("rocm_sclk_clock_mhz", "sm_clock_mhz", 1.0, {"needs": ("card", "")}),
+    ("rocm_vram_total_bytes", "fb_total_bytes", 1.0, {"whole": True, "needs": ("card", "")}),
+):  # fmt: skip
+    _gpu(_name, _column, _scale, **_more)
+
+# AMD's device-metrics-exporter, which many run with the prefix that its chart sets.
+for _name, _column, _scale, _more in (
+    ("gpu_gfx_activity", "engine_active", 0.01, {"source": "smi"}),
+    ("gpu_umc_activity", "dram_active", 0.01, {}),
+    ("gpu_used_vram", "fb_used_bytes", MIB, {"whole": True}),
+    ("gpu_total_vram", "fb_total_bytes", MIB, {"whole": True}),
+    ("gpu_junction_temperature", "temp_c", 1.0, {}),
+    ("gpu_memory_temperature", "memory_temp_c", 1.0, {}),
+    ("gpu_package_power", "power_w", 1.0, {}),
+    ("gpu_average_package_power", "power_w", 1.0, {"rank": 1}),
+    ("gpu_ecc_correct_total", "ecc_sbe_total", 1.0, {"whole": True}),
+    ("gpu_ecc_uncorrect_total", "ecc_dbe_total", 1.0, {"whole": True}),
+    ("gpu_clock", "sm_clock_mhz", 1.0, {"needs": ("clock_type", "GPU_CLOCK_TYPE_SYSTEM")}),
+):  # fmt: skip
+    for _prefix in ("", "amd_"):
+        _gpu(_prefix + _name, _column, _scale, **{"needs": ("gpu_id", ""), **_more})
+
+# OpenMetrics wants the suffix on every counter, and what writes it for others (OpenTelemetry's collector) adds it.
+for _name, _metric in list(NAMES.items()):
+    if _name.startswith("DCGM_FI_DEV_") and _metric.whole:
+        NAMES[f"{_name}_total"] = _metric
 
 for _name, _column, _more in (
     ("node_load1", "load1", {}),

@@ -23,6 +23,9 @@ _BLANK_64 = 9.2e18
 """DCGM's numbers for blank, not found, not supported and not permitted, of 32, 48 and 64 bits."""
 _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
 _ADDRESS = re.compile(r"[\d.]+\Z|\[")
+_INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
+_TROUBLE = 0xE8
+"""Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
 _BOOLEAN = frozenset({"remap_pending", "remap_failure"})
 
@@ -64,6 +67,9 @@ class Samples:
         metric = NAMES.get(name)
         if metric is None:
             return None
+        label, value = metric.needs
+        if label and (label not in labels or value not in {"", labels[label]}):
+            return None
         node = node_of(labels, self._ctx.nodes) or self._ctx.node
         if metric.entity == "gpu":
             return Series(metric, self._gpu(node, labels, metric))
@@ -101,7 +107,10 @@ class Samples:
             return
         if column == "cpu":
             column = series.part
-        if metric.add:
+        if metric.bit:
+            for mask, bit in (("throttle_bits", metric.bit if value else 0), ("throttle_told", metric.bit)):
+                cells.values[mask] = float(int(cells.values.get(mask, 0.0)) | bit)
+        elif metric.add:
             cells.values[column] = cells.values.get(column, 0.0) + value * metric.scale
         elif metric.rank <= cells.ranks.get(column, 9):
             cells.ranks[column] = metric.rank
@@ -115,7 +124,9 @@ class Samples:
         order = sorted(self._cells, key=lambda k: (k[0][0], k[0][1] or "", str(k[0][2]), k[1] or 0))
         for key, ts in order:
             cells = self._cells[key, ts]
-            yield self._row(key, moment(ts), cells, before.get(key))
+            row = self._row(key, moment(ts), cells, before.get(key))
+            if row is not None:
+                yield row
             before[key] = cells
 
     def devices(self) -> Iterator[GpuDevice]:
@@ -126,32 +137,39 @@ class Samples:
 
     def _gpu(self, node: str | None, labels: Mapping[str, str], metric: Metric) -> Key:
         """The GPU (or instance) by its UUID, else by its number; what repeats per instance belongs to the whole GPU."""
-        text = labels.get("gpu", labels.get("minor_number", ""))
+        text = next((labels[n] for n in _INDEX_LABELS if n in labels), "")
         index = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
-        uuid = labels.get("UUID") or labels.get("uuid") or None
+        uuid = labels.get("UUID") or labels.get("uuid") or labels.get("gpu_uuid") or None
         if uuid and "-" in uuid and not uuid.startswith(("GPU-", "MIG-")):
             uuid = f"GPU-{uuid}"
         instance = labels.get("GPU_I_ID", "")
         mig = f"{labels.get('GPU_I_PROFILE', '')}/{instance}" if instance and not metric.shared else None
         job = labels.get("hpc_job") or labels.get("slurm_job_id") or labels.get("slurmjobid")
+        if "job_user" in labels:  # AMD's exporter; elsewhere the label is anyone's
+            job = job or labels.get("job_id")
         job = None if job in {None, "", "0"} or (instance and metric.shared) else job
         identity = ("gpu_uuid", uuid) if uuid else ("gpu", index)
         key: Key = ("gpu", node, (identity, ("mig", mig), ("job_id", job)))
         known = {"gpu": index, "pci_bus_id": labels.get("pci_bus_id") or None}
         self._named.setdefault(key, {}).update({k: v for k, v in known.items() if v is not None})
         device = self._devices.setdefault((node, uuid or index), {"gpu_uuid": uuid})
-        known |= {"model": labels.get("modelName"), "driver_version": labels.get("DCGM_FI_DRIVER_VERSION")}
+        known |= {"model": _model(labels), "driver_version": labels.get("DCGM_FI_DRIVER_VERSION")}
         device.update({k: v for k, v in known.items() if v})
         if index is not None:
             device["gpu"] = index
         return key
 
-    def _row(self, key: Key, ts: datetime | None, cells: _Cells, earlier: _Cells | None) -> Row:
+    def _row(self, key: Key, ts: datetime | None, cells: _Cells, earlier: _Cells | None) -> Row | None:
         entity, node, own = key
         labels: dict[str, Any] = dict(own)
         common: dict[str, Any] = {"cluster": self._ctx.cluster, "node": node, "ts": ts, "origin": self._ctx.name}
         values = dict(cells.values)
         if entity == "gpu":
+            bits, told = (int(values.pop(n, 0.0)) for n in ("throttle_bits", "throttle_told"))
+            if told & _TROUBLE:  # a file of one harmless bit alone does not say that there was no trouble
+                values.setdefault("throttle_reasons", float(bits))
+            if not values:
+                return None
             labels.update(self._named.get(key, {}))
             fields: dict[str, Any] = {**common, **labels, "activity_source": cells.source or None, **_typed(values)}
             return GpuSample(**fields)
@@ -167,6 +185,12 @@ class Samples:
         if entity == "filesystem":
             return HostSample(**common, **labels, **_typed(values))
         return HostSample(**common, **_host(values, earlier.values if earlier else None))
+
+
+def _model(labels: Mapping[str, str]) -> str | None:
+    """The product: `name` is one only beside the labels of an exporter that calls it so."""
+    named = labels.get("name") if {"compute_mode", "minor_number"}.intersection(labels) else None
+    return labels.get("modelName") or labels.get("card_series") or named or labels.get("gpu_type")
 
 
 def node_of(labels: Mapping[str, str], known: Collection[str] = ()) -> str | None:

@@ -1,0 +1,99 @@
+"""prometheus: what exporters other than dcgm-exporter call the same things."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collector.importers.base import ImportContext
+from collector.importers.prometheus import Prometheus
+from store.rows import GpuDevice, GpuSample
+
+AT = 1772359200
+TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+def read(path: Path, text: str) -> list[Any]:
+    path.write_text(text)
+    return list(Prometheus().rows(path, ImportContext(path.name, UTC, size=path.stat().st_size)))
+
+
+def sample(rows: list[Any]) -> GpuSample:
+    (one,) = [r for r in rows if isinstance(r, GpuSample)]
+    return one
+
+
+def test_telegraf_s_percent_and_mib(tmp_path: Path) -> None:
+    labels = 'arch="Hopper",compute_mode="Default",host="n1",index="3",name="NVIDIA H100",pstate="P0",uuid="GPU-a"'
+    text = "".join(
+        f"{name}{{{labels}}} {value} {AT}000\n"
+        for name, value in (
+            ("nvidia_smi_utilization_gpu", 97),
+            ("nvidia_smi_memory_used", 100),
+            ("nvidia_smi_power_draw", 650.5),
+            ("nvidia_smi_clocks_current_sm", 1980),
+        )
+    )
+    rows = read(tmp_path / "t.prom", text)
+    got = sample(rows)
+    assert (got.node, got.gpu, got.gpu_uuid, got.ts) == ("n1", 3, "GPU-a", TEN)
+    assert (got.engine_active, got.fb_used_bytes, got.power_w, got.sm_clock_mhz) == (0.97, 100 << 20, 650.5, 1980.0)
+    assert [d.model for d in rows if isinstance(d, GpuDevice)] == ["NVIDIA H100"]
+
+
+def test_the_same_name_of_a_script_whose_unit_nobody_knows_is_left_out(tmp_path: Path) -> None:
+    text = f'nvidia_smi_utilization_gpu{{gpu="0"}} 0.97 {AT}000\nnode_load1{{instance="n1:9100"}} 2 {AT}000\n'
+    assert not [r for r in read(tmp_path / "t.prom", text) if isinstance(r, GpuSample)]
+
+
+def test_slurm_job_exporter_and_the_nvml_exporter(tmp_path: Path) -> None:
+    job = 'account="a",gpu="1",gpu_type="A100",slurmjobid="4812",user="u",instance="n1:9798"'
+    got = sample(
+        read(
+            tmp_path / "s.prom",
+            f"slurm_job_utilization_gpu{{{job}}} 42 {AT}000\nslurm_job_power_gpu{{{job}}} 250000 {AT}000\n",
+        )
+    )
+    assert (got.node, got.job_id, got.gpu, got.engine_active, got.power_w) == ("n1", "4812", 1, 0.42, 250.0)
+    card = 'minor_number="2",name="Tesla V100",uuid="GPU-b",instance="n2:9445"'
+    got = sample(
+        read(
+            tmp_path / "n.prom",
+            f"nvidia_gpu_duty_cycle{{{card}}} 90 {AT}000\nnvidia_gpu_memory_used_bytes{{{card}}} 1024 {AT}000\n",
+        )
+    )
+    assert (got.node, got.gpu, got.gpu_uuid, got.engine_active, got.fb_used_bytes) == ("n2", 2, "GPU-b", 0.9, 1024)
+
+
+@pytest.mark.parametrize("prefix", ["", "amd_"])
+def test_amd_s_exporter_with_and_without_its_prefix(tmp_path: Path, prefix: str) -> None:
+    card = 'gpu_id="5",gpu_uuid="u-5",hostname="n3",card_series="MI300X",job_id="77",job_user="u"'
+    text = (
+        f"{prefix}gpu_gfx_activity{{{card}}} 88 {AT}000\n{prefix}gpu_used_vram{{{card}}} 10 {AT}000\n"
+        f'{prefix}gpu_clock{{{card},clock_type="GPU_CLOCK_TYPE_SYSTEM"}} 2100 {AT}000\n'
+        f'{prefix}gpu_clock{{{card},clock_type="GPU_CLOCK_TYPE_VIDEO"}} 29 {AT}000\n'
+    )
+    got = sample(read(tmp_path / "a.prom", text))
+    assert (got.node, got.gpu, got.job_id, got.engine_active) == ("n3", 5, "77", 0.88)
+    assert (got.fb_used_bytes, got.sm_clock_mhz) == (10 << 20, 2100.0)
+
+
+def test_single_throttle_reasons_make_one_mask_and_harmless_ones_alone_make_none(tmp_path: Path) -> None:
+    def told(*reasons: tuple[str, int]) -> str:
+        return "".join(
+            f'nvidia_smi_clocks_event_reasons_{name}{{uuid="a-b",instance="n1:9835"}} {on} {AT}000\n'
+            for name, on in reasons
+        )
+
+    both = told(("gpu_idle", 0), ("sw_power_cap", 1), ("hw_slowdown", 1), ("hw_thermal_slowdown", 1))
+    assert sample(read(tmp_path / "a.prom", both + both)).throttle_reasons == 0x4C, "told twice is told once"
+    assert sample(read(tmp_path / "b.prom", told(("hw_slowdown", 0)))).throttle_reasons == 0
+    assert not [r for r in read(tmp_path / "c.prom", told(("sw_power_cap", 1))) if isinstance(r, GpuSample)]
+
+
+def test_a_counter_with_the_suffix_that_openmetrics_wants(tmp_path: Path) -> None:
+    text = f'DCGM_FI_DEV_ECC_DBE_VOL_TOTAL_total{{gpu="0",Hostname="n1"}} 2 {AT}.0\n# EOF\n'
+    assert sample(read(tmp_path / "m.om", text)).ecc_dbe_total == 2
