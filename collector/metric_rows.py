@@ -16,7 +16,7 @@ from typing import Any
 from collector.device_names import NO_DISK, NO_NET, PSEUDO
 from collector.importers.base import ImportContext
 from collector.metric_names import NAMES, Metric
-from store.rows import GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample, Row
+from store.rows import GpuDevice, GpuEvent, GpuSample, HostSample, InferenceSample, LinkSample, Row
 
 _BLANKS = (range(2_147_483_632, 2_147_483_636), range(140_737_488_355_328, 140_737_488_355_332))
 _BLANK_64 = 9.2e18
@@ -53,8 +53,10 @@ class Series:
 class Samples:
     """Collects samples; `rows` gives them by entity and time. Times are milliseconds since 1970, None where unknown."""
 
-    def __init__(self, ctx: ImportContext) -> None:
+    def __init__(self, ctx: ImportContext, xids: dict[Key, int] | None = None) -> None:
+        """`xids` are the last XIDs that earlier parts of the same file left."""
         self._ctx = ctx
+        self._xids = {} if xids is None else xids
         self._cells: dict[tuple[Key, int | None], _Cells] = {}
         self._named: dict[Key, dict[str, Any]] = {}
         self._devices: dict[tuple[str | None, str | int | None], dict[str, Any]] = {}
@@ -121,13 +123,38 @@ class Samples:
     def rows(self) -> Iterator[Row]:
         """The rows, by entity and time."""
         before: dict[Key, _Cells] = {}
+        seen: dict[Key, list[GpuSample]] = {}
         order = sorted(self._cells, key=lambda k: (k[0][0], k[0][1] or "", str(k[0][2]), k[1] or 0))
         for key, ts in order:
             cells = self._cells[key, ts]
             row = self._row(key, moment(ts), cells, before.get(key))
             if row is not None:
                 yield row
+            if isinstance(row, GpuSample) and row.last_xid is not None and row.ts is not None:
+                seen.setdefault((*key[:2], key[2][:1]), []).append(row)
             before[key] = cells
+        for gpu, samples in seen.items():
+            yield from self._new_xids(gpu, samples)
+
+    def _new_xids(self, gpu: Key, samples: list[GpuSample]) -> Iterator[GpuEvent]:
+        """The last XID of a GPU stands for days: it is an event where it changes. One that comes again does not show."""
+        for sample in sorted(samples, key=lambda s: (str(s.ts), s.last_xid or 0)):
+            earlier, xid = self._xids.get(gpu), sample.last_xid or 0
+            if earlier is not None and xid not in {0, earlier}:
+                yield GpuEvent(
+                    cluster=sample.cluster,
+                    node=sample.node,
+                    ts=sample.ts,
+                    origin=sample.origin,
+                    job_id=sample.job_id,
+                    gpu=sample.gpu,
+                    gpu_uuid=sample.gpu_uuid,
+                    pci_bus_id=sample.pci_bus_id,
+                    event="xid",
+                    xid=xid,
+                    message=f"the exporter's last XID went from {earlier} to {xid}",
+                )
+            self._xids[gpu] = xid
 
     def devices(self) -> Iterator[GpuDevice]:
         """What the labels say about each GPU."""

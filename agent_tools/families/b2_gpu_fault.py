@@ -152,7 +152,7 @@ def _event(row: RowView) -> str:
     often = ""
     if (row.number("events") or 0) > 1:
         often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
-    return f"The kernel reports {what} on {gpu_of(row)}{often}: {row['message']}"
+    return f"The driver reports {what} on {gpu_of(row)}{often}: {row['message']}"
 
 
 def _latent(row: RowView) -> str:
@@ -344,7 +344,7 @@ def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessm
                 "suspected",
                 confidence=0.4,
                 attribution="infrastructure",
-                headline=f"The kernel reports XID {soft[0]['xid']} on {gpu_of(soft[0])}.",
+                headline=f"The driver reports XID {soft[0]['xid']} on {gpu_of(soft[0])}.",
                 speaks_for=[claim(_event(soft[0]))],
                 missing=[missing("Whether this XID means a fault.", "counters of the GPU, the vendor's XID catalogue")],
                 counterfactual=text,

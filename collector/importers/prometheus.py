@@ -1,7 +1,8 @@
 """Prometheus text exposition and OpenMetrics: one scrape, or a dump of series with timestamps.
 
 SOURCE  `curl NODE:9400/metrics` (dcgm-exporter), :9100 (node_exporter), :8000 (vLLM), `promtool tsdb dump-openmetrics`.
-ROWS    gpu_sample, host_sample, link_sample, inference_sample: the metrics of one moment merged to one row.
+ROWS    gpu_sample, host_sample, link_sample, inference_sample: the metrics of one moment merged to one row; gpu_event
+        where the last XID of a GPU changes.
 CAVEAT  a scrape without timestamps gets the file's own time; metrics that fill no column are counted, not kept.
 
     DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-1f..",Hostname="node1"} 71234 1772359200000
@@ -17,7 +18,7 @@ from typing import ClassVar
 
 from collector.importers.base import ImportContext, ImportFailed
 from collector.metric_names import NAMES
-from collector.metric_rows import Samples, Series
+from collector.metric_rows import Key, Samples, Series
 from collector.text import decode, opened, read_some
 from store.rows import Row
 
@@ -61,8 +62,9 @@ class Prometheus:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Rows by entity and time; a large file in windows of time, one after the other."""
+        xids: dict[Key, int] = {}
         for at, (low, high) in enumerate(_windows(path, ctx)):
-            samples = Samples(ctx)
+            samples = Samples(ctx, xids)
             unknown = _collect(path, ctx if at == 0 else replace(ctx, problems=[], notes=[]), samples, low, high)
             if at == 0:
                 if not samples and not unknown and low is None:

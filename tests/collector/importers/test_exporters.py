@@ -1,16 +1,19 @@
-"""prometheus: what exporters other than dcgm-exporter call the same things."""
+"""prometheus: what exporters other than dcgm-exporter call the same things, and XIDs that only a metric tells of."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from collector.importers import prometheus
 from collector.importers.base import ImportContext
 from collector.importers.prometheus import Prometheus
-from store.rows import GpuDevice, GpuSample
+from collector.importers.prometheus_json import PrometheusJson
+from store.rows import GpuDevice, GpuEvent, GpuSample
 
 AT = 1772359200
 TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -18,7 +21,8 @@ TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 def read(path: Path, text: str) -> list[Any]:
     path.write_text(text)
-    return list(Prometheus().rows(path, ImportContext(path.name, UTC, size=path.stat().st_size)))
+    importer = PrometheusJson() if path.suffix == ".json" else Prometheus()
+    return list(importer.rows(path, ImportContext(path.name, UTC, size=path.stat().st_size)))
 
 
 def sample(rows: list[Any]) -> GpuSample:
@@ -97,3 +101,37 @@ def test_single_throttle_reasons_make_one_mask_and_harmless_ones_alone_make_none
 def test_a_counter_with_the_suffix_that_openmetrics_wants(tmp_path: Path) -> None:
     text = f'DCGM_FI_DEV_ECC_DBE_VOL_TOTAL_total{{gpu="0",Hostname="n1"}} 2 {AT}.0\n# EOF\n'
     assert sample(read(tmp_path / "m.om", text)).ecc_dbe_total == 2
+
+
+def xids(*values: int) -> str:
+    return "".join(
+        f'DCGM_FI_DEV_XID_ERRORS{{gpu="0",UUID="GPU-a",pci_bus_id="00000000:1B:00.0",Hostname="n1"}} {v} {AT + 30 * i}000\n'
+        for i, v in enumerate(values)
+    )
+
+
+def test_the_last_xid_is_an_event_where_it_changes_and_never_where_it_stands(tmp_path: Path) -> None:
+    events = [r for r in read(tmp_path / "x.prom", xids(0, 0, 79, 79)) if isinstance(r, GpuEvent)]
+    assert [(e.node, e.gpu_uuid, e.xid, e.event, (e.ts or TEN).second) for e in events] == [
+        ("n1", "GPU-a", 79, "xid", 0)
+    ]
+    assert events[0].ts == datetime(2026, 3, 1, 10, 1, tzinfo=UTC)
+    for standing in ((48, 48, 48), (48, 48, 0)):
+        assert not [r for r in read(tmp_path / "x.prom", xids(*standing)) if isinstance(r, GpuEvent)]
+
+
+def test_the_change_is_seen_between_two_windows_of_a_large_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "WINDOW_BYTES", 200)
+    events = [r for r in read(tmp_path / "x.prom", xids(0, 0, 0, 48, 48, 48)) if isinstance(r, GpuEvent)]
+    assert [e.xid for e in events] == [48]
+
+
+def test_a_range_query_tells_of_it_too(tmp_path: Path) -> None:
+    series = {
+        "metric": {"__name__": "DCGM_FI_DEV_XID_ERRORS", "gpu": "4", "UUID": "GPU-d", "Hostname": "n1"},
+        "values": [[AT, "13"], [AT + 30, "94"]],
+    }
+    text = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [series]}})
+    assert [r.xid for r in read(tmp_path / "x.json", text) if isinstance(r, GpuEvent)] == [94]
