@@ -19,6 +19,8 @@ EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
 _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
 _LINK_NEAR_S = 3600.0
+_NO_WORK, _WORKED = 0.03, 0.15
+"""SM activity of GPUs that only wait, and the least of a run that worked for a good part of it."""
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
 _WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown", "peer_lost")
 
@@ -275,7 +277,39 @@ def _absent(facts: Facts) -> Assessment:
             claim("Turn on the flight recorder and rerun; a stack of every rank names the call.", "supported")
         )
         return result
+    if quiet is None and late and many and (spun := _spun(facts)) is not None:
+        return spun
     return Assessment(CODE, "ruled_out", counterfactual="No collective timed out, and none is known to be stuck.")
+
+
+def _spun(facts: Facts) -> Assessment | None:
+    """A log without times says nothing of a pause: GPUs that computed before and only spin at the end tell it alone.
+
+    A slow transport spins all along, so its SM activity was never much higher.
+    """
+    spread = facts.table("gpu_spread").first
+    if spread is None or facts.beside is not None or facts.silent_gpus is not None or not facts.progress.begun:
+        return None
+    spinning, gpus = spread.number("spinning") or 0, spread.number("gpus") or 0
+    before, now = spread.number("all_sm_max") or 0, spread.number("spin_sm")
+    if not 2 <= spinning >= gpus - 1 or now is None or now > _NO_WORK or before < _WORKED:
+        return None
+    result = Assessment(CODE, "confirmed", confidence=0.72, attribution="undetermined")
+    result.headline = "At the end the GPUs only spun: training had come to a standstill."
+    result.speaks_for.append(claim(_spinning(spread)))
+    result.speaks_for.append(claim(f"Over the whole run the SM activity was {spread['all_sm_median']} (median)."))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    result.implies.append(
+        claim("A job of several GPUs that stops like this mostly hangs in a collective.", "hypothesis")
+    )
+    result.missing.append(
+        missing("When the last step was made, and which rank held the others up.", "a log with times; nccl_sample")
+    )
+    result.actions.append(
+        claim("Turn on the flight recorder and rerun; a stack of every rank names the call.", "supported")
+    )
+    return result
 
 
 def _long(quiet: RowView) -> bool:

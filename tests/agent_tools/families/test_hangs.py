@@ -225,3 +225,22 @@ def test_a_link_that_failed_before_the_end_is_told_beside_a_stuck_collective(tmp
         other.rows = [*world.rows, flap]
         found = judge(other, c2.assess)
         assert any("failed at" in c.text for c in found.speaks_for) is told, minute
+
+
+def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_log_has_no_times(tmp_path: Path) -> None:
+    def ended(folder: str, state: str, before: float, at_the_end: float) -> World:
+        world = World(tmp_path / folder).job(state, 60, gpus=4).train(LOSSES)
+        for minute in range(2, 60):
+            sm = before if minute < 35 else at_the_end
+            now = T + timedelta(minutes=minute)
+            world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, sm_active=sm) for g in range(4)))
+        return world
+
+    found = differential.draft(ended("a", "TIMEOUT", 0.6, 0.01).facts())
+    assert (found.family, 0.5 < found.confidence < 0.8) == ("C2", True), found.headline
+    for folder, state, before, end in (
+        ("b", "TIMEOUT", 0.6, 0.6),
+        ("c", "TIMEOUT", 0.09, 0.09),
+        ("d", "COMPLETED", 0.6, 0.01),
+    ):
+        assert differential.draft(ended(folder, state, before, end).facts()).family != "C2", (state, before, end)
