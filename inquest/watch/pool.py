@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-WORKER = (sys.executable, "-m", "inquest.watch.worker")
+WORKER = (sys.executable, "-P", "-m", "inquest.watch.worker")
+"""-P: modules that lie in the folder which the watcher was started in are not ours."""
 LIFE = 200
 """Attempts after which a worker is replaced, so that nothing it leaks can add up."""
 
