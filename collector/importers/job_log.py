@@ -17,13 +17,14 @@ from pathlib import Path, PurePath
 from typing import IO, ClassVar
 
 from collector import text
+from collector.ahead import planned
 from collector.framing import AnchorMatcher, Clock, Demux, Label
 from collector.framing.blocks import WINDOWS
 from collector.framing.chunks import Chunk, read_chunks, scrub, sniff_encoding
 from collector.framing.ends import ends
 from collector.framing.keep import Keeper
 from collector.framing.labels import hosts_in
-from collector.framing.parts import READ_WHOLE, Part, plan
+from collector.framing.parts import READ_WHOLE, Part
 from collector.importers.base import ImportContext, ImportFailed
 from collector.parsers.base import Parser
 from collector.parsers.registry import parser_types
@@ -131,7 +132,7 @@ class JobLog:
         plain = type(file) is io.BufferedReader and sniff_encoding(head) is None
         if budget is None or not plain or size <= max(budget, 2 * READ_WHOLE):
             return [Part(0, size, 1)]
-        found = plan(file, size)
+        found = planned(file, size)
         how = "; the rest was searched for what looks fatal" if found.searched else ""
         ctx.problem(
             f"read {found.size} of {size} bytes for a quick answer: head, tail, {len(found.parts) - 2} places between"

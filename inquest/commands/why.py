@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from collector.ahead import Ahead
 from inquest import safe
 from inquest.commands import USAGE, Failure
 from inquest.options import add_json, add_lake, add_model, add_timezone, count, limits_of
@@ -43,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the job, reason, show."""
+    with Ahead(Path(args.target)):
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     import asyncio
 
     from agent_tools.agent import conclude, examine, preload
