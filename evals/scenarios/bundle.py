@@ -1,60 +1,35 @@
 """The same job as the files that a cluster would have of it: what other tools print, to be imported like anybody's.
 
-Accounting as `sacct -P` and `sacctmgr show event -P` in the cluster's local time, metrics as exporters expose them, the
-nodes' kernel logs, the job's own log; and as tables what no other tool writes (launches, collectives, processes, cgroups).
+Accounting as `sacct -P` and `sacctmgr show event -P` in the cluster's local time, metrics in one of the forms that they are
+kept in, the nodes' kernel logs, the job's own log; and as tables what no other tool writes (launches, collectives, processes, cgroups).
 """
 
 from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
+from evals.scenarios import metric_files
 from evals.scenarios.build import rows
 from evals.scenarios.plan import Plan
 from store.rows import Row, SlurmJob, SlurmStep
 
-MIB = 1 << 20
 _TABLES = (
     "nccl_sample", "cuda_sample", "process", "cgroup_sample", "gpu_device", "slurm_job_event", "link_sample", "source_health",
 )  # fmt: skip
-_GPU: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
-    ("DCGM_FI_DEV_FB_USED", "fb_used_bytes", lambda v: v // MIB),
-    ("DCGM_FI_DEV_FB_TOTAL", "fb_total_bytes", lambda v: v // MIB),
-    ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "engine_active", float),
-    ("DCGM_FI_PROF_SM_ACTIVE", "sm_active", float),
-    ("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "tensor_active", float),
-    ("DCGM_FI_PROF_DRAM_ACTIVE", "dram_active", float),
-    ("DCGM_FI_DEV_GPU_TEMP", "temp_c", float),
-    ("DCGM_FI_DEV_MEMORY_TEMP", "memory_temp_c", float),
-    ("DCGM_FI_DEV_POWER_USAGE", "power_w", float),
-    ("DCGM_FI_DEV_SM_CLOCK", "sm_clock_mhz", float),
-    ("DCGM_FI_DEV_CLOCKS_EVENT_REASONS", "throttle_reasons", int),
-    ("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "ecc_sbe_total", int),
-    ("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "ecc_dbe_total", int),
-    ("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "remapped_correctable", int),
-    ("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "remapped_uncorrectable", int),
-    ("DCGM_FI_DEV_ROW_REMAP_PENDING", "remap_pending", int),
-    ("DCGM_FI_DEV_ROW_REMAP_FAILURE", "remap_failure", int),
-    ("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "nvlink_errors", int),
-    ("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "pcie_replays", int),
-    ("DCGM_FI_DEV_XID_ERRORS", "last_xid", int),
-)
-_HOST = (
-    ("node_load1", "load1", float),
-    ("node_memory_MemTotal_bytes", "memory_total_bytes", int),
-    ("node_memory_MemAvailable_bytes", "memory_available_bytes", int),
-    ("node_vmstat_oom_kill", "oom_kills", int),
-)
 _BROKEN = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING")
 
 
-def bundle(plan: Plan, folder: Path) -> Path:
-    """Write the job's files below `folder`; gives the folder to import. No name in it tells the answer."""
+def bundle(plan: Plan, folder: Path, form: str | None = None) -> Path:
+    """Write the job's files below `folder`; gives the folder to import. No name in it tells the answer.
+
+    `form` is that of the metrics (`metric_files.FORMS`); without it the job's own seed draws one.
+    """
     raw, out = folder / "raw", folder / "job"
     raw.mkdir()
     out.mkdir()
@@ -70,10 +45,9 @@ def bundle(plan: Plan, folder: Path) -> Path:
         _write(out / "slurm/sacct.txt", _sacct(by["slurm_job"], by["slurm_step"], zone))
     if by["slurm_node_state"]:
         _write(out / "slurm/events.txt", _events(by["slurm_node_state"], zone))
-    if by["gpu_sample"]:
-        _write(out / "metrics/dcgm.om", [*_exposed(by["gpu_sample"], _GPU, _gpu_labels), "# EOF"])
-    if by["host_sample"]:
-        _write(out / "metrics/node.om", [*_exposed(by["host_sample"], _HOST, _host_labels), "# EOF"])
+    seed = plan.start.timestamp()
+    form = metric_files.drawn(plan.job_id, seed) if form is None else form
+    metric_files.write(out / "metrics", by["gpu_sample"], by["host_sample"], form, seed)
     for node, lines in _kernel(by, zone).items():
         _write(out / f"kernel/{node}.log", lines)
     for name in _TABLES:
@@ -158,27 +132,6 @@ def _events(states: list[Any], zone: tzinfo) -> list[str]:
             )
         )
     return lines
-
-
-def _exposed(samples: list[Any], metrics: Iterable[tuple[str, str, Any]], labels: Callable[[Any], str]) -> list[str]:
-    """OpenMetrics with times: a series follows another, each in the order of time."""
-    lines: list[str] = []
-    ordered = sorted(samples, key=lambda r: (labels(r), r.ts))
-    for name, column, shown in metrics:
-        found = [(r, value) for r in ordered if (value := getattr(r, column)) is not None]
-        if found:
-            lines.append(f"# TYPE {name} gauge")
-            lines += [f"{name}{{{labels(r)}}} {shown(value)} {r.ts.timestamp():.3f}" for r, value in found]
-    return lines
-
-
-def _gpu_labels(row: Any) -> str:
-    uuid = f'UUID="{row.gpu_uuid}",' if row.gpu_uuid else ""
-    return f'gpu="{row.gpu}",{uuid}device="nvidia{row.gpu}",modelName="NVIDIA H100 80GB HBM3",Hostname="{row.node}"'
-
-
-def _host_labels(row: Any) -> str:
-    return f'instance="{row.node}:9100",job="node"'
 
 
 def _kernel(by: Mapping[str, list[Any]], zone: tzinfo) -> dict[str, list[str]]:
