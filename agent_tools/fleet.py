@@ -11,11 +11,11 @@ from agent_tools.tools.base import Deps
 
 MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
-    r"|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
+    r"|any (?:nodes?|hosts?|users?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
 _BY: tuple[tuple[str, str], ...] = (
-    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|worst)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
+    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
     ("user", r"\b(?:users?|people|owners?|who (?:has|have|had|wast\w+|los\w+))\b"),
     ("partition", r"\bpartitions?\b"),
     ("day", r"\b(?:(?:per|by|each|every|which|what) days?|trend\w*|daily)\b"),
@@ -30,17 +30,19 @@ _STATES: tuple[tuple[str, str], ...] = (
     ("PREEMPTED", r"\bpreempt\w*"),
     ("REQUEUED", r"\brequeue\w*"),
     ("PENDING", r"\b(?:pending|waiting|queued|in the queue)\b"),
-    ("RUNNING", r"\brunning\b"),
+    ("RUNNING", r"\brunning\b|\bright now\b|\bcurrently\b|\bat the moment\b"),
 )
 _TROUBLE = re.compile(
     r"(?i)\bnodes?\b.*\b(?:down|drain\w*|out of service|not responding|unavailable|broken|in trouble)\b"
     r"|\b(?:down|drain\w*|out of service|not responding|unavailable|broken)\b.*\bnodes?\b"
 )
+_USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
 _FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
 _NONE = "No job that these words name is in the store."
+_NONE_THEN = "No job that these words name is in the store for that time."
 _NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
 FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
 """Slurm's states of an attempt that failed, as `fleet_tally` counts them."""
@@ -52,6 +54,8 @@ def over_many(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[s
     if _TROUBLE.search(question) and not re.search(r"(?i)\bjobs?\b", question):
         return _in_trouble(deps, question, limits)
     given: dict[str, Any] = {**limits, **_named(deps, question)}
+    if "user" not in given and (stranger := _USER.search(question)) is not None:
+        given["user"] = stranger[1]
     state = next((s for s, words in _STATES if re.search(words, question, re.I)), None)
     if state is not None:
         given["state"] = state
@@ -73,7 +77,7 @@ def over_many(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[s
     if whole is not None and "family" not in given:
         said = [*_tally(whole, "all"), *said]
     if not said:
-        said = [_NONE_OF_FAMILY if "family" in given else _NONE]
+        said = [_NONE_OF_FAMILY if "family" in given else _NONE_THEN if limits.keys() & {"since", "until"} else _NONE]
     return said, [e.id for e in (whole, states, jobs) if e is not None]
 
 

@@ -17,7 +17,7 @@ from agent_tools.citations import Gate
 from agent_tools.families.base import Assessment
 from agent_tools.fleet import MANY, over_many
 from agent_tools.grounds import Grounds
-from agent_tools.lookup_job import whether
+from agent_tools.lookup_job import what_next, whether
 from agent_tools.lookup_says import earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
@@ -50,7 +50,11 @@ TOPICS: tuple[tuple[str, str], ...] = (
         r"|time ?limit|when did it (?:start|end|begin)|state|which nodes?|elapsed|run ?time)\b",
         "overview",
     ),
-    (r"\b(?:why|cause|caused|reason|verdict|wrong|happened)\b", "cause"),
+    (
+        r"\b(?:why|cause|caused|reason|verdict|wrong|happened|culprit|to blame)\b|\b(?:which|what) line\b|\blines? of code\b|\bwhere did it\b"
+        r"|\b(?:fail\w*|crash\w*|died|broke) first\b|\bfirst (?:to )?(?:fail\w*|crash\w*|die|error)\b",
+        "cause",
+    ),
     (
         r"\b(?:loss|learning rate|lr|grad\w*|curve|converg\w*|diverg\w*|nan|steps?|progress|throughput)\b",
         "training_curve",
@@ -99,12 +103,17 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     said: list[str] = []
     tables: list[str] = []
     short, unopened = "", False
+    open_end: Missing | None = None
     if node and (("find_jobs" in topics and _VICTIMS.search(question)) or ("cause" in topics and not deps.job_id)):
         said, tables = node_victims(deps, node, times)
         topics = []
     elif MANY.search(question) or not (deps.job_id or _of_one(topics, node)):
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})})
         topics = []
+    elif deps.job_id and (todo := what_next(deps.draft, question)):
+        short, said = todo[0], todo[1:]
+        topics = []
+        open_end = Missing(text="Whether that is enough: only the next run can show it.", signal="that run")
     elif deps.job_id and (about := whether(deps, question)):
         short, said = "", about
         topics = []
@@ -134,6 +143,8 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
                 found, said, short = [], [short, *found, *said], about[0]
             said = [*about, *said]
     reply = _reply(deps, assessed(), question, short, [*found, *said], list(dict.fromkeys(tables)))
+    if open_end is not None:
+        reply.cannot_answer = [open_end]
     if unopened:
         reply.cannot_answer = [
             Missing(text="Which job is meant.", signal="its id (job ID), in the question or by opening it")

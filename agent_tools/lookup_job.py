@@ -8,6 +8,7 @@ from typing import Any
 from agent_tools.evidence import Evidence
 from agent_tools.families.base import ruling
 from agent_tools.tools.base import Deps
+from agent_tools.verdict import Draft
 
 MAX_SAID = 6
 _WHETHER = re.compile(
@@ -32,6 +33,23 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\b(?:cancel\w*|scancel\w*)\b", ("F4",)),
     (r"\b(?:healthy|all right|ok(?:ay)?|fine|well)\b", ("G1",)),
 )  # fmt: skip
+
+
+_NEXT = re.compile(
+    r"(?i)\bwhat (?:should|shall|can|could|do|must) (?:i|we|the user|they)\b|\bwhat (?:to do|now|next|helps)\b|\bnext steps?\b|\bremed\w+|\bworkaround"
+    r"|\bhow (?:do|can|could|should|to) (?:(?:i|we|they|you) )?(?:fix|mend|solve|avoid|prevent|repair|get)\b|\b(?:fix|mend|repair|solve) (?:it|this|that)\b"
+    r"|\b(?:re-?(?:submit|start|run|queue|launch|try)\w*|run (?:it|this) again)\b.*\?"
+    r"|\b(?:can|could|should|may) (?:i|we|it|they) (?:be )?(?:resum\w*|continu\w*|go on)\b"
+)
+"""A question for what to do now, and not for what happened."""
+_BEFORE = re.compile(r"(?i)\b(?:before|after|last|since|until|at|did|was|were|why|how often|how many times)\b")
+
+
+def what_next(draft: Draft, question: str) -> list[str]:
+    """What a question for the next step is answered with: what the verdict says to do, then the verdict; nothing for other questions."""
+    if not _NEXT.search(question) or (_BEFORE.search(question) and not re.search(r"(?i)\b(?:i|we)\b", question)):
+        return []
+    return [*(c.text for c in draft.actions), draft.headline]
 
 
 def whether(deps: Deps, question: str) -> list[str]:
@@ -70,6 +88,7 @@ def _attempt(e: Evidence, r: int, row: dict[str, Any]) -> str:
     text += f", cancelled by {ref('cancelled_by')}" if known("cancelled_by") else ""
     text += f", submitted {ref('submit_ts')}" if known("submit_ts") else ""
     text += f", started {ref('start_ts')}" if known("start_ts") else ""
+    text += f" after {ref('wait_s')} in the queue" if known("start_ts") and known("wait_s") else ""
     text += f", ended {ref('end_ts')}" if known("end_ts") else ""
     text += f", after {ref('elapsed_s')}" if known("elapsed_s") else ""
     text += f" of {ref('time_limit_s')} allowed" if known("elapsed_s") and known("time_limit_s") else ""

@@ -281,3 +281,26 @@ def test_the_node_of_a_question(question: str, node: str | None):
 )
 def test_times_in_words(words: str, since: str | None, until: str | None):
     assert window(f"which jobs failed {words}?", datetime(2026, 3, 11, 12, 30, tzinfo=UTC)) == (since, until)
+
+
+@pytest.mark.parametrize(
+    "question", ["what should I do?", "how do I fix it?", "is it safe to resubmit?", "can we resume it?", "what now?"]
+)
+def test_what_to_do_is_answered_by_what_the_verdict_says_to_do(question: str, reader: Reader):
+    investigation, short, said = asked(reader, question, "11")
+    assert short == "Correct the line that the traceback names."
+    assert any("KeyError" in s for s in said), "and what happened"
+    assert "next run" in investigation.turns[-1].cannot_answer[0].text
+
+
+def test_a_question_for_what_was_is_none_for_what_to_do(reader: Reader):
+    assert "KeyError" in asked(reader, "which line of code failed?", "11")[1]
+    assert "KeyError" in asked(reader, "which rank failed first?", "11")[1]
+    assert asked(reader, "how often was it restarted?", "11")[1].startswith("Attempt 1")
+
+
+def test_who_or_when_nothing_is_known_of_is_said(reader: Reader):
+    assert asked(reader, "list the jobs of user nobody")[1] == "No job that these words name is in the store."
+    assert asked(reader, "which jobs failed today?")[1].endswith("in the store for that time.")
+    assert asked(reader, "are there any hanging jobs right now?")[1] == "No job that these words name is in the store."
+    assert asked(reader, "did any node kill more than one job?")[1].startswith("n2: 2 of 3 attempts failed")
