@@ -49,7 +49,7 @@ _UNLAUNCHED = {"REQUEUED", "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "CANCELLED
 _SLURMS = re.compile(r"(srun|salloc|sbatch|slurmstepd|slurmd)\b|Error running slurm ")
 _ONE_LINER = re.compile(r"<string>(?::1)? in <module>")
 _WENT_ON = 5
-"""Lines of a program's own after the end of a script's one-line check, by which the script is known to have gone on."""
+"""Lines or reports of a program's own by which it is known to have gone on after what looked like its end."""
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
@@ -268,7 +268,7 @@ class Facts:
     @cached_property
     def cut_short(self) -> Raised | None:
         """The traceback of the program that its log ends inside of, where nothing else tells how the run ended."""
-        cuts = [r for r in self.of_role("cut") if r.row.text("severity") == "fatal" and r.row.has("user_frame")]
+        cuts = self.of_role("cut")
         if not cuts or self.ending.succeeded or self.ending.says(*OUTSIDE, "host_oom") or self.host_oom:
             return None
         if any(r.role not in ("cut", "wrapper") for r in self.fatal) or self.device_error is not None:
@@ -277,7 +277,8 @@ class Facts:
         if any("severity" not in r.columns or r.text("severity") != "info" for q in told for r in self.table(q)):
             return None
         last = cuts[-1]
-        return None if (last.row.number("lines_left") or 0) > 0 else last
+        went_on = (last.row.number("steps_after") or 0) >= _WENT_ON
+        return None if went_on or (last.row.number("lines_left") or 0) > 0 else last
 
     @cached_property
     def wrapped_only(self) -> bool:

@@ -208,6 +208,14 @@ class Raised:
         return (self.row.number("line_no") or 0) <= 2 and "<module>" not in self.row.text("entry_frame")
 
     @property
+    def cut_in(self) -> str:
+        """Where a log ends that is cut: "inside its traceback, in FRAME", with a reference where a frame is there."""
+        frame = next((c for c in ("user_frame", "frame") if self.row.has(c)), None)
+        if frame:
+            return f"inside its traceback, in {self.row[frame]}"
+        return "before its traceback" if self.row.text("parser") == "heralded" else "at the head of its traceback"
+
+    @property
     def name_ref(self) -> str:
         """Reference to the type."""
         return self.row["cause_name" if self.from_cause else "name"].ref

@@ -152,8 +152,9 @@ def _cut(cut: Raised) -> Assessment:
     fault = classify("", "", cut.calls)
     mode = fault.mode if fault.certainty >= 0.6 else "code"
     result = Assessment(CODE, "suspected", mode=mode, attribution="job", confidence=0.45)
-    result.headline = f"The program raised an exception before training began; the log ends inside its traceback, in {cut.row['user_frame']}."
-    result.speaks_for.append(claim(f"A traceback begins at {cut.where_ref} and has no last line."))
+    result.headline = f"The program raised an exception before training began; the log ends {cut.cut_in}."
+    begins = "is announced" if cut.row.text("parser") == "heralded" else "begins"
+    result.speaks_for.append(claim(f"A traceback {begins} at {cut.where_ref} and has no last line."))
     result.speaks_for.append(claim("No training step was reported before it."))
     result.implies.append(claim(f"The fault may lie in {_CLASS[mode]}.", "hypothesis"))
     result.actions.append(claim(_ACTIONS[mode], "supported"))

@@ -165,8 +165,9 @@ def _cut(facts: Facts, cut: Raised) -> Assessment:
     """The log ends inside the program's traceback: where it failed is known, and how is not."""
     mode = "storage" if cut.saving else "data" if cut.origin.layer == "data" else "code"
     result = Assessment(CODE, "suspected", mode=mode, confidence=0.45, attribution="job")
-    result.headline = f"The program raised an exception while training; the log ends inside its traceback, in {cut.row['user_frame']}."
-    result.speaks_for.append(claim(f"A traceback begins at {cut.where_ref} and has no last line."))
+    result.headline = f"The program raised an exception while training; the log ends {cut.cut_in}."
+    begins = "is announced" if cut.row.text("parser") == "heralded" else "begins"
+    result.speaks_for.append(claim(f"A traceback {begins} at {cut.where_ref} and has no last line."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     result.implies.append(claim(_MEANING[mode], "hypothesis"))

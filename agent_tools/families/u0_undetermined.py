@@ -38,6 +38,9 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for += [claim(f"By accounting, {step_words(step)}.") for step in steps[:4]]
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    if (cut := facts.cut_short) is not None:
+        result.headline = f"The program raised an exception that the log does not show: it ends {cut.cut_in}."
+        result.missing.append(missing("Which exception it was, and whether steps came before it.", "the whole log"))
     if facts.wrapped_only:
         first = facts.raised[0]
         result.speaks_for.append(

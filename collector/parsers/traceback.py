@@ -247,7 +247,7 @@ class Traceback:
         frame = frame_at(text, rich=self._rich, notebook=self._notebook)
         if frame is not None:
             self._frames.append(frame)
-            self._stray, self._source = 0, None
+            self._last, self._stray, self._source = line.line_no, 0, None
             return []
         self._place = text.strip() if self._rich and _PLACE.match(text) else None
         if HEADER in text:

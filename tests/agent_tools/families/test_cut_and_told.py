@@ -113,9 +113,28 @@ def test_a_log_that_ends_inside_a_traceback_is_suspected_and_no_more(
     assert draft.confidence < 0.5 and any("rest of the log" in m.signal for m in draft.cannot_decide)
 
 
+LOOP = "".join(
+    f"[03/04 05:06:{s} d2.utils.events]:  eta: 3:12:10  iter: {s}  total_loss: {40 / s:.3f}  time: 0.5  lr: 2e-05  max_mem: 8123M\n"
+    for s in range(19, 139, 20)
+)
+SAID = "ERROR [03/04 05:07:01 d2.engine.train_loop]: Exception during training:\n"
+LIBRARY = '  File "/opt/env/lib/python3.9/site-packages/detectron2/engine/defaults.py", line 496, in run_step\n    self._trainer.run_step()\n'
+
+
+@pytest.mark.parametrize("end", [SAID, SAID + OPEN.partition("\n")[0], SAID + OPEN.partition("\n")[0] + "\n" + LIBRARY])
+def test_a_log_that_is_cut_at_an_exception_is_never_healthy(tmp_path: Path, end: str) -> None:
+    draft = drafted(LOOP + end, tmp_path / "a")
+    assert (draft.family, draft.confidence < 0.5) == ("A3", True) and "the log ends" in draft.headline
+    draft = drafted(end + LIBRARY if end == SAID else end, tmp_path / "b")
+    assert draft.family in ("A1", "U0") and (draft.family == "U0" or draft.confidence < 0.5)
+    draft = drafted(LOOP + end + "\n" + LOOP.replace("iter: ", "iter: 1"), tmp_path / "c")
+    assert draft.family == "G1" and draft.confidence < 0.5, draft.headline
+
+
 def test_a_cut_traceback_of_a_loop_does_not_tell_whether_steps_came_before(tmp_path: Path) -> None:
     frame = TORCH + 'utils/data/dataloader.py", line 633, in __next__\n    data = self._next_data()\n'
-    assert drafted(OPEN + frame, tmp_path).family == "U0"
+    draft = drafted(OPEN + frame, tmp_path)
+    assert draft.family == "U0" and "the log does not show" in draft.headline
 
 
 def test_an_error_without_anything_before_it_is_no_sure_start_unless_its_text_says_so(tmp_path: Path) -> None:
