@@ -13,6 +13,7 @@ from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
+from agent_tools.facts.evaluating import beside_training
 from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
@@ -279,6 +280,15 @@ class Facts:
         last = cuts[-1]
         went_on = (last.row.number("steps_after") or 0) >= _WENT_ON
         return None if went_on or (last.row.number("lines_left") or 0) > 0 else last
+
+    def after_steps(self, raised: Raised) -> bool:
+        """Whether steps had been trained when this was raised, by progress lines or by what its frames stand in."""
+        if self.progress.begun or raised.trained:
+            return True
+        begun = self.table("phases").one_of("name", "running_training")
+        line = raised.row.number("line_no") or 0
+        same = [r for r in begun if r.text("file") == raised.row.text("file") and (r.number("line_no") or 0) < line]
+        return bool(same) and beside_training(raised.row.text("calls"))
 
     @cached_property
     def wrapped_only(self) -> bool:

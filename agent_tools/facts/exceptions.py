@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_tools.facts.evaluating import came_after_steps, evaluates
 from agent_tools.facts.faults import Fault, classify
 from agent_tools.facts.layers import Origin, origin_of
 from agent_tools.facts.views import RowView
@@ -79,11 +80,6 @@ _SAVE = re.compile(
     r"torch/serialization\.py(?::\d+)? in (?:_?(?:legacy_)?(?:save|write)\w*|_open_zipfile_writer)"
     r"|\bin _?save_(?:checkpoint|zero_checkpoint|model|state|pretrained|weights)\b|\bin write_record\b"
 )
-_AFTER_STEPS = re.compile(
-    r"\bin (?:after_train_(?:epoch|iter)|after_(?:step|iter)|on_train_(?:epoch|batch)_end|training_epoch_end|test_and_save_results"
-    r"|_?maybe_log_save_evaluate)\b"
-)
-"""Calls that trainers make once a step or an epoch is done (mmengine, detectron2, Lightning, the Trainer), and not before."""
 _SOCKET = re.compile(
     r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
     r"No route to host|unreachable|reset by peer|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
@@ -200,7 +196,13 @@ class Raised:
     @property
     def trained(self) -> bool:
         """Its frames show that something had been trained: a checkpoint was being written, or a step or an epoch was done."""
-        return self.saving or _AFTER_STEPS.search(f"{self.row.text('frame')}\n{self.calls}") is not None
+        stacks = (self.row.text("calls"), self.row.text("cause_calls"), self.row.text("frame"))
+        return self.saving or any(came_after_steps(s) for s in stacks)
+
+    @property
+    def evaluating(self) -> bool:
+        """It came out of an evaluation, before which nothing says that anything was trained."""
+        return evaluates(self.row.text("calls"), self.row.text("entry_frame").partition(":")[0])
 
     @property
     def headless(self) -> bool:

@@ -41,6 +41,10 @@ _ACTIONS = {
 }
 
 
+_EVALUATING = 0.55
+"""Highest confidence of a crash in an evaluation, before which nothing tells of training."""
+
+
 def assess(facts: Facts) -> Assessment:
     """Judge A1 from exceptions, progress and, where there is one, the GPU's memory."""
     if not facts.causes:
@@ -50,7 +54,7 @@ def assess(facts: Facts) -> Assessment:
     if begun:
         text = f"The application's exception {cause.name_ref} came when {facts.progress.phrase or 'training was under way'}."
         return Assessment(CODE, "ruled_out", counterfactual=text)
-    if cause.trained:
+    if facts.after_steps(cause):
         text = f"{cause.name_ref} came while a checkpoint was being written, and what is saved has been trained."
         if not cause.saving:
             text = f"{cause.name_ref} came out of what a trainer does after a step or an epoch, so training had begun."
@@ -61,13 +65,17 @@ def assess(facts: Facts) -> Assessment:
         # A text that says nothing of a start, and no line before it: as well one of a run that had trained for days.
         result.confidence = 0.45
         result.missing.append(missing("Whether training steps came before it.", "the log from its beginning"))
+    if cause.evaluating:
+        result.confidence = min(result.confidence, _EVALUATING)
+        result.missing.append(missing("Whether steps came before the evaluation.", "progress lines of its training"))
     if facts.hardware_word is not None and cause.fault.certainty < 0.8:
         result.confidence = 0.35
     if facts.host_oom or (facts.copied_xid is not None and "CUDA error" in cause.message):
         result.confidence = 0.35
     if result.confidence < 0.6:
         result.status = "suspected"
-    result.headline = f"The job crashed before training began: {cause.name_ref} ({cause.fault.why})."
+    when = "in an evaluation, with no training before it in the log" if cause.evaluating else "before training began"
+    result.headline = f"The job crashed {when}: {cause.name_ref} ({cause.fault.why})."
     _tell(facts, cause, result)
     return result
 
@@ -139,7 +147,7 @@ def _without_cause(facts: Facts) -> Assessment:
         if not facts.raised and _gave_up(facts):
             return _worded(facts, plain)
     cut = facts.cut_short
-    if cut is not None and not (facts.progress.begun or cut.trained or _ITERATING.search(cut.calls)):
+    if cut is not None and not (facts.after_steps(cut) or _ITERATING.search(cut.calls)):
         return _cut(cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."

@@ -86,7 +86,7 @@ def assess(facts: Facts) -> Assessment:
     if facts.device_error is not None and facts.progress.begun:
         return _device(facts, facts.device_error)
     cut = facts.cut_short
-    if cut is not None and (facts.progress.begun or cut.trained):
+    if cut is not None and facts.after_steps(cut):
         return _cut(facts, cut)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
@@ -94,7 +94,7 @@ def assess(facts: Facts) -> Assessment:
             text = f"The log's exceptions are wrappers and echoes ({facts.raised[0].name_ref}) that explain nothing."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     cause = facts.causes[0]
-    if not facts.progress.begun and not cause.trained:
+    if not facts.after_steps(cause):
         text = f"No training step was reported before {cause.name_ref}: the crash belongs to the start."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     mode = mode_of(cause)

@@ -39,6 +39,12 @@ MAX_TEXT = 2000
 _TYPICAL = re.compile(_ENDING)
 _FAILED = re.compile(rf"(?i:error|fail|could not|cannot|can't|unable|exception|traceback)|{_LAST}|{_WHOLE}|\", line ")
 _RAISE = re.compile(r"raise (?P<name>[\w.]{1,200})\((?:[frb]{0,2}[\"'](?P<text>[^\"']{1,300}))?")
+_MOST_FRAMES = 16
+_PASSES_ON = re.compile(
+    r"torch/(?:nn/modules/module\.py in _?(?:wrapped_)?call_impl|nn/modules/module\.py in __call__|utils/_contextlib\.py in )"
+    r"|torch/autograd/grad_mode\.py in decorate|accelerate/utils/operations\.py in |contextlib\.py in inner"
+    r"|torch/nn/modules/container\.py in forward|torch/_dynamo/(?:eval_frame|external_utils)\.py in "
+)
 _CARRIES = re.compile(r"RayTaskError\((?P<name>[\w.]{1,200})\)$")
 
 
@@ -133,8 +139,13 @@ def exception_row(
 
 
 def _calls(frames: Sequence[Frame], source: str | None) -> str | None:
-    """The innermost sixteen frames, one a line, the outermost first, and `> ` with the line that raised; None without any."""
-    lines = [f"{_short(f.file)} in {f.where or '<module>'}" for f in frames[-16:]]
+    """The innermost sixteen frames, one a line, the outermost first, and `> ` with the line that raised; None without any.
+
+    Of a longer stack those are left out through which torch and decorators merely pass a call on: who asked matters more.
+    """
+    if len(frames) > _MOST_FRAMES:
+        frames = [*(f for f in frames[:-1] if not _PASSES_ON.search(f"{f.file} in {f.where}")), frames[-1]]
+    lines = [f"{_short(f.file)} in {f.where or '<module>'}" for f in frames[-_MOST_FRAMES:]]
     if lines and source:
         lines.append(f"> {source}")
     return "\n".join(lines)[:2000] or None

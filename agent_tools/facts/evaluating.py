@@ -1,0 +1,68 @@
+"""Whether an exception's frames show that steps had been trained: who evaluates inside of a training has trained before.
+
+Trainers validate after steps or an epoch. Exceptions to that are evaluations at the very start (Lightning's sanity check,
+transformers' `eval_on_start`, verl's `val_before_train`), and programs that evaluate and train nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+_AFTER_STEPS = re.compile(
+    r"\bin (?:after_train(?:_epoch|_iter)?|after_(?:step|iter)|on_train_(?:epoch|batch)_end|training_epoch_end|test_and_save_results"
+    r"|_?maybe_log_save_evaluate|validate_and_save|perform_actual_validation|final_eval|on_advance_end|_do_eval(?:uate)?)$",
+    re.MULTILINE,
+)
+"""Calls that trainers make once a step or an epoch is done (mmengine, detectron2, Lightning, the Trainer, fairseq, nnU-Net,
+Ultralytics), and not before."""
+
+_SEQUENCES = re.compile(
+    # Outermost first: the loop of a trainer, and below it the evaluation that it comes to after an epoch.
+    r"ultralytics/\S+/trainer\.py in _?do_train\n(?:.*\n)*?.*\bin validate$"
+    r"|/train\.py in train\n(?:.*\n)*?.*/(?:val|test)\.py in (?:run|test)$"
+    r"|\bin train\n(?:.*\n)*?(?:mmengine/runner/loops\.py in run\n){2}"
+    r"|^keras/\S+ in fit\n(?:.*\n)*?keras/\S+ in evaluate$|^tensorflow/\S*keras/\S+ in fit\n(?:.*\n)*?\S*keras/\S+ in evaluate$"
+    r"|/loops/(?:epoch/)?(?:fit_loop|training_epoch_loop)\.py in \w+\n(?:.*\n)*?.*(?:evaluation_loop\.py|\bin (?:_run_validation|validation_step)$)"
+    r"|\bin run_training_epoch\n(?:.*\n)*?.*\bin run_evaluation$"
+    r"|/nnUNetTrainer\w*\.py in run_training\n(?:.*\n)*?.*\bin (?:validation_step|on_validation_epoch_end)$",
+    re.MULTILINE,
+)
+_NAMES = (
+    r"(?:run_|do_)?(?:validat(?:e|ion)|evaluat(?:e|ion)|eval|val|test)"
+    r"(?:_(?:model|net|network|epoch|one_epoch|loop|step|batch|fn|all|performance|and_\w+|on_\w+))?"
+)
+_OWN = re.compile(
+    # The program's own training function calls its own evaluation.
+    r"^~/\S+ in (?:_?train(?:ing)?|_?train_\w+|fit|run_training|training_\w+)\n(?:.*\n)*?"
+    rf"~/\S+ in {_NAMES}$",
+    re.MULTILINE,
+)
+_EVALUATION = re.compile(
+    rf"\bin {_NAMES}$|\bin (?:prediction_loop|prediction_step|predict)$",
+    re.MULTILINE,
+)
+_AT_START = re.compile(r"sanity|(?:train|_inner_training_loop)\n\S+ in _evaluate$|^verl/|~/\S*verl/", re.MULTILINE)
+_ENTRY = re.compile(r"(?:eval\w*|\w*_eval|test\w*|\w*_test|val\w*|infer\w*|predict\w*|inference|score\w*)\.py")
+_TRANSFORMERS = re.compile(
+    r"(?:transformers|trl)/\S*trainer\w*\.py in (?:evaluate|predict|evaluation_loop|prediction_loop)$", re.MULTILINE
+)
+_TRAINS = re.compile(r"(?:transformers|trl)/\S*trainer\w*\.py in (?:train|_inner_training_loop)$", re.MULTILINE)
+
+
+def came_after_steps(calls: str) -> bool:
+    """Whether these frames (of the query `exceptions`) stand only in a run that has trained."""
+    if _AT_START.search(calls):
+        return _AFTER_STEPS.search(calls) is not None
+    return any(p.search(calls) for p in (_AFTER_STEPS, _SEQUENCES, _OWN))
+
+
+def beside_training(calls: str) -> bool:
+    """A trainer of transformers evaluates, and not on behalf of its `train`: where that was begun before, it has ended."""
+    return _TRANSFORMERS.search(calls) is not None and _TRAINS.search(calls) is None
+
+
+def evaluates(calls: str, entry: str) -> bool:
+    """The program was evaluating, which it does after an epoch, unless it does nothing else or begins with it."""
+    if _AT_START.search(calls) or _ENTRY.search(entry.rpartition("/")[2]):
+        return False
+    return _EVALUATION.search(calls) is not None

@@ -1,0 +1,46 @@
+"""Crashes in an evaluation: of a run that has trained, before any step, and of a program that trains nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent_tools.families.test_cut_and_told import OPEN, drafted
+
+LIB = '  File "/opt/env/lib/python3.11/site-packages/{}", line 9, in {}\n    go()\n'
+OWN = '  File "/home/ada/job/{}", line 9, in {}\n    go()\n'
+SHAPES = "RuntimeError: The size of tensor a (7) must match the size of tensor b (9) at non-singleton dimension 1\n"
+PLAN = "***** Running training *****\n  Num examples = 1,200\n  Total optimization steps = 450\n"
+TRANSFORMERS = LIB.format("transformers/trainer.py", "evaluate") + OWN.format("run.py", "compute_metrics")
+SANITY = LIB.format("lightning/pytorch/trainer/trainer.py", "_run_sanity_check")
+LOOP = LIB.format("lightning/pytorch/loops/evaluation_loop.py", "run") + OWN.format("net.py", "validation_step")
+FIT = LIB.format("lightning/pytorch/loops/fit_loop.py", "advance")
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        (PLAN + OPEN + TRANSFORMERS + SHAPES, "A3"),
+        (OPEN + TRANSFORMERS + SHAPES, "A1"),
+        (OPEN + FIT + LOOP + SHAPES, "A3"),
+        (OPEN + SANITY + LOOP + SHAPES, "A1"),
+        (OPEN + OWN.format("run.py", "train") + OWN.format("run.py", "validate") + SHAPES, "A3"),
+        (OPEN + OWN.format("run.py", "train") + OWN.format("run.py", "validate_args") + "ValueError: lr is 0\n", "A1"),
+    ],
+)
+def test_an_evaluation_inside_of_a_training_is_no_failed_start(tmp_path: Path, text: str, family: str) -> None:
+    draft = drafted(text, tmp_path)
+    assert draft.family == family, draft.headline
+
+
+def test_an_evaluation_alone_does_not_tell_whether_steps_came_before(tmp_path: Path) -> None:
+    draft = drafted(OPEN + OWN.format("run.py", "validate") + SHAPES, tmp_path)
+    assert (draft.family, draft.confidence <= 0.55) == ("A1", True)
+    assert any("before the evaluation" in m.text for m in draft.cannot_decide)
+
+
+def test_a_deep_stack_still_tells_who_evaluated(tmp_path: Path) -> None:
+    layer = LIB.format("torch/nn/modules/module.py", "_call_impl") * 2 + LIB.format("transformers/modeling_x.py", "forward")
+    text = OPEN + LIB.format("transformers/trainer.py", "_maybe_log_save_evaluate") + layer * 7 + SHAPES
+    assert drafted(text, tmp_path).family == "A3"
