@@ -28,6 +28,9 @@ _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
 _UNEXPECTED = re.compile(r'"exit_type": ?"SYSTEM_ERROR"')
+_SIGBUS = 7
+_LOADERS = ("dataloader_killed", "shared_memory", "worker_crashed")
+_WORKERS = {**dict.fromkeys(_LOADERS, "A DataLoader worker"), "pool_killed": "A pool's worker"}
 _ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
 
 
@@ -133,13 +136,13 @@ def _gone(facts: Facts, row: RowView) -> Assessment:
 
 
 def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
-    who = "A process"
+    who = _WORKERS.get(row.text("name"), "A process")
     if (row.number("ranks") or 0) > 1:
         who = f"Ranks {row['all_ranks']}"
     elif row.has("rank"):
         who = f"Rank {row['rank']}"
     on = f" on {row['host']}" if row.has("host") else ""
-    result.headline = f"{who}{on} was ended by {row['signal_name']}, with no Python traceback."
+    result.headline = f"{who}{on} was ended by {row['signal_name']}{_stack(facts)}."
     if (row.number("ranks") or 0) > 1:
         result.headline = result.headline.replace(" was ended", " were ended")
     where = f" ({row['file']} line {row['line_no']})" if row.has("file") else ""
@@ -153,6 +156,14 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"The crash handler's innermost frame is {row['frame']}."))
     if row.text("source") == "shell" and not facts.failed_children:
         result.confidence = 0.78
+
+
+def _stack(facts: Facts) -> str:
+    """What the log has of tracebacks: none, that of a process that waited for a worker, or others' about the end."""
+    stacks = [r for r in facts.fatal if r.row.has("frame")]
+    if any(r.role == "worker_killed" for r in stacks):
+        return "; the traceback is that of the process that waited for it"
+    return ", with no Python traceback of its own" if stacks else ", with no Python traceback"
 
 
 def _memory(oom: HostOom, result: Assessment) -> None:
@@ -174,6 +185,23 @@ def _memory(oom: HostOom, result: Assessment) -> None:
 
 def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool = False) -> None:
     signal = int(rows[0].number("signal") or 0) if rows and not crash else 9
+    if signal == _SIGBUS and not crash and rows[0].text("name") in _LOADERS:
+        result.attribution = "job"
+        result.implies.append(
+            claim(
+                "A bus error in a worker of a DataLoader means most often that shared memory (/dev/shm) is full: workers hand "
+                "their batches over there.",
+                "supported",
+            )
+        )
+        result.actions.append(
+            claim(
+                "Look at the size of /dev/shm inside the job or its container (df -h /dev/shm) and raise it (--shm-size, a larger "
+                "mount or memory limit), or use fewer workers, a smaller prefetch or the sharing strategy file_system."
+            )
+        )
+        result.missing.append(missing("Whether shared memory was full.", "df of /dev/shm in the job, its memory limit"))
+        return
     if crash or signal in _CRASH:
         result.attribution = "job"
         result.implies.append(

@@ -10,6 +10,7 @@ from agent_tools import differential
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b1_cuda_oom as b1
 from store.rows import CgroupSample, GpuSample, HostEvent, LogEvent, LogLine, Process
+from tests.agent_tools.families.test_cut_and_told import drafted
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 GIB = 1 << 30
@@ -109,3 +110,29 @@ def test_a_refused_request_that_was_survived_is_no_verdict(tmp_path: Path) -> No
 def test_without_the_log_a_full_card_alone_confirms_nothing(tmp_path: Path) -> None:
     world = oom(tmp_path).without(LogEvent, LogLine)
     assert judge(world, b1.assess).status in ("undecidable", "ruled_out")
+
+
+WAITING = (
+    'Traceback (most recent call last):\n  File "/home/ada/job/run.py", line 30, in <module>\n    main()\n'
+    '  File "/opt/env/lib/python3.11/site-packages/torch/utils/data/_utils/signal_handling.py", line 66, in handler\n'
+    "    _error_if_any_worker_fails()\nRuntimeError: DataLoader worker (pid 912) is killed by signal: {}. \n"
+)
+STEPS = "".join(f"Epoch 1 step {s}0 loss {3 - s / 9:.2f}\n" for s in range(1, 6))
+
+
+@pytest.mark.parametrize(
+    ("text", "stack", "shared"),
+    [
+        (WAITING.format("Killed"), "that of the process that waited", False),
+        (WAITING.format("Bus error"), "that of the process that waited", True),
+        ("srun: error: n1: task 0: Bus error\n", "with no Python traceback", False),
+        (WAITING.partition("RuntimeError")[0] + "subprocess.CalledProcessError: Command 'python fit.py' returned non-zero exit "
+         "status 137.\nsrun: error: n1: task 0: Killed\n", "no Python traceback of its own", False),
+    ],
+)  # fmt: skip
+def test_a_worker_that_was_killed_is_told_with_the_stack_that_there_is(
+    text: str, stack: str, shared: bool, tmp_path: Path
+) -> None:
+    draft = drafted(STEPS + text, tmp_path)
+    assert draft.family == "A2" and stack in draft.headline, draft.headline
+    assert any("/dev/shm" in c.text and "inside the job" in c.text for c in draft.actions) == shared
