@@ -41,6 +41,9 @@ _ACTIONS = {
 }
 
 
+_KERNEL = re.compile(r"device-side assert|illegal memory access")
+_EITHER_TIME = 0.6
+"""Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
 _EVALUATING = 0.55
 """Highest confidence of a crash in an evaluation, before which nothing tells of training."""
 
@@ -88,11 +91,18 @@ def _confidence(facts: Facts, cause: Raised) -> float:
         value -= 0.1
     if cause.in_loop or cause.fault.other:
         value = min(value, 0.75)
+    if _on_a_batch(cause):
+        value = min(value, _EITHER_TIME)
     if facts.ending.failed:
         value += 0.03
     if facts.ending.says("time_limit") or facts.ending.says("preempted"):
         value -= 0.2
     return max(0.3, min(value, 0.96))
+
+
+def _on_a_batch(cause: Raised) -> bool:
+    """A kernel met a batch that it cannot take, which is any batch: the first one, or one after many."""
+    return _KERNEL.search(cause.message) is not None and (cause.in_loop or _ITERATING.search(cause.calls) is not None)
 
 
 def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
@@ -113,6 +123,11 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         )
     )
     result.actions.append(claim(_ACTIONS[cause.fault.mode]))
+    if _on_a_batch(cause):
+        result.implies.append(
+            claim("The labels or indices of the batch may be at fault as well as the code.", "supported")
+        )
+        result.missing.append(missing("Whether steps came before it.", "progress lines of the training"))
     if cause.fault.other:
         result.implies.append(
             claim(f"It may as well lie in {_CLASS[cause.fault.other]}; the message fits both.", "supported")

@@ -5,7 +5,9 @@ import pytest
 from agent_tools.facts.evaluating import beside_training, came_after_steps, evaluates
 
 FIT = "lightning/pytorch/trainer/trainer.py in fit\n"
-EVALUATE = "transformers/trainer.py in evaluate\ntransformers/trainer.py in evaluation_loop\n~/ft/run.py in compute_metrics"
+EVALUATE = (
+    "transformers/trainer.py in evaluate\ntransformers/trainer.py in evaluation_loop\n~/ft/run.py in compute_metrics"
+)
 MM = "mmengine/runner/runner.py in train\nmmengine/runner/loops.py in run\n"
 
 

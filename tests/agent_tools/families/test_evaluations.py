@@ -1,4 +1,4 @@
-"""Crashes in an evaluation: of a run that has trained, before any step, and of a program that trains nothing."""
+"""Crashes that do not tell by themselves whether steps came before: in an evaluation, of a kernel, of a benchmark's own bound."""
 
 from __future__ import annotations
 
@@ -41,6 +41,19 @@ def test_an_evaluation_alone_does_not_tell_whether_steps_came_before(tmp_path: P
 
 
 def test_a_deep_stack_still_tells_who_evaluated(tmp_path: Path) -> None:
-    layer = LIB.format("torch/nn/modules/module.py", "_call_impl") * 2 + LIB.format("transformers/modeling_x.py", "forward")
+    layer = LIB.format("torch/nn/modules/module.py", "_call_impl") * 2 + LIB.format(
+        "transformers/modeling_x.py", "forward"
+    )
     text = OPEN + LIB.format("transformers/trainer.py", "_maybe_log_save_evaluate") + layer * 7 + SHAPES
     assert drafted(text, tmp_path).family == "A3"
+
+
+ASSERTED = "RuntimeError: CUDA error: device-side assert triggered\nCompile with `TORCH_USE_CUDA_DSA` to enable it.\n"
+
+
+def test_a_kernel_that_meets_a_bad_batch_does_not_tell_which_batch_it_was(tmp_path: Path) -> None:
+    draft = drafted(OPEN + OWN.format("run.py", "train") + ASSERTED, tmp_path / "a")
+    assert (draft.family, draft.confidence) == ("A1", 0.6)
+    assert any("steps came before" in m.text for m in draft.cannot_decide)
+    draft = drafted(OPEN + OWN.format("run.py", "load_model") + ASSERTED, tmp_path / "b")
+    assert draft.family == "A1" and draft.confidence > 0.7
