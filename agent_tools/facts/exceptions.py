@@ -13,6 +13,7 @@ from typing import Literal
 from agent_tools.facts.evaluating import came_after_steps, evaluates
 from agent_tools.facts.faults import Fault, classify
 from agent_tools.facts.layers import Origin, origin_of
+from agent_tools.facts.targets import missed_target
 from agent_tools.facts.views import RowView
 from store.gpu_memory_words import refused
 
@@ -203,6 +204,11 @@ class Raised:
     def evaluating(self) -> bool:
         """It came out of an evaluation, before which nothing says that anything was trained."""
         return evaluates(self.row.text("calls"), self.row.text("entry_frame").partition(":")[0])
+
+    @property
+    def missed(self) -> bool:
+        """A bound that the run checks itself was not met: a benchmark's, of its speed or its quality."""
+        return missed_target(self.name, self.message)
 
     @property
     def headless(self) -> bool:

@@ -12,6 +12,7 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import classify
+from agent_tools.families.a3_midrun_crash import LOOK_AT_FIGURE, MISSED, UNSAID
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing, spread
 
@@ -68,6 +69,8 @@ def assess(facts: Facts) -> Assessment:
         # A text that says nothing of a start, and no line before it: as well one of a run that had trained for days.
         result.confidence = 0.45
         result.missing.append(missing("Whether training steps came before it.", "the log from its beginning"))
+    if cause.missed:
+        result.confidence, result.mode = UNSAID, "code"
     if cause.evaluating:
         result.confidence = min(result.confidence, _EVALUATING)
         result.missing.append(missing("Whether steps came before the evaluation.", "progress lines of its training"))
@@ -79,6 +82,8 @@ def assess(facts: Facts) -> Assessment:
         result.status = "suspected"
     when = "in an evaluation, with no training before it in the log" if cause.evaluating else "before training began"
     result.headline = f"The job crashed {when}: {cause.name_ref} ({cause.fault.why})."
+    if cause.missed:
+        result.headline = f"A bound that the run checks itself was not met: {cause.message_ref}"
     _tell(facts, cause, result)
     return result
 
@@ -116,6 +121,10 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
     overview = facts.overview
     if overview is not None and overview.has("elapsed_s"):
         result.speaks_for.append(claim(f"Slurm records {overview['state']} after {overview['elapsed_s']} s."))
+    if cause.missed:
+        result.implies.append(claim(MISSED, "supported"))
+        result.actions.append(claim(LOOK_AT_FIGURE))
+        return
     result.implies.append(
         claim(
             f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame.",

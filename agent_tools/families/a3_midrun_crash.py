@@ -49,6 +49,10 @@ _MEANING = {
 
 
 _EITHER = 0.6
+UNSAID = 0.45
+"""Highest confidence where what ended the run is known and why is not."""
+MISSED = "The run came far enough to measure itself; why its figure fell short is not in the message."
+LOOK_AT_FIGURE = "Compare that figure with earlier runs on the same nodes: clocks, input, interconnect and versions may have changed it."
 _ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
 
 
@@ -102,6 +106,8 @@ def assess(facts: Facts) -> Assessment:
     result.confidence = 0.92 if facts.progress.parsed else 0.86 if facts.progress.begun else 0.7
     if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
         result.status, result.confidence = "suspected", 0.55
+    if cause.missed:
+        result.status, result.confidence, result.mode = "suspected", UNSAID, "code"
     if facts.host_oom:
         result.status, result.confidence = "suspected", 0.35
     if facts.hardware_word is not None and cause.fault.certainty < 0.8:
@@ -114,6 +120,8 @@ def assess(facts: Facts) -> Assessment:
     after = _after_the_end(facts, cause)
     doing = "after training had ended" if after else "while training"
     result.headline = f"The program crashed {doing}: {cause.name_ref}: {cause.message_ref}"
+    if cause.missed:
+        result.headline = f"A bound that the run checks itself was not met: {cause.message_ref}"
     result.speaks_for.append(
         claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")
     )
@@ -138,11 +146,12 @@ def assess(facts: Facts) -> Assessment:
     meaning = (
         _MEANING[mode].replace("while it was training", "in what came after its training") if after else _MEANING[mode]
     )
-    if not either:
+    if cause.missed:
+        result.implies.append(claim(MISSED, "supported"))
+    elif not either:
         result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
-    result.actions.append(
-        claim("Look for XID lines in the kernel log of that node first.") if either else claim(_ACTIONS[mode])
-    )
+    advice = LOOK_AT_FIGURE if cause.missed else _ACTIONS[mode]
+    result.actions.append(claim("Look for XID lines in the kernel log of that node first." if either else advice))
     if not facts.has("gpu_event"):
         result.missing.append(
             missing(

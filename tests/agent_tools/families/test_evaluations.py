@@ -57,3 +57,12 @@ def test_a_kernel_that_meets_a_bad_batch_does_not_tell_which_batch_it_was(tmp_pa
     assert any("steps came before" in m.text for m in draft.cannot_decide)
     draft = drafted(OPEN + OWN.format("run.py", "load_model") + ASSERTED, tmp_path / "b")
     assert draft.family == "A1" and draft.confidence > 0.7
+
+
+@pytest.mark.parametrize(
+    ("steps", "family"), [("", "A1"), ("step 10 loss 2.1\nstep 20 loss 2.0\nstep 30 loss 1.9\n", "A3")]
+)
+def test_a_benchmark_that_misses_its_bound_is_no_certain_crash(tmp_path: Path, steps: str, family: str) -> None:
+    draft = drafted(steps + OPEN + "AssertionError: throughput 1190.1 < expected 1500.0\n", tmp_path)
+    assert (draft.family, draft.mode, draft.confidence < 0.5) == (family, "code", True)
+    assert "was not met" in draft.headline and not any("at fault" in c.text for c in draft.implies)
