@@ -10,6 +10,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
+from agent_tools.finished import unexited
 from agent_tools.held_up import named
 from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
@@ -253,9 +254,13 @@ def _absent(facts: Facts) -> Assessment:
         long = share > 0.5 or (share > 0.3 and (quiet.number("times_usual") or 0) > 50)
         spread = facts.table("gpu_spread").first if facts.beside is None and facts.silent_gpus is None else None
         spins = spread is not None and 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1
-        sure = (long or spins) and facts.silent_gpus is None
+        done = unexited(facts)
+        sure = (spins or (long and not done)) and facts.silent_gpus is None
         result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
         result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
+        if done:
+            result.headline = f"The work was done, and its processes did not exit in the {quiet['quiet_min']} after it."
+        result.speaks_for += [claim(d) for d in done]
         text = f"The last training report came {quiet['quiet_min']} before the end; usually one came after {quiet['usual_gap_s']}."
         result.speaks_for.append(claim(text))
         if spins and spread is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.finished import unexited
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -54,6 +55,8 @@ def assess(facts: Facts) -> Assessment:
             counterfactual=text,
             warnings=say(text),
         )
+    if done := unexited(facts):
+        return _done(facts, [*shows, *done])
     pace = _moving(end, wall)
     # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
     unseen = (not facts.has("gpu_sample") or facts.silent_gpus is not None) and facts.silent_launches
@@ -85,6 +88,37 @@ def assess(facts: Facts) -> Assessment:
     if pace == "moving":
         return _slow(facts, wall, end, shows)
     return _unknown(facts, shows, blind)
+
+
+def _done(facts: Facts, shows: list[str]) -> Assessment:
+    """All that it had to do was done, by its own words or plan: what the wall ended is a process that had not exited yet."""
+    text = "The work was done, but the process had not exited when the time limit ended it."
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        UNTIMED,
+        "job",
+        text,
+        say(*shows),
+        implies=say(
+            "A process that does not exit after its work mostly waits for data workers, an uploader, other ranks or a second part "
+            "of its script that prints nothing.",
+            status="hypothesis",
+        ),
+        missing=[
+            lacks(
+                "What the process still did or waited for.",
+                "the processes' stacks (py-spy dump) or their GPU activity after the last line of the log",
+            )
+        ],
+        actions=say(
+            "Look first whether the results are whole: then nothing has to be trained again, and no longer --time helps.",
+            "Let the program end what it started: destroy_process_group, the tracker's finish, the loaders' workers.",
+        ),
+        counterfactual=text,
+        warnings=say(text),
+    )
 
 
 def _shows(facts: Facts, end: RowView | None, wall: RowView | None) -> list[str]:

@@ -14,6 +14,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, figures, reading_of
 from agent_tools.families.e3_undertrained import FEW, few_samples
 from agent_tools.families.wording import gpu_of
+from agent_tools.finished import closing_end, completion, program_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
 
@@ -42,8 +43,9 @@ def assess(facts: Facts) -> Assessment:
     bad = _against(facts, end, reading)
     if bad:
         return Assessment(CODE, "ruled_out", confidence=0.01, attribution="none", counterfactual=bad)
-    completed, said = _completion(facts, end)
-    closed = [] if completed or (facts.overview is not None and not facts.ending.succeeded) else _closing(facts, end)
+    said = completion(facts, end)
+    completed = bool(said) and (facts.overview is None or facts.ending.succeeded)
+    closed = [] if completed or (facts.overview is not None and not facts.ending.succeeded) else closing_end(facts, end)
     said += closed
     reports = count(end, "reports")
     if not (completed or closed):
@@ -78,7 +80,7 @@ def assess(facts: Facts) -> Assessment:
             else lacks("Whether its results are right.", "the results themselves, which telemetry does not hold")
         )
         whole = len(said) >= 2
-        ended = trained or _program(facts, end) != ""
+        ended = trained or program_end(facts, end) != ""
         confidence = 0.72 if whole else (0.62 if ended else 0.45)
     gpu, working = _gpus(facts)
     if gpu:
@@ -139,7 +141,7 @@ def assess(facts: Facts) -> Assessment:
         head = f"The run says that it finished, but only at {short_of}."
     elif closed:
         head = "The run looks complete: its log ends with words that it is done."
-    elif not facts.progress.begun and facts.overview is None and _program(facts, end):
+    elif not facts.progress.begun and facts.overview is None and program_end(facts, end):
         head = "The program came to its normal end."
     elif (risen := _uncorrected(facts)) is not None:
         head = f"The run completed, but {risen['counter']} rose on a GPU of {risen['node']} under it: check what it computed."
@@ -161,9 +163,16 @@ def assess(facts: Facts) -> Assessment:
         say(*shows),
         implies=say("This rests on what the run did, not on the absence of errors.", status="supported"),
         missing=missing,
-        warnings=say(slow, _slower(facts)),
+        warnings=say(slow, _slower(facts), _unexited(end)),
         actions=say(*_actions(facts, slow)),
     )
+
+
+def _unexited(end: RowView | None) -> str:
+    """Cancelled after its work: the process may have hung where it should have exited."""
+    if end is None or end.text("stop_name") != "cancelled":
+        return ""
+    return f"The work was done, but the process had not exited when the job was cancelled: {quoted(end, 'stop_message', 'stop_line')}."
 
 
 def _slower(facts: Facts) -> str:
@@ -222,28 +231,6 @@ def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
     return ""
 
 
-def _completion(facts: Facts, end: RowView | None) -> tuple[bool, list[str]]:
-    said: list[str] = []
-    if facts.overview is not None and facts.ending.succeeded:
-        said.append(
-            f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
-        )
-    if end is not None and count(end, "ends"):
-        said.append(f"The program says that training finished: {quoted(end, 'end_message', 'end_line')}.")
-    if end is not None and (end.number("done") or 0) >= 1:
-        said.append(f"All {end['total_steps']} planned steps were reported.")
-    elif end is not None and end.has("epochs_done") and not count(end, "ends"):
-        said.append(f"All {end['epochs_done']} planned epochs were reported.")
-    words = facts.table("end_words").first
-    if words is not None and not said:
-        said += _end_words(facts, end, words)
-    if not said and (program := _program(facts, end)):
-        said.append(program)
-    if facts.overview is not None and not facts.ending.succeeded:
-        return False, said
-    return bool(said), said
-
-
 def _short_of_plan(facts: Facts, end: RowView | None) -> str:
     """How far a run came that says it finished before half of its plan, with no word of stopping early; else empty."""
     steps = facts.progress.steps
@@ -253,52 +240,6 @@ def _short_of_plan(facts: Facts, end: RowView | None) -> str:
         if steps.has(last) and steps.has(total) and count(steps, last) + 1 < count(steps, total) * HALF:
             return f"{steps[last]} of {steps[total]} planned {what}"
     return ""
-
-
-def _program(facts: Facts, end: RowView | None) -> str:
-    """What a code that is no training prints at a normal end and nowhere else, in words; empty where it printed none."""
-    words = facts.table("closing_words").first
-    if words is None or not count(words, "programs") or count(words, "program_line") < _goes_on(facts, end):
-        return ""
-    return f"The program prints what it prints at a normal end: {quoted(words, 'program_text', 'program_line')}."
-
-
-def _closing(facts: Facts, end: RowView | None) -> list[str]:
-    """What a script says last: that it is done or has saved its results. Said before, between reports, it is of a part."""
-    words = facts.table("closing_words").first
-    if words is None or not count(words, "closings") or count(words, "closing_line") < _goes_on(facts, end):
-        return []
-    if (facts.progress.begun and count(words, "closed_before")) or facts.table("plain_errors"):
-        return []
-    return [f"The log ends with {quoted(words, 'closing_text', 'closing_line')}."]
-
-
-def _goes_on(facts: Facts, end: RowView | None) -> float:
-    """The last line that shows the work still going on."""
-    words = facts.table("end_words").first
-    return max(count(end, "progress_line"), count(words, "goes_on_line"), facts.progress.last_hint)
-
-
-_NEAR = 3
-"""Lines after a full bar that may still speak of its last step."""
-
-
-def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
-    """Completion in plain words: it has to stand after the last progress, and a full bar needs a save or an end beside it."""
-    after = max(count(end, "progress_line"), count(words, "goes_on_line"))
-    hints = facts.progress.hints
-    looped = (
-        count(words, "bar_line") < count(hints, "last_line") - _NEAR
-    )  # a bar of the data, with the training after it
-    said: list[str] = []
-    if count(words, "dones") and count(words, "done_line") >= after:
-        said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")
-    saved = count(words, "save_line") >= count(words, "bar_line") >= after - 1
-    if count(words, "bars") and not looped and (said or saved):
-        said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
-        if count(words, "saves"):
-            said.append(f'After it the log says "{words["save_text"]}".')
-    return said
 
 
 def _gpus(facts: Facts) -> tuple[str, bool]:

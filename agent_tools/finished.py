@@ -1,0 +1,99 @@
+"""Whether the work of a run was done, by what it printed: a program may say so and then not exit."""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.say import count, quoted
+
+
+def completion(facts: Facts, end: RowView | None) -> list[str]:
+    """What tells that the whole work is done, in sentences: Slurm, the program's own words, its plan; empty where nothing does."""
+    said: list[str] = []
+    if facts.overview is not None and facts.ending.succeeded:
+        said.append(
+            f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
+        )
+    if end is not None and count(end, "ends"):
+        said.append(_said_end(end))
+    if end is not None and (end.number("done") or 0) >= 1:
+        said.append(f"All {end['total_steps']} planned steps were reported.")
+    elif end is not None and end.has("epochs_done") and not count(end, "ends"):
+        said.append(f"All {end['epochs_done']} planned epochs were reported.")
+    words = facts.table("end_words").first
+    if words is not None and not said:
+        said += _end_words(facts, end, words)
+    if not said and (program := program_end(facts, end)):
+        said.append(program)
+    return said
+
+
+def _said_end(end: RowView) -> str:
+    return f"The program says that training finished: {quoted(end, 'end_message', 'end_line')}."
+
+
+def program_end(facts: Facts, end: RowView | None) -> str:
+    """What a code that is no training prints at a normal end and nowhere else, in words; empty where it printed none."""
+    words = facts.table("closing_words").first
+    if words is None or not count(words, "programs") or count(words, "program_line") < _goes_on(facts, end):
+        return ""
+    return f"The program prints what it prints at a normal end: {quoted(words, 'program_text', 'program_line')}."
+
+
+def closing_end(facts: Facts, end: RowView | None) -> list[str]:
+    """What a script says last: that it is done or has saved its results. Said before, between reports, it is of a part."""
+    words = facts.table("closing_words").first
+    if words is None or not count(words, "closings") or count(words, "closing_line") < _goes_on(facts, end):
+        return []
+    if (facts.progress.begun and count(words, "closed_before")) or facts.table("plain_errors"):
+        return []
+    return [f"The log ends with {quoted(words, 'closing_text', 'closing_line')}."]
+
+
+def _goes_on(facts: Facts, end: RowView | None) -> float:
+    """The last line that shows the work still going on."""
+    words = facts.table("end_words").first
+    return max(count(end, "progress_line"), count(words, "goes_on_line"), facts.progress.last_hint)
+
+
+_NEAR = 3
+"""Lines after a full bar that may still speak of its last step."""
+
+
+def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
+    """Completion in plain words: it has to stand after the last progress, and a full bar needs a save or an end beside it."""
+    after = max(count(end, "progress_line"), count(words, "goes_on_line"))
+    hints = facts.progress.hints
+    looped = (
+        count(words, "bar_line") < count(hints, "last_line") - _NEAR
+    )  # a bar of the data, with the training after it
+    said: list[str] = []
+    if count(words, "dones") and count(words, "done_line") >= after:
+        said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")
+    saved = count(words, "save_line") >= count(words, "bar_line") >= after - 1
+    if count(words, "bars") and not looped and (said or saved):
+        said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
+        if count(words, "saves"):
+            said.append(f'After it the log says "{words["save_text"]}".')
+    return said
+
+
+def unexited(facts: Facts) -> list[str]:
+    """What tells that the program had done its work when it was ended from outside; empty where that is not so.
+
+    A bar that is full counts too, where it is the only one: the end of its last step is not an epoch's. The last step of a plan
+    does not: what comes after it, a save or an evaluation, may still have been at work.
+    """
+    end = facts.table("run_ending").first
+    if facts.ending.succeeded or not facts.progress.begun:
+        return []
+    if count(end, "ends") and count(end, "end_line") < _goes_on(facts, end):
+        return []  # that of a part of the work, which went on after it
+    words, hints = facts.table("end_words").first, facts.progress.hints
+    said = [] if end is None or not count(end, "ends") else [_said_end(end)]
+    said = said or (_end_words(facts, end, words) if words is not None else [])
+    said = said or [t for t in (program_end(facts, end),) if t] or closing_end(facts, end)
+    alone = not count(hints, "bar_epochs") and count(hints, "bar_fulls") <= 1
+    if not said and alone and words is not None and 0 < count(words, "bar_line") >= _goes_on(facts, end):
+        said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
+    return said

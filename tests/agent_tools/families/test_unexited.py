@@ -1,0 +1,40 @@
+"""A run that had done its work and did not exit, and those that only look like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent_tools.families.test_cut_and_told import drafted
+
+STEPS = "".join(f"Epoch 1 step {s}0 loss {3 - s / 9:.2f}\n" for s in range(1, 7))
+WALL = "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-02-03T04:05:06 DUE TO TIME LIMIT ***\n"
+
+
+@pytest.mark.parametrize(
+    ("last", "done"),
+    [
+        ("Training completed.\nSaved final model to out/final.pt\n", True),
+        (
+            " 98%|#########8| 294/300 [01:57<00:02,  2.50it/s]\n100%|##########| 300/300 [02:00<00:00,  2.50it/s]\n",
+            True,
+        ),
+        ("Training completed.\n" + STEPS, False),
+        ("Saved checkpoint to out/ckpt-30.pt\n", False),
+        (" 99%|#########9| 299/300 [01:57<00:02,  2.50it/s]\n", False),
+        ("Epoch 1: 100%|##########| 300/300 [02:00<00:00,  2.50it/s]\n", False),
+        ("Loading weights: 100%|##########| 300/300 [02:00<00:00,  2.50it/s]\n", False),
+    ],
+)
+def test_a_wall_after_the_work_is_told_as_one(tmp_path: Path, last: str, done: bool) -> None:
+    draft = drafted(STEPS + last + WALL, tmp_path)
+    assert draft.family == "F3" and ("had not exited" in draft.headline) == done, draft.headline
+
+
+def test_a_cancel_after_the_work_is_told_beside_it(tmp_path: Path) -> None:
+    cancel = WALL.replace(" DUE TO TIME LIMIT", "")
+    draft = drafted(STEPS + "Training completed.\n" + cancel, tmp_path / "a")
+    assert draft.family == "G1" and any("had not exited" in w.text for w in draft.warnings)
+    draft = drafted(STEPS + cancel, tmp_path / "b")
+    assert not any("had not exited" in w.text for w in draft.warnings)
