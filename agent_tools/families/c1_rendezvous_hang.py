@@ -141,6 +141,11 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
         first = raised[0]
         if row is None:
             result.headline = f"The ranks never formed their process group: {first.name_ref}: {first.message_ref}"
+        if row is None and "unhandled" in first.message:
+            result.status, result.confidence = (
+                "suspected",
+                0.6,
+            )  # what NCCL met there, a driver or a network, it does not say
         result.speaks_for.append(claim(f"{first.name_ref}: {first.message_ref} ({first.where_ref})."))
     result.speaks_for.append(claim("No training step was reported."))
     _radius(facts, result)

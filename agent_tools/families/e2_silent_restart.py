@@ -56,6 +56,10 @@ _STATE_KEY = re.compile(
     r"KeyError: ['\"]?(?:optim\w*|\w*optimizer\w*|\w*scheduler\w*|epoch|(?:global_?)?step|iter(?:ation)?|scaler|amp|best_\w+|rng_state\w*"
     r"|random_rng_state|args|start_epoch|pytorch-lightning_version|loops|trainer)['\"]?\s*$"
 )
+# What an optimizer of TensorFlow keeps beside each weight: weights that were trained have it, and only resuming needs it.
+_SLOT = re.compile(
+    r"(?:Key|Tensor name) \S*(?:/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d)?|beta[12]_power) .{0,20}not found in checkpoint"
+)
 _ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
 _RESUMES = re.compile(r"\bresum(?:ed|ing)\b|continuing training", re.I)
 
@@ -249,12 +253,13 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
     )
     itself = _RESUME_ITSELF.search(text) is not None or _STATE_KEY.search(text) is not None
     framed = _RESUME_FRAME.search(frames) is not None
+    slot = _SLOT.search(text) is not None
     loading = count(signs, "load_starts") > 0 and _RESUME_ITSELF.search(signs.text("load_start_message")) is not None
     # "Resuming from ..." is printed before the load as often as after it.
     said = "load_start_message" if loading else "load_message"
     loading = loading or (count(signs, "loads") > 0 and _RESUMES.search(signs.text("load_message")) is not None)
     shows = [f"The load failed with {quote}{where}."]
-    if not (meant or itself or loading or framed):
+    if not (meant or itself or loading or framed or slot):
         return Assessment(
             CODE,
             "undecidable",
@@ -273,7 +278,13 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
     if loading:
         shows.append(f'It was loading: "{signs[said]}".')
     confidence = (
-        (0.62 if _RESUMING.search(frames) else 0.45) if not text else 0.92 if (meant or itself or loading) else 0.62
+        (0.62 if _RESUMING.search(frames) else 0.45)
+        if not text
+        else 0.92
+        if (meant or itself or loading)
+        else 0.7
+        if slot
+        else 0.62
     )
     kind, advice = _kind(text)
     return Assessment(
@@ -303,7 +314,7 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
     for raised in facts.causes:
         full = f"{raised.name}: {raised.message}"
         frames = f"{raised.calls} {raised.row.text('frame')} {raised.row.text('user_frame')}"
-        if _LOAD.search(full) or _broken_off(raised, frames) or _lacks_state(raised):
+        if _LOAD.search(full) or _broken_off(raised, frames) or _lacks_state(raised) or _SLOT.search(full):
             return full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})"
     began = facts.progress.begun
     for raised in facts.of_role("cut"):
@@ -347,15 +358,15 @@ def _kind(text: str) -> tuple[str, str]:
             "its shapes or names do not match the model",
             "Use the checkpoint of the same model and configuration (same vocabulary, layers, parallel sizes), or the matching base.",
         )
+    if _STATE_KEY.search(text) or _SLOT.search(text):
+        return (
+            "it lacks a part of the saved run",
+            "Resume from a checkpoint that holds the optimizer and the counters too, or start anew from its weights alone.",
+        )
     if re.search(r"No valid checkpoint|Can't find a valid|not found|could not find|empty", text, re.IGNORECASE):
         return (
             "no valid checkpoint is there",
             "Check the checkpoint path and whether the run before saved anything there.",
-        )
-    if _STATE_KEY.search(text):
-        return (
-            "it lacks a part of the saved run",
-            "Resume from a checkpoint that holds the optimizer and the counters too, or start anew from its weights alone.",
         )
     return (
         "the checkpoint is broken or incomplete",

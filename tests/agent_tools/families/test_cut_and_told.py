@@ -71,7 +71,11 @@ def drafted(text: str, folder: Path) -> Draft:
         ("ERROR (apply-cmvn[5.5]:Open():util/kaldi-table-inl.h:106) TableReader: failed to open archive file mfcc/raw.7.ark\n", "A1", "data"),
         ("2023-01-02 03:04:05.678901: F tensorflow/xla/gpu/nvptx_compiler.cc:77] ptxas returned an error during compilation of ptx to sass\n"
          "Aborted (core dumped)\n", "A1", "env"),
-        ("NotFoundError (see above for traceback): Key tower/w/Adam not found in checkpoint\n", "A1", "asset"),
+        ("NotFoundError (see above for traceback): Key tower/w/Adam not found in checkpoint\n", "E2", "load_crash"),
+        ("NotFoundError (see above for traceback): Key tower/Adaptor/w not found in checkpoint\n", "A1", "asset"),
+        (OPEN + "tensorflow.python.framework.errors_impl.UnknownError: ncclInitRank failed: unhandled cuda error\n", "C1", None),
+        (OPEN + "horovod.common.exceptions.HorovodInternalError: ncclCommInitRank failed: unhandled system error\n", "C1", None),
+        ("WARNING:tensorflow:Unresolved object in checkpoint: (root).optimizer.iter\n" * 3, "U0", None),
         ("2019-02-03 04:05:06.789012: W tensorflow/core/framework/op_kernel.cc:1655] OP_REQUIRES failed at save_restore_v2_ops.cc:184 : "
          "Not found: Key head/b not found in checkpoint\n" + OPEN, "A1", "asset"),
         ("Exception: Error converting the state dict. Found unexpected key: \"layers.0.q_norm\".\n", "A1", "asset"),
