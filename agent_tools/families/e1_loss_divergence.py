@@ -18,6 +18,11 @@ from agent_tools.verdict import Claim, Missing
 CODE = "E1"
 EXPLAINS = ("G1", "A3", "D1", "D2", "D3", "F2", "F3", "F4")
 
+_REWARDS = re.compile(
+    r"\b(?:grpo|ppo|rloo|dapo|gspo|rlhf)\b|\brewards?\b(?:[/_]\w+)*'?\s*[:=|]?\s*-?\d|\badvantages?\b|\bpolicy[_ ]loss|\bpg=-?\d",
+    re.I,
+)
+_REWARD_LINES = 3
 MAY_RISE = re.compile(r"grpo|ppo|dpo|rloo|kto|orpo|cpo|simpo|reward|rlhf|gan|online|rl\b", re.IGNORECASE)
 _MEDIAN = 3
 """Reports of which a level is the median at least."""
@@ -47,9 +52,16 @@ def reading_of(facts: Facts) -> Reading:
     may_rise = may_rise or shape.text("split") == "eval"
     trailing = int(count(shape, "trailing_bad"))
     reading = read(points, may_rise=may_rise, trailing_bad=trailing)
+    if reading.shape in DIVERGED and reading.shape != "non_finite" and not may_rise and _rewarded(facts):
+        reading = read(points, may_rise=True, trailing_bad=trailing)
     if reading.shape != "non_finite" and trailing and count(shape, "bad_points"):
         return Reading("non_finite", reading.points, int(count(shape, "bad_points")), trailing, None, trailing >= 2)
     return reading
+
+
+def _rewarded(facts: Facts) -> bool:
+    """Whether the reports speak of rewards: a policy's loss is near zero and carries no meaning in its level."""
+    return sum(_REWARDS.search(r.text("text")) is not None for r in facts.table("log_tail")) >= _REWARD_LINES
 
 
 def figures(shape: RowView) -> tuple[str, str]:

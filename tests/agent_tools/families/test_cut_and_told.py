@@ -206,3 +206,13 @@ def test_a_key_that_no_saved_run_has_is_no_failed_resume(tmp_path: Path) -> None
 def test_what_is_tried_again_or_another_ones_end_is_no_crash(tmp_path: Path, text: str) -> None:
     draft = drafted(text, tmp_path)
     assert draft.family not in ("A1", "A3", "B1") or draft.confidence < 0.5, draft.headline
+
+
+@pytest.mark.parametrize(("extra", "family"), [(" reward {r:.3f} kl {r:.4f}", "G1"), ("", "E1"), (" lr 1e-6", "E1")])
+def test_a_loss_beside_rewards_may_rise(tmp_path: Path, extra: str, family: str) -> None:
+    """A policy's loss is near zero, and its rise is no divergence; the same figures of another training are one."""
+    wave = (0.001, -0.002, 0.0005, -0.0008)
+    lines = [
+        f"train step {5 * s} loss {0.01 + 0.004 * s + wave[s % 4]:.4f}" + extra.format(r=s / 60) for s in range(60)
+    ]
+    assert drafted("\n".join(lines), tmp_path).family == family
