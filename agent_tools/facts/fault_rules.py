@@ -36,9 +36,9 @@ class Rule:
 
 RULES: tuple[Rule, ...] = (
     Rule("config", 0.86, "the ranks of the NPUs were set up in ways that do not go together",
-        says=(r"\bEI00(01|03|04|05|14|16|17): ",)),
+        says=(r"\bEI00(01|03|04|05|14|16|17)\)?: ",)),
     Rule("env", 0.88, "the installed versions of CANN differ between the nodes",
-        says=(r"\bEI0008: ",)),
+        says=(r"\bEI0008\)?: ",)),
     Rule("env", 0.86, "the limit of open files is reached",
         says=(r"Too many open files", r"Errno 24\b", r"received \d+ items of ancdata")),
     Rule("env", 0.93, "a package or library cannot be loaded",

@@ -23,14 +23,15 @@ NAMES: dict[str, str] = {
     "collective_timeout": "nccl_watchdog: a rank waited in vain for another one's notify record (EI0002; collective, rank)",
 }
 
-_CODE = r"\bE[IJ]\d{4}: (?:\[PID: ?\d+\] ?)?(?:\d{4}-\d\d-\d\d-[\d:.]+ )?"
+# Since CANN 8 the code stands in brackets behind its title: `Communication_Error_Timeout(EI0006): ...`.
+_CODE = r"\bE[IJ]\d{4}\)?: (?:\[PID: ?\d+\] ?)?(?:\d{4}-\d\d-\d\d-[\d:.]+ )?"
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
     (kind, name, re.compile(pattern))
     for kind, name, pattern in (
-        ("nccl_watchdog", "collective_timeout", r"EI0002: .{0,80}Notify register times out"),
-        ("rendezvous", "bind_failed", r"(?:EJ0003|EI0019|EI0020): .{0,200}(?:bind|listen|port)"),
-        ("rendezvous", "timeout", r"EI0006: .{0,80}[Gg]etting socket times out|EI00(?:09|15): .{0,200}(?:time[sd]? ?out|timeout)"),
-        ("rendezvous", "device_process", r"EJ000[124]: .{0,80}(?:[Ff]ailed to initialize|HCCP)"),
+        ("nccl_watchdog", "collective_timeout", r"EI0002\)?: .{0,80}Notify register times out"),
+        ("rendezvous", "bind_failed", r"(?:EJ0003|EI0019|EI0020)\)?: .{0,200}(?:bind|listen|port)"),
+        ("rendezvous", "timeout", r"EI0006\)?: .{0,80}[Gg]etting socket times out|EI00(?:09|15)\)?: .{0,200}(?:time[sd]? ?out|timeout)"),
+        ("rendezvous", "device_process", r"EJ000[124]\)?: .{0,80}(?:[Ff]ailed to initialize|HCCP)"),
     )
 )  # fmt: skip
 _CODED = re.compile(_CODE)

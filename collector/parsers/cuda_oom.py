@@ -31,7 +31,8 @@ NAMES: dict[str, str] = {
     "cupy_oom": "CuPy or Numba",
     "kv_cache": "an inference engine found no room for its cache or for its start",
     "nccl_oom": "NCCL could not allocate on the GPU",
-    "ascend_oom": "Ascend's runtime: EL0004, EL0019, EI0011",
+    "ascend_oom": "Ascend's runtime: EL0004, EL0019, EI0011; MindSpore, which had no room on the device",
+    "sycl_oom": "Intel's runtimes (Level Zero, SYCL, OpenCL) had no room on the device",
     "hsa_oom": "ROCm's runtime aborted a queue for want of resources, with no memory of the GPU left",
 }
 
@@ -95,9 +96,13 @@ class CudaOom:
         "INTERNAL: Failed to allocate",
         "from device",
         "ERROR_OUT_OF_RESOURCES",
-        "EL0004: ",
-        "EL0019: ",
-        "EI0011: ",
+        "EL0004",
+        "EL0019",
+        "EI0011",
+        "alloc device memory failed",
+        "memory isn't enough",
+        "OUT_OF_DEVICE_MEMORY",
+        "OBJECT_ALLOCATION_FAILURE",
     )
 
     def __init__(self) -> None:

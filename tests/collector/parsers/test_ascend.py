@@ -13,6 +13,7 @@ from collector.parsers.base import parse_text
     [
         ("EI0006: 2025-01-02-03:04:05.006.007 Getting socket times out. Reason: Remote Rank did not send the data.", "rendezvous", "timeout"),
         ("[rank3]: EI0006: [PID: 41] 2025-01-02-03:04:05.006.007 Getting socket times out.", "rendezvous", "timeout"),
+        ("[PID: 9] 2026-02-03-04:05:06.007.008 Communication_Error_Get_Socket(EI0006): Getting socket times out.", "rendezvous", "timeout"),
         ("EJ0001: 2025-01-02-03:04:05.006.007 Failed to initialize the HCCP process. Reason: Maybe the last one is running.", "rendezvous", "device_process"),
         ("EJ0003: Failed to bind the IP port. Reason: The IP address and port have been bound already.", "rendezvous", "bind_failed"),
     ],
