@@ -136,8 +136,8 @@ def role_of(name: str, message: str, frames: str) -> Role:
         and "data/_utils/signal_handling.py" in frames
     ):
         return "worker_killed"
-    if (refused(text) or (short == "ResourceExhaustedError" and _REFUSED.search(message))) and not text.startswith(
-        "RayTaskError"
+    if (refused(text) or (short == "ResourceExhaustedError" and _REFUSED.search(message))) and not name.startswith(
+        ("RayTaskError", "ray.exceptions.RayTaskError", "java.")
     ):
         return "cuda_oom"
     if is_wrapper(name, message) and not _COMPILER.search(text):

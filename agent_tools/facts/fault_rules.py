@@ -48,6 +48,15 @@ RULES: tuple[Rule, ...] = (
             r"undefined symbol", r"cannot open shared object file", r"GLIBC(XX)?_",
             r"version `[A-Z]+_[\d.]+' not found", r"DLL load failed", r"libcud(a|nn|art)\S*\.so",
         )),
+    Rule("env", 0.93, "a package or library cannot be loaded",
+        names="RError|LuaError|MatlabError",
+        says=(r"there is no package called", r"\bmodule '[\w./-]+' not found", r"(unable to|could not) load shared object", r"requires? .{0,40}Toolbox")),
+    Rule("code", 0.85, "a name is used that does not exist, or values do not fit together",
+        names="RError|LuaError|MatlabError|UndefVarError|MethodError|DimensionMismatch|BoundsError",
+        says=(
+            r"object '.{1,80}' not found", r"could not find function", r"subscript out of bounds", r"non-conformable", r"attempt to (index|call|perform)",
+            r"not defined", r"no method matching", r"[Uu]n(recognized|defined) (function|variable)", r"size mismatch", r"at index \[",
+        )),
     Rule("env", 0.9, "the installed library does not know this model architecture",
         says=(
             r"does not recognize this architecture", r"checkpoint you are trying to load has model type",
@@ -282,6 +291,9 @@ RULES: tuple[Rule, ...] = (
         names=r"tarfile\.\w*Error|ReadError|UnpicklingError|EOFError|ParseError|zlib\.error|cv2\.error"),
     Rule("data", 0.75, "a file of the data is cut off or broken",
         says=(r"Unable to (synchronously )?open file", r"file signature not found", r"truncated file", r"\(-215:Assertion failed\)")),
+    Rule("data", 0.76, "a file that is named cannot be opened",
+        names="RError|LuaError|MatlabError",
+        says=(r"cannot open (the connection|file|compressed file)", r"cannot open <", r"[Uu]nable to (find|open|read) (file|or open)", r"No such file or directory")),
     Rule("data", 0.9, "the data have the wrong columns, shape or length",
         says=(
             r"same columns",

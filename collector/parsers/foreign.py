@@ -1,0 +1,143 @@
+"""Errors with which programs in other languages than Python end: R, MATLAB, Lua and what runs on a Java machine.
+
+SOURCE  R's conditions in the languages that it speaks, MATLAB -batch, Lua and LuaJIT (Torch 7), the JVM.
+ROWS    `exception` named `RError`, `MatlabError`, `LuaError` or by its Java type; the text in one line.
+CAVEAT  of R and MATLAB a script may catch and print the same words: `severity` is fatal where R says that it halts, where Lua
+        prints its stack and for a thread of Java's that is called main; it is error for the rest.
+EXAMPLE Error in library(luz) : there is no package called 'luz'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
+
+from collector.parsers.base import Line, ParsedRow
+from collector.parsers.shapes import LOG_LINE, strip_label
+
+NAMES: dict[str, str] = {
+    "RError": "an error of R's that nobody caught",
+    "MatlabError": "an error of MATLAB's, with the function that gave it in the text",
+    "LuaError": "an error of Lua's, with the place that it names in the text",
+    "*": "the exception of Java's as printed: java.lang.IllegalStateException",
+}
+
+# R puts a blank before the colon, in each of its languages; a call that was shortened ends with what follows it.
+_R = re.compile(
+    r"\s*(?:Error in|Errore in|Fehler in|Erreur dans|Error en|Erro em|Ошибка в|エラー|错误于|錯誤在)\s?(?P<call>.{1,300}?) ?: (?P<text>.*)$"
+    r"|\s*(?:Error in|Errore in|Fehler in|Erreur dans|Error en|Erro em|Ошибка в) (?P<open>.{1,300}) :\s*$"
+)
+_CALL = re.compile(r"[)}\]]$|^[\w.$@:<-]+$")
+_HALTS = re.compile(
+    r"\s*(?:Execution halted|Esecuzione interrotta|Ausführung angehalten|Exécution arrêtée|Ejecución interrumpida|Execução interrompida)"
+)
+_TRACE = re.compile(r"\s*(?:Calls|Chiamate|Aufrufe|Appels|Llamadas|Chamadas|\d+: .*|Backtrace):? ?|\s*▆")
+_MATLAB = re.compile(r"\s*(?:\{\x08)?Error using (?P<call>[\w./>]{1,200})(?: \(line \d{1,7}\))?\s*$")
+_LUA = re.compile(r"\s*(?:\S{0,300}/)?(?:lua|luajit|th|qlua)(?:\d[\d.]*)?: (?P<text>\S.*)$")
+_LUA_STACK = re.compile(r"\s*stack traceback:\s*$")
+_JAVA = re.compile(
+    r'\s*Exception in thread "(?P<thread>[^"]{1,200})" (?P<name>(?:[a-z]\w*\.)+[A-Z][\w$]{1,120})(?:: (?P<text>.*))?$'
+)
+_LONGEST = 12
+
+
+class Foreign:
+    """State: an error whose text, or whose proof that it ended the program, may stand on the lines that follow."""
+
+    name: ClassVar[str] = "foreign"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "Error in ",
+        "Errore in ",
+        "Fehler in ",
+        "Erreur dans ",
+        "Error en ",
+        "Erro em ",
+        "Ошибка в ",
+        "エラー",
+        "错误于",
+        "錯誤在",
+        "Error using ",
+        "lua: ",
+        "luajit: ",
+        "/th: ",
+        'Exception in thread "',
+    )
+
+    def __init__(self) -> None:
+        self._held: Line | None = None
+        self._kind = ""
+        self._text: list[str] = []
+        self._seen = 0
+        self._last = 0
+
+    @property
+    def wants_more(self) -> bool:
+        """True while more of an error may follow."""
+        return self._held is not None
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        if self._held is not None:
+            if (rows := self._goes_on(line)) is not None:
+                return rows
+            return [*self.close(), *self._begins(line)]
+        return self._begins(line)
+
+    def close(self) -> Iterable[ParsedRow]:
+        """Give the error that is open; of Lua's nothing was sure before its stack."""
+        held, self._held = self._held, None
+        if held is None or self._kind == "LuaError" or not any(t.strip() for t in self._text):
+            return []
+        return [self._row(held, "error")]
+
+    def _begins(self, line: Line) -> list[ParsedRow]:
+        text = strip_label(line.text[:8000])
+        if found := _JAVA.match(text):
+            severity = "fatal" if found["thread"] == "main" else "error"
+            return [line.event("exception", found["name"], found["text"] or "", severity=severity, parser=self.name)]
+        if found := _LUA.match(text):
+            return self._hold(line, "LuaError", found["text"])
+        if found := _MATLAB.match(text):
+            return self._hold(line, "MatlabError", "")
+        if (found := _R.match(text)) and _CALL.search((found["call"] or found["open"]).strip()):
+            if found["call"] and " : " not in text:
+                return []
+            return self._hold(line, "RError", found["text"] or "")
+        return []
+
+    def _hold(self, line: Line, kind: str, text: str) -> list[ParsedRow]:
+        self._held, self._kind, self._text = replace(line), kind, [text] if text else []
+        self._seen, self._last = 0, line.line_no
+        return []
+
+    def _goes_on(self, line: Line) -> list[ParsedRow] | None:
+        """The rows of a line that belongs to the open error; None where it does not."""
+        text = strip_label(line.text[:2000])
+        self._seen += 1
+        held = self._held
+        if held is None or self._seen > _LONGEST:
+            return None
+        if self._kind == "LuaError":
+            if _LUA_STACK.match(text):
+                self._held, self._last = None, line.line_no
+                return [self._row(held, "fatal")]
+            return None if LOG_LINE.match(text) else self._more(text, line)
+        if self._kind == "MatlabError":
+            return None if self._text or not text.strip() else self._more(text, line)
+        if _HALTS.match(text):
+            self._held = None
+            return [self._row(held, "fatal")] if self._text else []
+        if not self._text or (line.text.startswith(" ") and len(self._text) < 3 and not _TRACE.match(text)):
+            return None if LOG_LINE.match(text) else self._more(text, line)
+        return [] if not LOG_LINE.match(text) else None
+
+    def _more(self, text: str, line: Line) -> list[ParsedRow]:
+        self._text.append(text.strip())
+        self._last = line.line_no
+        return []
+
+    def _row(self, held: Line, severity: str) -> ParsedRow:
+        text = " ".join(t for t in self._text if t)[:2000]
+        return held.event("exception", self._kind, text, line_end=self._last, severity=severity, parser=self.name)

@@ -1,0 +1,50 @@
+"""Errors of R, MATLAB, Lua and Java: what they say, and what merely resembles them."""
+
+import pytest
+
+from collector.parsers.base import parse_text
+from collector.parsers.foreign import NAMES, Foreign
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "severity", "message"),
+    [
+        ("Error in library(luz) : there is no package called 'luz'\nExecution halted", "RError", "fatal", "there is no package called 'luz'"),
+        ("Error in (function (self, dim)  : \n  Dimension out of range\nCalls: fit -> call -> do.call -> <Anonymous>\nExecution halted",
+         "RError", "fatal", "Dimension out of range"),
+        ("Errore in file(con, \"r\") : non posso aprire questa connessione\nEsecuzione interrotta", "RError", "fatal", "non posso aprire questa connessione"),
+        ("Fehler in fit(m) : Objekt 'm' nicht gefunden\n", "RError", "error", "Objekt 'm' nicht gefunden"),
+        ("Error using trainnet (line 12)\nOut of memory on device.\n\nError in go (line 3)", "MatlabError", "error", "Out of memory on device."),
+        ("/opt/torch/bin/luajit: train.lua:9: bad argument #1 to 'load' (string expected)\nstack traceback:\n\t[C]: in function 'load'",
+         "LuaError", "fatal", "train.lua:9: bad argument #1 to 'load' (string expected)"),
+        ('Exception in thread "main" java.lang.IllegalStateException: no backend on the class path\n\tat a.B.c(B.java:1)',
+         "java.lang.IllegalStateException", "fatal", "no backend on the class path"),
+    ],
+)  # fmt: skip
+def test_an_error_is_one_row(text: str, name: str, severity: str, message: str) -> None:
+    (row,) = parse_text(Foreign(), text)
+    assert (row.kind, row.name, row.severity, row.message) == ("exception", name, severity, message)
+    assert name in NAMES or "*" in NAMES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error in epoch 3: loss is high",
+        "Error in call to target 'net.Encoder':\nModuleNotFoundError('x')",
+        "Error in sys.excepthook:\nTraceback (most recent call last):",
+        "Error in atexit._run_exitfuncs:",
+        "INFO Error in fetch(url): retrying",
+        "Error using the cache, going on\nstep 2",
+        "lua: script loaded\nstep 1 loss 0.3",
+        "Exception in thread Thread-3 (results_loop):",
+        "  Error in routine read_cards (2):\n  card K_POINT not known",
+    ],
+)
+def test_what_resembles_one_gives_nothing(text: str) -> None:
+    assert not parse_text(Foreign(), text)
+
+
+def test_a_following_log_line_is_not_taken_for_its_text() -> None:
+    rows = parse_text(Foreign(), "Error in f(x) : wrong sign\n2026-01-02 03:04:05 INFO step 2\n2026-01-02 03:04:06 INFO step 3")
+    assert [r.message for r in rows] == ["wrong sign"]
