@@ -156,6 +156,13 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"huggingface", r"hf\.co", r"hf-mirror", r"modelscope", r"/api/(models|repos)",
         )),
+    Rule("env", 0.76, "a service on the network cannot be reached",
+        names=(
+            "ConnectionError|ConnectTimeout|ReadTimeout|Timeout|MaxRetryError|ProxyError|SSLError|ConnectError|URLError|gaierror|TimeoutError|"
+            "NewConnectionError|NameResolutionError|ClientConnectorError|ConnectTimeoutError|ReadTimeoutError"
+        ),
+        says=(r"Max retries exceeded", r"Name or service not known", r"name resolution", r"Network is unreachable", r"urlopen error",
+              r"timed out", r"Connection refused", r"nodename nor servname")),
     Rule("asset", 0.94, "the hub refuses the model, or does not have it",
         names=(
             "GatedRepoError|RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|"

@@ -72,7 +72,7 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
     )
     tracked = any(p.text("name") == "run_history" for p in phases)
-    saved = any(c.text("name") == "saved" and (c.number("step") or 0) > 0 for c in checkpoints)
+    saved = any(c.text("name") in ("saved", "saving") and (c.number("step") or 0) > 0 for c in checkpoints)
     return Progress(
         steps=steps,
         hints=hints if hinted else None,

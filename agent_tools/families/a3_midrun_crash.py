@@ -21,7 +21,7 @@ EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
 _STORAGE = re.compile(
     r"No space left|quota exceeded|Errno (28|122|30|5|116)\b|Read-only file system|Stale (NFS )?file handle|"
     r"Input/output error|ENOSPC|EDQUOT|Transport endpoint is not connected|file write failed|"
-    r"PytorchStreamWriter failed|enforce fail at inline_container|Cannot send after transport endpoint|Remote I/O error",
+    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|Cannot send after transport endpoint|Remote I/O error",
     re.IGNORECASE,
 )
 _BROKEN = re.compile(
@@ -33,6 +33,14 @@ _NETWORK = re.compile(
     r"Too Many Requests|\b429\b|IncompleteRead|SSLError|HfHubHTTPError|CommError|ClientConnectorError|"
     r"ServerDisconnected|EndpointConnectionError|S3|gcsfs|ProtocolError|ClientPayloadError",
     re.IGNORECASE,
+)
+# A time-out, a refusal and a name that is not known are the network's where a client of the web asked for something.
+_OVER_THE_NET = re.compile(
+    r"^(?:urllib3|requests|httpx|httpcore|aiohttp|botocore|boto3|google/cloud|(?:\S*/)?http/client\.py|(?:\S*/)?urllib/request\.py)\b",
+    re.MULTILINE,
+)
+_UNREACHED = re.compile(
+    r"Timeout|timed? ?out|gaierror|Connect|refused|reset by peer|unreachable|No route|resol", re.IGNORECASE
 )
 _ACTIONS = {
     "code": "Correct the line that the traceback names.",
@@ -64,6 +72,8 @@ def mode_of(cause: Raised) -> str:
     if _NETWORK.search(text):
         return "network"
     layer = cause.origin.layer
+    if _OVER_THE_NET.search(cause.calls) and _UNREACHED.search(text):
+        return "network"
     if layer == "tracker" and cause.name.rsplit(".", 1)[-1].endswith(
         ("PipeError", "ConnectionError", "Timeout", "CommError")
     ):

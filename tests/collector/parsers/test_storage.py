@@ -25,6 +25,8 @@ def parse(text):
         ("OSError: [Errno 5] Input/output error", "io_error", None),
         ("OSError: [Errno 107] Transport endpoint is not connected: '/mnt/x'", "disconnected", "/mnt/x"),
         ("RuntimeError: [enforce fail at inline_container.cc:778] . PytorchStreamWriter failed writing file data/12: file write failed", "write_failed", None),
+        ("luajit: File.lua:210: write error: wrote 240 blocks instead of 320 at THDiskFile.c:353", "write_failed", None),
+        ("OSError: only 4096 of 9216 bytes written", "write_failed", None),
         ("OSError: [Errno 24] Too many open files", "open_files", None),
         ("BlockingIOError: [Errno 11] Unable to open file (unable to lock file, errno = 11)", "file_lock", None),
     ],
@@ -40,7 +42,7 @@ def test_shared_memory_is_told_from_a_disk():
 
 
 @pytest.mark.parametrize(
-    "text", ["[Errno 2] No such file or directory: 'x'", "the tape is full", "Stale results removed", "quota: 10 GB"]
+    "text", ["[Errno 2] No such file or directory: 'x'", "the tape is full", "Stale results removed", "quota: 10 GB", "we wrote 3 papers instead of 4", "read 4 blocks instead of 5"]
 )
 def test_what_resembles_it_gives_nothing(text):
     assert parse(text) == []
