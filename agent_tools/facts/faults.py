@@ -86,6 +86,7 @@ _CARRIERS = ("UnknownError", "InvalidArgumentError", "InternalError", "Instantia
 _CARRIED = re.compile(
     r"(?:^|[\s:])(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))(?:: |\((?=\d+, ['\"]|['\"]))(?P<text>[^\n]{1,1000})"
 )
+_QUOTED = re.compile(r"""^(["'])(.*)\1\)?\s*$""")  # as Python's repr prints it, whose quotes are none of the message's
 _CODE_NAMES = ("AttributeError", "TypeError", "IndexError", "NotImplementedError")
 _PLAIN_NAMES = ("KeyError", "AssertionError", "RuntimeError", "ValueError", "Exception")
 
@@ -97,7 +98,7 @@ def classify(name: str, message: str, calls: str) -> Fault:
         origin = replace(origin, layer=layer_of_type(name))
     calls, _, source = calls.partition("\n> ")
     if (carrier := name.rsplit(".", 1)[-1]) in _CARRIERS and (found := _CARRIED.search(message)):
-        inner = classify(found["name"], found["text"], "")
+        inner = classify(found["name"], _QUOTED.sub(r"\2", found["text"]), "")
         if inner.certainty > 0.55 or carrier == "InstantiationException":
             return inner
     if name.endswith("KeyError") and _ENVIRON.search(calls.rsplit("\n", 1)[-1]):

@@ -53,12 +53,16 @@ _LOADING = re.compile(
 
 # A key of a saved run that only going on from it needs, and the line that asks the checkpoint for it.
 _STATE_KEY = re.compile(
-    r"KeyError: ['\"]?(?:optim\w*|\w*optimizer\w*|\w*scheduler\w*|epoch|(?:global_?)?step|iter(?:ation)?|scaler|amp|best_\w+|rng_state\w*"
+    r"KeyError: ['\"]?(?:optim\w*|\w*optimizer\w*|\w*scheduler\w*|(?:global_?|total_?|num_?|current_?)?(?:epoch|step|iter(?:ation)?)s?|scaler|amp|best_\w+|rng_state\w*"
     r"|random_rng_state|args|start_epoch|pytorch-lightning_version|loops|trainer)['\"]?\s*$"
 )
 # What an optimizer of TensorFlow keeps beside each weight: weights that were trained have it, and only resuming needs it.
 _SLOT = re.compile(
     r"(?:Key|Tensor name) \S*(?:/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d)?|beta[12]_power) .{0,20}not found in checkpoint"
+)
+# A path into the optimizer's own tensors: nobody but a load of a saved run asks for it.
+_STATE_PATH = re.compile(
+    r"KeyError: ['\"]?(?:[\w-]+\.)*optim\w*\.(?:[\w-]+\.)*(?:exp_avg\w*|momentum_buffer|param_groups\b)"
 )
 _ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
 _RESUMES = re.compile(r"\bresum(?:ed|ing)\b|continuing training", re.I)
@@ -251,7 +255,7 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
         or (signs.has("asked_by"))
         or (signs.has("dependency") and count(signs, "earlier_saves") > 0)
     )
-    itself = _RESUME_ITSELF.search(text) is not None or _STATE_KEY.search(text) is not None
+    itself = any(p.search(text) for p in (_RESUME_ITSELF, _STATE_KEY, _STATE_PATH))
     framed = _RESUME_FRAME.search(frames) is not None
     slot = _SLOT.search(text) is not None
     loading = count(signs, "load_starts") > 0 and _RESUME_ITSELF.search(signs.text("load_start_message")) is not None
@@ -333,9 +337,9 @@ def _crash_text(facts: Facts, signs: RowView) -> tuple[str, str, str, str] | Non
 
 def _lacks_state(raised: Raised) -> bool:
     """The program asked its checkpoint for a part of a saved run, and it is not in it."""
-    source = raised.calls.partition("\n> ")[2]
+    asks = _ASKS_CHECKPOINT.search(raised.calls.partition("\n> ")[2])
     text = f"{raised.name}: {raised.message}"
-    return _STATE_KEY.search(text) is not None and _ASKS_CHECKPOINT.search(source) is not None
+    return bool(_STATE_PATH.search(text) or (_STATE_KEY.search(text) and asks))
 
 
 def _broken_off(raised: Raised, frames: str) -> bool:
@@ -358,7 +362,7 @@ def _kind(text: str) -> tuple[str, str]:
             "its shapes or names do not match the model",
             "Use the checkpoint of the same model and configuration (same vocabulary, layers, parallel sizes), or the matching base.",
         )
-    if _STATE_KEY.search(text) or _SLOT.search(text):
+    if any(p.search(text) for p in (_STATE_KEY, _STATE_PATH, _SLOT)):
         return (
             "it lacks a part of the saved run",
             "Resume from a checkpoint that holds the optimizer and the counters too, or start anew from its weights alone.",

@@ -79,6 +79,7 @@ def test_two_messages_in_a_row_stay_two():
         ("cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,024 bytes (allocated so far: 0 bytes).", "cupy_oom", 1024),
         ("RuntimeError: Native API failed. Native API returns: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)", "sycl_oom", None),
         ("level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)", "sycl_oom", None),
+        ("PxgCudaDeviceMemoryAllocator fail to allocate memory 2048 bytes!! Result = 2", "cuda_error_oom", 2048),
         ("sycl::_V1::exception: Native API failed. Native API returns: -4 (PI_ERROR_MEM_OBJECT_ALLOCATION_FAILURE)", "sycl_oom", None),
         ("[PID: 71] 2026-01-02-03:04:05.006.007 Memory_Allocation_Failure(EL0004): Failed to allocate memory requested by RTS module.", "ascend_oom", None),
         ("RuntimeError: Malloc device memory failed, size[34359738368], ret[207001], Device 3 may be other processes occupying this card", "ascend_oom", None),

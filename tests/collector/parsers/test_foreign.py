@@ -46,5 +46,7 @@ def test_what_resembles_one_gives_nothing(text: str) -> None:
 
 
 def test_a_following_log_line_is_not_taken_for_its_text() -> None:
-    rows = parse_text(Foreign(), "Error in f(x) : wrong sign\n2026-01-02 03:04:05 INFO step 2\n2026-01-02 03:04:06 INFO step 3")
+    rows = parse_text(
+        Foreign(), "Error in f(x) : wrong sign\n2026-01-02 03:04:05 INFO step 2\n2026-01-02 03:04:06 INFO step 3"
+    )
     assert [r.message for r in rows] == ["wrong sign"]

@@ -42,7 +42,15 @@ def test_shared_memory_is_told_from_a_disk():
 
 
 @pytest.mark.parametrize(
-    "text", ["[Errno 2] No such file or directory: 'x'", "the tape is full", "Stale results removed", "quota: 10 GB", "we wrote 3 papers instead of 4", "read 4 blocks instead of 5"]
+    "text",
+    [
+        "[Errno 2] No such file or directory: 'x'",
+        "the tape is full",
+        "Stale results removed",
+        "quota: 10 GB",
+        "we wrote 3 papers instead of 4",
+        "read 4 blocks instead of 5",
+    ],
 )
 def test_what_resembles_it_gives_nothing(text):
     assert parse(text) == []
