@@ -29,6 +29,11 @@ _FILE_NAMES = re.compile(
     r"(^|\.)(FileNotFoundError|FileExistsError|NotADirectoryError|IsADirectoryError|PermissionError|NotFoundError)$"
 )
 _PATH = re.compile(r"""['"]([^'"\n]{1,500})['"]|(?<![\w./])((?:~|\.{0,2})/[^\s'":,;)]{2,300}|[\w.-]+/[\w./-]{2,300})""")
+_ERRNO_TEXT = re.compile(r"No such file or directory")  # HDF5 and others quote it like a name
+_EITHER = re.compile(r"\.(h5|hdf5|npz|pkl|pickle)$", _I)  # read alike, whether data or weights lie in it
+_NOT_THERE = re.compile(
+    r"No such file or directory|does not exist|doesn't exist|not found|(?i:(?:could not|cannot|can't|unable to|failed to|trying to) (?:find|locate|open)\b)"
+)
 _GRAPH_NODE = re.compile(r"\[\[.*?\]\]|\[Op:[^\]\n]*\]")  # TensorFlow names nodes like paths
 _WRITING = re.compile(
     r"(?:unable|failed|cannot|can't|could not) to? ?(?:\w+ly )?(?:create|save|write)\b.{0,300}"
@@ -44,14 +49,14 @@ _PROGRAM = re.compile(
 _BY_ENDING: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("asset", re.compile(r"(^|[\w.-]*[/_-])?(config|tokenizer\w*|adapter_config|generation_config|preprocessor_config|vocab|special_tokens_map|model\.safetensors\.index|pytorch_model\.bin\.index)\.json$|merges\.txt$|(^|[/_-])(optimizer|optim_states|scheduler|random_states|rng_state|trainer_state|training_args)\w*\.(bin|pt|pkl|json)$|pytorch_model\S*\.bin$|\.(safetensors|ckpt|pth|gguf|msgpack|distcp|onnx|pkl\.gz|model|h5\.weights|weights|tiktoken)$|(^|[/_-])(best|last|latest|final|step\d*|epoch\d*|iter\w*|model\w*|checkpoint\w*|pretrain\w*|vgg\w*|resnet\w*|backbone\w*)[\w.=-]*\.(pt|pth|tar|bin|h5|pkl|npz)$", _I)),
     ("config", re.compile(r"\.(ya?ml|toml|ini|cfg|conf|py|sh|gin|jsonnet)$|(ds_|deepspeed|zero|accelerate|args|hparams|params|settings)\S*\.json$|hostfile$", _I)),
-    ("data", re.compile(r"\.(jsonl?|csv|tsv|parquet|arrow|txt|bin|idx|jpe?g|png|tiff?|tar|gz|zst|zip|h5|hdf5|hdf|npy|npz|mp4|avi|wav|flac|mp3|tfrecords?|lmdb|mdb|db|mat|nii|dcm|nc|zarr|feather|pickle|las|ply|xml|mds|wds|lst|rec|root)$", _I)),
+    ("data", re.compile(r"\.(jsonl?|csv|tsv|parquet|arrow|txt|bin|idx|jpe?g|png|tiff?|tar|gz|zst|zip|h5|hdf5|hdf|npy|npz|mp4|avi|wav|flac|mp3|tfrecords?|lmdb|mdb|db|mat|nii|dcm|nc|zarr|fasta|fa|fastq|a3m|hhr|sto|bam|vcf|pdb|cif|sdf|smi|xyz|edf|feather|pickle|las|ply|xml|mds|wds|lst|rec|root)$", _I)),
     ("asset", re.compile(r"\.pt$|(ckpt|weights|models?|checkpoints?|snapshots?|pretrain\w*)[/_.-][^/]*\.pkl$", _I)),
     ("data", re.compile(r"\.pkl$", _I)),
 )  # fmt: skip
 _BY_WORD: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("env", re.compile(r"(^|/)\.(cache|config|local|triton|netrc|swanlab|wandb|nv)\b|^/tmp\b|/site-packages/|torch_extensions|/envs?/\S+/lib|/lock", _I)),
     ("asset", re.compile(r"checkpoint|ckpt|weights|(^|/)(hf_)?models?(--|/|$)|pretrain|snapshots|tokenizer|llama|qwen|mistral|bert\b|gpt2|\d+b\b", _I)),
-    ("data", re.compile(r"data|corpus|corpora|train|valid|(^|[/_])(eval|test|dev)|split|shard|images?|labels?|annotation|tokens|manifest|scans|samples|videos?|audio", _I)),
+    ("data", re.compile(r"data|corpus|corpora|(^|/)db/|train|valid|(^|[/_])(eval|test|dev)|split|shard|images?|labels?|annotation|tokens|manifest|scans|samples|videos?|audio", _I)),
 )  # fmt: skip
 _WHY_FILE = {
     "data": "the data file is not where it is looked for",
@@ -82,7 +87,14 @@ _LIBRARY_CALL = re.compile(
 )
 _MODEL_CODE = re.compile(r"^(torch|keras|tensorflow|jax|flax|haiku|equinox|optax|mmcv|mmengine|timm|torchvision)/")
 # Types that bring another library's exception along in their text, Python's name for it first.
-_CARRIERS = ("UnknownError", "InvalidArgumentError", "InternalError", "InstantiationException")
+_CARRIERS = (
+    "LoadError",
+    "InitError",
+    "UnknownError",
+    "InvalidArgumentError",
+    "InternalError",
+    "InstantiationException",
+)
 _CARRIED = re.compile(
     r"(?:^|[\s:])(?P<name>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception))(?:: |\((?=\d+, ['\"]|['\"]))(?P<text>[^\n]{1,1000})"
 )
@@ -143,13 +155,11 @@ def _by_file(name: str, message: str, origin: Origin) -> Fault | None:
 def _kind_of_file(name: str, message: str, origin: Origin) -> Fault | None:
     if _WRITING.search(message):
         return Fault("config", 0.88, "the folder that results are written to does not exist")
-    if not (
-        _FILE_NAMES.search(name)
-        or re.search(r"No such file or directory|does not exist|doesn't exist|not found", message)
-    ):
+    if not (_FILE_NAMES.search(name) or _NOT_THERE.search(message)):
         return None
-    sure = 0.87 if _FILE_NAMES.search(name) else 0.74
+    sure = 0.87 if _FILE_NAMES.search(name) else 0.82 if _ERRNO_TEXT.search(message) else 0.74
     paths = [next(g for g in found.groups() if g) for found in _PATH.finditer(_GRAPH_NODE.sub("", message))]
+    paths = [p for p in paths if not _ERRNO_TEXT.search(p)]
     if not paths:
         return None
     path = paths[-1].rstrip("/.")
@@ -157,7 +167,9 @@ def _kind_of_file(name: str, message: str, origin: Origin) -> Fault | None:
         return Fault("env", sure, "a program that is needed is not there")
     if found := next((kind for kind, pattern in _BY_ENDING if pattern.search(path)), None):
         layer = origin.layer
-        if layer in ("data", "asset") and layer != found:  # who reads it knows better than its ending
+        if (
+            layer in ("data", "asset") and layer != found and not (found == "asset" and _EITHER.search(path))
+        ):  # who reads it knows better than its ending
             found = str(layer)
         return Fault(found, sure, _WHY_FILE[found])
     named = next((kind for kind, pattern in _BY_WORD if pattern.search(path)), None)

@@ -9,6 +9,9 @@ from agent_tools.facts.views import RowView, View
 FAR = 20
 """A single line of a loop counts as training where it is of this step or a later one."""
 
+_SAYS_AFTER = frozenset({"hf-trainer", "megatron", "ultralytics", "fairseq", "detectron2", "espnet"})
+"""Trainers whose own word of the end is printed after the loop, and nowhere else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -72,11 +75,12 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
     )
     tracked = any(p.text("name") == "run_history" for p in phases)
+    over = any(p.text("framework") in _SAYS_AFTER for p in ended)
     saved = any(c.text("name") in ("saved", "saving") and (c.number("step") or 0) > 0 for c in checkpoints)
     return Progress(
         steps=steps,
         hints=hints if hinted else None,
-        begun=trained or hinted or saved or tracked,
+        begun=trained or hinted or saved or tracked or over,
         finished=bool(ended),
         finish=ended[-1] if ended else None,
     )

@@ -24,7 +24,7 @@ _LOAD = re.compile(
     r"unexpected EOF|corrupt|No valid checkpoint found|Can't find a valid checkpoint|CheckpointException|"
     r"(checkpoint|state_dict|optimizer state).{0,80}(mismatch|does not match|incompatible|not found|missing|invalid|empty|truncated)|"
     r"(mismatch|different).{0,80}checkpoint|loaded state dict|doesn't match the size of optimizer's group|shape mismatch|"
-    r"incomplete metadata|Unable to (load|open).{0,60}checkpoint|could not (find|load|read).{0,60}checkpoint|Cannot load checkpoint",
+    r"incomplete metadata|objects could not be loaded|keys? .{0,80}(?:unexpected|missing).{0,20} (?:in|from) the checkpoint|Unable to (load|open).{0,60}checkpoint|could not (find|load|read).{0,60}checkpoint|Cannot load checkpoint",
     re.IGNORECASE,
 )
 _RESUME_ITSELF = re.compile(
@@ -39,7 +39,7 @@ _RESUME_FRAME = re.compile(
     re.IGNORECASE,
 )
 _STATE_FILE = re.compile(
-    r"checkpoint-\d+|/(optimizer|scheduler|random_states|rng_state|trainer_state|optim_states)\w*\.(bin|pt|pkl|json)|last\.ckpt",
+    r"checkpoint-\d+|global_?step_?\d+/|[/_](optimizer|scheduler|random_states|rng_state|trainer_state|optim_states)\w*\.(bin|pt|pkl|json)|last\.ckpt",
     re.IGNORECASE,
 )
 _RESUMING = re.compile(

@@ -94,7 +94,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("loaded", None, rf"=> loaded checkpoint {_PATH}"),
         ("loading", None, rf"=> loading checkpoint {_PATH}"),
         ("from_scratch", None, r"Initializing a new model from scratch|[Tt]raining (?:the model |model )?from scratch|[Ss]tarting (?:training )?from scratch"),
-        ("resumed", None, rf"[Rr]esum(?:ed|ing) (?:training )?(?:from|at) (?:the )?(?:latest )?(?:(?:step|iteration|iter|epoch|global step)[ :=]*(?P<step>\d+)|(?:checkpoint:? ?|ckpt:? ?)?{_PATH})"),
+        ("resumed", None, rf"[Rr]esum(?:ed|ing) (?:training )?(?:from|at|using(?= \S*[/.]\S)) (?:the )?(?:latest )?(?:(?:step|iteration|iter|epoch|global step)[ :=]*(?P<step>\d+)|(?:checkpoint:? ?|ckpt:? ?)?{_PATH})"),
         ("loaded", None, rf"[Ss]uccessfully loaded (?:the )?checkpoint(?:(?: from|:) {_PATH})?"),
         ("loaded", None, rf"[Cc]heckpoint (?:successfully )?loaded(?: from {_PATH})?"),
         ("saved", None, rf"(?:[Ss]aved (?:the |a |final |best |model )*checkpoint|[Cc]heckpoint (?:successfully )?(?:saved|written|complete\b))(?:(?: to| at| in|:|->)+ ?{_PATH})?"),

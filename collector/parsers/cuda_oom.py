@@ -61,7 +61,7 @@ _OTHER = re.compile(r"Process (?P<pid>\d+) has " + _SIZE + r" memory in use")
 _BYTES = (
     re.compile(r"trying to allocate (?P<n>[\d.,]+) ?(?P<u>bytes|[KMGT]i?B)?"),
     re.compile(r"allocating (?P<n>[\d,]+) ?(?P<u>bytes)"),
-    re.compile(r"fail(?:ed)? to allocate memory (?P<n>\d+) (?P<u>bytes)"),
+    re.compile(r"fail(?:ed)? to allocate memory (?:for requested buffer of size )?(?P<n>\d+)(?: (?P<u>bytes))?"),
     re.compile(r"failed to allocate .{0,40}\((?P<n>\d+) ?(?P<u>bytes)\)"),
     re.compile(r"Cannot allocate (?P<n>[\d.]+)(?P<u>[KMGT])B memory on GPU"),
     re.compile(r"Attempting to (?:allocate|reserve) (?P<n>[\d.]+) ?(?P<u>[KMGT])\b"),
@@ -103,6 +103,7 @@ class CudaOom:
         "alloc device memory failed",
         "memory isn't enough",
         "to allocate memory ",
+        "[METAL]",
         "OUT_OF_DEVICE_MEMORY",
         "OBJECT_ALLOCATION_FAILURE",
     )

@@ -36,6 +36,9 @@ _FATAL = re.compile(
 _OTHERS = re.compile(
     r"Terminating process because|[Hh]eartbeat|[Cc]oordinat|[Tt]ime[ds]? ?out|another (?:task|process|rank)|\b[Pp]eer\b|[Rr]endezvous|\bECC\b"
 )
+_GONE = re.compile(
+    r"\b(?:Unavailable|UNAVAILABLE|Aborted|ABORTED|Cancelled|CANCELLED): |Socket closed|Connection reset"
+)
 _KALDI = re.compile(
     r"^\s*(?:ERROR|ASSERTION_FAILED) \([\w.-]{1,80}(?:\[[^\]]{0,60}\])?:[^)]{0,120}?\(\):(?P<place>[\w./-]+:\d+)\) (?P<text>\S.{0,800})"
 )
@@ -88,9 +91,9 @@ class Panic:
                 return [self._row(line, "RustPanic", found["text"], found["place"], found["thread"], line.line_no)]
             self._held = (replace(line), found["thread"], found["place"])
             return []
-        if found := _CHECK.search(text):
+        if (found := _CHECK.search(text)) and not _GONE.search(found["text"]):
             return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
-        if (found := _FATAL.match(text)) and not _OTHERS.search(found["text"]):
+        if (found := _FATAL.match(text)) and not (_OTHERS.search(found["text"]) or _GONE.search(found["text"])):
             return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
         if found := _KALDI.match(text):
             return [self._row(line, "KaldiError", found["text"], found["place"], None, line.line_no)]

@@ -61,7 +61,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("unresolved", "error", r"network addresses? of .{1,200} cannot be retrieved|(?:c10d|rendezvous|MASTER_ADDR|master_addr|TCPStore|init_process_group|Gloo|gloo).{0,200}(?:Name or service not known|Temporary failure in name resolution|gai error|No address associated)"),
         ("loopback", "warning", r"Unable to resolve hostname to a \(?local\)? address"),
         ("mesh_failed", "error", r"[Gg]loo connectFullMesh failed"),
-        ("refused", "error", r"RendezvousConnectionError|connection to the C10d store has failed|(?:coordinat|grpc|TCPStore|c10d|init_process_group).{0,200}[Cc]onnection refused|UNAVAILABLE: failed to connect to all addresses"),
+        ("refused", "error", r"RendezvousConnectionError|connection to the C10d store has failed|(?:coordinat|grpc|TCPStore|c10d|init_process_group).{0,200}[Cc]onnection refused|(?:UNAVAILABLE|DEADLINE_EXCEEDED): failed to connect to all addresses"),
         ("refused", "error", r"Failed to connect to GCS (?:at address (?P<peer>\S+)|within)"),
         ("closed", "warning", r"failed to (?:shutdown|send keep-alive heartbeat to|close) the rendezvous|RendezvousClosedError|[Tt]he rendezvous .{0,80}(?:is|has been) closed"),
         ("closed", "warning", r"(?:recvValue|sendBytes|recvVector|sendValue|recvBytes|waitForInput|doWait)\w* failed on SocketImpl|Connection was likely closed\. Did the remote server|TCPStore.{0,160}(?:Broken pipe|Connection reset|Connection closed)"),

@@ -20,6 +20,22 @@ ABORTED = "terminate called after throwing an instance of "
         ("ERROR 01-02 03:04:05 [worker.py:8] [PID: 7] 2026-01-02-03:04:05.006.007 Memory_Allocation_Failure(EL0004): "
          "Failed to allocate memory requested by GE module.\n", "B1", None),
         ("Communication_Error_Get_Socket(EI0006): Getting socket times out. Reason: Remote Rank did not send the data.\n", "C1", None),
+        ("E0102 03:04:05.6 12 distributed_runtime_client.cc:201] Connect() failed after 5 retries in 5m: DEADLINE_EXCEEDED: failed to connect to all "
+         "addresses; last error: UNKNOWN: ipv4:10.0.0.2:12345: Failed to connect to remote host\n", "C1", None),
+        ("EnvironmentNameNotFound: Could not find conda environment: torch2\n", "A1", "env"),
+        (OPEN + "gymnasium.error.NameNotFound: Environment `Walkerr` doesn't exist.\n", "A1", "config"),
+        (OPEN + "ValueError: PaddlePaddle is not compiled with CUDA, device gpu cannot be used\n", "A1", "env"),
+        (OPEN + "mujoco.FatalError: gladLoadGL error\n", "A1", "env"),
+        ("ConnectionError: Could not find any running Ray instance. Please specify the one to connect to.\n", "A1", "env"),
+        (OPEN + "RuntimeError: Jackhmmer failed\nstderr:\nError: File existence/permissions problem in trying to open HMM file /sets/uniref90.fasta.\n", "A1", "data"),
+        (OPEN + "tensorflow.python.framework.errors_impl.DataLossError: Unable to open table file /ckpt/model-7: not an sstable (bad magic number)\n", "A1", "asset"),
+        (OPEN + '  File "/opt/env/lib/python3.11/site-packages/h5py/_hl/files.py", line 231, in make_fid\n    fid = h5f.open(name, flags, fapl=fapl)\n'
+         "OSError: Unable to open file (unable to open file: name = 'weights/best.h5', errno = 2, error message = 'No such file or directory')\n", "A1", "asset"),
+        (OPEN + '  File "/opt/env/lib/python3.11/site-packages/h5py/_hl/files.py", line 231, in make_fid\n    fid = h5f.open(name, flags, fapl=fapl)\n'
+         "OSError: Unable to open file (unable to open file: name = '/sets/train_images.h5', errno = 2, error message = 'No such file or directory')\n", "A1", "data"),
+        ("cudaMalloc GpuBuffer::Allocate failed out of memory\n", "B1", None),
+        ("Error out of memory at line 380 in file /tmp/bitsandbytes/csrc/pythonInterface.c\n", "B1", None),
+        ("FATAL ERROR: CUDA error cudaMalloc((void **)pp, n) in file src/CudaUtils.C\n on Pe 0 (n1 device 0 pci 0:3b:0): out of memory\n", "B1", None),
         ("Error in library(luz) : there is no package called 'luz'\nExecution halted\n", "A1", "env"),
         ("Error in read.csv(p) : cannot open the connection\nIn addition: Warning message:\nExecution halted\n", "A1", "data"),
         ("Epoch 1/9\nTrain metrics: Loss: 1.22\nEpoch 2/9\nTrain metrics: Loss: 1.02\nEpoch 3/9 - loss: 0.9\nError in predict(m) : object 'x' not found\nExecution halted\n", "A3", "code"),
@@ -32,6 +48,11 @@ ABORTED = "terminate called after throwing an instance of "
 def test_the_words_of_another_runtime_decide(text: str, family: str, mode: str | None, tmp_path: Path) -> None:
     verdict = drafted(text, tmp_path / "log")
     assert (verdict.family, verdict.mode) == (family, mode) and verdict.confidence >= 0.5
+
+
+def test_a_check_that_failed_because_another_process_went_away_is_no_fault_of_the_program(tmp_path: Path) -> None:
+    text = "2021-01-02 03:04:05.6: F tensorflow/core/x.cc:12] Check failed: status.ok() Unavailable: Socket closed\n"
+    assert drafted(text + "Aborted (core dumped)\n", tmp_path / "log").family in ("A2", "U0")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ REFUSES = "ValueError: the two halves do not fit\n"
         ("Epoch: [4][  12 /  90]  Time: 1.1  Err_G: 0.71  Err_D: 0.32\n" + OPEN + REFUSES, "A3", "code"),
         ("Epoch: [4][  12 /  90]  Time: 1.1  Err_G: 0.71\n/opt/torch/bin/luajit: File.lua:210: write error: wrote 240 blocks instead of 320\n"
          "stack traceback:\n\t[C]: in function 'write'\n", "A3", "storage"),
+        ("{'train_runtime': 159.4, 'train_samples_per_second': 2.1, 'train_steps_per_second': 0.4, 'train_loss': 0.2, 'epoch': 3.0}\n" + OPEN + REFUSES, "A3", "code"),
         # nothing was trained before a save of what was merely converted, nor where the first step was still to come
         ("Saving model checkpoint to out/converted\n" + OPEN + REFUSES, "A1", "code"),
         (OPEN + TIMED_OUT, "A1", "env"),
@@ -48,6 +49,10 @@ ASKS = '  File "/home/ada/job/megatron/checkpointing.py", line 29, in load_check
     [
         ("loading checkpoint from /ckpt/gpt at iteration 100\n" + OPEN + ASKS.format("total_iters"), "E2", "load_crash"),
         ("KeyError: 'state.optimizers.AdamW.state.model.embed.weight.exp_avg_sq'\n", "E2", "load_crash"),
+        ("(trainer:237) INFO: The training was resumed using exp/asr/checkpoint.pth\n" + OPEN + "RuntimeError: PytorchStreamReader failed reading zip archive\n", "E2", "load_crash"),
+        (OPEN + "FileNotFoundError: [Errno 2] No such file or directory: '/c/global_step500/zero_pp_rank_5_mp_rank_00_optim_states.pt'\n", "E2", "load_crash"),
+        ("Resuming training from ckpt/epoch_12.keras\n" + OPEN + "ValueError: A total of 12 objects could not be loaded. Example error: expected 2 variables\n", "E2", "load_crash"),
+        (OPEN + "ValueError: The following keys were unexpected in the checkpoint: ['target/x']\n", "A1", "asset"),
         # a setting of the optimizer is asked of a configuration
         (OPEN + "KeyError: 'optim.lr_scheduler.name'\n", "A1", None),
         (OPEN + '  File "/home/ada/job/run.py", line 12, in main\n    n = cfg["total_iters"]\nKeyError: \'total_iters\'\n', "A1", None),
