@@ -1,7 +1,7 @@
 -- resume_signs: Whether the job was meant to go on from a checkpoint, and whether it did.
--- TABLES: slurm_job, process, log_event, train_step
+-- TABLES: slurm_job, process, log_line, log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- COLUMN asked_by: command, submit line or process that asks to resume
+-- COLUMN asked_by: command, submit line, process or command of a traced script (`+ python ...`) that asks to resume
 -- COLUMN asked_step: step in the name of the checkpoint that it asks for
 -- COLUMN dependency: dependency on another job, from the job's record or its submit line
 -- COLUMN parent_job: job that it depends on, or the job of the same name and folder that ended last before it
@@ -43,6 +43,10 @@ words AS (
     SELECT unnest([submit_line, command, comment, name]) AS text, 1 AS rank FROM j
     UNION ALL
     SELECT command, 2 FROM process WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+    UNION ALL
+    SELECT text, 3 FROM log_line
+    WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND line_no <= 300
+      AND regexp_matches(text, '^(\d+: *)?\++ (\S+ )*(\S*/)?(python\S*|torchrun|accelerate|deepspeed|srun|mpirun) ')
   )
   WHERE regexp_matches(text, '(?i)(--?|\b)(resume|resume[_-]from([_-]checkpoint)?|auto[_-]?resume|restore[_-]from|load[_-]checkpoint|continue[_-]from|ckpt[_-]path|init_from=resume)\b')
     AND NOT regexp_matches(text, '(?i)(resume|resume_from_checkpoint|auto_resume)[= ](false|none|no|0)\b')

@@ -39,6 +39,22 @@ def test_a_resume_without_a_marker_whose_loss_is_back_at_the_start_is_silent(tmp
     assert a.confidence >= 0.85
 
 
+@pytest.mark.parametrize(
+    ("traced", "status"),
+    [
+        ("+ python train.py --resume_from_checkpoint out/last", "confirmed"),
+        ("0: ++ srun --label python -u train.py --resume auto", "confirmed"),
+        ("+ python train.py --resume none", "ruled_out"),
+        ("+ echo 'resume by hand if this fails'", "ruled_out"),
+        ("to go on: python train.py --resume out/last", "ruled_out"),
+    ],
+)
+def test_a_shell_that_traces_its_commands_tells_of_the_flag(tmp_path: Path, traced: str, status: str) -> None:
+    """Older Slurm keeps no submit line; the run before is known by its name and folder."""
+    world = parent(tmp_path).job(submit_line=None, dependency="").text(traced).train(FRESH)
+    assert judge(world, assess).status == status
+
+
 def test_a_dependency_on_a_run_that_trained_is_a_resume_even_without_a_flag(tmp_path: Path) -> None:
     world = parent(tmp_path).job(dependency="afterok:4811").train(FRESH)
     assert judge(world, assess).status == "confirmed"
