@@ -303,6 +303,7 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
     """
     put = object.__setattr__
     several = index.several(ctx.job_id)
+    spelt = discover.spelling(index.nodes)
     attempt: int | None = None
     if several or (ctx.job_id is None and index.attempts):
         rows = one_by_one(rows)
@@ -315,6 +316,8 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
             continue
         if row.cluster is None and ctx.cluster is not None:
             put(row, "cluster", ctx.cluster)
+        if row.node is not None and (own := spelt(row.node)) != row.node:
+            put(row, "node", own)
         if row.origin is None:
             put(row, "origin", ctx.name)
         if ctx.job_id is not None:

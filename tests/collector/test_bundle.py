@@ -99,6 +99,28 @@ def test_a_folder_becomes_rows_and_the_report_says_what_each_file_is(job_folder:
     assert {r.cluster for r in lake.rows("gpu_event")} == {"alpha"}
 
 
+def test_nodes_that_slurm_names_in_full_are_those_that_metrics_and_kernels_name_shortly(
+    tmp_path: Path, lake: Lake
+) -> None:
+    for place, name, text in (
+        (
+            "slurm",
+            "sacct.txt",
+            "JobID|State|Start|End|NodeList\n7|FAILED|2026-03-01T10:00:00|2026-03-01T10:30:00|g1.hpc.site\n",
+        ),
+        ("metrics", "dcgm.om", 'DCGM_FI_DEV_GPU_TEMP{gpu="0",Hostname="g1"} 64 1772360000\n# EOF\n'),
+        (
+            "kernel",
+            "g1.log",
+            "2026-03-01T10:20:00+0000 g1 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=1, GPU has fallen off the bus.\n",
+        ),
+    ):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / name).write_text(text)
+    import_paths([tmp_path], tmp_path / "lake")
+    assert {r.node for t in ("gpu_sample", "gpu_event") for r in lake.rows(t)} == {"g1.hpc.site"}
+
+
 def test_the_same_file_twice_changes_nothing_and_a_grown_one_replaces_itself(job_folder: Path, lake: Lake) -> None:
     import_paths([job_folder], Path("lake"))
     first = lake.appended
