@@ -31,6 +31,7 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "prolog_failed": ("a prolog or plugin of the cluster failed", 0.85, "infrastructure", "Submit again on other nodes and tell the operators which node it was."),
     "container_failed": ("the container could not be brought up, or does not hold the program", 0.85, "job", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
     "bcast_failed": ("sbcast could not copy a file to the nodes", 0.8, "job", "Check that the file is there, and that the folder that sbcast copies it to exists on every node and has room."),
+    "unschedulable": ("no node of the cluster has free what it asks for", 0.85, "scheduler", "Wait until GPUs come free, or ask for fewer; where no node has such GPUs at all, correct the request or have the device plugin looked at."),
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
 _NO_PROGRAM = re.compile(
@@ -67,10 +68,10 @@ def assess(facts: Facts) -> Assessment:
             CODE, "suspected", "pending", 0.35, "user", text, say(text), counterfactual=text, warnings=say(text)
         )
     own = own_failure(facts) if not facts.wrapped_only else ""
+    message = _message(facts)
     if own or facts.causes:
         text = f"The program ran: {own}." if own else "The program ran and raised an exception."
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
-    message = _message(facts)
     if message is not None:
         return _launch(facts, message)
     code = _exit_status(facts, overview)
@@ -179,13 +180,13 @@ def _message(facts: Facts) -> RowView | None:
 def _launch(facts: Facts, row: RowView) -> Assessment:
     why, confidence, whose, advice = LAUNCH[row.text("name")]
     shows = [
-        f"{'Slurm' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
+        f"{'The scheduler' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
         "No line of the log comes from the program itself, and no progress was printed.",
     ]
     return Assessment(
         CODE,
         "confirmed",
-        "launch",
+        "pending" if row.text("name") == "unschedulable" else "launch",
         confidence,
         whose,
         f"The program never started: {why}.",

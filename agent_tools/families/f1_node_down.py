@@ -46,7 +46,41 @@ def assess(facts: Facts) -> Assessment:
         if own and count(end, "errors"):
             return _secondary(fallen[0], own)
         return _confirmed(facts, overview, None, fallen, 0.88)
+    dead = facts.table("launcher_failures").one_of("name", "ray_node_died")
+    if dead and overview is None and not facts.causes and not facts.ending.marks and not _outlived(dead[0], end):
+        return _ray(dead[0])
     return _not_it(facts, nodes.rows, fallen, state)
+
+
+def _outlived(row: RowView, end: RowView | None) -> bool:
+    """Whether the run went on or came to its own end, or somebody stopped it, in which a cluster loses its nodes too."""
+    if any(count(end, column) for column in ("ends", "keyboard", "hangups")):
+        return True
+    return count(end, "progress_line") > count(row, "line_no")
+
+
+def _ray(row: RowView) -> Assessment:
+    """Ray's head no longer hears of a node: it is down, or its raylet is."""
+    return Assessment(
+        CODE,
+        "suspected",
+        None,
+        0.6,
+        "infrastructure",
+        "Ray lost a node under the run.",
+        say(f"Ray says: {quoted(row, 'message', 'line_no')}."),
+        implies=say(
+            "A node that Ray no longer hears of is down, or its raylet was ended; the workers on it are gone.",
+            status="supported",
+        ),
+        missing=[
+            lacks(
+                "Whether the node failed, or only Ray's own process on it.",
+                "the node's kernel log, sacct, or the cloud's record of its machines",
+            )
+        ],
+        actions=say("Look at that node; let the run be restarted from its last checkpoint (max_failures)."),
+    )
 
 
 def _together(quiet: RowView, row: RowView) -> bool:

@@ -13,7 +13,7 @@ from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "F2"
-EXPLAINS = ("A2", "A3", "A4", "C2", "F4", "G1")
+EXPLAINS = ("A1", "A2", "A3", "A4", "C2", "F4", "G1")
 
 OPEN = {"PENDING", "RUNNING", "REQUEUED", "SUSPENDED", "CONFIGURING", "COMPLETING", "REQUEUE_HOLD", "REQUEUE_FED"}
 
@@ -30,11 +30,17 @@ def assess(facts: Facts) -> Assessment:
         return _none(facts)
     mode = "preemption" if preempted else "requeue"
     last = h.text("last_state").upper()
+    end = facts.table("run_ending").first
     failure = own_failure(facts)
+    if end is not None and count(end, "errors") == 1 and count(end, "error_line") == count(h, "log_line"):
+        failure = ""  # the exception is the eviction's own word
     shows = _shows(h, mode)
     if facts.launch_failed is not None:
         text = f"It was sent back because Slurm could not launch it: {facts.launch_failed['reason']}."
         return Assessment(CODE, "suspected", mode, 0.2, "scheduler", text, say(*shows), counterfactual=text)
+    if not last and end is not None and end.text("stop_system") == "platform" and _went_on(end):
+        text = f"The run went on after that: its last progress stands in line {end['progress_line']}."
+        return Assessment(CODE, "suspected", mode, 0.3, "scheduler", text, say(*shows), counterfactual=text)
     stopped_again = last in ("PREEMPTED", "REQUEUED") or last in OPEN
     recovered = last == "COMPLETED" and not h.number("last_exit")
     if last and not recovered and not stopped_again:
@@ -71,6 +77,8 @@ def assess(facts: Facts) -> Assessment:
     if mode == "preemption":
         missing.append(lacks("Which job took its place.", "slurmctld's log"))
     word = "preempted for another job" if mode == "preemption" else "sent back to the queue"
+    if mode == "preemption" and end is not None and end.text("stop_system") == "platform":
+        word = "evicted: its machine or pod was taken away"
     done = (
         ", and the rerun completed" if recovered else (", and it is waiting or running again" if last in OPEN else "")
     )
@@ -86,6 +94,11 @@ def assess(facts: Facts) -> Assessment:
         missing=missing,
         actions=actions,
     )
+
+
+def _went_on(end: RowView) -> bool:
+    """Progress, or words of completion, after a machine was said to be taken away: the run has been brought back."""
+    return max(count(end, "progress_line"), count(end, "end_line")) > count(end, "stop_line")
 
 
 def _shows(h: RowView, mode: str) -> list[str]:

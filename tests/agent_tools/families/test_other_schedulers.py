@@ -34,3 +34,33 @@ def test_a_batch_system_says_how_it_ended(tmp_path: Path, end: str, family: str,
 def test_an_exception_before_its_owner_killed_it_is_the_cause(tmp_path: Path) -> None:
     error = "Traceback (most recent call last):\n  File \"fit.py\", line 3, in <module>\n    main()\nKeyError: 'lr'\n"
     assert drafted(error + LSF.format(why=OWNER, code=1), tmp_path).family == "A1"
+
+
+PODS = "Status:         Failed\nReason:         Evicted\nMessage:        "
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "mode"),
+    [
+        (STEPS + "UserError: nodes of this job got pre-empted, received the warning signal\n", "F2", "preemption"),
+        (STEPS + "Reason:  Evicted\n", "F2", "preemption"),
+        (PODS + "The node was low on resource: memory.\n", "A2", None),
+        ("Status:  Pending\n  Warning  FailedScheduling  9s  default-scheduler  0/3 nodes are available: 3 Insufficient nvidia.com/gpu.\n", "A4", "pending"),
+        (STEPS + "2026-02-15 16:53:52,096\tWARNING worker.py:1462 -- The node with node id: 8f20 and ip: 10.1.0.3 has been marked dead because the detector has missed too many heartbeats from it.\n", "F1", None),
+    ],
+)  # fmt: skip
+def test_machines_and_pods_that_were_taken_away(tmp_path: Path, text: str, family: str, mode: str | None) -> None:
+    draft = drafted(text, tmp_path)
+    assert (draft.family, draft.mode, draft.confidence >= 0.5) == (family, mode, True), draft.headline
+
+
+@pytest.mark.parametrize("after", ["^C\n", STEPS.replace("step ", "step 4")])
+def test_a_node_of_rays_that_was_outlived_ended_nothing(tmp_path: Path, after: str) -> None:
+    lost = "2026-02-15 16:53:52,096\tWARNING worker.py:1462 -- The node with node id: 8f20 has been marked dead because the detector has missed too many heartbeats from it.\n"
+    assert drafted(STEPS + lost + after, tmp_path).family != "F1"
+
+
+def test_a_run_that_went_on_after_its_cluster_was_preempted_was_not_ended_by_that(tmp_path: Path) -> None:
+    more = "".join(f"step {n}/900 loss {4 - n / 300:.3f} lr 3.0e-4\n" for n in range(400, 910, 10))
+    draft = drafted(STEPS + "The cluster was preempted.\n" + more, tmp_path)
+    assert draft.family != "F2" or draft.confidence < 0.5, draft.headline
