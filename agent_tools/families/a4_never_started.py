@@ -69,6 +69,8 @@ def assess(facts: Facts) -> Assessment:
         )
     own = own_failure(facts) if not facts.wrapped_only else ""
     message = _message(facts)
+    if message is not None and message.text("name") == "submit_failed" and _before_error(message, end):
+        return _launch(facts, message)
     if own or facts.causes:
         text = f"The program ran: {own}." if own else "The program ran and raised an exception."
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
@@ -177,11 +179,18 @@ def _message(facts: Facts) -> RowView | None:
     return min(rows, key=lambda r: order.index(r.text("name"))) if rows else None
 
 
+def _before_error(row: RowView, end: RowView | None) -> bool:
+    """Whether a submission was refused before anything was raised: a program that submits jobs then fails of that."""
+    return end is not None and count(end, "errors") == 1 and 0 < count(row, "line_no") < count(end, "error_line")
+
+
 def _launch(facts: Facts, row: RowView) -> Assessment:
     why, confidence, whose, advice = LAUNCH[row.text("name")]
     shows = [
         f"{'The scheduler' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
-        "No line of the log comes from the program itself, and no progress was printed.",
+        "The program that submitted it failed because of that, and no progress was printed."
+        if facts.causes
+        else "No line of the log comes from the program itself, and no progress was printed.",
     ]
     return Assessment(
         CODE,

@@ -64,3 +64,13 @@ def test_a_run_that_went_on_after_its_cluster_was_preempted_was_not_ended_by_tha
     more = "".join(f"step {n}/900 loss {4 - n / 300:.3f} lr 3.0e-4\n" for n in range(400, 910, 10))
     draft = drafted(STEPS + "The cluster was preempted.\n" + more, tmp_path)
     assert draft.family != "F2" or draft.confidence < 0.5, draft.headline
+
+
+def test_what_submits_jobs_and_was_refused_failed_of_that(tmp_path: Path) -> None:
+    refused = "sbatch: error: Batch job submission failed: Invalid qos specification\n"
+    error = 'Traceback (most recent call last):\n  File "sweep.py", line 9, in <module>\n    go()\nRuntimeError: no job id\n'
+    first, then = tmp_path / "first", tmp_path / "then"
+    first.mkdir()
+    then.mkdir()
+    assert drafted(refused + error, first).family == "A4"
+    assert drafted(error + refused, then).family != "A4"
