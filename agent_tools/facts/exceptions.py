@@ -56,6 +56,7 @@ _KILLED_WORKER = re.compile(
 )
 _RENDEZVOUS = re.compile(
     r"client socket has (timed out|failed to connect)|server socket has failed|waiting for clients|clients joined|"
+    r"Timed out waiting for (?:tasks|processes|hosts|workers) to (?:start|register|connect)|"
     r"Stop_waiting response is expected|EI00(?:06|09|15|19|20)\)?: |EJ000[1-4]\)?: |Getting socket times out|"
     r"connectFullMesh failed|nccl(?:Comm)?InitRank\w* failed|retrieving ncclUniqueId|store->get\('\d+'\)|Timed out initializing process group|"
     r"store.based.barrier|Rendezvous\w*(Error|Timeout)|RendezvousClosedError|the connection to the C10d store has failed|"
@@ -87,7 +88,7 @@ _SOCKET = re.compile(
     re.IGNORECASE,
 )
 _COLLECTIVE = re.compile(
-    r"EI0002\)?: |Termination timeout for .{0,200} exceeded|Notify register times out|collective operation timeout|Watchdog caught|NCCL operations have failed or timed out|"
+    r"EI0002\)?: |\bhccl \w+ task timeout|Termination timeout for .{0,200} exceeded|Notify register times out|collective operation timeout|Watchdog caught|NCCL operations have failed or timed out|"
     r"(Timed out|timeout) waiting .{0,30}(send|recv|operation|collective)|monitoredBarrier|"
     r"failed to pass monitoredBarrier|process group watchdog thread terminated|heartbeat monitor|watchdog.{0,20}(stuck|hang)",
     re.IGNORECASE,

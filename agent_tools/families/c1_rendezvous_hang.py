@@ -68,12 +68,17 @@ def _waits(facts: Facts) -> RowView | None:
     """A rank that says again and again that it waits for others, and nothing after that; None where there is none."""
     if facts.ending.succeeded or facts.raised:
         return None
-    rows = facts.table("rendezvous_events").where(
-        lambda r: r.text("name") == "waiting" and r.has("joined") and (r.number("events") or 0) >= _AGAIN
-    )
+    rows = facts.table("rendezvous_events").where(lambda r: r.text("name") == "waiting" and _long_waited(r))
     last = facts.table("end_words").first
     ends = last.number("last_line") if last is not None else None
     return next((r for r in rows if r.number("last_line") == ends), None)
+
+
+def _long_waited(row: RowView) -> bool:
+    """Whether a rank that knows of whom it waits for said so again and again; XLA says it only once it has waited long."""
+    if not row.has("world_size"):
+        return False
+    return (row.number("events") or 0) >= _AGAIN or "may be stuck" in row.text("message")
 
 
 def _waiting(facts: Facts, row: RowView) -> Assessment:
@@ -83,7 +88,7 @@ def _waiting(facts: Facts, row: RowView) -> Assessment:
     result.speaks_for.append(
         claim(f"The log says, {row['events']} times: {row['message']} ({row['file']} line {row['line_no']}).")
     )
-    if row.has("world_size"):
+    if row.has("world_size") and row.has("joined"):
         result.speaks_for.append(claim(f"{row['joined']} had joined a group of {row['world_size']}."))
     if many:
         result.implies.append(

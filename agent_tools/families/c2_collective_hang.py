@@ -172,6 +172,8 @@ def _only_weak(facts: Facts, row: RowView, result: Assessment) -> None:
     gone = facts.table("nccl_events").one_of("name", "remote_error", "peer_lost")
     left = [r for r in facts.table("slurm_messages").one_of("name", "task_exit") if r.get("exit_code") in range(1, 126)]
     result.status, result.confidence = "suspected", 0.35 if gone and left else 0.55  # none waits for a task that left
+    if row.text("name") == "peer_lost" and "heartbeat" in row.text("message"):
+        result.confidence = min(result.confidence, 0.45)  # a task that is gone: preempted, killed or crashed, no hang
     result.speaks_for += [claim(f"A task had ended by itself: {r['message']}.") for r in left[:1] if gone]
     result.headline = f"The process group reports a stuck peer: {row['message']}"
     result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))

@@ -1,4 +1,4 @@
-"""Ascend's error codes (CANN's EI… and EJ… lines): ranks that did not meet, a collective that timed out.
+"""Ascend's error codes (CANN's EI…, EJ… and E?9999 lines): ranks that did not meet, a collective that timed out.
 
 SOURCE  CANN's HCCL and runtime: torch_npu, MindSpore and Paddle print the same lines under their own exception.
 ROWS    `rendezvous` (`timeout`, `device_process`, `bind_failed`), `nccl_watchdog` named `collective_timeout`;
@@ -20,15 +20,15 @@ NAMES: dict[str, str] = {
     "timeout": "rendezvous: a rank was not heard of while the ranks connected, or their ranktables differ in time (EI0006, EI0009, EI0015)",
     "device_process": "rendezvous: HCCP, which connects the NPUs, could not start: an earlier job may still hold it (EJ0001 to EJ0004)",
     "bind_failed": "rendezvous: a port or an address could not be bound (EJ0003, EI0019, EI0020)",
-    "collective_timeout": "nccl_watchdog: a rank waited in vain for another one's notify record (EI0002; collective, rank)",
+    "collective_timeout": "nccl_watchdog: a rank waited in vain for another one's notify record (EI0002, hccl's own task timeout; collective, rank)",
 }
 
 # Since CANN 8 the code stands in brackets behind its title: `Communication_Error_Timeout(EI0006): ...`.
-_CODE = r"\bE[IJ]\d{4}\)?: (?:\[PID: ?\d+\] ?)?(?:\d{4}-\d\d-\d\d-[\d:.]+ )?"
+_CODE = r"\bE[A-Z]\d{4}\)?: (?:\[PID: ?\d+\] ?)?(?:\d{4}-\d\d-\d\d-[\d:.]+ )?"
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
     (kind, name, re.compile(pattern))
     for kind, name, pattern in (
-        ("nccl_watchdog", "collective_timeout", r"EI0002\)?: .{0,80}Notify register times out"),
+        ("nccl_watchdog", "collective_timeout", r"EI0002\)?: .{0,80}Notify register times out|E[A-Z]\d{4}\)?: .{0,400}\bhccl \w+ task timeout\b"),
         ("rendezvous", "bind_failed", r"(?:EJ0003|EI0019|EI0020)\)?: .{0,200}(?:bind|listen|port)"),
         ("rendezvous", "timeout", r"EI0006\)?: .{0,80}[Gg]etting socket times out|EI00(?:09|15)\)?: .{0,200}(?:time[sd]? ?out|timeout)"),
         ("rendezvous", "device_process", r"EJ000[124]\)?: .{0,80}(?:[Ff]ailed to initialize|HCCP)"),
@@ -43,7 +43,7 @@ class Ascend(LineParser):
     """One line, one code."""
 
     name: ClassVar[str] = "ascend"
-    anchors: ClassVar[tuple[str, ...]] = ("EI00", "EJ000")
+    anchors: ClassVar[tuple[str, ...]] = ("EI00", "EJ000", " task timeout")
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""

@@ -74,3 +74,19 @@ def test_what_submits_jobs_and_was_refused_failed_of_that(tmp_path: Path) -> Non
     then.mkdir()
     assert drafted(refused + error, first).family == "A4"
     assert drafted(error + refused, then).family != "A4"
+
+
+CLIQUE = (
+    "W0102 03:04:05.1 7 rendezvous.cc:41] This thread has been waiting for `initialize clique for rank 1; num_devices=4; "
+    "nccl=9` for 10 seconds and may be stuck. Expected 4 threads to join the rendezvous, but not all of them arrived on time.\n"
+)
+TASKS = (
+    'Traceback (most recent call last):\n  File "driver.py", line 20, in wait\n    timeout.check()\n'
+    "TimeoutException: Timed out waiting for tasks to start. Please check connectivity between servers.\n"
+)
+
+
+@pytest.mark.parametrize(("text", "family"), [(CLIQUE, "C1"), (TASKS, "C1"), (CLIQUE + STEPS, "U0")])
+def test_ranks_that_wait_for_each_other_at_the_start(tmp_path: Path, text: str, family: str) -> None:
+    draft = drafted("devices: 4\n" + text, tmp_path)
+    assert draft.family == family or (family == "U0" and draft.family != "C1"), draft.headline
