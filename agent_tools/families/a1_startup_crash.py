@@ -41,6 +41,9 @@ _ACTIONS = {
     "code": "Correct the line that the traceback names; the same error comes back on any node.",
 }
 
+_CLOSING = 40
+"""Lines between the words of an interrupt and an exception of the closing down."""
+
 
 _KERNEL = re.compile(r"device-side assert|illegal memory access")
 _EITHER_TIME = 0.6
@@ -78,6 +81,11 @@ def assess(facts: Facts) -> Assessment:
         result.confidence = 0.35
     if facts.host_oom or (facts.copied_xid is not None and "CUDA error" in cause.message):
         result.confidence = 0.35
+    if _after_interrupt(facts, cause):
+        result.confidence = 0.35
+        result.speaks_against.append(
+            claim("Just before it the log says that the run was interrupted from the keyboard.")
+        )
     if result.confidence < 0.6:
         result.status = "suspected"
     when = "in an evaluation, with no training before it in the log" if cause.evaluating else "before training began"
@@ -86,6 +94,15 @@ def assess(facts: Facts) -> Assessment:
         result.headline = f"A bound that the run checks itself was not met: {cause.message_ref}"
     _tell(facts, cause, result)
     return result
+
+
+def _after_interrupt(facts: Facts, cause: Raised) -> bool:
+    """Whether a program that told of a keyboard interrupt failed while it closed down. A bare ^C may be an earlier command's."""
+    end = facts.table("run_ending").first
+    if end is None or not end.number("keyboard") or end.get("interrupt_first") is not True:
+        return False
+    after = (cause.row.number("line_no") or 0) - (end.number("interrupt_line") or 0)
+    return 0 < after <= _CLOSING and "^C" not in end.text("interrupt_message")
 
 
 def _confidence(facts: Facts, cause: Raised) -> float:

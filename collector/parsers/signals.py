@@ -60,7 +60,7 @@ _RECEIVED = re.compile(
     r"|\bsignal handler called with signal (?P<number4>\d{1,2})"
 )
 _KEYBOARD = re.compile(
-    r"Detected KeyboardInterrupt|KeyboardInterrupt detected|(?:\]|it/s|(?<!\$)\s)\^C\s*$|^\^C|interrupted by user|User interrupt"
+    r"Detected KeyboardInterrupt|KeyboardInterrupt detected|(?:\]|it/s|(?<!\$)\s)\^C\s*$|^\^C|[Ii]nterrupted by (?:the )?user|User interrupt|(?:^|[\s:\]])[Kk]eyboard [Ii]nterrupt(?:ed|ion)?(?= ?(?:[.!,:;-]|$|detected|caught|received))"
 )
 _PREEMPT = re.compile(r"(?i)(?:preempt(?:ion|ed)|requeu(?:e|ing)|walltime|time limit|wall[- ]clock)")
 
@@ -96,8 +96,9 @@ class Signals:
         "SIG",
         "signal",
         "KeyboardInterrupt",
+        "eyboard ",
         "^C",
-        "interrupted by user",
+        "nterrupted by ",
     )
 
     def __init__(self) -> None:

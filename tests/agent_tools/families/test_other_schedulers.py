@@ -76,6 +76,24 @@ def test_what_submits_jobs_and_was_refused_failed_of_that(tmp_path: Path) -> Non
     assert drafted(error + refused, then).family != "A4"
 
 
+def test_what_fails_while_an_interrupted_run_closes_down_is_no_crash_of_its_start(tmp_path: Path) -> None:
+    error = (
+        "Traceback (most recent call last):\n  File \"fit.py\", line 3, in <module>\n    close()\nKeyError: 'reward'\n"
+    )
+    told = "CRITICAL Keyboard Interrupt. Stopping now.\n"
+    cases = {
+        "before": told + error,
+        "after": error + told,
+        "long": told + "collecting\n" * 60 + error,
+        "bare": "^C\n" + error,
+    }
+    families: dict[str, str] = {}
+    for name, text in cases.items():
+        (tmp_path / name).mkdir()
+        families[name] = drafted(text, tmp_path / name).family
+    assert families == {"before": "F4", "after": "A1", "long": "A1", "bare": "A1"}
+
+
 CLIQUE = (
     "W0102 03:04:05.1 7 rendezvous.cc:41] This thread has been waiting for `initialize clique for rank 1; num_devices=4; "
     "nccl=9` for 10 seconds and may be stuck. Expected 4 threads to join the rendezvous, but not all of them arrived on time.\n"

@@ -39,12 +39,22 @@ def test_a_collective_that_timed_out_has_its_name_and_whom_it_waits_for() -> Non
 
 
 def test_hccls_own_task_timeout_is_a_collective_that_timed_out() -> None:
-    (row,) = parse_text(Ascend(), "EI9999: The error from device(chipId:1), hccl fftsplus task timeout occurred, stream_id:2")
+    (row,) = parse_text(
+        Ascend(), "EI9999: The error from device(chipId:1), hccl fftsplus task timeout occurred, stream_id:2"
+    )
     assert (row.kind, row.name, row.severity) == ("nccl_watchdog", "collective_timeout", "fatal")
 
 
 @pytest.mark.parametrize(
-    "text", ["EZ9999: aicore task timeout", "hccl task timeout is 1800 s", "EZ9999: Inner Error!", "see EI0006 in the manual", "order EI0042: shipped", "507046"]
+    "text",
+    [
+        "EZ9999: aicore task timeout",
+        "hccl task timeout is 1800 s",
+        "EZ9999: Inner Error!",
+        "see EI0006 in the manual",
+        "order EI0042: shipped",
+        "507046",
+    ],
 )
 def test_what_resembles_it_gives_nothing(text: str) -> None:
     assert not parse_text(Ascend(), text)

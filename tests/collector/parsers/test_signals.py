@@ -74,6 +74,9 @@ def test_a_cpp_terminate_keeps_what_it_says():
         ("[exiting program after receiving SIGTERM]", 15),
         ("Detected KeyboardInterrupt, attempting graceful shutdown ...", 2),
         ("  3%|# | 3/99 [00:10<03:00]^C", 2),
+        ("CRITICAL Keyboard Interrupt. Stopping now.", 2),
+        ("[12:01] keyboard interrupt received, saving", 2),
+        ("Interrupted by the user at step 40", 2),
     ],
 )
 def test_a_received_signal_is_an_interrupt_and_no_end(text, number):
@@ -94,6 +97,8 @@ def test_a_received_signal_is_an_interrupt_and_no_end(text, number):
         "trap 'echo' SIGTERM",
         "corrupted sample skipped",
         "[user@login ~]$ ^C",
+        "press a key for a keyboard interrupt handler",
+        "Keyboard layout: us",
     ],
 )
 def test_what_resembles_a_signal_gives_nothing(text):
