@@ -56,6 +56,8 @@ def _goes_on(facts: Facts, end: RowView | None) -> float:
     return max(count(end, "progress_line"), count(words, "goes_on_line"), facts.progress.last_hint)
 
 
+_NEARLY = 0.95
+"""Share of the planned steps below which the work was not done; the last reports may stand some steps apart."""
 _NEAR = 3
 """Lines after a full bar that may still speak of its last step."""
 
@@ -90,9 +92,14 @@ def unexited(facts: Facts) -> list[str]:
     if count(end, "ends") and count(end, "end_line") < _goes_on(facts, end):
         return []  # that of a part of the work, which went on after it
     words, hints = facts.table("end_words").first, facts.progress.hints
+    behind = 0 < count(end, "done") < _NEARLY and count(words, "bar_line") <= count(end, "progress_line")
+    if not count(end, "ends") and behind:
+        return []  # steps of the plan were still to come, whatever was said of a save
+    if words is not None and count(words, "done_line") == count(words, "save_line") > 0:
+        words = None  # "successfully saved": of a checkpoint, and one comes after every so many steps
     said = [] if end is None or not count(end, "ends") else [_said_end(end)]
     said = said or (_end_words(facts, end, words) if words is not None else [])
-    said = said or [t for t in (program_end(facts, end),) if t] or closing_end(facts, end)
+    said = said or [t for t in (program_end(facts, end),) if t]
     alone = not count(hints, "bar_epochs") and count(hints, "bar_fulls") <= 1
     if not said and alone and words is not None and 0 < count(words, "bar_line") >= _goes_on(facts, end):
         said.append(f"The progress bar stands at its end, {words['bar_total']} steps.")
