@@ -40,11 +40,12 @@ while os.path.exists("/tmp/held"):
         held[at] = new()
         time.sleep(0.03)
 """
-# Newer releases record no signal of a job that Slurm itself ended.
-SIGNALLED = ("time-limit", "user-cancels", "operator-cancels") if SPEC.root is not None else ()
+# Newer releases record no signal of a job that Slurm itself ended; and a script that outlives its signalled child by a moment
+# ends with the child's status, 128 and the signal.
+SIGNALLED = ("time-limit", "user-cancels", "operator-cancels")
 NEWER: dict[str, tuple[tuple[int, int], ...]] = {
     "node-down": ((1, 0), (0, 1)),
-    **dict.fromkeys(SIGNALLED, ((0, 0),)),
+    **dict.fromkeys(SIGNALLED, ((143, 0),) if SPEC.root is None else ((143, 0), (0, 0))),
 }
 
 
