@@ -92,11 +92,11 @@ def _in_trouble(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list
     for r in rows[:MAX_SAID]:
         flags = f" ({e.ref('state_flags', r)})" if e.value("state_flags", r) else ""
         why = f': "{e.ref("reason", r)}"' if e.value("reason", r) else ""
-        end = "" if e.value("still", r) else f" until {e.ref('until_ts', r)}"
-        is_in = "is" if e.value("still", r) else "was"
-        said.append(
-            f"Node {e.ref('node', r)} {is_in} {e.ref('state', r)}{flags} {'since' if e.value('still', r) else 'from'} {e.ref('begin_ts', r)}{end}{why}."
-        )
+        node, state, begun = e.ref("node", r), e.ref("state", r), e.ref("begin_ts", r)
+        if e.value("still", r):
+            said.append(f"Node {node} is {state}{flags} since {begun}{why}.")
+        else:
+            said.append(f"Node {node} was {state}{flags} from {begun} until {e.ref('until_ts', r)}{why}.")
     if not said:
         which = "This node is not recorded" if "node" in limits else "No node is recorded"
         said = [f"{which} as down or drained{' now' if now else ''}."]

@@ -17,7 +17,7 @@
 WITH s AS (
   SELECT *, coalesce(end_ts, lead(ts) OVER (PARTITION BY node ORDER BY ts, end_ts NULLS LAST, state)) AS until_ts
   FROM slurm_node_state
-  WHERE ($node IS NULL OR node = $node) AND ($until IS NULL OR ts <= $until::TIMESTAMP)
+  WHERE $node IS NULL OR node = $node
 )
 SELECT
   node, state, state_flags, reason, reason_user, ts AS begin_ts, until_ts, until_ts IS NULL AS still,
@@ -25,5 +25,6 @@ SELECT
   count(DISTINCT node) FILTER (until_ts IS NULL) OVER () AS nodes_still
 FROM s
 WHERE regexp_matches(concat_ws(',', state, state_flags), '(?i)DOWN|FAIL|NOT_RESP|DRAIN')
+  AND ($until IS NULL OR ts <= $until::TIMESTAMP)
   AND ($since IS NULL OR until_ts IS NULL OR until_ts >= $since::TIMESTAMP)
 ORDER BY still DESC, lost DESC, begin_ts DESC, node, state

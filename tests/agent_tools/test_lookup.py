@@ -173,6 +173,8 @@ def test_nodes_that_are_down_are_told_by_their_last_state(tmp_path: Path):
         assert not any("n5" in s for s in said)
         assert asked(opened, "is node n4 down?")[1] == "This node is not recorded as down or drained now."
         assert asked(opened, "is node n1 down?")[1].startswith("Node n1 is DOWN since")
+        was_down = opened.ask("nodes_in_trouble", node="n2", until=(T + timedelta(hours=1)).isoformat()).dicts()
+        assert [r["still"] for r in was_down] == [False], "what came after the time that is asked about has ended it"
     Writer(tmp_path / "none", durable=False).append([job("20", 0, "COMPLETED", "n1")], batch="b")
     with Reader(tmp_path / "none") as opened:
         assert asked(opened, "which nodes are drained?")[1] == "No node is recorded as down or drained now."
