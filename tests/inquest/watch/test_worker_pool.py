@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from inquest.watch.hand import Hand
 from inquest.watch.loop import Options, Watcher
 from inquest.watch.notify.webhook import Webhook
 from inquest.watch.outbox import Policy
-from inquest.watch.pool import Pool
+from inquest.watch.pool import WORKER, Pool
 from inquest.watch.shared import Shared
 from inquest.watch.state import State
 from inquest.watch.teller import Teller
@@ -172,3 +173,11 @@ def test_a_lake_that_is_away_for_a_while_loses_nothing(tmp_path: Path, monkeypat
         watcher.safe_turn()
     pool.close()
     assert ("verdicts", 1.0) in {(n, v) for n, _, _, _, v in state.tallies()}
+
+
+def test_a_worker_loads_no_module_of_the_folder_that_the_watcher_was_started_in(tmp_path: Path) -> None:
+    for name in ("json.py", "random.py", "statistics.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'loaded')!r}, 'w')")
+    done = subprocess.run(WORKER, stdin=subprocess.DEVNULL, capture_output=True, cwd=tmp_path, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "loaded").exists()
