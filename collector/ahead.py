@@ -33,7 +33,7 @@ class Ahead:
         self._process: subprocess.Popen[bytes] | None = None
         self._key: _Key | None = None
         try:
-            if len(os.sched_getaffinity(0)) < 2 or not path.is_file() or path.stat().st_size < worth:
+            if (os.cpu_count() or 1) < 2 or not path.is_file() or path.stat().st_size < worth:
                 return
             with path.open("rb") as file:
                 self._key = _key(file)
