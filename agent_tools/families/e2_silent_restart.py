@@ -281,15 +281,12 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
     shows += _asked(signs)
     if loading:
         shows.append(f'It was loading: "{signs[said]}".')
-    confidence = (
-        (0.62 if _RESUMING.search(frames) else 0.45)
-        if not text
-        else 0.92
-        if (meant or itself or loading)
-        else 0.7
-        if slot
-        else 0.62
-    )
+    if not text:
+        confidence = 0.62 if _RESUMING.search(frames) else 0.45
+    elif meant or itself or loading:
+        confidence = 0.92
+    else:
+        confidence = 0.7 if slot else 0.62
     kind, advice = _kind(text)
     return Assessment(
         CODE,

@@ -19,9 +19,8 @@ _SKEWED = ("gpu_sample", "cuda_sample", "nccl_sample", "cgroup_sample", "host_sa
 def lake(plan: Plan, folder: Path) -> Path:
     """Write the job into a new throw-away lake below `folder`."""
     target = folder / "lake"
-    Writer(target, durable=False, threads=1).append(
-        rows(plan, folder), batch="all"
-    )  # the workers are as many as the cores
+    # One thread: the suite's workers are as many as the cores.
+    Writer(target, durable=False, threads=1).append(rows(plan, folder), batch="all")
     return target
 
 

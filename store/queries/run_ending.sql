@@ -41,7 +41,7 @@
 -- COLUMN cancels: messages CANCELLED AT without such a reason
 -- COLUMN stop_name: the most telling one of these messages
 -- COLUMN stop_message: its text
--- COLUMN stop_system: who says it: slurm, lsf, pbs, sge, htcondor, flux, kubernetes
+-- COLUMN stop_system: who says it: slurm, lsf, pbs, sge, htcondor, flux; platform for pods and rented machines
 -- COLUMN stop_host: node that it names
 -- COLUMN stop_file: its file
 -- COLUMN stop_line: its line
