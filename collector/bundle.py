@@ -17,6 +17,7 @@ from collector.accounting import Accounting, reconcile
 from collector.health import Tally
 from collector.importers import registry
 from collector.importers.base import ImportContext, Importer, ImportFailed
+from collector.node_names import NodeNames
 from collector.survey import survey
 from collector.walk import Found, walk
 from store import Writer
@@ -303,7 +304,7 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
     """
     put = object.__setattr__
     several = index.several(ctx.job_id)
-    spelt = discover.spelling(index.nodes)
+    spelt = NodeNames(index.nodes).spelt
     attempt: int | None = None
     if several or (ctx.job_id is None and index.attempts):
         rows = one_by_one(rows)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import PurePosixPath
 
 from store.rows import SlurmJob
@@ -163,22 +162,6 @@ def node_of(name: str, known: set[str]) -> str | None:
         if parts and not all(_ANY_NODE.match(p) for p in parts):
             return "-".join(parts)
     return next(iter(known)) if len(known) == 1 else None
-
-
-def spelling(known: Collection[str]) -> Callable[[str], str]:
-    """How a node is spelt by Slurm, which calls it `gpu01` or in full `gpu01.cluster`, where another tool has it the other way."""
-    by_first: dict[str, set[str]] = {}
-    for node in known:
-        by_first.setdefault(node.partition(".")[0], set()).add(node)
-
-    @cache
-    def spelt(name: str) -> str:
-        first, dot, _ = name.partition(".")
-        alike = by_first.get(first, set[str]()) if name not in known and not first.isdigit() else set[str]()
-        # Two names in full are two hosts; and of two that begin alike the short one means either.
-        return next(iter(alike)) if len(alike) == 1 and not (dot and "." in next(iter(alike))) else name
-
-    return spelt
 
 
 def stem(name: str) -> str:

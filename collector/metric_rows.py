@@ -7,8 +7,7 @@ to the physical GPU goes to the row without an instance, once.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,13 +15,13 @@ from typing import Any
 from collector.device_names import NO_DISK, NO_NET, PSEUDO
 from collector.importers.base import ImportContext
 from collector.metric_names import NAMES, Metric
+from collector.node_names import NodeNames
 from store.rows import GpuDevice, GpuEvent, GpuSample, HostSample, InferenceSample, LinkSample, Row
 
 _BLANKS = (range(2_147_483_632, 2_147_483_636), range(140_737_488_355_328, 140_737_488_355_332))
 _BLANK_64 = 9.2e18
 """DCGM's numbers for blank, not found, not supported and not permitted, of 32, 48 and 64 bits."""
 _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
-_ADDRESS = re.compile(r"[\d.]+\Z|\[")
 _INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
 _TROUBLE = 0xE8
 """Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
@@ -56,6 +55,7 @@ class Samples:
     def __init__(self, ctx: ImportContext, xids: dict[Key, int] | None = None) -> None:
         """`xids` are the last XIDs that earlier parts of the same file left."""
         self._ctx = ctx
+        self._names = NodeNames(ctx.nodes)
         self._xids = {} if xids is None else xids
         self._cells: dict[tuple[Key, int | None], _Cells] = {}
         self._named: dict[Key, dict[str, Any]] = {}
@@ -72,7 +72,7 @@ class Samples:
         label, value = metric.needs
         if label and (label not in labels or value not in {"", labels[label]}):
             return None
-        node = node_of(labels, self._ctx.nodes) or self._ctx.node
+        node = node_of(labels, self._names) or self._ctx.node
         if metric.entity == "gpu":
             return Series(metric, self._gpu(node, labels, metric))
         if metric.entity == "link":
@@ -220,20 +220,12 @@ def _model(labels: Mapping[str, str]) -> str | None:
     return labels.get("modelName") or labels.get("card_series") or named or labels.get("gpu_type")
 
 
-def node_of(labels: Mapping[str, str], known: Collection[str] = ()) -> str | None:
-    """The node as Slurm would spell it: no port, no domain; an address stays.
-
-    A name of the `known` ones keeps its dots (`rack4.gpu01`), with or without a domain behind it.
-    """
+def node_of(labels: Mapping[str, str], names: NodeNames) -> str | None:
+    """The node as Slurm would spell it: no port, no domain; an address stays."""
     for label in _NODE_LABELS:
         value = labels.get(label)
         if value:
-            host = value.partition(":")[0]
-            if _ADDRESS.match(host):
-                return value.rpartition(":")[0] if value.count(":") == 1 else value
-            while "." in host and host not in known:
-                host = host.rpartition(".")[0]
-            return host
+            return names.host(value.rpartition(":")[0] if value.count(":") == 1 or "]:" in value else value)
     return None
 
 

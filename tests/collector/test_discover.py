@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from collector.discover import JobIndex, node_of, own_job, place, spelling
+from collector.discover import JobIndex, node_of, own_job, place
 from store.rows import SlurmJob
 
 
@@ -103,14 +103,3 @@ def test_attempts_by_time_with_some_slack() -> None:
 )
 def test_the_node_in_a_files_name(name: str, known: set[str], node: str | None) -> None:
     assert node_of(name, known) == node
-
-
-def test_a_node_is_spelt_as_slurm_spells_it() -> None:
-    full = spelling({"gpu01.hpc.site", "gpu02.hpc.site", "login.a", "login.b"})
-    assert full("gpu01") == full("gpu01.hpc.site") == "gpu01.hpc.site"
-    assert full("gpu01.elsewhere") == "gpu01.elsewhere", "another host of the same first name"
-    assert full("login") == "login", "either of two"
-    assert full("gpu03") == "gpu03"
-    short = spelling({"gpu01", "10"})
-    assert short("gpu01.hpc.site") == "gpu01"
-    assert short("10.0.0.7") == "10.0.0.7"

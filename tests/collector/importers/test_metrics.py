@@ -15,6 +15,7 @@ from collector.importers.nvidia_smi import NvidiaSmi
 from collector.importers.prometheus import Prometheus
 from collector.importers.prometheus_json import PrometheusJson
 from collector.metric_rows import node_of, quantile
+from collector.node_names import NodeNames
 from store.rows import GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -151,17 +152,20 @@ def test_smi_rows_with_units_and_missing_fields() -> None:
         ({"Hostname": "gpu07.example.org", "instance": "10.0.0.1:9400"}, "gpu07"),
         ({"instance": "gpu07:9400"}, "gpu07"),
         ({"instance": "10.0.0.1:9400"}, "10.0.0.1"),
+        ({"instance": "[fe80::7]:9400"}, "[fe80::7]"),
+        ({"instance": "fe80::7"}, "fe80::7"),
         ({"job": "dcgm"}, None),
     ],
 )
 def test_the_node_is_spelt_as_slurm_spells_it(labels: dict[str, str], node: str | None) -> None:
-    assert node_of(labels) == node
+    assert node_of(labels, NodeNames()) == node
 
 
 @pytest.mark.parametrize("host", ["r4.gpu01", "r4.gpu01:9400", "r4.gpu01.cluster.local"])
 def test_a_node_whose_own_name_has_dots_keeps_them(host: str) -> None:
-    assert node_of({"instance": host}, {"r4.gpu01", "r4.gpu02"}) == "r4.gpu01"
-    assert node_of({"instance": host}, {"r4"}) == node_of({"instance": host}) == "r4"
+    labels = {"instance": host}
+    assert node_of(labels, NodeNames({"r4.gpu01", "r4.gpu02"})) == "r4.gpu01"
+    assert node_of(labels, NodeNames({"r4"})) == node_of(labels, NodeNames()) == "r4"
 
 
 def test_text_without_a_sample_fails(tmp_path: Path) -> None:

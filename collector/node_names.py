@@ -1,0 +1,47 @@
+"""How Slurm spells a node that other tools name in full, in short, or with their own domain behind it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection
+
+_ADDRESS = re.compile(r"[\d.]+\Z|\[")
+
+
+class NodeNames:
+    """The names that the jobs of an import have for their nodes: `gpu01`, `gpu01.cluster`, `rack4.gpu01`."""
+
+    def __init__(self, known: Collection[str] = ()) -> None:
+        self._known = frozenset(known)
+        self._by_first: dict[str, set[str]] = defaultdict(set)
+        self._spelt: dict[str, str] = {}
+        for node in known:
+            self._by_first[node.partition(".")[0]].add(node)
+
+    def spelt(self, name: str) -> str:
+        """The node that is meant, as Slurm spells it; the name itself where no node of the jobs is."""
+        own = self._spelt.get(name)
+        if own is None:
+            own = self._spelt[name] = self._find(name)
+        return own
+
+    def _find(self, name: str) -> str:
+        if _ADDRESS.match(name):
+            return name
+        part = name
+        while part:
+            if part in self._known:
+                return part
+            part = part.rpartition(".")[0]
+        alike = self._by_first.get(name, set[str]())
+        return next(iter(alike)) if len(alike) == 1 else name  # of two that begin alike the short name means either
+
+    def host(self, name: str) -> str:
+        """As `spelt`, for a name that a domain may stand behind: a node that the jobs do not have loses it.
+
+        Not where a node of theirs begins alike: `rack4.gpu01` is no domain's `rack4` beside `rack4.gpu02`.
+        """
+        own = self.spelt(name)
+        first = name.partition(".")[0]
+        return own if own in self._known or first in self._by_first or _ADDRESS.match(name) else first
