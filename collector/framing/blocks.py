@@ -17,8 +17,9 @@ from itertools import accumulate
 
 from collector.framing.chunks import JOINED, Chunk
 from collector.framing.labels import Label, may_be_label
-from collector.framing.learned import Learned, alone, learn, silent
+from collector.framing.learned import alone, learn, silent
 from collector.framing.matcher import AnchorMatcher, Segment
+from collector.framing.meaning import Learned
 from collector.framing.times import CARRY, Clock, by_slurm
 from collector.parsers.base import Parser
 from collector.parsers.wording import TIME, Wording
