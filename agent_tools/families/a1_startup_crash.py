@@ -12,9 +12,8 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import classify
-from agent_tools.families.a3_midrun_crash import LOOK_AT_FIGURE, MISSED, UNSAID
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing, spread
+from agent_tools.families.wording import LOOK_AT_FIGURE, MISSED, UNSAID, claim, missing, spread
 
 CODE = "A1"
 EXPLAINS = ("A2", "A3", "C1", "C2", "C3", "E3", "F4", "G1", "D1")

@@ -12,7 +12,7 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing, spread
+from agent_tools.families.wording import LOOK_AT_FIGURE, MISSED, UNSAID, claim, missing, spread
 from agent_tools.verdict import Attribution
 
 CODE = "A3"
@@ -57,10 +57,6 @@ _MEANING = {
 
 
 _EITHER = 0.6
-UNSAID = 0.45
-"""Highest confidence where what ended the run is known and why is not."""
-MISSED = "The run came far enough to measure itself; why its figure fell short is not in the message."
-LOOK_AT_FIGURE = "Compare that figure with earlier runs on the same nodes: clocks, input, interconnect and versions may have changed it."
 _ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
 
 

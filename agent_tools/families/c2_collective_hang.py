@@ -251,42 +251,38 @@ def _absent(facts: Facts) -> Assessment:
             missing=[missing("Whether collectives went on.", "the job's output; nccl_sample; a flight recorder dump")],
         )
     if quiet is not None and late and many and _long(quiet):
-        # Where the GPUs' samples stop early too, whoever collected both may have stopped, and not the training.
-        share = quiet.number("quiet_share") or 0
-        long = share > 0.5 or (share > 0.3 and (quiet.number("times_usual") or 0) > 50)
-        spread = facts.table("gpu_spread").first if facts.beside is None and facts.silent_gpus is None else None
-        spins = spread is not None and 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1
-        done = unexited(facts)
-        sure = (spins or (long and not done)) and facts.silent_gpus is None
-        result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
-        result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
-        if done:
-            result.headline = f"The work was done, and its processes did not exit in the {quiet['quiet_min']} after it."
-        result.speaks_for += [claim(d) for d in done]
-        text = f"The last training report came {quiet['quiet_min']} before the end; usually one came after {quiet['usual_gap_s']}."
-        result.speaks_for.append(claim(text))
-        if spins and spread is not None:
-            result.confidence = 0.82
-            result.speaks_for.append(claim(_spinning(spread)))
-        if quiet.has("progress_text"):
-            result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
-        if (gpus := facts.silent_gpus) is not None:
-            result.speaks_for.append(claim(f"The GPUs' samples stop before the end, too, at {gpus['last_ts']}."))
-        result.implies.append(
-            claim("A job of several GPUs that stops like this mostly hangs in a collective.", "hypothesis")
-        )
-        result.missing.append(
-            missing(
-                "Whether the ranks were stuck in a collective.", "nccl_sample, gpu_sample, or a flight recorder dump"
-            )
-        )
-        result.actions.append(
-            claim("Turn on the flight recorder and rerun; a stack of every rank names the call.", "supported")
-        )
-        return result
+        return _stood_still(facts, quiet)
     if quiet is None and late and many and (spun := _spun(facts)) is not None:
         return spun
     return Assessment(CODE, "ruled_out", counterfactual="No collective timed out, and none is known to be stuck.")
+
+
+def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
+    """Reports that came to an end long before the job did."""
+    # Where the GPUs' samples stop early too, whoever collected both may have stopped, and not the training.
+    share = quiet.number("quiet_share") or 0
+    long = share > 0.5 or (share > 0.3 and (quiet.number("times_usual") or 0) > 50)
+    spread = facts.table("gpu_spread").first if facts.beside is None and facts.silent_gpus is None else None
+    spins = spread is not None and 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1
+    done = unexited(facts)
+    sure = (spins or (long and not done)) and facts.silent_gpus is None
+    result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
+    result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
+    if done:
+        result.headline = f"The work was done, and its processes did not exit in the {quiet['quiet_min']} after it."
+    result.speaks_for += [claim(d) for d in done]
+    text = f"The last training report came {quiet['quiet_min']} before the end; usually one came after {quiet['usual_gap_s']}."
+    result.speaks_for.append(claim(text))
+    if spins and spread is not None:
+        result.confidence = 0.82
+        result.speaks_for.append(claim(_spinning(spread)))
+    if quiet.has("progress_text"):
+        result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
+    if (gpus := facts.silent_gpus) is not None:
+        result.speaks_for.append(claim(f"The GPUs' samples stop before the end, too, at {gpus['last_ts']}."))
+    return _mostly_a_collective(
+        result, "Whether the ranks were stuck in a collective.", "nccl_sample, gpu_sample, or a flight recorder dump"
+    )
 
 
 def _spun(facts: Facts) -> Assessment | None:
@@ -307,12 +303,17 @@ def _spun(facts: Facts) -> Assessment | None:
     result.speaks_for.append(claim(f"Over the whole run the SM activity was {spread['all_sm_median']} (median)."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    return _mostly_a_collective(
+        result, "When the last step was made, and which rank held the others up.", "a log with times; nccl_sample"
+    )
+
+
+def _mostly_a_collective(result: Assessment, unknown: str, signal: str) -> Assessment:
+    """What holds of every standstill in which no collective was seen to be stuck."""
     result.implies.append(
         claim("A job of several GPUs that stops like this mostly hangs in a collective.", "hypothesis")
     )
-    result.missing.append(
-        missing("When the last step was made, and which rank held the others up.", "a log with times; nccl_sample")
-    )
+    result.missing.append(missing(unknown, signal))
     result.actions.append(
         claim("Turn on the flight recorder and rerun; a stack of every rank names the call.", "supported")
     )

@@ -1,9 +1,14 @@
-"""Small sentences that several families need; every figure in them is a reference."""
+"""Small sentences and bounds that several families need; every figure in them is a reference."""
 
 from __future__ import annotations
 
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim, ClaimStatus, Missing
+
+UNSAID = 0.45
+"""Highest confidence where what ended the run is known and why is not."""
+MISSED = "The run came far enough to measure itself; why its figure fell short is not in the message."
+LOOK_AT_FIGURE = "Compare that figure with earlier runs on the same nodes: clocks, input, interconnect and versions may have changed it."
 
 
 def claim(text: str, status: ClaimStatus = "established") -> Claim:
