@@ -10,6 +10,7 @@ EXAMPLES
     1/20000 train_loss: 9.0087 train_time: 0.0m tok/s: 11886047
     step 00100 (0.00%) | loss: 2.91 | lrm: 1.00 | dt: 5.00ms | tok/sec: 25,618 | mfu: 0.00 | epoch: 1
     step    54140 | loss 14.3101 | lr 1.51e-04 | grad 0.822 | 37.3k tok/s
+    2026-03-01 10:00:26 | INFO | step 120/5000 | Loss 2.3411 | LR 3.0e-04
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ _MODDED = re.compile(
 )
 _SHORT = re.compile(rf"^s:(\d{{1,18}}) (trl|tel):({NUMBER})\s*$")
 _PIPE = re.compile(
-    r"(?:^|[\])>:] |- )\s*(?:step|iter|iteration|Step|Iter|Iteration)[ :=]\s*(\d{1,18})(?: ?/ ?(\d{1,18}))?(?: ?\([\d.]+%\))?,? *\| *(.*)"
+    r"(?:^|[\])>:|] |- )\s*(?:step|iter|iteration|Step|Iter|Iteration)[ :=]\s*(\d{1,18})(?: ?/ ?(\d{1,18}))?(?: ?\([\d.]+%\))?,? *\| *(.*)"
 )
+# What stands before it: an epoch (`epoch_lines` reads such lines), or that the loss is not of training.
+_EPOCH = re.compile(r"\b[Ee]poch\b")
+_HELD_OUT = re.compile(r"(?i)(?<![\w.])(?:val|valid|validation|eval|evaluation|test|dev) *[|\]:-]+ *$")
 _PIPE_FIELD = re.compile(
     rf"^(?P<key>[A-Za-z][\w/ ()-]*?)(?: ?[:=] ?| )(?P<value>{NUMBER})(?: \([+-][\w.]+\))?(?P<unit> ?%| ?ms| ?s)?$"
 )
@@ -66,6 +70,7 @@ class NanoGpt(LineParser):
         " tel:",
         "| loss: ",
         "| loss=",
+        "| Loss",
         "| train",
         "| lm_loss",
         *(f"| loss {first}" for first in "0123456789-nN"),
@@ -155,13 +160,17 @@ def _pipe(line: Line, match: re.Match[str]) -> ParsedRow | None:
         if speed := _SPEED.match(part):
             tokens = scaled((speed["value"] or speed["value2"]).replace(" ", "").replace("k", "K"))
         elif (field := _PIPE_FIELD.match(part)) and (value := number(field["value"])) is not None:
-            values.setdefault(field["key"].strip(), value / 1000 if (field["unit"] or "").strip() == "ms" else value)
+            values.setdefault(
+                field["key"].strip().lower(), value / 1000 if (field["unit"] or "").strip() == "ms" else value
+            )
     name = next((n for n in _LOSS if n in values), None)
-    if name is None:
+    before = line.text[: match.start() + 1]
+    if name is None or _EPOCH.search(before):
         return None
     loss = values.pop(name)
     return line.step(
         "nanochat" if "lrm" in values else "custom-pipe",
+        split="eval" if _HELD_OUT.search(before) else "train",
         step=int(match[1]),
         total_steps=int(match[2]) if match[2] else None,
         epoch=values.pop("epoch", None),
