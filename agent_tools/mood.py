@@ -2,7 +2,7 @@
 
 Under "what it cannot decide" and "what to do" nothing has to be cited, so nothing may be claimed there: "Whether the card is
 faulty" and "Run the diagnostics" are in their place, "The card is faulty" is not.
-LIMIT: judged by words, in English; a phrase without a finite verb states nothing.
+LIMIT: judged by words (`english` refuses other languages before); a phrase without a finite verb states nothing.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Literal
 
 from agent_tools import figures
 from agent_tools.blame import reaches
+from agent_tools.english import english
 from agent_tools.evidence import CellValue
 from agent_tools.formats import format_cell, unit_of
 from agent_tools.grounds import Grounds
@@ -63,6 +64,8 @@ def check(text: str, grounds: Grounds, kind: Kind = "claim") -> Checked:
         what = ", ".join(f"{c!r} (U+{ord(c):04X})" for c in foreign[:4])
         return Checked(seen, [f"{what}: write plain Latin letters, and cite a cell for figures and quoted text"])
     done = Checked(clean(text))
+    if not grounds.verbatim(done.text) and not english(done.text):
+        return Checked(done.text, ["write English: what is claimed in another language cannot be checked"])
     if not grounds.verbatim(done.text) and (outside := reaches(masked(done.text))):
         return Checked(done.text, [f"{outside[:40]!r} would act outside: cite the cell that has it, or leave it out"])
     _link(done, grounds, kind)
