@@ -48,6 +48,7 @@ _COLD = 0.02
 _UNLAUNCHED = {"REQUEUED", "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "CANCELLED", "BOOT_FAIL", "LAUNCH_FAILED"}
 """States in which Slurm leaves an attempt that it could not launch."""
 _SLURMS = re.compile(r"(srun|salloc|sbatch|slurmstepd|slurmd)\b|Error running slurm ")
+_THREAD = re.compile(r"\bthreading\.py:\d+ in _bootstrap")
 _ONE_LINER = re.compile(r"<string>(?::1)? in <module>")
 _WENT_ON = 5
 """Lines or reports of a program's own by which it is known to have gone on after what looked like its end."""
@@ -219,7 +220,14 @@ class Facts:
         if self.ending.succeeded:
             return []
         own = [r for r in self.raised if r.row.text("severity") != "warning" and not self.survived(r.row)]
-        return [r for r in own if not self._probe(r)]
+        return [r for r in own if not self._probe(r) and not self._left_over(r)]
+
+    def _left_over(self, raised: Raised) -> bool:
+        """A thread beside the main one raised it after the run had said that it ended: what it waited on was taken down."""
+        line, end = raised.row.number("line_no"), self.progress.finish
+        if line is None or end is None or self.ending.failed or not _THREAD.search(raised.row.text("entry_frame")):
+            return False
+        return end.text("file") == raised.row.text("file") and (self.progress.finish_line or line) < line
 
     def _probe(self, raised: Raised) -> bool:
         """A one-line check of the batch script (`python -c`) raised it, and the script went on with its real work.

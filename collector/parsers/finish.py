@@ -40,7 +40,7 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "lightning", r"\bMetric name is None! Skipping metric value retrieval|\bRetrieved metric value! <"),
         ("completed", "ray", r"Training (?:completed|finished) after \d+ iterations"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?(?:[Tt]raining|[Pp]re-?[Tt]raining|[Ff]ine-?[Tt]uning) (?:is |has |run |successfully |job )*(?:complete[d]?|finished|done)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
-        ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|(?:^|[\s\]:>|*-])End of training\b(?! (?:epoch|step|iteration|batch|loop|set|data|phase))|(?:^\W*|INFO[\s:|-]+)(?:Total )?[Tt]raining [Tt]ime:? (?:\d+ days?, )?\d+:\d\d:\d\d|(?:^\W*|INFO[\s:|-]+)Total [Tt]raining [Tt]ime:? *\d+(?:\.\d+)? ?(?:h|hr|hrs|hours?|m|min|mins|minutes?|s|secs?|seconds?)\b\.?\s*$"),
+        ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|(?:^|[\s\]:>|*-])End (?:of )?training\b(?! (?:epoch|step|iteration|batch|loop|set|data|phase))|(?:^\W*|INFO[\s:|-]+)(?:Total )?[Tt]raining [Tt]ime:? (?:\d+ days?, )?\d+:\d\d:\d\d|(?:^\W*|INFO[\s:|-]+)Total [Tt]raining [Tt]ime:? *\d+(?:\.\d+)? ?(?:h|hr|hrs|hours?|m|min|mins|minutes?|s|secs?|seconds?)\b\.?\s*$"),
     )
 )  # fmt: skip
 
@@ -73,6 +73,7 @@ class Finish(LineParser):
         "Finished ",
         "Done training",
         "End of training",
+        "End training",
         "Completed ",
         "raining time",
         "raining Time",

@@ -46,3 +46,16 @@ def frame_at(text: str, *, rich: bool = False, notebook: bool = False) -> Frame 
 def is_installed(file: str) -> bool:
     """True for a file of the standard library, an installed package, a launcher's entry script or generated code."""
     return _INSTALLED.search(file) is not None
+
+
+def begins_program(outermost: Frame) -> bool:
+    """True where a stack begins at the top of a file that is not installed: the exception went through the whole program."""
+    return outermost.where == "<module>" and not is_installed(outermost.file)
+
+
+def in_thread(outermost: Frame) -> bool:
+    """True where a stack begins with a thread of the process that is not its main one: the program goes on without it."""
+    return (
+        outermost.where in ("_bootstrap", "_bootstrap_inner")
+        and re.search(r"\bthreading\.py$", outermost.file) is not None
+    )

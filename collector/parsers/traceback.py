@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
-from collector.parsers.frames import Frame, frame_at, is_installed
+from collector.parsers.frames import Frame, begins_program, frame_at, in_thread
 from collector.parsers.raised import (
     GLUED,
     GOES_ON,
@@ -59,10 +59,6 @@ _SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
 _PLACE = re.compile(r"\s*/\S+:\d+\s*$")
 _CPP = re.compile(r"frame #\d+|Exception raised from ")
 _MAX_LINES, _MAX_STRAY, _MAX_TAIL = 5000, 12, 40
-
-
-def _outermost(frame: Frame) -> bool:
-    return frame.where == "<module>" and not is_installed(frame.file)
 
 
 class Traceback:
@@ -327,6 +323,9 @@ class Traceback:
             self._wrappers.append(self._raised)
             self._raised, self._last = Raised(inner["name"], [inner["text"] or ""], self._raised.frames), line.line_no
             return []
+        if inner and self._raised.frames and in_thread(self._raised.frames[0]) and inner["name"] == self._raised.name:
+            self._last = line.line_no  # a second thread said the same, its lines between those of the first
+            return []
         if other or _ASIDE.search(text) or len(self._blank) > _MAX_TAIL or "KeyboardInterrupt" in self._raised.name:
             return [*self._finish(), *self._idle(line)]
         if self._seen_blank:
@@ -382,9 +381,11 @@ class Traceback:
         if self._blank and PARAGRAPHS.search(raised.name + raised.message()[:80]):
             self._take_blank()
         aside = str(self._extra.get("aside", ""))
-        if raised.frames and _outermost(raised.frames[0]) and _CAUGHT.match(strip_label(aside)):
+        if raised.frames and begins_program(raised.frames[0]) and _CAUGHT.match(strip_label(aside)):
             self._severity = "fatal"  # whatever was said before it, this one went through the whole program
             del self._extra["aside"]
+        elif raised.frames and in_thread(raised.frames[0]) and self._severity == "fatal":
+            self._set_aside("in thread")  # threads that print at once tear its announcement away from the header
         row = exception_row(
             start,
             self._last,

@@ -133,6 +133,9 @@ err AS (
   SELECT * FROM x
   WHERE kind = 'exception' AND severity IN ('fatal', 'error') AND NOT interrupt AND NOT wrapper AND NOT nanny
     AND (progress_here IS NULL OR coalesce(line_end, line_no) >= progress_here)
+    -- a thread beside the main one that fails once the run has said that it ended waited on what was being taken down
+    AND NOT (regexp_matches(coalesce(entry_frame, ''), '\bthreading\.py:\d+ in _bootstrap')
+      AND EXISTS (FROM e AS d WHERE d.ended AND d.file IS NOT DISTINCT FROM x.file AND d.line_no < x.line_no))
 ),
 nan AS (
   SELECT *, kind = 'exception' OR name IN ('stopped', 'scale_exhausted', 'anomaly') AS stops FROM x

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent_tools import differential
 from tests.agent_tools.families.test_log_verdicts import facts_of
 
@@ -49,6 +51,49 @@ def test_a_crash_before_the_end_of_training_is_one_while_training(tmp_path: Path
     draft = differential.draft(facts_of(TRAINED + CRASH, tmp_path))
     assert draft.family == "A3"
     assert "while training" in draft.headline
+
+
+THREAD = """Exception in thread Thread-7:
+Traceback (most recent call last):
+  File "/opt/py/lib/python3.11/threading.py", line 1045, in _bootstrap_inner
+    self.run()
+  File "/opt/py/lib/python3.11/site-packages/summaries/writer.py", line 88, in run
+    item = self.queue.get(True, wait)
+OSError: handle is closed
+"""
+TORN = """Exception in thread Thread-7:
+Exception in thread Thread-9:
+
+Traceback (most recent call last):
+Traceback (most recent call last):
+  File "/opt/py/lib/python3.11/threading.py", line 1045, in _bootstrap_inner
+  File "/opt/py/lib/python3.11/threading.py", line 1045, in _bootstrap_inner
+    self.run()
+  File "/opt/py/lib/python3.11/site-packages/summaries/writer.py", line 88, in run
+    self.run()
+  File "/opt/py/lib/python3.11/site-packages/summaries/writer.py", line 88, in run
+    raise OSError("handle is closed")
+OSError: handle is closed
+    raise OSError("handle is closed")
+OSError: handle is closed
+"""
+
+
+@pytest.mark.parametrize("stack", [THREAD, TORN])
+def test_a_thread_that_fails_once_training_has_ended_ended_nothing(tmp_path: Path, stack: str) -> None:
+    draft = differential.draft(facts_of(TRAINED + "End training....\n" + stack, tmp_path))
+    assert draft.family == "G1", draft.headline
+
+
+@pytest.mark.parametrize("stack", [THREAD, TORN])
+def test_a_thread_that_fails_while_training_is_a_suspicion(tmp_path: Path, stack: str) -> None:
+    draft = differential.draft(facts_of(TRAINED + stack, tmp_path))
+    assert (draft.family, draft.confidence) == ("A3", 0.55)
+
+
+def test_the_main_thread_that_fails_once_training_has_ended_is_a_crash(tmp_path: Path) -> None:
+    draft = differential.draft(facts_of(TRAINED + "End training....\n" + CRASH, tmp_path))
+    assert draft.family == "A3" and draft.confidence > 0.8
 
 
 def test_a_loss_that_came_back_from_nan_above_its_start_has_not_fallen(tmp_path: Path) -> None:
