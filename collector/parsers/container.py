@@ -1,6 +1,6 @@
 """A container runtime could not bring a container up, or found no such program in it.
 
-SOURCE  Apptainer and Singularity (`FATAL:   `, three blanks), Docker, Podman, runc, Charliecloud, enroot's own helpers.
+SOURCE  Apptainer and Singularity (`FATAL:   `, three blanks; `ABORT  : Retval` of version 2), Docker, Podman, runc, Charliecloud, enroot's own helpers.
 ROWS    `launcher_event` named `container_failed`, lines alike once.
 CAVEAT  pyxis speaks through slurmstepd and belongs to the Slurm parser. A runtime that starts the program passes its status on
         and says nothing. An image that exists already ends only the pull and not the job.
@@ -34,6 +34,11 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("charliecloud", re.compile(r"^ch-run\[\d+\]: (?:fatal|error): (?P<text>.{1,600})")),
     ("enroot", re.compile(r"^enroot-(?:mount|nsenter|switchroot|aufs2ovlfs|mksquashovlfs): (?P<text>.{1,600})")),
 )  # fmt: skip
+# Singularity 2 says in one line what failed and in another that it gives up.
+_ERROR2, _ABORT2 = (
+    re.compile(r"^\W*ERROR {2}: (?P<text>\S.{1,600})"),
+    re.compile(r"^\W*(?P<text>ABORT {2}: Retval = \d+)"),
+)
 _HARMLESS = re.compile(r"already exists", re.IGNORECASE)
 
 
@@ -43,6 +48,8 @@ class Container(LineParser):
     name: ClassVar[str] = "container"
     anchors: ClassVar[tuple[str, ...]] = (
         "FATAL:   ",
+        "ERROR  : ",
+        "ABORT  : ",
         "Error response from daemon",
         "Docker daemon",
         "docker: ",
@@ -58,28 +65,32 @@ class Container(LineParser):
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
+        self._error: str | None = None
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         text = strip_label(line.text[:2000])
+        if error := _ERROR2.search(text):
+            self._error = error["text"]
+        if abort := _ABORT2.search(text):
+            said, self._error = self._error or abort["text"], None
+            return self._row(line, "singularity", said)
         for runtime, pattern in _RULES:
-            found = pattern.search(text)
-            if (
-                found is None
-                or found["text"] in self._seen
-                or _HARMLESS.search(found["text"])
-                or len(self._seen) >= 100
-            ):
-                continue
-            self._seen.add(found["text"])
-            return [
-                line.event(
-                    "launcher_event",
-                    "container_failed",
-                    found["text"].strip(),
-                    severity="fatal",
-                    parser=self.name,
-                    framework=runtime,
-                )
-            ]
+            if (found := pattern.search(text)) and (rows := self._row(line, runtime, found["text"])):
+                return rows
         return []
+
+    def _row(self, line: Line, runtime: str, said: str) -> list[ParsedRow]:
+        if said in self._seen or _HARMLESS.search(said) or len(self._seen) >= 100:
+            return []
+        self._seen.add(said)
+        return [
+            line.event(
+                "launcher_event",
+                "container_failed",
+                said.strip(),
+                severity="fatal",
+                parser=self.name,
+                framework=runtime,
+            )
+        ]

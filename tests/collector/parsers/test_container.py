@@ -39,6 +39,15 @@ def test_a_runtime_that_gave_up_is_named(text, runtime):
     assert row.message and row.message in text
 
 
+def test_an_old_singularity_gives_up_in_a_second_line():
+    (row,) = parse(
+        "WARNING: Skipping user bind, non existent bind point: '/d'\n"
+        "ERROR  : Failed to create session directory /tmp/x: No space left on device\nABORT  : Retval = 255\n"
+    )
+    assert (row.name, row.framework) == ("container_failed", "singularity")
+    assert row.message.startswith("Failed to create session directory")
+
+
 def test_the_same_line_of_every_task_is_one_row():
     assert len(parse('FATAL:   "fit": executable file not found in $PATH\n' * 8)) == 1
 
@@ -55,6 +64,8 @@ def test_the_same_line_of_every_task_is_one_row():
         "WARNING: underlay of /etc/localtime required more than 50 (74) bind mounts",
         "INFO:    Converting SIF file to temporary sandbox...",
         "Error: no config given",
+        "ERROR  : Unknown image format/type: train.img",
+        "ABORT  : user pressed the button",
     ],
 )
 def test_what_resembles_a_runtime_gives_nothing(text):
