@@ -39,6 +39,7 @@ _NO_PROGRAM = re.compile(
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
     re.IGNORECASE,
 )
+_UNREADABLE = re.compile(r"syntax error|unexpected EOF while", re.IGNORECASE)
 _LINE = re.compile(
     r"(line \d+: |\.(?:sh|sbatch|slurm|job|cmd): \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*(command not found|No such file or directory|Permission denied|"
     r"cannot execute|Exec format error|bad interpreter|: not found|syntax error near|syntax error: |unexpected EOF while)|"
@@ -225,6 +226,18 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     if line is not None:
         shows.append(f"The log says: {quoted(line, 'text', 'line_no')}.")
     confidence = 0.93 if cell is not None and line is not None else (0.85 if cell is not None else 0.72)
+    if line is not None and _UNREADABLE.search(line.text("text")):
+        return Assessment(
+            CODE,
+            "confirmed",
+            "launch",
+            confidence,
+            "job",
+            "The program never started: the shell could not read the job script.",
+            say(*shows),
+            implies=say("The job script breaks the shell's grammar there; nothing below was run.", status="supported"),
+            actions=say("Correct the script at that line: bash -n and its name checks it without running anything."),
+        )
     return Assessment(
         CODE,
         "confirmed",

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools import differential
 from agent_tools.families import f2_requeue, f4_cancelled
 from agent_tools.families.a4_never_started import assess
 from agent_tools.pending import reason
 from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent
+from tests.agent_tools.families.test_log_verdicts import facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 REASONS = [
@@ -161,3 +163,15 @@ def test_an_output_folder_that_is_not_there_is_the_jobs_own(tmp_path: Path) -> N
     """The controller calls it a launch failure, too."""
     world = World(tmp_path).job("FAILED", 0.01, exit_code=0, exit_signal=53, state_reason="JobLaunchFailure")
     assert judge(world, assess).attribution == "job"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("syntax error near unexpected token `fi'", "could not read the job script"),
+        ("fairseq-trian: command not found", "could not find or execute it"),
+    ],
+)
+def test_a_script_that_the_shell_cannot_read_names_no_missing_program(tmp_path: Path, said: str, why: str) -> None:
+    draft = differential.draft(facts_of(f"/var/spool/slurmd/job42/slurm_script: line 9: {said}\n", tmp_path))
+    assert draft.family == "A4" and why in draft.headline
