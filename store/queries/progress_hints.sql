@@ -27,7 +27,7 @@ f AS (
   SELECT *,
     -- a score beside a count that is past the beginning: epoch 2 and later, at least ten of so many, a validation after the training
     length(text) < 600
-      AND regexp_matches(text, '(?i)(^|[^a-z])(loss|acc|accuracy|psnr|ssim|m?iou|dice|auc|f1|error|err|reward|return|ppl|perplexity|map|bleu|wer|cer|nll|elbo|mse|mae|rmse|top-?1|total)(/[a-z0-9_]{1,20}|@[0-9.]+|_[a-z0-9_]{1,16})?\s*[:= ]\s*-?[0-9]+\.[0-9]')
+      AND regexp_matches(text, '(?i)(^|[^a-z])(loss|acc|accuracy|psnr|ssim|m?iou|dice|auc|f1|error|err|reward|return|ppl|perplexity|map|bleu|wer|cer|nll|elbo|mse|mae|rmse|top-?1|total)(/[a-z0-9_]{1,20}|@[0-9.]+|_[a-z0-9_]{1,16})?(\s*[:= ]\s*|\]\s*[:=]\s*\[)-?[0-9]+\.[0-9]')
       AND regexp_matches(text, '(?i)\bepoch[^a-z0-9]{0,6}0*([2-9]|[1-9][0-9]+)\b|(^|[\s\[(,])0*([1-9][0-9]+)\s*/\s*[0-9]{2,}|\bepoch\b.*train.{0,20}loss.*val.{0,20}loss')
       AND NOT regexp_matches(text, '(?i)^\W*(test|eval|valid|val|sanity|predict|infer)|namespace\(|=(true|false|none)\b|examples/s|[kmg]i?b/s') AS far
   FROM l
@@ -40,7 +40,7 @@ h AS (
     OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
     OR regexp_matches(text, '(?i)^\s*([0-9][0-9:., TZ-]{7,40}\s)?(train(ing)?|val(id(ation)?)?)( metrics:)?[ _]loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
     OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
-    AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*-?([0-9]|nan|inf)'))
+    AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s|\]\s*[:=]\s*\[)\s*-?([0-9]|nan|inf)'))
     AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )')
 ),
 b AS (

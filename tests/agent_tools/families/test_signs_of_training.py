@@ -21,6 +21,9 @@ REFUSES = "ValueError: the two halves do not fit\n"
         ("Epoch: [4][  12 /  90]  Time: 1.1  Err_G: 0.71  Err_D: 0.32\n" + OPEN + REFUSES, "A3", "code"),
         ("Epoch: [4][  12 /  90]  Time: 1.1  Err_G: 0.71\n/opt/torch/bin/luajit: File.lua:210: write error: wrote 240 blocks instead of 320\n"
          "stack traceback:\n\t[C]: in function 'write'\n", "A3", "storage"),
+        # names in brackets, and their values in others
+        ("12:01:50 - fit - INFO - Epoch 40   [mean loss, loss]: [6.09, 6.07], 0\n12:02:50 - fit - INFO - Epoch 50   [mean loss, loss]: [6.02, 6.01], 0\n" + OPEN + REFUSES, "A3", "code"),
+        ("settings: epoch: 30, loss_weights: [1.0, 0.5]\nsettings: epoch: 30, loss_scales: [2.0, 0.5]\n" + OPEN + REFUSES, "A1", "code"),
         ("{'train_runtime': 159.4, 'train_samples_per_second': 2.1, 'train_steps_per_second': 0.4, 'train_loss': 0.2, 'epoch': 3.0}\n" + OPEN + REFUSES, "A3", "code"),
         # nothing was trained before a save of what was merely converted, nor where the first step was still to come
         ("Saving model checkpoint to out/converted\n" + OPEN + REFUSES, "A1", "code"),
