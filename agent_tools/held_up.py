@@ -46,6 +46,14 @@ def named(facts: Facts, result: Assessment) -> bool:
     return False
 
 
+def spinning_at_the_end(facts: Facts) -> RowView | None:
+    """The job's GPUs, where all of them but one at most only spin in its last minutes."""
+    spread = facts.table("gpu_spread").first
+    if spread is None or not 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1:
+        return None
+    return spread
+
+
 def _waited_for(facts: Facts, result: Assessment) -> bool:
     """Dumps of several ranks: those that the others wait for, and that wait for nobody themselves."""
     rows = facts.table("nccl_waits").rows

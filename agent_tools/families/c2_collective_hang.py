@@ -7,11 +7,13 @@ DECIDES  the watchdog or the flight recorder; the rank whose last enqueued equal
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.finished import unexited
-from agent_tools.held_up import named
+from agent_tools.held_up import named, spinning_at_the_end
 from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
 
@@ -22,6 +24,8 @@ _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
 _LINK_NEAR_S = 3600.0
 _NO_WORK, _WORKED = 0.03, 0.15
 """SM activity of GPUs that only wait, and the least of a run that worked for a good part of it."""
+_LESS = 2.5
+"""NCCL's own kernels keep some SMs busy while they wait: then it is told by how much more there was before."""
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
 _WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown", "peer_lost")
 
@@ -290,17 +294,21 @@ def _spun(facts: Facts) -> Assessment | None:
 
     A slow transport spins all along, so its SM activity was never much higher.
     """
-    spread = facts.table("gpu_spread").first
-    if spread is None or facts.beside is not None or facts.silent_gpus is not None or not facts.progress.begun:
+    if facts.beside is not None or facts.silent_gpus is not None or not facts.progress.begun:
         return None
-    spinning, gpus = spread.number("spinning") or 0, spread.number("gpus") or 0
-    before, now = spread.number("all_sm_max") or 0, spread.number("spin_sm")
-    if not 2 <= spinning >= gpus - 1 or now is None or now > _NO_WORK or before < _WORKED:
+    spread = spinning_at_the_end(facts)
+    if spread is None or (now := spread.number("spin_sm")) is None:
         return None
-    result = Assessment(CODE, "confirmed", confidence=0.72, attribution="undetermined")
+    half = _first_half(facts)
+    before = max(r.number("all_sm_max") or 0 for r in (spread, half) if r is not None)
+    if before < max(_WORKED, _LESS * now):
+        return None
+    result = Assessment(CODE, "confirmed", confidence=0.72 if now <= _NO_WORK else 0.65, attribution="undetermined")
     result.headline = "At the end the GPUs only spun: training had come to a standstill."
     result.speaks_for.append(claim(_spinning(spread)))
     result.speaks_for.append(claim(f"Over the whole run the SM activity was {spread['all_sm_median']} (median)."))
+    if half is not None and half.has("all_sm_median"):
+        result.speaks_for.append(claim(f"In the first half of it it was {half['all_sm_median']}."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     return _mostly_a_collective(
@@ -318,6 +326,15 @@ def _mostly_a_collective(result: Assessment, unknown: str, signal: str) -> Asses
         claim("Turn on the flight recorder and rerun; a stack of every rank names the call.", "supported")
     )
     return result
+
+
+def _first_half(facts: Facts) -> RowView | None:
+    """The GPUs in the first half of the run: a hang that takes most of it leaves little of its mean."""
+    o = facts.overview
+    if o is None or not o.has("start_ts") or not o.has("end_ts"):
+        return None
+    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
+    return facts.table("gpu_spread", from_ts=o.text("start_ts"), to_ts=(start + (end - start) / 2).isoformat()).first
 
 
 def _long(quiet: RowView) -> bool:

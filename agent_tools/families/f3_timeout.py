@@ -10,6 +10,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.finished import unexited
+from agent_tools.held_up import spinning_at_the_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -59,7 +60,7 @@ def assess(facts: Facts) -> Assessment:
         return _done(facts, [*shows, *done])
     pace = _moving(end, wall)
     # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
-    unseen = (not facts.has("gpu_sample") or facts.silent_gpus is not None) and facts.silent_launches
+    unseen = not _at_work(facts) and facts.silent_launches
     untimed = (wall is None or _clockless(wall)) and unseen
     blind = not said and untimed
     if untimed:
@@ -160,6 +161,13 @@ def stalled(wall: RowView) -> bool:
     return wall.has("pace_s") and long and quiet > 2.0 * count(wall, "longest_min")
 
 
+def _at_work(facts: Facts) -> bool:
+    """Whether samples to the end speak of work: an engine alone is as busy in a wait that spins."""
+    if not facts.has("gpu_sample") or facts.silent_gpus is not None:
+        return False
+    return facts.beside is not None or (bool(facts.table("gpu_spread")) and spinning_at_the_end(facts) is None)
+
+
 def _clockless(wall: RowView) -> bool:
     # Lines without times of their own carry the file's bounds: then all of them have the same time and none tells a pace.
     return not wall.has("pace_s") or count(wall, "quiet_min") < 0
@@ -207,7 +215,7 @@ def _actions(need: str) -> list[Claim]:
 def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
     begun = facts.progress.begun and not blind
     # Reports without a time, and nothing else that was watched: the last of them may be hours old.
-    told = facts.has("gpu_sample") or not facts.silent_launches
+    told = _at_work(facts) or not facts.silent_launches
     confidence = 0.45 if blind else (0.88 if told else UNTIMED) if begun else 0.8
     if (
         not begun

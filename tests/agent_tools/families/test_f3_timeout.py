@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.families.f3_timeout import assess
-from store.rows import SlurmJob, TrainStep
+from store.rows import GpuSample, SlurmJob, TrainStep
 from tests.agent_tools.families.world import T, World, judge
 
 LIMIT = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T12:00:00 DUE TO TIME LIMIT ***"
@@ -81,3 +81,15 @@ def test_a_pause_no_longer_than_those_before_is_an_evaluation(tmp_path: Path) ->
 def test_reports_without_times_do_not_say_that_it_moved_until_the_wall(tmp_path: Path) -> None:
     a = judge(World(tmp_path).job("TIMEOUT", 120).train(falling(40)).say("slurm", "time_limit", LIMIT), assess)
     assert (a.status, a.confidence, a.headline) == ("confirmed", 0.6, "The run was ended at its time limit.")
+
+
+def test_a_busy_engine_alone_does_not_say_that_a_run_without_times_moved_until_the_wall(tmp_path: Path) -> None:
+    """A wait in a collective keeps the engine as busy as work does; SM activity tells them apart."""
+    for folder, sm, moving in (("a", 0.6, True), ("b", 0.05, False), ("c", None, False)):
+        world = World(tmp_path / folder).job("TIMEOUT", 60, gpus=2).train(falling(40)).say("slurm", "time_limit", LIMIT)
+        for minute in range(2, 60):
+            now = T + timedelta(minutes=minute)
+            world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, sm_active=sm) for g in (0, 1)))
+        a = judge(world, assess)
+        assert ("still making progress" in a.headline) is moving, sm
+        assert moving or a.confidence < 0.7, sm

@@ -238,9 +238,12 @@ def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_l
 
     found = differential.draft(ended("a", "TIMEOUT", 0.6, 0.01).facts())
     assert (found.family, 0.5 < found.confidence < 0.8) == ("C2", True), found.headline
+    found = differential.draft(ended("e", "TIMEOUT", 0.6, 0.08).facts())
+    assert (found.family, 0.5 < found.confidence < 0.7) == ("C2", True), found.headline
     for folder, state, before, end in (
         ("b", "TIMEOUT", 0.6, 0.6),
         ("c", "TIMEOUT", 0.09, 0.09),
         ("d", "COMPLETED", 0.6, 0.01),
+        ("f", "TIMEOUT", 0.16, 0.1),
     ):
         assert differential.draft(ended(folder, state, before, end).facts()).family != "C2", (state, before, end)
