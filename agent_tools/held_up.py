@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import claim, gpu_of, missing
 
 
 def named(facts: Facts, result: Assessment) -> bool:
@@ -42,6 +42,14 @@ def named(facts: Facts, result: Assessment) -> bool:
             )
         )
         result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
+        return True
+    spread = spinning_at_the_end(facts) if facts.beside is None and facts.silent_gpus is None else None
+    if spread is not None and spread.number("cold") == 1:
+        where = gpu_of(spread, "cold_node", ("cold_gpu", "cold_uuid"))
+        result.speaks_for.append(
+            claim(f"{spread['spinning']} GPUs spin at the end, and one does nothing: {where}.", "supported")
+        )
+        result.implies.append(claim("The rank on that GPU is the one that the others wait for.", "hypothesis"))
         return True
     return False
 

@@ -12,6 +12,7 @@ from agent_tools import differential
 from agent_tools.families import c1_rendezvous_hang as c1
 from agent_tools.families import c2_collective_hang as c2
 from agent_tools.families import c3_idle_gpu as c3
+from agent_tools.families.base import Assessment
 from store.rows import CudaSample, GpuSample, LinkEvent, LogEvent, LogLine, NcclSample, Process
 from tests.agent_tools.families.world import JOB, T, World, judge
 
@@ -247,3 +248,22 @@ def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_l
         ("f", "TIMEOUT", 0.16, 0.1),
     ):
         assert differential.draft(ended(folder, state, before, end).facts()).family != "C2", (state, before, end)
+
+
+def test_a_watchdog_that_names_no_rank_is_helped_by_the_one_gpu_that_does_not_spin(tmp_path: Path) -> None:
+    def hung(folder: str, cold: set[int]) -> Assessment:
+        world = World(tmp_path / folder).job("FAILED", 60, gpus=4, node_list="n1").train(LOSSES)
+        world.say("nccl_watchdog", "collective_timeout", collective="ALLREDUCE", seq=7800, elapsed_ms=600000.0)
+        for minute in range(2, 60):
+            now = T + timedelta(minutes=minute)
+            for g in range(4):
+                off = minute > 40 and g in cold
+                sm = 0.6 if minute <= 40 else 0.06
+                world.add(
+                    GpuSample(node="n1", gpu=g, ts=now, engine_active=0.0 if off else 1.0, sm_active=0.0 if off else sm)
+                )
+        return judge(world, c2.assess)
+
+    one, two = hung("a", {2}), hung("b", {1, 2})
+    assert any("does nothing: GPU" in c.text for c in one.speaks_for)
+    assert not any("does nothing" in c.text for c in two.speaks_for)
