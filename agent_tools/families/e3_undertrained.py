@@ -191,5 +191,6 @@ def _undertrained(row: RowView, steps: Steps, confidence: float) -> Assessment:
 
 def _many(row: RowView, steps: Steps) -> str:
     if steps.number > FEW:
-        return f"The run reported {steps.ref} steps: that is no handful."
+        verb = "was to make" if steps.planned else "made"
+        return f"The run {verb} {steps.ref} steps: that is no handful."
     return f"The log holds {row['reports']} progress lines: that is no handful of steps."

@@ -6,6 +6,8 @@ family and the time limit its consequence. Not F3: a crash.
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
@@ -25,6 +27,10 @@ MOVING_PACES = 5.0
 UNTIMED = 0.6
 MUTE_LINES = 1
 """Lines of a log in which Slurm speaks of the end and the program said nothing."""
+LATE, EARLY_S, ANY_TIME = 0.8, 75.0, 0.1
+"""Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
+MOST = 0.9
+_ASKED = re.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
 
 
 def assess(facts: Facts) -> Assessment:
@@ -35,7 +41,7 @@ def assess(facts: Facts) -> Assessment:
     said = end is not None and (count(end, "time_limits") > 0 or end.text("stop_name") == "deadline")
     reached = state in ("TIMEOUT", "DEADLINE") or said or "time_limit" in facts.ending.marks
     if not reached:
-        return _not_reached(facts, wall)
+        return _forewarned(facts, end, wall) or _not_reached(facts, wall)
     shows = _shows(facts, end, wall)
     own = own_failure(facts)
     if own and not (
@@ -89,6 +95,49 @@ def assess(facts: Facts) -> Assessment:
     if pace == "moving":
         return _slow(facts, wall, end, shows)
     return _unknown(facts, shows, blind)
+
+
+def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Assessment | None:
+    """A job that has itself signalled ahead of its limit, and ends by itself then: by accounting it completed, or failed."""
+    overview = facts.overview
+    if overview is None or facts.state not in ("COMPLETED", "FAILED") or end is None or wall is None:
+        return None
+    if count(end, "ends") or not 0 < count(wall, "done") < MOST or own_failure(facts):
+        return None
+    asked = _ASKED.search(overview.text("submit_line"))
+    left = count(overview, "time_limit_s") - count(overview, "elapsed_s")
+    in_time = asked is not None and left <= int(asked[1]) + EARLY_S and count(wall, "used") >= ANY_TIME
+    told = count(end, "warned") > 0
+    if not (in_time or (told and count(wall, "used") >= LATE)):
+        return None
+    shows = _shows(facts, None, wall)
+    shows.insert(0, f"Slurm recorded the end as {overview['state']}.")
+    if in_time:
+        shows.append(f"It had asked to be signalled ahead of its limit: {overview['submit_line']}")
+    if told:
+        shows.append(f"The log says: {quoted(end, 'interrupt_message', 'interrupt_line')}.")
+    need = f" At this pace all planned steps would take {wall['needed_h']}." if count(wall, "needed_h") > 0 else ""
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        0.85 if told and in_time else 0.7,
+        "job",
+        "The run stopped itself at the warning ahead of its time limit, before its work was done.",
+        say(*shows),
+        implies=say(
+            f"The run was healthy and needed more time than its limit; the limit is no crash.{need}", status="supported"
+        ),
+        missing=[
+            lacks(
+                "Whether it saved all that it needs to go on.", "a line that says what was saved, or the folder itself"
+            )
+        ],
+        actions=say(
+            "Submit it again to go on from its last checkpoint, or let it requeue itself when it is warned (scontrol requeue).",
+            f"Or give it a longer --time.{need}",
+        ),
+    )
 
 
 def _done(facts: Facts, shows: list[str]) -> Assessment:

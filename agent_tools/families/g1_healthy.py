@@ -112,7 +112,8 @@ def assess(facts: Facts) -> Assessment:
                 "the program's exit status, from sacct (slurm_job)",
             )
         )
-    if end is not None and not count(end, "ends") and 0 < (end.number("done") or 0) < MOST and len(said) < 2:
+    stops = end is not None and not count(end, "ends") and 0 < (end.number("done") or 0) < MOST and len(said) < 2
+    if stops and end is not None:
         confidence = min(confidence, BLIND)
         missing.append(
             lacks(
@@ -139,6 +140,8 @@ def assess(facts: Facts) -> Assessment:
     head = "The run is healthy: it completed and did what it should."
     if short_of:
         head = f"The run says that it finished, but only at {short_of}."
+    elif stops and end is not None:
+        head = f"The job completed, but its log stops at {end['last_step']} of {end['total_steps']} steps."
     elif closed:
         head = "The run looks complete: its log ends with words that it is done."
     elif not facts.progress.begun and facts.overview is None and program_end(facts, end):

@@ -104,9 +104,9 @@ def signal_number(word: str) -> int | None:
     text = word.strip().removeprefix("Signals.")
     if text.isdigit():
         return int(text) if 0 < int(text[:4]) < 65 and len(text) < 4 else None
-    if text.startswith("SIG"):
+    if text.startswith(("SIG", "USR")):
         try:
-            return int(signal.Signals[text])
+            return int(signal.Signals[f"SIG{text.removeprefix('SIG')}"])
         except KeyError:
             return None
     return _SPOKEN.get(text.lower())

@@ -93,3 +93,44 @@ def test_a_busy_engine_alone_does_not_say_that_a_run_without_times_moved_until_t
         a = judge(world, assess)
         assert ("still making progress" in a.headline) is moving, sm
         assert moving or a.confidence < 0.7, sm
+
+
+WARNED = {"submit_line": "sbatch --time=2:00:00 --signal=B:USR1@600 train.sh", "exit_code": 0}
+
+
+@pytest.mark.parametrize("state", ["COMPLETED", "FAILED"])
+def test_a_run_that_stops_itself_when_it_is_warned_of_the_wall_needed_more_time(tmp_path: Path, state: str) -> None:
+    world = World(tmp_path).job(state, 110, **WARNED).train(falling(108), every_s=60, total_steps=5000)
+    a = judge(world.say("interrupt", "signal_received", "caught USR1, saving checkpoint", signal=10), assess)
+    assert (a.status, a.attribution, a.confidence >= 0.8) == ("confirmed", "job", True)
+    assert "warning" in a.headline
+
+
+def test_a_warning_that_was_asked_for_shows_in_the_time_alone(tmp_path: Path) -> None:
+    world = World(tmp_path).job("COMPLETED", 109.5, **WARNED).train(falling(108), every_s=60, total_steps=5000)
+    assert judge(world, assess).confidence >= 0.6
+
+
+def test_a_handler_that_speaks_late_in_the_limit_is_enough(tmp_path: Path) -> None:
+    world = World(tmp_path).job("COMPLETED", 110).train(falling(108), every_s=60, total_steps=5000)
+    a = judge(world.say("interrupt", "signal_received", "Received SIGUSR1", signal=10), assess)
+    assert a.confidence >= 0.6
+
+
+@pytest.mark.parametrize("minutes", [60.0, 118.0])
+def test_who_asked_for_a_warning_and_did_all_its_steps_was_not_stopped(tmp_path: Path, minutes: float) -> None:
+    world = World(tmp_path).job("COMPLETED", minutes, **WARNED).train(falling(50), every_s=60, total_steps=500)
+    assert judge(world, assess).status == "ruled_out"
+
+
+def test_a_run_that_ends_long_before_its_warning_ended_for_another_reason(tmp_path: Path) -> None:
+    world = World(tmp_path).job("COMPLETED", 60, **WARNED).train(falling(58), every_s=60, total_steps=5000)
+    assert judge(world, assess).status == "ruled_out"
+
+
+def test_a_crash_after_the_warning_is_a_crash(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 110, **{**WARNED, "exit_code": 1})
+    world.train(falling(108), every_s=60, total_steps=5000)
+    world.say("interrupt", "signal_received", "Received SIGUSR1", signal=10)
+    world.say("exception", "OSError", "[Errno 28] No space left on device")
+    assert judge(world, assess).status == "ruled_out"

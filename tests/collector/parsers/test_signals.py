@@ -70,6 +70,8 @@ def test_a_cpp_terminate_keeps_what_it_says():
     [
         ("[rank: 0] Received SIGTERM: 15", 15),
         ("INFO: Caught signal SIGUSR1, saving checkpoint", 10),
+        ("caught USR1, saving checkpoint", 10),
+        ("[rank0] Received signal USR2", 12),
         ("Handling auto-requeue signal: 10", 10),
         ("[exiting program after receiving SIGTERM]", 15),
         ("Detected KeyboardInterrupt, attempting graceful shutdown ...", 2),
