@@ -1,0 +1,81 @@
+"""headed_epochs: an epoch that has a line of its own, and below it a line for each split with its loss.
+
+SOURCE    PyTorch's transfer-learning tutorial and the many loops that follow it
+ROWS      train_step (split train or eval), one a split for each heading
+CAVEAT    A heading alone is the plan of an epoch and gives nothing. What is said once more of a split before the next heading
+          (a summary at the end) is not of that epoch. nnU-Net's lines, which look alike, have a parser of their own.
+EXAMPLE
+    Epoch 4/24
+    ----------
+    train Loss: 0.1922 Acc: 0.9262
+    val Loss: 0.2091 Acc: 0.9216
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, number
+
+# A logger's time and level may stand before it, and nothing else.
+_LOGGED = r"^(?:[\d\[(][^A-Za-z]{0,40}(?:T[\d:.,]{5,16}\S{0,6}\s)?[\[(\s-]{0,4}(?:[\w.]{1,40} - )?(?:INFO|DEBUG)\b[^A-Za-z\[]{0,6})?"
+_HEADING = re.compile(
+    rf"{_LOGGED}\W{{0,12}}(?:Epoch|EPOCH):? ?[\[(]?(?P<epoch>\d{{1,9}})(?: ?(?:/|of) ?(?P<total>\d{{1,9}}))?[\])]?\W{{0,80}}$"
+)
+_LOSS = re.compile(
+    rf"{_LOGGED}\W{{0,6}}(?P<split>(?i:train(?:ing)?|val(?:id(?:ation)?)?|test|dev|eval(?:uation)?))[ _]{{1,4}}(?i:loss) ?[:=] ?(?P<loss>{NUMBER})(?![\w%])"
+)
+
+
+class HeadedEpochs(LineParser):
+    """State: the heading above, and the splits that were told under it."""
+
+    name: ClassVar[str] = "headed_epochs"
+    anchors: ClassVar[tuple[str, ...]] = (
+        "Epoch",
+        "EPOCH",
+        *(f"{split}{gap}{loss}" for split in ("rain", "raining", "al", "alid", "alidation", "est") for gap in (" ", "_") for loss in ("loss", "Loss")),
+        "Val   Loss",
+        "RAIN LOSS",
+        "VAL LOSS",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._epoch: tuple[float, float | None] | None = None
+        self._told: set[str] = set()
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines that are neither a heading nor begin with a split's loss."""
+        return len(text) > 300 or (_HEADING.match(text) is None and _LOSS.match(text) is None)
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        if len(line.text) > 300:
+            return ()
+        if heading := _HEADING.match(line.text):
+            self._epoch = float(heading["epoch"]), float(heading["total"]) if heading["total"] else None
+            self._told.clear()
+            return ()
+        found = _LOSS.match(line.text)
+        if found is None or self._epoch is None:
+            return ()
+        training = found["split"].lower().startswith("train")
+        split = "train" if training else "eval"
+        if split in self._told:
+            return ()
+        self._told.add(split)
+        epoch, total = self._epoch
+        return [
+            line.step(
+                "plain-loop",
+                split=split,
+                epoch=epoch,
+                total_epochs=total,
+                loss=number(found["loss"]),
+                loss_name="loss" if training else "eval loss",
+            )
+        ]
