@@ -7,6 +7,7 @@ EXAMPLES
     Epoch: 1, Train Loss: 11.008990, Val Loss: 11.003721
     Epoch [1/5], Step [100/600], Loss: 0.3512
     Train Epoch: 14 [51200/60000 (85%)]	Loss: 0.041220
+    iteration 250, epoch 2 : loss : 1.350536, lr: 0.000800
     [ Train | 100/100 ] loss = 0.01990, acc = 0.99361
 """
 
@@ -28,6 +29,10 @@ _SPLIT = re.compile(
 _BATCH = re.compile(
     r"(?i:\b(?:step|iter(?:ation)?|batch)s?):? ?\[?(?P<n>\d{1,18}) ?(?:/ ?(?P<total>\d{1,18}))?\]?"
     r"|^\s*\[ *(?P<n2>\d{1,18})/(?P<total2>\d{1,18})(?: \( *\d+(?:\.\d+)?%\))?\]"
+)
+# Counted over the whole training: an iteration that stands before the epoch that it is in.
+_GLOBAL = re.compile(
+    r"(?:^|[\]):|]|- )\s*(?i:(?:global[ _]?step|iter(?:ation)?|step)s?)[ :=]{0,3}\[?(\d{1,18})(?: ?/ ?(\d{1,18}))?\]?[\s,;|-]{1,4}\Z"
 )
 _TRAIN = re.compile(
     rf"(?i:(?<![\w/])(?:avg\.?|average|mean|total|train(?:ing)?)?[ _]?(?:train(?:ing)?[ _])?loss) ?[:=] ?({NUMBER})"
@@ -60,10 +65,12 @@ class EpochLines(LineParser):
         if train is None and held_out is None:
             return ()
         batch = _BATCH.search(rest)
+        before = None if batch else _GLOBAL.search(text[: match.start()])
         at: dict[str, Any] = {
             "epoch": float(match[1]),
             "total_epochs": float(match[2]) if match[2] else None,
-            "step": int(batch["n"] or batch["n2"]) if batch else None,
+            "step": int(batch["n"] or batch["n2"]) if batch else int(before[1]) if before else None,
+            "total_steps": int(before[2]) if before and before[2] else None,
         }
         rows: list[ParsedRow] = []
         if train is not None:

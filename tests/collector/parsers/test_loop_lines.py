@@ -87,6 +87,9 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("plain-loop", "Epoch 3/20, Validation Loss: 0.7500", {"split": "eval", "epoch": 3.0, "loss": 0.75}),
     ("imagenet-example", "Test: [ 10/50]\tTime  0.25 ( 0.50)\tLoss 2.5000e+00 (2.0000e+00)", {"split": "eval", "loss": 2.5}),
     ("plain-loop", "Epoch [2/5], Step [100/600], Loss: 0.3500", {"epoch": 2.0, "total_epochs": 5.0, "step": 100, "loss": 0.35}),
+    ("plain-loop", "iteration 250, epoch 2 : loss : 1.375000, lr: 0.000800", {"epoch": 2.0, "step": 250, "loss": 1.375, "learning_rate": 0.0008}),
+    ("plain-loop", "12:00:01: Iter 250/9000, Epoch 2/72, Loss: 1.375", {"epoch": 2.0, "total_epochs": 72.0, "step": 250, "total_steps": 9000, "loss": 1.375}),
+    ("plain-loop", "warmup steps 500 - Epoch 3, loss: 0.25", {"epoch": 3.0, "step": None, "total_steps": None, "loss": 0.25}),
     ("plain-loop", "Train Epoch: 4 [ 2560/60000 (4%)]\tLoss: 0.125000", {"epoch": 4.0, "step": 2560, "loss": 0.125}),
     ("plain-loop", "Epoch 7 | train loss: 1.25 | lr: 1e-4 | grad norm: 2.5", {"epoch": 7.0, "loss": 1.25, "learning_rate": 1e-4, "grad_norm": 2.5}),
     (
