@@ -1,0 +1,88 @@
+"""object_lines: a loop that prints one object a report, as JSON or as Python prints a dict: a step and a loss among its keys.
+
+ROWS      train_step (split train or eval)
+CAVEAT    The object ends the line and is flat; both values are numbers. Objects of frameworks have parsers of their own.
+EXAMPLES
+    {"step": 120, "loss": 2.3411, "lr": 0.0003}
+    2026-03-01 10:00:26 INFO {"ts": "2026-03-01T10:00:26Z", "global_step": 120, "train_loss": 2.3411, "tokens_per_sec": 41000.5}
+    {'step': 120, 'total_steps': 5000, 'train/loss': 2.3411}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, as_json, number
+
+_OBJECT = re.compile(r"\{[^{}]{10,1500}\}\s*$")
+_FIGURE = re.compile(
+    rf"(?P<quote>[\"'])(?P<key>[A-Za-z_][\w/ .-]{{0,60}})(?P=quote) ?: ?(?P<value>{NUMBER})(?= ?[,}}])"
+)
+_STEPS = ("step", "global_step", "train/step", "train/global_step", "trainer/global_step", "iter", "iteration", "_step")
+_TOTALS = ("total_steps", "max_steps", "num_steps", "total_iters", "max_iters")
+_TRAIN = ("loss", "train_loss", "train/loss", "training_loss", "lm_loss", "lm loss", "total_loss")
+_EVAL = ("val_loss", "eval_loss", "val/loss", "eval/loss", "valid_loss", "valid/loss", "validation_loss")
+_RATES = ("lr", "learning_rate", "train/lr", "train/learning_rate")
+_NORMS = ("grad_norm", "gnorm", "train/grad_norm", "gradient_norm")
+_TOKENS = ("tokens_per_s", "tokens_per_sec", "tokens_per_second", "tok/s", "tps")
+_HELD_OUT = re.compile(r"(?i)[\"'](?:split|mode|phase|stage|type|event)[\"'] ?: ?[\"'](?:val|valid|validation|eval|evaluation|test|dev)[\"']")  # fmt: skip
+_STEP_KEY = re.compile(r"[\"'](?:\w+/)?_?(?:global_)?(?:step|iter|iteration)[\"'] ?:")
+# LLaMA-Factory's, mmengine's, fairseq's and voir's.
+_OTHERS = re.compile(r"[\"'](?:current_steps|exp_name|num_updates|task|time_ms|pipe|data_time)[\"']|:::MLL")
+
+_TRAINER = re.compile(r"[\"'](?:grad_norm|learning_rate|epoch)[\"']")
+_EVALUATION = re.compile(r"[\"'](?:eval_runtime|epoch)[\"']")
+
+
+class ObjectLines(LineParser):
+    """Progress of loops that print objects."""
+
+    name: ClassVar[str] = "object_lines"
+    anchors: ClassVar[tuple[str, ...]] = ('loss": ', "loss': ", 'loss":', "loss':")
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Lines without a step in an object, and the trainer's."""
+        return _STEP_KEY.search(text) is None or _of_a_trainer(text)
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """One line, one report."""
+        text = line.text
+        if self.ignores(text) or _OTHERS.search(text) or (found := _OBJECT.search(text)) is None:
+            return
+        values = {m["key"]: number(m["value"]) for m in _FIGURE.finditer(found[0])}
+        step = _take(values, _STEPS)
+        loss_name = next((k for k in (*_TRAIN, *_EVAL) if values.get(k) is not None), None)
+        if step is None or not step.is_integer() or step < 0 or loss_name is None:
+            return
+        held_out = loss_name in _EVAL or _HELD_OUT.search(found[0]) is not None
+        loss, total = values.pop(loss_name), _take(values, _TOTALS)
+        yield line.step(
+            "objects",
+            split="eval" if held_out else "train",
+            step=int(step),
+            total_steps=int(total) if total is not None and total.is_integer() else None,
+            epoch=_take(values, ("epoch",)),
+            loss=loss,
+            loss_name=loss_name,
+            learning_rate=_take(values, _RATES),
+            grad_norm=_take(values, _NORMS),
+            tokens_per_s=_take(values, _TOKENS),
+            metrics=as_json({k: v for k, v in values.items() if v is not None}),
+        )
+
+
+def _of_a_trainer(text: str) -> bool:
+    """Whether it has the keys by which the Hugging Face trainer's parser takes an object for its own."""
+    if "'loss': " in text or '"loss": ' in text:
+        return _TRAINER.search(text) is not None
+    return "eval_loss" in text and _EVALUATION.search(text) is not None
+
+
+def _take(values: dict[str, float | None], names: Iterable[str]) -> float | None:
+    """The first of these that is there; it is no metric then."""
+    name = next((n for n in names if values.get(n) is not None), None)
+    return None if name is None else values.pop(name)
