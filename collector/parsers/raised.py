@@ -28,6 +28,16 @@ RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
 LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
 LOGGED = re.compile(rf"^(?P<prefix>.{{1,160}}?[\]\s:|-] )(?P<name>{_ENDING}): (?P<text>\S.*)$")
 GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^)(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
+# An exception whose text is the traceback of another, told whole.
+CARRIES = re.compile(rf"(?P<name>{_ENDING}): Traceback \(most recent call last\):\s*$")
+# A library or a program that caught what follows says so in the line before: what failed, and what it does instead. The word
+# that it tries again does not count: the last of the tries ends in what follows.
+CAUGHT = re.compile(
+    r"Could not load [\w-]+ native library|"
+    r"(?=.*\b(?:error|fail(?:s|ed|ure)?|could not|cannot|can't|unable|exception)\b)"
+    r".*\b(?:falling back|fallback|ignor(?:e|ed|ing)|skip(?:ped|ping)?|continuing|proceeding without)\b",
+    re.IGNORECASE,
+)
 # torch_npu prints the runtime's codes as further lines of its message, the first with a prefix like a logger's.
 GOES_ON = re.compile(r"\s*(?:\[ERROR\] \d{4}-\d\d-\d\d-[\d:]+ \(PID:|E[A-Z][\dA-Z]\d{3,4}: )")
 # Types whose text has more than one paragraph: only for them does a blank line not end the message.

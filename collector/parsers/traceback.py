@@ -16,6 +16,8 @@ from typing import ClassVar
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.frames import Frame, begins_program, frame_at, in_thread
 from collector.parsers.raised import (
+    CARRIES,
+    CAUGHT,
     GLUED,
     GOES_ON,
     LOGGED,
@@ -40,14 +42,6 @@ HEADER = "Traceback (most recent call last)"
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause of")
 _ASIDE = re.compile(
     r"Exception ignored in|Exception in thread|--- Logging error ---|Error in (?:sys\.excepthook|atexit)"
-)
-# A library or a program that caught what follows says so in the line before: what failed, and what it does instead. The word
-# that it tries again does not count: the last of the tries ends in what follows.
-_CAUGHT = re.compile(
-    r"Could not load [\w-]+ native library|"
-    r"(?=.*\b(?:error|fail(?:s|ed|ure)?|could not|cannot|can't|unable|exception)\b)"
-    r".*\b(?:falling back|fallback|ignor(?:e|ed|ing)|skip(?:ped|ping)?|continuing|proceeding without)\b",
-    re.IGNORECASE,
 )
 _NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
 _GROUP = re.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
@@ -147,7 +141,7 @@ class Traceback:
             self._aside = text[:200]
             return []
         aside, self._aside = self._aside, None
-        if "%|" not in text and HEADER not in text and _CAUGHT.match(strip_label(text[:400])):
+        if "%|" not in text and HEADER not in text and CAUGHT.match(strip_label(text[:400])):
             self._aside = text[:200]
         if HEADER in text:
             self._open(line, aside)
@@ -204,7 +198,8 @@ class Traceback:
             self._notebook, self._announced = True, bare.strip()
             return
         self._base = len(bare) if not bare.strip() else 0
-        if not bare.strip() or self._rich or bare.strip() in ("Original", "Exception Group", "Remote"):
+        known = bare.strip() in ("", "Original", "Exception Group", "Remote") or CARRIES.match(f"{bare}{HEADER}:")
+        if known or self._rich:
             return
         if _SUMMARY.match(bare):
             # torchrun's summary repeats what a rank wrote into its error file, indented by two.
@@ -246,6 +241,11 @@ class Traceback:
             self._last, self._stray, self._source = line.line_no, 0, None
             return []
         self._place = text.strip() if self._rich and _PLACE.match(text) else None
+        if (carrier := CARRIES.match(text)) and self._frames:
+            # raised once more, with the worker's whole traceback for its text (DataLoader up to 1.2)
+            self._wrappers.append(Raised(carrier["name"], [""], self._frames, self._source))
+            self._next_link(line)
+            return []
         if HEADER in text:
             return self._header_again(line, text)
         stripped = text.strip()
@@ -381,7 +381,7 @@ class Traceback:
         if self._blank and PARAGRAPHS.search(raised.name + raised.message()[:80]):
             self._take_blank()
         aside = str(self._extra.get("aside", ""))
-        if raised.frames and begins_program(raised.frames[0]) and _CAUGHT.match(strip_label(aside)):
+        if raised.frames and begins_program(raised.frames[0]) and CAUGHT.match(strip_label(aside)):
             self._severity = "fatal"  # whatever was said before it, this one went through the whole program
             del self._extra["aside"]
         elif raised.frames and in_thread(raised.frames[0]) and self._severity == "fatal":

@@ -96,3 +96,33 @@ def test_an_exception_group_is_read_through_its_bars():
 """)
     assert row.name == "ExceptionGroup"
     assert (row.cause_name, row.cause_message) == ("TimeoutError", "shard 3")
+
+
+WORKER = """  File "/opt/env/lib/python3.6/site-packages/torch/utils/data/dataloader.py", line 138, in _worker_loop
+    samples = collate_fn([dataset[i] for i in batch_indices])
+  File "/home/kim/flow/frames.py", line 36, in __getitem__
+    return Image.open(join(self.root, name))
+FileNotFoundError: [Errno 2] No such file or directory: '/data/val/0001.jpg'
+"""
+
+
+def test_an_exception_with_a_whole_traceback_for_its_text_is_what_that_says():
+    row = one(
+        'Traceback (most recent call last):\n  File "infer.py", line 150, in main\n    for batch in loader:\n'
+        '  File "/opt/env/lib/python3.6/site-packages/torch/utils/data/dataloader.py", line 658, in _process_next_batch\n'
+        f"    raise batch.exc_type(batch.exc_msg)\nFileNotFoundError: Traceback (most recent call last):\n{WORKER}\n"
+    )
+    assert (row.severity, row.user_frame) == ("fatal", "/home/kim/flow/frames.py:36 in __getitem__")
+    assert "0001.jpg" in row.cause_message
+
+
+def test_such_a_text_whose_carrier_is_cut_off_is_read_as_well():
+    row = one(f"FileNotFoundError: Traceback (most recent call last):\n{WORKER}")
+    assert row.name == "FileNotFoundError" and "0001.jpg" in row.message
+
+
+def test_a_header_behind_other_words_is_still_a_loggers():
+    row = one(
+        "ERROR: Traceback (most recent call last):\n" + "".join(f"ERROR: {line}\n" for line in WORKER.splitlines())
+    )
+    assert row.name == "FileNotFoundError" and row.user_frame.startswith("/home/kim/flow/frames.py")
