@@ -1,7 +1,7 @@
 """Training says that it is finished, or why it stopped of its own will.
 
 SOURCE  Axolotl, Lightning's timer and early stopping, the Hydra template's last step (it asks for the metric to optimise only
-        after training came back), Megatron's exit rules, fairseq, torchtitan, Ray Train, Keras, scripts.
+        after training came back), Megatron's exit rules, fairseq, torchtitan, Ray Train, Keras, scripts, also in other languages than English.
 ROWS    `train_end`; the step where it is printed.
 CAVEAT  a program that says "Training complete!" may have trained one step. A finished Ray iteration is not an end. The ends
         that Trainer, Lightning's limits and Megatron's banner print belong to hf_plan, lightning and megatron.
@@ -25,6 +25,16 @@ NAMES: dict[str, str] = {
     "exited": "the framework ends by its own rule (Megatron's exit interval, duration or signal; detail.why)",
 }
 
+_ABROAD = (
+    "训练(?:已经|已|全部)?(?:完成|结束|完毕)了?|訓練(?:已經|已|全部)?(?:完成|結束|完畢)|学習(?:が|は)?(?:完了|終了)(?:しました)?|학습\\s?(?:이 |을 )?(?:완료|종료)(?:되었습니다|했습니다)?"
+    "|[Ee]ntrenamiento (?:completado|completo|finalizado|terminado|concluido)|[Tt]rein(?:amento|o) (?:conclu[ií]do|completo|finalizado|terminado)"
+    "|[Ee]ntra[iî]nement (?:termin[ée]|fini|achevé|complet)|[Tt]raining (?:abgeschlossen|beendet)|[Aa]ddestramento (?:completato|terminato)"
+    "|[Оо]бучение (?:завершено|окончено)"
+)
+"""The same words in other languages."""
+_OF_A_PART = "(?:第 ?\\d|[轮輪折步]|[Ee]po(?:ch|ca)|[ÉEé]po(?:ca|que)|[Ff]old|[Ээ]пох|エポック|에폭|\\bstep\\b|\\bpaso\\b|\\bpasso\\b)"
+"""What an end of an epoch, a round or a fold speaks of."""
+
 _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
     (name, framework, re.compile(pattern))
     for name, framework, pattern in (
@@ -41,6 +51,8 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "ray", r"Training (?:completed|finished) after \d+ iterations"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:[Mm]odel )?(?:[Tt]raining|[Pp]re-?[Tt]raining|[Ff]ine-?[Tt]uning) (?:is |has |run |successfully |job )*(?:complete[d]?|finished|done)\b(?! iteration)(?=\s*(?:[.!:,;*✅🎉(-]|$|in |after |at |success|with |Total|Saving|\|))"),
         ("completed", None, r"(?:^|[\s\]:>|*-])(?:Finished|Done|Completed) (?:model )?training\b(?! (?:epoch|step|iteration|batch|loop for))|(?:^|[\s\]:>|*-])End (?:of )?training\b(?! (?:epoch|step|iteration|batch|loop|set|data|phase))|(?:^\W*|INFO[\s:|-]+)(?:Total )?[Tt]raining [Tt]ime:? (?:\d+ days?, )?\d+:\d\d:\d\d|(?:^\W*|INFO[\s:|-]+)Total [Tt]raining [Tt]ime:? *\d+(?:\.\d+)? ?(?:h|hr|hrs|hours?|m|min|mins|minutes?|s|secs?|seconds?)\b\.?\s*$"),
+        ("completed", None, r"(?i)\breach(?:ed|ing) (?:the |its )?max(?:imum|imal)?[ _](?:number of )?(?:train(?:ing)?[ _])?(?:steps?|iter(?:ation)?s?|updates?|epochs?)\b(?: ?(?:of |= ?)?\(?\d+\)?)?[^\w]{1,4}(?:stop|end|exit|finish|terminat)(?!.{0,12}(?:eval|episode|rollout|generat|decod|sampl|search))"),
+        ("completed", None, rf"^(?!.*{_OF_A_PART})(?:.*[\s\]:>|*=✅🎉-])?(?:{_ABROAD})(?=\s*(?:$|[.!:,;*✅🎉(。！，：；=~#-]|com |con |avec |mit |con\b|em |en |in |после|за ))"),
     )
 )  # fmt: skip
 
@@ -81,6 +93,38 @@ class Finish(LineParser):
         "Best metric: ",
         "metric value",
         "Exception during training:",
+        "eached the max",
+        "eached max",
+        "eached its max",
+        "eaching max",
+        "训练完",
+        "训练结",
+        "训练已",
+        "训练全",
+        "訓練完",
+        "訓練結",
+        "訓練已",
+        "訓練全",
+        "学習完",
+        "学習終",
+        "学習が",
+        "学習は",
+        "학습 완",
+        "학습완",
+        "학습 종",
+        "학습이",
+        "학습을",
+        "ntrenamiento ",
+        "reinamento ",
+        "reino ",
+        "nement termin",
+        "nement fini",
+        "nement ach",
+        "nement complet",
+        "raining abgeschlossen",
+        "raining beendet",
+        "ddestramento ",
+        "бучение ",
     )
 
     def __init__(self) -> None:

@@ -33,6 +33,15 @@ def parse(text):
         ("Training time 1:23:45", "completed", {}),
         ("Training time 2 days, 7:02:11", "completed", {}),
         ("Total training time: 1 day, 0:12:40", "completed", {}),
+        ("[INFO] Reached max_steps (250), stopping training.", "completed", {}),
+        ("12:00:01 | INFO | Reached max steps (9000). Stopping training.", "completed", {}),
+        ("Reached the maximum number of epochs, stopping", "completed", {}),
+        ("训练完成！模型已保存到 out/", "completed", {}),
+        ("2025-01-02 03:04:05,678 - INFO - Treinamento concluído com sucesso", "completed", {}),
+        ("=== Entrenamiento finalizado ===", "completed", {}),
+        ("Entraînement terminé en 12 minutes", "completed", {}),
+        ("Training abgeschlossen.", "completed", {}),
+        ("Обучение завершено", "completed", {}),
     ],
 )
 def test_ends_by_name(text, name, want):
@@ -53,6 +62,15 @@ def test_ends_by_name(text, name, want):
         "when training is finished the model is saved",
         "raining completely",
         "14:06:40-973914 INFO     Training has ended.",
+        "The trainer stops once it reaches max_steps",
+        "Reached max steps (200), ending episode 14",
+        "Reached max_steps without a solution",
+        "第 3 轮训练完成",
+        "Epoch 2 训练结束",
+        "训练完成后模型会保存到 out/",
+        "训练完成度: 35%",
+        "Época 3: entrenamiento finalizado",
+        "Entraînement complet du modèle dans 3 heures",
     ],
 )
 def test_what_resembles_an_end_gives_nothing(text):
