@@ -38,13 +38,14 @@ h AS (
     -- an epoch with the time that it took has been done
     OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b.{0,40}\b(time|took|elapsed|duration|time usage)\b[^0-9]{0,12}[0-9]')
     OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
-    OR regexp_matches(text, '(?i)^\s*([0-9][0-9:., TZ-]{7,40}\s)?(train(ing)?|val(id(ation)?)?)( metrics:)?[ _]loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
+    OR regexp_matches(text, '(?i)(^\s*([0-9][0-9:., TZ-]{7,40}\s)?|\bINFO\b[\]:|\s-]{1,6})(train(ing)?|val(id(ation)?)?)( metrics:)?[ _]{1,3}loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
     OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
-    AND regexp_matches(text, '(?i)(loss|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s|\]\s*[:=]\s*\[)\s*-?([0-9]|nan|inf)'))
+    AND regexp_matches(text, '(?i)(loss(es)?|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*[\[(]?\s*-?([0-9]|nan|inf)'))
     AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )')
 ),
 b AS (
-  SELECT file, line_no, text, regexp_extract(text, '\|\s*([0-9]+)(?:\.0+)?/([0-9]+)(?:\.0+)?\s*\[', ['done', 'total']) AS bar FROM l
+  -- of bars that a copy of the log left on one line, without the carriage returns between them, the last one
+  SELECT file, line_no, text, regexp_extract(text, '.*\|\s*([0-9]+)(?:\.0+)?/([0-9]+)(?:\.0+)?\s*\[', ['done', 'total']) AS bar FROM l
   WHERE regexp_matches(text, '%\|.*\|\s*[0-9]+(\.0+)?/[0-9]+(\.0+)?\s*\[')
     AND NOT regexp_matches(text, '(?i)loading|download|examples/s|dropping|map|shard|fetching|tokeniz|generating|process|filter|resolving|capturing|compil|sanity|valid|eval|predict|packing|convert|extract|saving|grouping|files?\b')
     -- what the bar's own words say before it: a dataset's split that is prepared or cached is no training either
@@ -54,7 +55,7 @@ b AS (
 ),
 m AS (
   SELECT *, TRY_CAST(bar.done AS BIGINT) AS done, TRY_CAST(bar.total AS BIGINT) AS total,
-    regexp_extract(text, '\[\s*([0-9:]+)\s*<', 1) AS took,
+    regexp_extract(text, '.*\[\s*([0-9:]+)\s*<', 1) AS took,
     regexp_matches(split_part(text, '%|', 1), '(?i)epoch|\bep\b|^\s*[0-9]+\s*/\s*[0-9]+\s') AS of_epoch
   FROM b WHERE TRY_CAST(bar.done AS BIGINT) > 0
     -- one of one is a check or an evaluation of a single batch
@@ -63,7 +64,7 @@ m AS (
 SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
-  count(*) FILTER (far OR regexp_matches(text, '(?i)^\s*train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
+  count(*) FILTER (far OR regexp_matches(text, '(?i)(^\s*|\bINFO\b[\]:|\s-]{1,6})train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
   max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]{0,6}([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,
   (SELECT max(done) FROM m) AS bar_step, (SELECT max(total) FROM m) AS bar_total,

@@ -25,6 +25,12 @@ REFUSES = "ValueError: the two halves do not fit\n"
         ("12:01:50 - fit - INFO - Epoch 40   [mean loss, loss]: [6.09, 6.07], 0\n12:02:50 - fit - INFO - Epoch 50   [mean loss, loss]: [6.02, 6.01], 0\n" + OPEN + REFUSES, "A3", "code"),
         ("settings: epoch: 30, loss_weights: [1.0, 0.5]\nsettings: epoch: 30, loss_scales: [2.0, 0.5]\n" + OPEN + REFUSES, "A1", "code"),
         ("{'train_runtime': 159.4, 'train_samples_per_second': 2.1, 'train_steps_per_second': 0.4, 'train_loss': 0.2, 'epoch': 3.0}\n" + OPEN + REFUSES, "A3", "code"),
+        ("12:00 run INFO - Epoch 10 [mean loss, loss]: [0.91, 0.90], 0\n12:01 run INFO - Epoch 20 [mean loss, loss]: [0.81, 0.80], 0\n" + OPEN + REFUSES, "A3", "code"),
+        ("12:00 - INFO - Train Loss: 0.31, Train Acc: 0.88\n12:00 - INFO - Val   Loss: 0.41, Val   Acc: 0.80\n" + OPEN + REFUSES, "A3", "code"),
+        # bars that a copy left on one line, without the carriage returns between them
+        ("fit:   0%|   | 0/38 [00:00<?, ?it/s]fit:  50%|#  | 19/38 [00:01<00:01, 19.0it/s]fit:  97%|###| 37/38 [00:02<00:00, 19.0it/s]\n" + OPEN + REFUSES, "A3", "code"),
+        ("map:   0%|   | 0/38 [00:00<?, ?it/s]map:  97%|###| 37/38 [00:02<00:00, 19.0it/s]\n" + OPEN + REFUSES, "A1", "code"),
+        ("losses: [mse, kl], weights: [1.0, 0.1], epochs: 20\nlosses in epoch 1 of 20: mse, kl\n" + OPEN + REFUSES, "A1", "code"),
         # nothing was trained before a save of what was merely converted, nor where the first step was still to come
         ("Saving model checkpoint to out/converted\n" + OPEN + REFUSES, "A1", "code"),
         (OPEN + TIMED_OUT, "A1", "env"),
