@@ -8,6 +8,7 @@ EXAMPLES
     Epoch 3: 100%|██████████| 938/938 [00:10<00:00, 88.20it/s, v_num=0, train_loss=0.101]
     Epoch 0:   3%|▎  | 34103/1100000 [5:28:58<171:22:21,  1.73it/s, loss=2.52, v_num=, reduced_train_loss=2.510]
     Epoch 0: :  40%|████      | 8/20 [05:21<08:02, reduced_train_loss=9.870, global_step=7.000, lr=2e-5]
+    Epoch 2/30 [Train]:  49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]
     Epoch 1: |          | 240/? [00:21<00:00, 11.30it/s, v_num=4, train_loss=0.412]
     Epoch 1: : 3it [00:12,  4.10s/it, v_num=4, reduced_train_loss=0.812]
     Epoch 0/9  ━━━━━━━━━━━━━━━━━━━━ 938/938 0:00:10 • 0:00:00 88.20it/s v_num: 0.000 train_loss: 0.101
@@ -24,9 +25,10 @@ from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
 
+# The epoch as loops of all languages write it before a bar; a word for the training may stand on either side of it.
 _EPOCH = (
-    r"(?:(?:Train(?:ing)?(?: step of)? )?\(?[Ee]poch \[?(?P<epoch>\d{1,18})(?: ?/ ?(?P<epochs>-?\d{1,9}))?[\])]{0,2}"
-    r"(?:\s*:){0,2}\s*)?"
+    r"(?:(?:Train(?:ing)?(?: step of)? )?\(?(?:[Ee]poch(?: |: ?| #)|(?:[ÉéEe]po(?:ca|que)|[ÉéEe]poka|Epoche|[Ээ]поха|エポック|에폭|第) ?)\[?(?P<epoch>\d{1,18})"
+    r"(?: ?/ ?(?P<epochs>-?\d{1,9}))?[\])]{0,2}(?: ?(?:轮|輪|에폭))?(?:[ |,-]{0,3}[\[(]?(?:[Tt]rain(?:ing)?|训练|訓練)[\])]?)?(?:\s*:){0,2}\s*)?"
 )
 _RATE = r",\s+(?P<rate>[\d.?]+) ?(?P<unit>it/s|s/it)"
 _POST = r"(?P<post>, [^\]]*)(?:\]|$)"

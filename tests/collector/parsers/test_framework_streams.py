@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from collector.parsers.base import parse_text
 from collector.parsers.hf_plan import HfPlan
 from collector.parsers.hf_trainer import HfTrainer
@@ -93,6 +95,28 @@ def test_epoch_lines_of_a_plain_loop_are_not_keras() -> None:
 def test_a_bar_that_is_redrawn_is_one_step() -> None:
     bar = "Epoch 0:  50%|█ | 2/4 [00:00<00:00, 25.43it/s, loss=nan, v_num=49]\n"
     assert len(parse_text(Lightning(), bar * 3)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "epoch", "epochs"),
+    [
+        ("Epoch 2/30 [Train]: ", 2.0, 30.0),
+        ("Epoch: 2 - Training: ", 2.0, None),
+        ("Época 2/30: ", 2.0, 30.0),
+        ("第2轮训练: ", 2.0, None),
+        ("Эпоха 2/30: ", 2.0, 30.0),
+    ],
+)
+def test_the_words_of_a_loops_own_bar_name_its_epoch(words: str, epoch: float, epochs: float | None) -> None:
+    bar = f"{words} 49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]batch of 6\n"
+    (row,) = parse_text(Lightning(), bar)
+    assert isinstance(row, TrainStep)
+    assert (row.epoch, row.total_epochs, row.step, row.loss) == (epoch, epochs, 25, 0.74)
+
+
+@pytest.mark.parametrize("words", ["Epoch 2/30 [Val]: ", "Epoch 2 Valid: ", "第2轮验证: ", "Época 2/30 (prueba): ", ""])
+def test_a_bar_of_something_else_is_no_step(words: str) -> None:
+    assert not parse_text(Lightning(), f"{words} 49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]\n")
 
 
 def test_lightning_says_why_it_stopped() -> None:
