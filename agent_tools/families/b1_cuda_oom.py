@@ -14,7 +14,7 @@ from agent_tools.families.wording import claim, gpu_of, missing, spread
 CODE = "B1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D1", "D2", "D3", "E1", "E2", "E3", "F4", "G1")
 
-_VAGUE = {"cublas_alloc", "cudnn_alloc", "kv_cache"}
+_VAGUE = {"cublas_alloc", "cudnn_alloc", "kv_cache", "tf_dump"}
 
 
 def assess(facts: Facts) -> Assessment:

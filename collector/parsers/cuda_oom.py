@@ -26,6 +26,7 @@ NAMES: dict[str, str] = {
     "cublas_alloc": "CUBLAS_STATUS_ALLOC_FAILED: usually, not surely, memory",
     "cudnn_alloc": "CUDNN_STATUS_ALLOC_FAILED, or no algorithm fits: usually, not surely, memory",
     "tf_oom": "TensorFlow: OOM when allocating tensor, or its allocator ran out (detail.shape)",
+    "tf_dump": "TensorFlow's allocator lists what it holds, as it does where a request of a device or of the host has failed",
     "xla_oom": "JAX or XLA: RESOURCE_EXHAUSTED",
     "paddle_oom": "PaddlePaddle, which prints binary megabytes as MB",
     "cupy_oom": "CuPy or Numba",
@@ -68,6 +69,7 @@ _BYTES = (
 )
 _RAISED = re.compile(r"^\s*(?:[\w.]+: ?){0,3}[\w.]*(?:Error|Exception)(?:\(\w+\))?: ?|^\s*CUDA out of memory")
 _MAX_JOIN = 6
+_DUMP = "] Sum Total of in-use chunks"
 
 
 class CudaOom:
@@ -78,6 +80,7 @@ class CudaOom:
         "out of memory",
         "Out of memory",
         "OOM when allocating",
+        "Sum Total of in-use",
         "OUT_OF_MEMORY",
         "OutOfMemory",
         "STATUS_ALLOC_FAILED",
@@ -112,6 +115,8 @@ class CudaOom:
         self._held: Line | None = None
         self._last = 0
         self._joined = 0
+        self._dump: Line | None = None
+        self._told = False
 
     @property
     def wants_more(self) -> bool:
@@ -120,27 +125,41 @@ class CudaOom:
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
+        rows = self._feed(line)
+        self._told = self._told or bool(rows)
+        return rows
+
+    def _feed(self, line: Line) -> list[ParsedRow]:
         rows: list[ParsedRow] = []
         if self._held is not None:
             text = strip_label(line.text)
             if text.strip() and not LOG_LINE.match(text) and self._joined < _MAX_JOIN and not _starts(text):
                 self._held = replace(self._held, text=self._held.text.rstrip() + " " + text.strip()[:1000])
                 self._last, self._joined = line.line_no, self._joined + 1
-                if _ended(self._held.text):
-                    return self.close()
-                return []
-            rows.extend(self.close())
+                return self._flush() if _ended(self._held.text) else []
+            rows.extend(self._flush())
         if len(line.text) > 100_000:
             return rows
         if TORCH.search(line.text):
             self._held, self._last, self._joined = line, line.line_no, 0
-            return [*rows, *self.close()] if _ended(line.text) else rows
+            return [*rows, *self._flush()] if _ended(line.text) else rows
+        if _DUMP in line.text and "bfc_allocator" in line.text:
+            self._dump = self._dump or line
+            return rows
         return [*rows, *_other(line)]
 
-    def close(self) -> Iterable[ParsedRow]:
-        """Give the message that is open."""
+    def _flush(self) -> list[ParsedRow]:
+        """The message that is open."""
         held, self._held = self._held, None
         return [_torch(held, self._last)] if held else []
+
+    def close(self) -> Iterable[ParsedRow]:
+        """Give the message that is open, and a list of what an allocator holds where nothing else says why it was printed."""
+        rows, dump = self._flush(), self._dump
+        if dump is not None and not rows and not self._told:
+            rows.append(dump.event("cuda_oom", "tf_dump", severity="error", parser=self.name, framework="tensorflow"))
+        self._dump = None
+        return rows
 
 
 def _starts(text: str) -> bool:

@@ -135,3 +135,14 @@ def test_the_old_tensor_library_gives_its_number_and_no_size():
     (row,) = parse(f"eval:   4%|4         | 1/25 [00:02<00:40,  1.7s/it]{at.format('2 : out of memory')}")
     assert (row.kind, row.name) == ("cuda_oom", "cuda_error_oom")
     assert parse(at.format("77 : an illegal access")) == []
+
+
+HELD = "2026-03-01 10:00:00.1: I tensorflow/core/common_runtime/bfc_allocator.cc:1072] Sum Total of in-use chunks: 7.90GiB\n"
+
+
+def test_a_list_of_what_tensorflow_holds_is_told_where_nothing_says_why_it_was_printed():
+    assert [r.name for r in parse(HELD + "Limit: 10608574464\n" + HELD)] == ["tf_dump"]
+    refused = "ResourceExhaustedError: OOM when allocating tensor with shape[64,512] and type float on /GPU:0\n"
+    assert [r.name for r in parse(HELD + refused)] == ["tf_oom"]
+    assert [r.name for r in parse(refused + HELD)] == ["tf_oom"]
+    assert parse("Sum Total of in-use chunks of the cache: 12\n") == []
