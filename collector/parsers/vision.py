@@ -5,6 +5,7 @@ EXAMPLES
     Train: 0 [   0/33 (  0%)]  Loss: 8.863 (8.86)  Time: 1.663s,    9.62/s  (1.663s,    9.62/s)  LR: 5.000e-04  Data: 0.460 (0.460)
     [03/25 10:00:00 d2.utils.events]:  eta: 1:00:00  iter: 19  total_loss: 1.023  loss_cls: 0.51  time: 0.41  lr: 0.0004  max_mem: 3500M
     2022-11-23 14:15:21,465 - mmdet - INFO - Epoch [6][150/228]	lr: 2.500e-03, eta: 0:10:25, time: 0.437, loss: 1.1732, grad_norm: 6.0425
+    [ INFO ] Epoch [1][658/742]     lr: 5.000e-05, eta: 2:15:01, time: 0.396, loss: 1.1732
     03/25 10:00:00 - mmengine - INFO - Epoch(train)  [1][ 50/313]  lr: 1.0e-02  eta: 0:10:00  time: 0.21  memory: 1000  grad_norm: 3.1  loss: 2.31
 """
 
@@ -25,7 +26,7 @@ _MM = re.compile(
     r"- mmengine - INFO - (?:Epoch|Iter)\(train\) +\[ *(\d{1,18})(?:/(\d{1,18}))?\](?:\[ *(\d{1,18})/(\d{1,18})\])? +(.*)"
 )
 _MMCV = re.compile(
-    r" - (?:mm\w+ - )?INFO - (Epoch|Iter) \[(\d{1,18})(?:/(\d{1,18}))?\](?:\[(\d{1,18})/(\d{1,18})\])?\s+(lr: .*)"
+    r"(?:^\s*| - (?:mm\w+ - )?INFO - |\[ ?INFO ?\]\s+)(Epoch|Iter) \[(\d{1,18})(?:/(\d{1,18}))?\](?:\[(\d{1,18})/(\d{1,18})\])?\s+(lr: .*)"
 )
 _PAIR = re.compile(rf"([A-Za-z_][\w.]*): +({NUMBER})(?=[\s,]|$)")
 
@@ -34,7 +35,7 @@ class Vision(LineParser):
     """Progress lines of vision libraries."""
 
     name: ClassVar[str] = "vision"
-    anchors: ClassVar[tuple[str, ...]] = ("  Loss: ", "total_loss: ", "(train)", "\tlr: ")
+    anchors: ClassVar[tuple[str, ...]] = ("  Loss: ", "total_loss: ", "(train)", "\tlr: ", "] lr: ", "  lr: ")
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""

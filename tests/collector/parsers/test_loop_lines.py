@@ -145,6 +145,16 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "mmcv",
+        "[ INFO ]  Epoch [6][150/228]    lr: 2.500e-03, eta: 0:10:25, time: 0.5, loss_cls: nan, loss: 1.125",
+        {"epoch": 6.0, "step": 150, "loss": 1.125, "learning_rate": 0.0025},
+    ),
+    (
+        "mmcv",
+        " Epoch [6][150/228]\tlr: 2.500e-03, eta: 0:10:25, time: 0.5, loss: 1.125",
+        {"epoch": 6.0, "step": 150, "loss": 1.125, "learning_rate": 0.0025},
+    ),
+    (
+        "mmcv",
         "2019-05-06 07:08:09,123 - INFO - Epoch [2][40/90]\tlr: 0.02000, eta: 1:02:03, time: 0.5, memory: 4100, loss_rpn_cls: 0.125, loss: 1.5",
         {"epoch": 2.0, "step": 40, "loss": 1.5, "learning_rate": 0.02},
     ),
