@@ -107,6 +107,10 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
 _SUBMITIT = re.compile(
     r"Caught signal SIG(?P<signal>\w+) on (?P<node>[\w.-]+): this job is (?P<case>preempted|timed-out)"
 )
+# Since 23.11 slurmstepd writes its errors to the job's output with a time and without its name.
+_STEPD = re.compile(
+    r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\](?P<who>) (?P<level>error): (?P<text>(?:execve\(\): |[Cc]ouldn't chdir to |[Cc]ould not open std(?:out|err|in) file|IO setup failed: ).+)$"
+)
 # seff's summary, which a job script may print or a mail carries.
 _SEFF = re.compile(r"^\s*State: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE)(?: \(exit code \d+\))?\s*$")
 _SEFF_NAMES = {"TIMEOUT": "time_limit", "PREEMPTED": "preempted", "NODE_FAIL": "node_failure", "DEADLINE": "deadline"}
@@ -147,6 +151,7 @@ class Slurm:
         "pyxis: ",
         ": this job is ",
         "State: ",
+        "] error: ",
     )
 
     def __init__(self) -> None:
@@ -209,6 +214,8 @@ class Slurm:
             return [line.event("slurm", name, severity="fatal", parser=self.name, framework="seff")]
         if _PROLOG.match(line.text):
             return [line.event("slurm", "prolog_failed", severity="fatal", parser=self.name, framework="slurm")]
+        if found := _STEPD.match(line.text):
+            return self._speaks(line, found)
         found = _SPEAKER.search(line.text)
         return self._speaks(line, found) if found else []
 
@@ -279,7 +286,7 @@ class Slurm:
                 parser=self.name,
                 framework="slurm",
                 host=node[1] if node else None,
-                detail=detail(who=found["who"], job=job or None, step=step or None),
+                detail=detail(who=found["who"] or "slurmstepd", job=job or None, step=step or None),
             )
         ]
 

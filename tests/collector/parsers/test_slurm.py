@@ -141,6 +141,8 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("sbatch: error: Batch job submission failed: Invalid partition name specified", "submit_failed"),
         ("srun: error: Unable to allocate resources: Requested node configuration is not available", "allocation_failed"),
         ("slurmstepd: error: execve(): train.sh: No such file or directory", "execve_failed"),
+        ("[2026-03-01T10:00:00.160] error: execve(): torchrun: No such file or directory", "execve_failed"),
+        ("[2026-03-01T10:00:00] error: couldn't chdir to `/scratch/x': No such file or directory: going to /tmp instead", "chdir_failed"),
         ("slurmstepd: error: couldn't chdir to `/scratch/x': No such file or directory: going to /tmp instead", "chdir_failed"),
         ("slurmstepd: error: pyxis: container start failed with error code: 1", "container_failed"),
         ("slurmstepd: error: Prolog failed on n1", "prolog_failed"),
@@ -171,6 +173,8 @@ def test_messages_by_name(text, name):
         "the job was CANCELLED",
         "*** JOB DONE ***",
         "pip install slurmstepd",
+        "[2026-03-01T10:00:00.160] error: could not open stdout.csv",
+        "[2026-03-01T10:00:00.160] info: execve(): train.sh: No such file or directory",
     ],
 )
 def test_what_resembles_slurm_gives_nothing(text):
