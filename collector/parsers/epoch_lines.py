@@ -35,9 +35,9 @@ _GLOBAL = re.compile(
     r"(?:^|[\]):|]|- )\s*(?i:(?:global[ _]?step|iter(?:ation)?|step)s?)[ :=]{0,3}\[?(\d{1,18})(?: ?/ ?(\d{1,18}))?\]?[\s,;|-]{1,4}\Z"
 )
 _TRAIN = re.compile(
-    rf"(?i:(?<![\w/])(?:avg\.?|average|mean|total|train(?:ing)?)?[ _]?(?:train(?:ing)?[ _])?loss) ?[:=] ?({NUMBER})"
+    rf"(?i:(?<![\w/])(?:avg\.?|average|mean|total|train(?:ing)?)?[ _]?(?:train(?:ing)?[ _])?loss) ?[:=]{{1,2}} ?({NUMBER})"
 )
-_EVAL = re.compile(rf"(?i:(?<![\w/])(?:val(?:id)?(?:ation)?|test|dev|eval)[ _]loss) ?[:=] ?({NUMBER})")
+_EVAL = re.compile(rf"(?i:(?<![\w/])(?:val(?:id)?(?:ation)?|test|dev|eval)[ _]loss) ?[:=]{{1,2}} ?({NUMBER})")
 _RATE = re.compile(rf"(?i:\b(?:lr|learning[ _]rate)) ?[:=] ?({NUMBER})")
 _NORM = re.compile(rf"(?i:\b(?:grad(?:ient)?[ _]?norm|gnorm)) ?[:=] ?({NUMBER})")
 _OTHERS = re.compile(

@@ -154,6 +154,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"epoch": 6.0, "step": 150, "loss": 1.125, "learning_rate": 0.0025},
     ),
     (
+        "plain-loop",
+        "epoch 2: train loss :: 1.625, train acc :: 0.412, dev acc :: 0.391",
+        {"epoch": 2.0, "step": None, "loss": 1.625},
+    ),
+    (
         "mmcv",
         "2019-05-06 07:08:09,123 - INFO - Epoch [2][40/90]\tlr: 0.02000, eta: 1:02:03, time: 0.5, memory: 4100, loss_rpn_cls: 0.125, loss: 1.5",
         {"epoch": 2.0, "step": 40, "loss": 1.5, "learning_rate": 0.02},
