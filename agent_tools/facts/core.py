@@ -52,6 +52,11 @@ _THREAD = re.compile(r"\bthreading\.py:\d+ in _bootstrap")
 _ONE_LINER = re.compile(r"<string>(?::1)? in <module>")
 _WENT_ON = 5
 """Lines or reports of a program's own by which it is known to have gone on after what looked like its end."""
+_LOADING = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError"})
+"""What a program raises before it does anything, also one that a script starts after a training."""
+_NO_MODEL = re.compile(
+    r"(?i)token|vocab|bpe|sentencepiece|unigram|k-?means|codebook|\bindex|scaler|\bpca\b|language id|warm-?up|\btest\b"
+)
 _WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
 
 
@@ -290,13 +295,23 @@ class Facts:
         return None if went_on or (last.row.number("lines_left") or 0) > 0 else last
 
     def after_steps(self, raised: Raised) -> bool:
-        """Whether steps had been trained when this was raised, by progress lines or by what its frames stand in."""
-        if self.progress.begun or raised.trained:
+        """Whether steps had been trained when this was raised, by progress lines, its frames, or the program's word before it."""
+        if self.progress.begun or raised.trained or self.said_done(raised):
             return True
         begun = self.table("phases").one_of("name", "running_training")
         line = raised.row.number("line_no") or 0
         same = [r for r in begun if r.text("file") == raised.row.text("file") and (r.number("line_no") or 0) < line]
         return bool(same) and beside_training(raised.row.text("calls"))
+
+    def said_done(self, raised: Raised) -> bool:
+        """Whether the program said before this that its training was complete; of a tokenizer's, and of a next program's imports, no."""
+        if raised.name in _LOADING:
+            return False
+        line, file = raised.row.number("line_no") or 0, raised.row.text("file")
+        return any(
+            r.text("file") == file and 0 < (r.number("line_no") or 0) < line and not _NO_MODEL.search(r.text("message"))
+            for r in self.table("phases").one_of("name", "completed", "early_stop")
+        )
 
     @cached_property
     def wrapped_only(self) -> bool:

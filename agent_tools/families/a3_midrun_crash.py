@@ -136,7 +136,8 @@ def assess(facts: Facts) -> Assessment:
     if not facts.progress.begun:
         text = "It came out of what a trainer does after a step or an epoch."
         text = "It was raised while a checkpoint was being written." if cause.saving else text
-        result.speaks_for.append(claim(text, "supported"))
+        if cause.trained:
+            result.speaks_for.append(claim(text, "supported"))
         result.missing.append(missing("How far training had come.", "progress lines before the failure"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))

@@ -31,12 +31,18 @@ REFUSES = "ValueError: the two halves do not fit\n"
         ("fit:   0%|   | 0/38 [00:00<?, ?it/s]fit:  50%|#  | 19/38 [00:01<00:01, 19.0it/s]fit:  97%|###| 37/38 [00:02<00:00, 19.0it/s]\n" + OPEN + REFUSES, "A3", "code"),
         ("map:   0%|   | 0/38 [00:00<?, ?it/s]map:  97%|###| 37/38 [00:02<00:00, 19.0it/s]\n" + OPEN + REFUSES, "A1", "code"),
         ("losses: [mse, kl], weights: [1.0, 0.1], epochs: 20\nlosses in epoch 1 of 20: mse, kl\n" + OPEN + REFUSES, "A1", "code"),
+        ("Training complete!\n" + OPEN + "OSError: [Errno 28] No space left on device\n", "A3", "storage"),
+        ("训练完成！\n" + OPEN + REFUSES, "A3", "code"),
+        # of a tokenizer, of a program that the script starts next, and by a script that goes on whatever happened
+        ("Tokenizer training complete\n" + OPEN + REFUSES, "A1", "code"),
+        ("Training complete!\n" + OPEN + "ModuleNotFoundError: No module named 'evaluate'\n", "A1", "env"),
+        (OPEN + REFUSES + "Training complete!\n", "U0", None),
         # nothing was trained before a save of what was merely converted, nor where the first step was still to come
         ("Saving model checkpoint to out/converted\n" + OPEN + REFUSES, "A1", "code"),
         (OPEN + TIMED_OUT, "A1", "env"),
     ],
 )  # fmt: skip
-def test_it_had_begun_or_not(text: str, family: str, mode: str, tmp_path: Path) -> None:
+def test_it_had_begun_or_not(text: str, family: str, mode: str | None, tmp_path: Path) -> None:
     verdict = drafted(text, tmp_path / "log")
     assert (verdict.family, verdict.mode) == (family, mode) and verdict.confidence >= 0.5
 
