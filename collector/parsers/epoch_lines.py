@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.nanogpt import between_bars
 from collector.parsers.values import NUMBER, as_json, number
 
 _EPOCH = re.compile(r"(?<![\w(])[Ee]poch:? ?(?:\[ ?)?#?(\d{1,18})(?: ?(?:/|of) ?(\d{1,18}))?\]?(?=[\s,:|;)-])(.*)")
@@ -73,7 +74,7 @@ class EpochLines(LineParser):
             "total_steps": int(before[2]) if before and before[2] else None,
         }
         rows: list[ParsedRow] = []
-        if train is not None:
+        if train is not None and not between_bars(line):
             rate, norm = _RATE.search(rest), _NORM.search(rest)
             batches = (batch["total"] or batch["total2"]) if batch else None
             rows.append(

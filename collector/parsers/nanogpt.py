@@ -57,6 +57,8 @@ _LOSS = ("loss", "train loss", "train_loss", "train/loss", "lm loss", "lm_loss",
 _GRAD = ("grad", "grad norm", "grad_norm", "gnorm", "norm", "|g|", "gn")
 _RATE = ("lr", "learning rate", "learning_rate")
 
+_EPOCH_FIELD = re.compile(r"[Ee]poch[ :=]*\[?(\d{1,9}) ?/ ?(\d{1,9})\]?$")
+
 
 class NanoGpt(LineParser):
     """Progress lines of plain loops whose shape leaves no doubt."""
@@ -134,6 +136,12 @@ class NanoGpt(LineParser):
         return Steps("nanogpt", {"loss_name": "loss"}, {k: v for k, v in columns.items() if v is not None})
 
 
+def between_bars(line: Line) -> bool:
+    """Whether `NanoGpt` reads this line as fields between bars, training loss and all."""
+    text = line.text
+    return "|" in text and any(a in text for a in NanoGpt.anchors) and any(True for _ in NanoGpt().feed(line))
+
+
 def _modded(line: Line, match: re.Match[str]) -> ParsedRow:
     return line.step(
         "modded-nanogpt",
@@ -155,10 +163,14 @@ def _finite_ms(text: str | None) -> float | None:
 def _pipe(line: Line, match: re.Match[str]) -> ParsedRow | None:
     values: dict[str, float] = {}
     tokens: float | None = None
+    epochs: str | None = None
     for raw in match[3].split("|"):
         part = raw.strip()
         if speed := _SPEED.match(part):
             tokens = scaled((speed["value"] or speed["value2"]).replace(" ", "").replace("k", "K"))
+        elif epoch := _EPOCH_FIELD.match(part):
+            values.setdefault("epoch", float(epoch[1]))
+            epochs = epochs or epoch[2]
         elif (field := _PIPE_FIELD.match(part)) and (value := number(field["value"])) is not None:
             values.setdefault(
                 field["key"].strip().lower(), value / 1000 if (field["unit"] or "").strip() == "ms" else value
@@ -174,6 +186,7 @@ def _pipe(line: Line, match: re.Match[str]) -> ParsedRow | None:
         step=int(match[1]),
         total_steps=int(match[2]) if match[2] else None,
         epoch=values.pop("epoch", None),
+        total_epochs=float(epochs) if epochs else None,
         loss=loss,
         loss_name=name,
         grad_norm=next((values.pop(k) for k in _GRAD if k in values), None),

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from collector.parsers.base import parse_text
+from collector.parsers.base import Line, parse_text
+from collector.parsers.epoch_lines import EpochLines
 from collector.parsers.megatron import Megatron
+from collector.parsers.nanogpt import NanoGpt
 from collector.parsers.registry import parser_types
 from store.rows import TrainStep
 
@@ -196,3 +198,16 @@ def test_the_count_of_nan_iterations_is_a_count() -> None:
     (row,) = parse_text(Megatron(), text)
     assert isinstance(row, TrainStep)
     assert json.loads(row.metrics or "{}") == {"consumed samples": 25600.0, "number of nan iterations": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("Step 400/9000 | Epoch 2/45 | loss: 0.5", ("train", 400, 2.0, 45.0, 0.5)),
+        ("iter 5/10 | Epoch [2/3] | loss: 1.25", ("train", 5, 2.0, 3.0, 1.25)),
+        ("step 10 | epoch: 1 | loss: 2.5", ("train", 10, 1.0, None, 2.5)),
+    ],
+)
+def test_a_line_of_bars_with_an_epoch_in_it_is_one_row(text: str, want: tuple[object, ...]) -> None:
+    rows = [r for kind in (NanoGpt, EpochLines) for r in kind().feed(Line(text, 1, "a")) if isinstance(r, TrainStep)]
+    assert [(r.split, r.step, r.epoch, r.total_epochs, r.loss) for r in rows] == [want]
