@@ -1,6 +1,7 @@
 """The zone of a log whose program had another clock than Slurm: a container in UTC on a cluster in local time.
 
-Only where every time that the program printed lies outside the job, and another zone puts all of them inside.
+Only where every time that the program printed lies outside the job, and another zone puts all of them inside. Of a job of
+an hour, the first time of a clock that is an hour ahead lies just behind its end: what lies near is no more than near.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs:
     windows = [(j.start_ts, j.end_ts) for j in jobs]
     if not windows or any(a is None or b is None for a, b in windows):
         return None
-    first = min(a for a, _ in windows if a is not None) - SLACK
-    last = max(b for _, b in windows if b is not None) + SLACK
+    start = min(a for a, _ in windows if a is not None)
+    end = max(b for _, b in windows if b is not None)
+    first, last = start - SLACK, end + SLACK
     printed = sorted(set(_printed(f"{head}\n{_end(path)}", modified)))  # the two ends of a short log are one
     if len(printed) < FEW:
         return None
     here = zone.utcoffset(printed[0].replace(tzinfo=None)) or timedelta()
-    if any(first <= t - here <= last for t in printed):
+    if any(start <= t - here <= end for t in printed) or all(first <= t - here <= last for t in printed):
         return None
     fitting = [o for o in OFFSETS if all(first <= t - o <= last for t in printed)]
     if timedelta() in fitting:

@@ -44,6 +44,23 @@ def test_the_zone_is_the_one_that_puts_the_log_into_its_job(
     assert of_log(log, log.read_text(), zone, None, [JOB]) == found
 
 
+@pytest.mark.parametrize("shift_h", [1, -1])
+def test_times_just_outside_a_job_as_long_as_the_shift_do_not_speak_for_the_zone(shift_h: int, tmp_path: Path) -> None:
+    job = SlurmJob(job_id="7", start_ts=T, end_ts=T + timedelta(minutes=60))
+    text = "".join(f"{T + timedelta(hours=shift_h, minutes=m):%Y-%m-%d %H:%M:%S} step {m}\n" for m in range(1, 60))
+    log = tmp_path / "slurm-7.out"
+    log.write_text(text)
+    assert of_log(log, text, UTC, None, [job]) == timezone(timedelta(hours=shift_h))
+
+
+def test_a_node_s_clock_that_is_a_minute_ahead_of_a_short_job_is_no_other_zone(tmp_path: Path) -> None:
+    job = SlurmJob(job_id="7", start_ts=T, end_ts=T + timedelta(seconds=30))
+    text = "".join(f"{T + timedelta(seconds=60 + s):%Y-%m-%d %H:%M:%S} step {s}\n" for s in range(1, 29))
+    log = tmp_path / "slurm-7.out"
+    log.write_text(text)
+    assert of_log(log, text, UTC, None, [job]) is None
+
+
 def test_what_is_not_sure_changes_nothing(tmp_path: Path) -> None:
     log = tmp_path / "slurm-7.out"
     for body in (
