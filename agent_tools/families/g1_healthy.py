@@ -32,6 +32,9 @@ BLIND = 0.48
 DOUBTED = 0.4
 """Less than that of a weak shape of the loss."""
 
+HIGH, UNMOVED, ENOUGH = 4.0, 0.97, 30
+"""A loss as high as that of a guess, the share of its first value that it never got clearly below, and the reports for it."""
+
 _BAR = re.compile(r"\s*100%\|[^|]*\| *\d+/\d+ \[((?:\d+:)?\d+):\d\d<")
 
 
@@ -129,8 +132,11 @@ def assess(facts: Facts) -> Assessment:
         # Too weak a shape to rule health out, but a run that ended above where it began did not do what it should for certain.
         confidence = min(confidence, DOUBTED)
     resumed = facts.table("resume_signs").first
-    if reading.why == "still" and not (resumed is not None and count(resumed, "loads")):
+    went_on = resumed is not None and count(resumed, "loads") > 0
+    if reading.why == "still" and not went_on:
         # It never moved from where it began: that is no positive evidence, however long it ran.
+        confidence = min(confidence, DOUBTED)
+    if shape is not None and reading.shape in ("level", "flat") and not went_on and _never_moved(shape):
         confidence = min(confidence, DOUBTED)
     slow = _slow(facts)
     unseen = shape is None or not count(shape, "finite_points")
@@ -201,6 +207,12 @@ def _actions(facts: Facts, slow: str) -> list[str]:
             f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash.",
         )
     return found or ["Nothing has to be done."]
+
+
+def _never_moved(shape: RowView) -> bool:
+    """High at the start and as high at the end, over many reports: a fine-tuning that hardly falls is low from its start."""
+    start = count(shape, "start_loss")
+    return start > HIGH and count(shape, "end_loss") > UNMOVED * start and count(shape, "points") >= ENOUGH
 
 
 def _above(shape: RowView) -> bool:

@@ -143,3 +143,15 @@ def test_a_run_that_became_slower_on_the_way_is_told_of(tmp_path: Path) -> None:
     assert any("became slower" in w.text for w in judge(world, assess).warnings)
     even = World(tmp_path).job().train([9.0 - i / 10 for i in range(60)], every_s=60.0, step_time_s=4.0)
     assert not judge(even, assess).warnings
+
+
+@pytest.mark.parametrize(("level", "sure"), [(10.8, False), (1.25, True)])
+def test_a_loss_as_high_as_a_guess_that_never_fell_is_no_positive_evidence(
+    tmp_path: Path, level: float, sure: bool
+) -> None:
+    rng = random.Random(7)
+    losses: list[float | None] = [level + rng.gauss(0, 0.003 * level) for _ in range(60)]
+    world = World(tmp_path).job().train(losses, every_s=30, total_steps=600)
+    a = judge(gpus(world.say("train_end", "train_runtime", "training finished", severity="info"), 0.6), assess)
+    assert (a.confidence >= 0.6) is sure
+    assert ("did what it should" in a.headline and "does not show" not in a.headline) is sure
