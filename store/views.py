@@ -56,8 +56,13 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     names = [c.name for c in columns(tables()[table])]
     subject = key[0]
     owner = f'coalesce("cluster", max("cluster") OVER (PARTITION BY "{subject}"))'
+    order = ", ".join(w for w in ('"ts"', tables()[table].SETTLED, '"origin"') if w)
     merged = ", ".join(
-        f'"{n}"' if n in key else f'"{n}_" AS "{n}"' if n == "cluster" else f'{_latest(n, belongs.get(n))} AS "{n}"'
+        f'"{n}"'
+        if n in key
+        else f'"{n}_" AS "{n}"'
+        if n == "cluster"
+        else f'{_latest(n, belongs.get(n), order)} AS "{n}"'
         for n in names
     )
     by = ", ".join([*(f'"{k}"' for k in ("cluster_", *key)), f'CASE WHEN "{subject}" IS NULL THEN "origin" END'])
@@ -66,8 +71,8 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     return f"SELECT * FROM ({whole}) QUALIFY {chosen}" if chosen else whole
 
 
-def _latest(column: str, of: str | None) -> str:
+def _latest(column: str, of: str | None, order: str) -> str:
     """The latest value that is known; or, of a column that belongs to another, what stood beside the latest of that."""
     if of is None:
-        return f'arg_max("{column}", ("ts", "origin"))'
-    return f'(arg_max({{\'v\': "{column}"}}, ("ts", "origin")) FILTER (WHERE "{of}" IS NOT NULL)).v'
+        return f'arg_max("{column}", ({order}))'
+    return f'(arg_max({{\'v\': "{column}"}}, ({order})) FILTER (WHERE "{of}" IS NOT NULL)).v'

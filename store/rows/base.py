@@ -66,6 +66,8 @@ class Row:
     TABLE: ClassVar[str] = ""
     KEY: ClassVar[tuple[str, ...]] = ()
     """Rows that agree in these are observations of one thing: a reader shows one row, the latest word on each column."""
+    SETTLED: ClassVar[str] = ""
+    """SQL over a row that is true of the later word of two with the same time; empty where the time alone tells."""
     CHOSEN: ClassVar[str] = ""
     """SQL over the merged rows that is true of those which a reader shows; empty where it shows all."""
     BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({})

@@ -19,6 +19,8 @@ class SlurmJob(JobRow):
     TABLE: ClassVar[str] = "slurm_job"
     KEY: ClassVar[tuple[str, ...]] = ("job_id", "attempt")
     BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({"state_reason": "state", "state_flags": "state"})
+    # A job that ends in the second in which it starts was seen running at the time of its end.
+    SETTLED: ClassVar[str] = "coalesce(upper(state) NOT IN ('PENDING', 'CONFIGURING', 'RUNNING', 'SUSPENDED'), false)"
     # Two clusters of a federation, or a cluster before and after it was renamed, have a record of one submission; the job ran
     # where it started. Two clusters that merely use the same ids submitted theirs at different times.
     CHOSEN: ClassVar[str] = (

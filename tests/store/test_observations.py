@@ -102,3 +102,17 @@ def test_a_node_state_that_events_and_a_snapshot_tell_is_told_once(tmp_path: Pat
         [SlurmNodeState(node="n2", ts=DAY, state="DOWN", origin="a")],
     )
     assert asked(lake, "SELECT node, reason FROM slurm_node_state ORDER BY node") == [("n1", "psu"), ("n2", None)]
+
+
+@pytest.mark.parametrize(("queue", "accounting"), [("queue", "accounting"), ("a", "b")])
+def test_a_job_that_ended_in_the_second_in_which_it_was_seen_running_has_ended(
+    queue: str, accounting: str, tmp_path: Path
+) -> None:
+    """Both rows have the same time, and the name of their source must not decide."""
+    seen = SlurmJob(job_id="7", attempt=1, ts=DAY, start_ts=DAY, state="RUNNING", state_flags="X", origin=queue)
+    ended = SlurmJob(
+        job_id="7", attempt=1, ts=DAY, start_ts=DAY, end_ts=DAY, state="FAILED", exit_code=3, origin=accounting
+    )
+    lake = filled(tmp_path / "lake", [seen], [ended])
+    sql = "SELECT state, state_flags, exit_code, end_ts IS NOT NULL FROM slurm_job"
+    assert asked(lake, sql) == [("FAILED", None, 3, True)]
