@@ -27,9 +27,9 @@ MOVING_PACES = 5.0
 UNTIMED = 0.6
 MUTE_LINES = 1
 """Lines of a log in which Slurm speaks of the end and the program said nothing."""
-LATE, EARLY_S, ANY_TIME = 0.8, 75.0, 0.1
-"""Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
-MOST = 0.9
+LATE, EARLY_S, MOST = 0.8, 75.0, 0.9
+"""Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early; share of the
+planned steps from which on the work counts as done."""
 _ASKED = re.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
 
 
@@ -106,22 +106,23 @@ def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Asse
         return None
     asked = _ASKED.search(overview.text("submit_line"))
     left = count(overview, "time_limit_s") - count(overview, "elapsed_s")
-    in_time = asked is not None and left <= int(asked[1]) + EARLY_S and count(wall, "used") >= ANY_TIME
+    due = asked is not None and left <= int(asked[1]) + EARLY_S
+    late = count(wall, "used") >= LATE
     told = count(end, "warned") > 0
-    if not (in_time or (told and count(wall, "used") >= LATE)):
+    # Without a handler's word only a good end that late speaks for it: whatever else fails may fail then, too.
+    if not ((due or late) if told else (due and late and facts.state == "COMPLETED")):
         return None
-    shows = _shows(facts, None, wall)
-    shows.insert(0, f"Slurm recorded the end as {overview['state']}.")
-    if in_time:
+    shows = [f"Slurm recorded the end as {overview['state']}.", *_shows(facts, None, wall)]
+    if due:
         shows.append(f"It had asked to be signalled ahead of its limit: {overview['submit_line']}")
     if told:
         shows.append(f"The log says: {quoted(end, 'interrupt_message', 'interrupt_line')}.")
-    need = f" At this pace all planned steps would take {wall['needed_h']}." if count(wall, "needed_h") > 0 else ""
+    need = _needed(wall)
     return Assessment(
         CODE,
         "confirmed",
         None,
-        0.85 if told and in_time else 0.7,
+        0.85 if told and due else 0.7,
         "job",
         "The run stopped itself at the warning ahead of its time limit, before its work was done.",
         say(*shows),
@@ -224,9 +225,7 @@ def _clockless(wall: RowView) -> bool:
 
 def _slow(facts: Facts, wall: RowView | None, end: RowView | None, shows: list[str]) -> Assessment:
     timed = wall is not None and wall.has("pace_s")
-    need = ""
-    if wall is not None and wall.has("needed_h") and count(wall, "needed_h") > 0:
-        need = f" At this pace all planned steps would take {wall['needed_h']}."
+    need = _needed(wall)
     missing: list[Missing] = []
     if not timed:
         missing.append(
@@ -251,6 +250,12 @@ def _slow(facts: Facts, wall: RowView | None, end: RowView | None, shows: list[s
         missing=missing,
         actions=_actions(need),
     )
+
+
+def _needed(wall: RowView | None) -> str:
+    if wall is None or not count(wall, "needed_h") > 0:
+        return ""
+    return f" At this pace all planned steps would take {wall['needed_h']}."
 
 
 def _actions(need: str) -> list[Claim]:

@@ -128,6 +128,17 @@ def test_a_run_that_ends_long_before_its_warning_ended_for_another_reason(tmp_pa
     assert judge(world, assess).status == "ruled_out"
 
 
+def test_a_failure_that_nobody_explains_is_not_the_warning_s_because_it_was_due(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 112, **{**WARNED, "exit_code": 1})
+    assert judge(world.train(falling(108), every_s=60, total_steps=5000), assess).status == "ruled_out"
+
+
+def test_a_warning_longer_than_the_limit_makes_no_early_end_its_own(tmp_path: Path) -> None:
+    asked = {"submit_line": "sbatch --time=2:00:00 --signal=USR1@7200 train.sh", "exit_code": 0}
+    world = World(tmp_path).job("COMPLETED", 30, **asked).train(falling(28), every_s=60, total_steps=5000)
+    assert judge(world, assess).status == "ruled_out"
+
+
 def test_a_crash_after_the_warning_is_a_crash(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED", 110, **{**WARNED, "exit_code": 1})
     world.train(falling(108), every_s=60, total_steps=5000)
