@@ -30,7 +30,7 @@ _ENGLISH = _words(
     those though through to together too took toward under unless until up upon us use used very via was we well went were
     what when where whether which while who whole whom whose why will with within without would yet you your"""
 )
-# Words that are English too (die, war, in, an, on, me, no, a, as, do, to, is, so, per, come, all) stand in neither list's way.
+# Words that English has too, in another sense (die, war, come), are not in it, and those of the list above are taken out.
 _FOREIGN = (
     _words(
         """der das ist nicht und ein eine einer eines dem den des auf mit von vom zum zur durch wegen wurde wird hat sind waren
@@ -49,7 +49,7 @@ _FOREIGN = (
     )
     - _ENGLISH
 )
-_FOREIGN_ENOUGH = 2
+_FEW, _FOREIGN_ENOUGH = 4, 2
 _TELLING = 6
 """English prose of this many words has at least one of the words above."""
 
@@ -61,10 +61,10 @@ def english(text: str) -> bool:
 
 def _may_be(sentence: str) -> bool:
     words = [word.lower() for word in _WORD.findall(sentence)]
-    if len(words) < 4:
+    if len(words) < _FEW:
         return True
     known = sum(word in _ENGLISH for word in words)
     foreign = sum(word in _FOREIGN or not word.isascii() for word in words)
-    if foreign >= _FOREIGN_ENOUGH or not known:
-        return foreign < max(known, 1) and (known > 0 or len(words) < _TELLING)
-    return True
+    if not known:
+        return not foreign and len(words) < _TELLING
+    return foreign < _FOREIGN_ENOUGH or foreign < known

@@ -14,13 +14,11 @@ from evals.scenarios.build import lake
 from evals.scenarios.bundle import bundle
 from evals.scenarios.cases import CaseId, made
 from evals.scorers.base import Answer, Expected
-from evals.scratch import scratch
+from evals.scratch import ONE_THREAD, scratch
 from store import Reader
 
 Ready = tuple[Reader, str]
 RECORDED, LABELLED = "recorded", "labelled"
-ONE_THREAD = 1
-"""Each worker asks with one thread: the cases are small, and the workers are as many as the cores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Where the throw-away lakes of cases lie: in memory where there is room, since a suite makes and removes thousands of files."""
+"""Where the throw-away lakes of cases lie: in memory where there is room, since a suite makes and removes thousands of files.
+
+And with how many threads they are written and asked: the cases are small, and the suite's workers are as many as the cores.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
+ONE_THREAD = 1
 _MEMORY = Path("/dev/shm")
 ROOM = 2 << 30
 """Free bytes that a file system in memory has to have: the largest cases take some tens of MB for each worker."""

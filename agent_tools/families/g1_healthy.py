@@ -115,12 +115,12 @@ def assess(facts: Facts) -> Assessment:
                 "the program's exit status, from sacct (slurm_job)",
             )
         )
-    stops = end is not None and not count(end, "ends") and 0 < (end.number("done") or 0) < MOST and len(said) < 2
-    if stops and end is not None:
+    midway = end if not count(end, "ends") and 0 < count(end, "done") < MOST and len(said) < 2 else None
+    if midway is not None:
         confidence = min(confidence, BLIND)
         missing.append(
             lacks(
-                f"What the run did later: its log stops at {end['last_step']} of {end['total_steps']} steps.",
+                f"What the run did later: its log stops at {midway['last_step']} of {midway['total_steps']} steps.",
                 "the whole of the job's output (log_line)",
             )
         )
@@ -133,10 +133,11 @@ def assess(facts: Facts) -> Assessment:
         confidence = min(confidence, DOUBTED)
     resumed = facts.table("resume_signs").first
     went_on = resumed is not None and count(resumed, "loads") > 0
-    if reading.why == "still" and not went_on:
+    unmoved = reading.why == "still" or (
+        reading.shape in ("level", "flat") and shape is not None and _never_moved(shape)
+    )
+    if unmoved and not went_on:
         # It never moved from where it began: that is no positive evidence, however long it ran.
-        confidence = min(confidence, DOUBTED)
-    if shape is not None and reading.shape in ("level", "flat") and not went_on and _never_moved(shape):
         confidence = min(confidence, DOUBTED)
     slow = _slow(facts)
     unseen = shape is None or not count(shape, "finite_points")
@@ -146,8 +147,8 @@ def assess(facts: Facts) -> Assessment:
     head = "The run is healthy: it completed and did what it should."
     if short_of:
         head = f"The run says that it finished, but only at {short_of}."
-    elif stops and end is not None:
-        head = f"The job completed, but its log stops at {end['last_step']} of {end['total_steps']} steps."
+    elif midway is not None:
+        head = f"The job completed, but its log stops at {midway['last_step']} of {midway['total_steps']} steps."
     elif closed:
         head = "The run looks complete: its log ends with words that it is done."
     elif not facts.progress.begun and facts.overview is None and program_end(facts, end):

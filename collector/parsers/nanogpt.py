@@ -139,7 +139,7 @@ class NanoGpt(LineParser):
 def between_bars(line: Line) -> bool:
     """Whether `NanoGpt` reads this line as fields between bars, training loss and all."""
     text = line.text
-    return "|" in text and any(a in text for a in NanoGpt.anchors) and any(True for _ in NanoGpt().feed(line))
+    return "|" in text and any(a in text for a in NanoGpt.anchors) and bool(list(NanoGpt().feed(line)))
 
 
 def _modded(line: Line, match: re.Match[str]) -> ParsedRow:

@@ -10,6 +10,7 @@ from random import Random
 
 from evals.scenarios import gpus, hosts, logs, runtime, scheduler
 from evals.scenarios.plan import Plan
+from evals.scratch import ONE_THREAD
 from store import Writer
 from store.rows import Row
 
@@ -19,8 +20,7 @@ _SKEWED = ("gpu_sample", "cuda_sample", "nccl_sample", "cgroup_sample", "host_sa
 def lake(plan: Plan, folder: Path) -> Path:
     """Write the job into a new throw-away lake below `folder`."""
     target = folder / "lake"
-    # One thread: the suite's workers are as many as the cores.
-    Writer(target, durable=False, threads=1).append(rows(plan, folder), batch="all")
+    Writer(target, durable=False, threads=ONE_THREAD).append(rows(plan, folder), batch="all")
     return target
 
 
