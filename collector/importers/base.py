@@ -75,7 +75,8 @@ class Importer(Protocol):
     """One file format. `name` is the module's stem; `covers` the tables it fills.
 
     An importer of accounting whose times are exact whatever the zone sets `exact_times = True` besides. One whose files
-    repeat themselves has `blocks` besides: as `rows`, with many rows of one table in a `Block`.
+    repeat themselves has `blocks` besides: as `rows`, with many rows of one table in a `Block`. One that leaves some of its
+    files alone where they merely lie in a folder, and reads them when asked by name, has `passes_over(path)`.
     """
 
     name: ClassVar[str]

@@ -72,11 +72,15 @@ def importers() -> tuple[Importer, ...]:
 def pick(path: Path, head: bytes, alone: bool = True) -> Importer | None:
     """The importer that claims the file most surely; None when nobody does. Ties go to the name that sorts first.
 
-    A file that was asked for by name (`alone`) may be a log wherever it lies.
+    A file that was asked for by name (`alone`) may be a log wherever it lies, and is not passed over by any importer that
+    leaves such files be where they merely lie there.
     """
     best: Importer | None = None
     score = 0
     for importer in importers():
+        passes_over = getattr(importer, "passes_over", None)
+        if not alone and passes_over is not None and passes_over(path):
+            continue
         if "log_line" in importer.covers and not alone and not _log_place(path):
             continue
         sure = importer.claims(path, head)

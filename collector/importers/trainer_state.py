@@ -2,8 +2,8 @@
 
 SOURCE    trainer_state.json in an output folder: one JSON document with log_history
 ROWS      train_step (split train or eval), log_event (train_plan: max_steps and num_train_epochs)
-CAVEAT    no times, so no row has one; a state inside a checkpoint-N folder is left alone, because a resumed run's folder
-          can hold a stale one of an older run
+CAVEAT    no times, so no row has one; a state inside a checkpoint-N folder is left alone unless it was asked for by name,
+          because a resumed run's folder can hold a stale one of an older run
 EXAMPLE
     {"epoch": 1.0, "global_step": 181, "max_steps": 181, "log_history": [{"epoch": 0.05, "loss": 0.61, "step": 10}, ...]}
 """
@@ -34,11 +34,16 @@ class TrainerState:
 
     def claims(self, path: Path, head: bytes) -> int:
         """A JSON object with the Trainer's own keys."""
-        if _CHECKPOINT.search(path.parent.name) or not head.lstrip().startswith(b"{"):
+        if not head.lstrip().startswith(b"{"):
             return 0
         if path.name == "trainer_state.json":
             return 90
         return 80 if b'"is_world_process_zero"' in head and b'"log_history"' in head else 0
+
+    @staticmethod
+    def passes_over(path: Path) -> bool:
+        """The states in checkpoints."""
+        return _CHECKPOINT.search(path.parent.name) is not None
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One row for each entry of log_history that has a loss or a step. Raises ImportFailed."""

@@ -46,12 +46,16 @@ def test_the_history_becomes_steps_and_the_plan_an_event(tmp_path: Path) -> None
     assert ctx.problem_count == 1
 
 
-def test_it_is_recognised_by_name_and_contents_but_not_inside_a_checkpoint(tmp_path: Path) -> None:
+def test_it_is_recognised_by_name_and_contents_and_inside_a_checkpoint_only_when_asked_for(tmp_path: Path) -> None:
     head = json.dumps(STATE).encode()
     found = pick(tmp_path / "state.json", head)
     assert found is not None
     assert found.name == "trainer_state"
-    assert TrainerState().claims(tmp_path / "checkpoint-20" / "trainer_state.json", head) == 0
+    saved = tmp_path / "checkpoint-20" / "trainer_state.json"
+    assert pick(saved, head, alone=False) is None
+    asked = pick(saved, head)
+    assert asked is not None
+    assert asked.name == "trainer_state"
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"log_history": 3}'])
