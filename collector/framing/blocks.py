@@ -30,6 +30,8 @@ WORTH = 4
 """A wording is worth splitting by where one in so many bytes belongs to it."""
 # A first word with a number in it may be a label: srun's, a host's.
 _MAY_BE_LABEL = re.compile(r" *[\w.-]*[0-9]")
+# What is written like a date and time and is none (`2026-03-25 199:19:14`): another line of its wording may hold one that is.
+_NO_DATE = re.compile(r"[0-9]{4}[-/][0-9]{1,3}[-/][0-9]{1,3}[ T]+[0-9]{1,4}:[0-9]")
 _MAY_BE_TIME = re.compile(r"[0-9.] *: *[-+]?[0-9]")
 _Key = tuple[bool, Label, int, str]
 _SOME_TIME = datetime(2026, 3, 1, tzinfo=UTC)
@@ -367,7 +369,7 @@ def _timed_alike(wording: Wording, lines: Sequence[str]) -> bool:
         if TIME in found:
             if told is None or Clock(UTC).column([t.encode() for t in found[TIME]]) != [told]:
                 return False
-        elif told is not None or CARRY.search(text.encode()):
+        elif told is not None or CARRY.search(text.encode()) or _NO_DATE.search(text):
             return False
     return True
 

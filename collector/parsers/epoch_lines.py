@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.loop_words import NORM, RATE, WITHIN, losses, whole
 from collector.parsers.nanogpt import between_bars
 from collector.parsers.values import NUMBER, as_json, number
 
@@ -28,21 +29,14 @@ _SPLIT = re.compile(
     re.I,
 )
 _BATCH = re.compile(
-    r"(?i:\b(?:step|iter(?:ation)?|batch)s?):? ?\[?(?P<n>\d{1,18}) ?(?:/ ?(?P<total>\d{1,18}))?\]?"
-    r"|^\s*\[ *(?P<n2>\d{1,18})/(?P<total2>\d{1,18})(?: \( *\d+(?:\.\d+)?%\))?\]"
+    r"(?i:(?:\b|(?<=\bglobal_))(?:step|iter(?:ation)?|batch)s?):? {0,6}\[? {0,6}(?P<n>\d{1,18}) ?(?:/ ?(?P<total>\d{1,18}))?\]?"
 )
 # Counted over the whole training: an iteration that stands before the epoch that it is in.
 _GLOBAL = re.compile(
     r"(?:^|[\]):|]|- )\s*(?i:(?:global[ _]?step|iter(?:ation)?|step)s?)[ :=]{0,3}\[?(\d{1,18})(?: ?/ ?(\d{1,18}))?\]?[\s,;|-]{1,4}\Z"
 )
-_TRAIN = re.compile(
-    rf"(?i:(?<![\w/])(?:avg\.?|average|mean|total|train(?:ing)?)?[ _]?(?:train(?:ing)?[ _])?loss) ?[:=]{{1,2}} ?({NUMBER})"
-)
-_EVAL = re.compile(rf"(?i:(?<![\w/])(?:val(?:id)?(?:ation)?|test|dev|eval)[ _]loss) ?[:=]{{1,2}} ?({NUMBER})")
-_RATE = re.compile(rf"(?i:\b(?:lr|learning[ _]rate)) ?[:=] ?({NUMBER})")
-_NORM = re.compile(rf"(?i:\b(?:grad(?:ient)?[ _]?norm|gnorm)) ?[:=] ?({NUMBER})")
 _OTHERS = re.compile(
-    r"(?i:best) (?:model )?(?:saved )?(?:at )?epoch|batch_cost|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b"
+    r"(?i:best) (?:model )?(?:saved )?(?:at )?epoch|batch_cost|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b|\bloss train: "
 )
 
 
@@ -61,35 +55,37 @@ class EpochLines(LineParser):
         if match is None:
             return self._split(line)
         rest = match[3]
-        held_out = _EVAL.search(rest)
-        train = _TRAIN.search(_EVAL.sub(" ", rest))
+        named = [loss for loss in losses(rest) if loss.marked]
+        held_out = next((loss for loss in named if loss.of == "held out"), None)
+        # The loss of something is that of the training where no other is told; what is joined to the word is a part's name.
+        others = [n for n in named if n.of in ("unknown", "part") and " loss" in rest[n.start : n.end].lower()]
+        train = whole(named) or (others[0] if len(others) == 1 else None)
         if train is None and held_out is None:
             return ()
-        batch = _BATCH.search(rest)
+        batch = _BATCH.search(rest) or WITHIN.match(text, match.end(2) if match[2] else match.end(1))
         before = None if batch else _GLOBAL.search(text[: match.start()])
         at: dict[str, Any] = {
             "epoch": float(match[1]),
             "total_epochs": float(match[2]) if match[2] else None,
-            "step": int(batch["n"] or batch["n2"]) if batch else int(before[1]) if before else None,
+            "step": int(batch["n"]) if batch else int(before[1]) if before else None,
             "total_steps": int(before[2]) if before and before[2] else None,
         }
         rows: list[ParsedRow] = []
         if train is not None and not between_bars(line):
-            rate, norm = _RATE.search(rest), _NORM.search(rest)
-            batches = (batch["total"] or batch["total2"]) if batch else None
+            rate, norm = RATE.search(rest), NORM.search(rest)
             rows.append(
                 line.step(
                     "plain-loop",
                     **at,
-                    loss=number(train[1]),
+                    loss=number(train.value),
                     loss_name="loss",
                     learning_rate=number(rate[1]) if rate else None,
                     grad_norm=number(norm[1]) if norm else None,
-                    metrics=as_json({"batches": int(batches)} if batches else {}),
+                    metrics=as_json({"batches": int(batch["total"])} if batch and batch["total"] else {}),
                 )
             )
         if held_out is not None:
-            rows.append(line.step("plain-loop", split="eval", **at, loss=number(held_out[1]), loss_name="eval loss"))
+            rows.append(line.step("plain-loop", split="eval", **at, loss=number(held_out.value), loss_name="eval loss"))
         return rows
 
     def _split(self, line: Line) -> Iterable[ParsedRow]:

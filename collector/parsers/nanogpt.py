@@ -75,8 +75,8 @@ class NanoGpt(LineParser):
         "| Loss",
         "| train",
         "| lm_loss",
-        *(f"| loss {first}" for first in "0123456789-nN"),
-        *(f"|loss {first}" for first in "0123456789-nN"),
+        *(f"| loss {first}" for first in "0123456789-+.nN"),
+        *(f"|loss {first}" for first in "0123456789-+.nN"),
     )
 
     alone: ClassVar[bool] = True

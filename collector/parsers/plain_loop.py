@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.epoch_lines import EpochLines
 from collector.parsers.shapes import fielded
-from collector.parsers.values import NUMBER, number
+from collector.parsers.values import NUMBER, as_json, number
 
 _STEP = re.compile(
     r"(?:^|[\])>:,] |- )\s*(?:step|iter|iteration|batch)s?[ :=]{0,2}\[?(\d{1,9}) ?/ ?(\d{1,9})\]?(?=[\s:,;\])]|$)", re.I
@@ -73,16 +74,19 @@ class PlainLoop(LineParser):
         if not (grad or rate or speed):
             return
         epoch = _EPOCH.search(text)
+        if epoch is not None and any(a in text for a in EpochLines.anchors) and list(EpochLines().feed(line)):
+            return
         yield line.step(
             "plain",
             step=int(step[1]),
-            total_steps=int(step[2]),
+            total_steps=None if epoch else int(step[2]),
             loss=number(loss[1]),
             loss_name="loss",
             grad_norm=number(grad[1]) if grad else None,
             learning_rate=number(rate[1]) if rate else None,
             epoch=number(epoch[1]) if epoch else None,
             total_epochs=number(epoch[2]) if epoch and epoch[2] else None,
+            metrics=as_json({"batches": int(step[2])} if epoch else {}),
             **speed,
         )
 

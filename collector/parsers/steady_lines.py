@@ -2,11 +2,14 @@
 
 ROWS      train_step (split train or eval)
 CAVEAT    One such line merely resembles progress, so nothing is given before the third of one wording; then all three are.
-          A wording that another parser reads is left to it. The loss of a part (a discriminator's, a box's) is none.
+          A wording that another parser reads is left to it. The loss of a part (a discriminator's, a box's) is none: a line
+          with such losses only is a step without a loss.
 EXAMPLES
     [2020-07-29T14:08:51] Step 14200 stats, train: loss = 0.9168887138366699
     [1,  2000] loss: 2.195
     iteration 400: loss 0.9357
+    Train: [3/300][100/448]  eta 0:12:31 lr 0.001  loss 2.3113 (2.3012)
+    (epoch: 3, iters: 100, time: 0.412, data: 0.003) G_GAN: 1.037 G_L1: 0.449 D_real: 0.061
 """
 
 from __future__ import annotations
@@ -17,26 +20,26 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow, Parser
-from collector.parsers.shapes import fielded
-from collector.parsers.values import NUMBER, number
+from collector.parsers.loop_words import NORM, RATE, counts, losses, whole
+from collector.parsers.values import NUMBER, as_json, number
 from collector.parsers.wording import Steps
 from store.rows import TrainStep
 
-_COUNT = re.compile(
-    r"(?i:(?<![\w/.-])(?P<word>global[ _]step|step|iter(?:ation)?|update|epoch|batch|round)s?)[\s:=#]{0,3}[\[(]?\s{0,6}(?P<n>\d{1,12})"
-    r"(?: ?/ ?(?P<total>\d{1,12}))?(?![\w.]\d)"
+_HELD_OUT = re.compile(
+    r"(?i)(?<![\w./-])(?:val|valid|validation|validating|eval|evaluation|evaluating|test|testing|dev|inference)(?![\w./-])"
 )
-_PAIR = re.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:, {0,8}(?P<n>\d{1,12}))?\]")
-_LOSS = re.compile(
-    rf"(?P<before>(?<![\d.])[A-Za-z_]*)[\s_/:,-]{{0,2}}(?<![A-Za-z])(?i:loss)(?i: is)? ?[:=]? ?(?P<value>{NUMBER})(?![\w%])"
+# A bar or a dict, which have parsers of their own; a checkpoint that is told of with the loss it was saved at; a stack's frame.
+_OTHERS = re.compile(
+    r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|consumed|File \"|\b(?i:not|(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?)\b"
 )
-_WHOLE = frozenset(
-    ("", "train", "training", "avg", "average", "mean", "total", "running", "current", "batch", "step", "epoch", "val", "valid", "validation", "eval", "test", "dev")
-)  # fmt: skip
-_RATE = re.compile(rf"(?i:(?<![\w/-])(?:lr|learning[_ ]rate)) ?[:= ] ?({NUMBER})")
-_NORM = re.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?[_ ]?norm|gnorm)) ?[:= ] ?({NUMBER})")
-_HELD_OUT = re.compile(r"(?i)\b(?:val|valid|validation|eval|evaluation|test|dev)\b")
-_OTHERS = re.compile(r"}|it/s|s/it|/step\b|[=━]{4}|(?i:\beta\b)|consumed|\bmfu\b|File \"|\bnot\b")
+# Both counts in one pair of brackets; behind it may stand figures of parts that are not called losses.
+_BRACKETED = re.compile(
+    r"^(?:\W{0,3}\d[\d:., T-]{5,30}\W{0,3})?[\[(]\s?epoch:? {0,6}\d{1,9}(?: ?/ {0,6}\d{1,9})?, {1,3}iters?:? {0,8}\d{1,12}(?: ?/ {0,8}\d{1,12})?[,\])].{0,60}",
+    re.I,
+)
+_TOTAL = re.compile(rf"[\])] total: ({NUMBER})(?=,)")
+_FIGURE = re.compile(rf"[\s,|)\]][A-Za-z]\w{{0,30}}: {{0,40}}{NUMBER}(?![\w%]|\.\d)")
+_SCORE = re.compile(r"(?i)acc|iou|\bmap\b|psnr|ssim|\bf1|auc|dice|bleu|\bwer\b|recall|precision")
 _DIGITS = re.compile(rf"{NUMBER}|\d+")
 ENOUGH = 3
 LONGEST, MOST_WORDINGS = 400, 50
@@ -67,7 +70,7 @@ class SteadyLines(LineParser):
     """State: the wordings seen so far in one stream."""
 
     name: ClassVar[str] = "steady_lines"
-    anchors: ClassVar[tuple[str, ...]] = ("loss", "Loss")
+    anchors: ClassVar[tuple[str, ...]] = ("loss", "Loss", "LOSS", "(epoch: ", "] total: ", "|| LR: ")
 
     reader: ClassVar[type[Parser]] = _OneLine
 
@@ -92,11 +95,13 @@ class SteadyLines(LineParser):
     @staticmethod
     def ignores(text: str) -> bool:
         """Lines of frameworks, nanoGPT's, and those that other parsers read; of these `lets_pass` has the last word."""
-        return fielded(text) or " mfu " in text or _read_elsewhere(Line(text, 0, ""))
+        # How many blanks stand before a figure makes no other wording, but an anchor may have only one.
+        forms = {text: None, " ".join(text.split()): None}
+        return _left_out(text) or any(_read_elsewhere(Line(form, 0, "")) for form in forms)
 
     def lets_pass(self, text: str, longest: int) -> bool:
         """Whether lines of this wording, of which one has so many bytes, are nothing to this stream."""
-        if self._idle > GIVE_UP or fielded(text):
+        if self._idle > GIVE_UP or _left_out(text):
             return True
         if longest > LONGEST or len(self._wordings) >= MOST_WORDINGS - 5:
             return False
@@ -105,17 +110,15 @@ class SteadyLines(LineParser):
 
     def passed(self, text: str, count: int) -> None:
         """So many lines of one wording, which is none of this parser's, went by."""
-        if not fielded(text):
+        if not _left_out(text):
             list(self.feed(Line(text, 0, "")))
             self._idle += count - 1
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
-        if self._idle > GIVE_UP or len(line.text) > LONGEST or fielded(line.text):
+        if self._idle > GIVE_UP or _left_out(line.text):
             return ()
         self._idle += 1
-        if _left_out(line.text):
-            return ()
         row = _read(line)
         if row is None:
             return ()
@@ -140,7 +143,7 @@ class SteadyLines(LineParser):
 
 
 def _left_out(text: str) -> bool:
-    return len(text) > LONGEST or fielded(text) or _OTHERS.search(text) is not None
+    return len(text) > LONGEST or _OTHERS.search(text) is not None
 
 
 def _key(text: str) -> str:
@@ -155,37 +158,38 @@ def _letters(text: str) -> list[str]:
 
 def _read(line: Line) -> TrainStep | None:
     text = line.text
-    pair = _PAIR.match(text)
-    count = None if pair else _COUNT.search(text)
-    if pair is None and count is None:
+    at = counts(text)
+    if at is None:
         return None
-    start = pair.end() if pair is not None else count.end() if count is not None else 0
-    loss = _LOSS.search(text, start)
-    if loss is None or loss["before"].lower().strip("_") not in _WHOLE:
+    named = losses(text)
+    loss = whole(named)
+    if loss is None and len(named) == 1 and named[0].of == "unknown":
+        loss = named[0]
+    held = next((n for n in named if n.of == "held out"), None)
+    value = loss.value if loss is not None else held.value if held is not None else None
+    begin = min((n.start for n in named), default=len(text))
+    held_out = (loss is None and held is not None) or _HELD_OUT.search(text, 0, begin) is not None
+    if value is None and (held_out or at.step is None or (at.epoch is None and at.total is None)):
         return None
-    held_out = _HELD_OUT.search(text[start : loss.end()]) is not None
-    step, epoch, total, epochs = None, None, None, None
-    if pair is not None:
-        step = int(pair["n"]) if pair["n"] else int(pair["epoch"])
-        epoch = float(pair["epoch"]) if pair["n"] else None
-    elif count is not None and count["word"].lower() == "epoch":
-        inner = _COUNT.search(text, count.end(), loss.start())
-        epoch, epochs = float(count["n"]), float(count["total"]) if count["total"] else None
-        step = int(inner["n"]) if inner is not None else None
-    elif count is not None:
-        step, total = int(count["n"]), int(count["total"]) if count["total"] else None
-    rate, norm = _RATE.search(text), _NORM.search(text)
+    rate, norm = RATE.search(text), NORM.search(text)
+    if value is None and sum(n.of == "part" for n in named) < 2:
+        # Neither a loss nor parts of one: figures behind both counts, and a learning rate, or no score among them.
+        sure = rate is not None and at.epoch is not None
+        if len(_FIGURE.findall(text)) < 3 or not (sure or (_BRACKETED.match(text) and not _SCORE.search(text))):
+            return None
+        value = total[1] if (total := _TOTAL.search(text)) else None
     return line.step(
         "loop",
         split="eval" if held_out else "train",
-        step=step,
-        total_steps=total,
-        epoch=epoch,
-        total_epochs=epochs,
-        loss=number(loss["value"]),
+        step=at.step,
+        total_steps=at.total,
+        epoch=at.epoch,
+        total_epochs=at.epochs,
+        loss=number(value) if value is not None else None,
         learning_rate=number(rate[1]) if rate else None,
         grad_norm=number(norm[1]) if norm else None,
-        loss_name="eval loss" if held_out else "loss",
+        loss_name=None if value is None else "eval loss" if held_out else "loss",
+        metrics=as_json({"batches": at.within} if at.within else {}),
     )
 
 

@@ -111,6 +111,9 @@ LEARNED: tuple[Callable[[int], str], ...] = (
     lambda n: f"Iteration {n}: val loss = {n / 7:e}, lr 1.0e-4, grad_norm {n}, took {n}.5 s",
     lambda n: f"Epoch {n // 50 + 1}/50 step {n % 50}/600 loss {9 / (n + 1):.4f} lr 0.0{n}",
     lambda n: f"[{n // 50 + 1}, {n % 50:5d}] loss: {9 / (n + 1):.3f}",
+    lambda n: f"(epoch: {n // 50 + 1}, iters: {n % 50}, time: 0.5, data: 0.25) D_A: {n / 7:.3f} G_A: {n / 9:.3f} ",
+    lambda n: f"Epoch: {n // 50 + 1} | Iter {n % 50}/50 | Loss {9 / (n + 1):.4f} | Acc {n / 7:.2f}",
+    lambda n: f"[{n // 50 + 1}/90][{n % 50}/50]\tLoss_D: {n / 7:.4f}\tLoss_G: {n / 9:.4f}\tD(x): 0.5",
 )
 """Lines of parsers that read one line at a time: what their figures mean is learned."""
 BREAKS = (

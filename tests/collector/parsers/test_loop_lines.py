@@ -92,6 +92,9 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("plain-loop", "warmup steps 500 - Epoch 3, loss: 0.25", {"epoch": 3.0, "step": None, "total_steps": None, "loss": 0.25}),
     ("plain-loop", "Train Epoch: 4 [ 2560/60000 (4%)]\tLoss: 0.125000", {"epoch": 4.0, "step": 2560, "loss": 0.125}),
     ("plain-loop", "Epoch 7 | train loss: 1.25 | lr: 1e-4 | grad norm: 2.5", {"epoch": 7.0, "loss": 1.25, "learning_rate": 1e-4, "grad_norm": 2.5}),
+    ("plain-loop", "Epoch: 3 | Iteration: 40 | Box loss: 0.25 | Class loss: 0.5 | Running loss: 0.75", {"step": 40, "loss": 0.75}),
+    ("plain-loop", "[Epoch 3, Batch   40] loss: 0.75", {"epoch": 3.0, "step": 40, "loss": 0.75}),
+    ("plain-loop", "Epoch 3 Global_step 40\tTrain_loss: 0.75\tEval_AUC: 0.5", {"epoch": 3.0, "step": 40, "loss": 0.75}),
     (
         "opennmt",
         "[2026-01-02 10:00:00,001 INFO] Step 300/9000; acc:  20.50; ppl:  90.25; xent: 4.50; lr: 0.00050; 8000/8100 tok/s;  120 sec",
@@ -174,6 +177,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
 LOOK_ALIKES = [
     "Epoch 3 finished, the loss of the generator is not printed",
     "Epoch: 1, Val accuracy: 0.75",
+    "[Epoch 3/50] [Batch 100/448] [D loss: 0.25] [G loss: 0.5]",
     "Best epoch: 5, best val loss: 0.33",
     "Saving checkpoint for epoch 5 to out/loss-0.35.pt",
     "                   all        500       1412      0.873      0.801      0.867      0.612",

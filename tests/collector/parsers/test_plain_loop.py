@@ -46,6 +46,13 @@ def test_a_line_without_doubt_is_read_exactly(text: str, want: dict[str, float] 
     assert row.loss is not None
 
 
+def test_a_step_of_an_epoch_is_out_of_its_batches_and_read_once() -> None:
+    (row,) = parse_text(PlainLoop(), "epoch [3/50] batch [100/448] time 0.125 loss 2.25 (2.5) lr 1e-3")
+    assert isinstance(row, TrainStep)
+    assert (row.epoch, row.step, row.total_steps, row.metrics) == (3.0, 100, None, '{"batches": 448}')
+    assert not parse_text(PlainLoop(), "Epoch [3/50], Iter [100/448], Loss: 2.25, LR: 0.001"), "epoch_lines reads it"
+
+
 @pytest.mark.parametrize("text", LEFT)
 def test_a_line_that_resembles_progress_is_left_alone(text: str) -> None:
     assert parse_text(PlainLoop(), text) == []

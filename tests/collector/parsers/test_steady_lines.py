@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from collector.parsers.base import parse_text
 from collector.parsers.steady_lines import SteadyLines
 from store.rows import TrainStep
@@ -41,6 +43,60 @@ def test_what_merely_resembles_progress_is_left_alone() -> None:
     assert not steps(*["step 5: loss 0.5"] * 6), "the count does not grow"
     assert not steps(*(f"iter {n}: loss 2.9, time 250.1ms, mfu 12.0%" for n in range(1, 6))), "another parser's"
     assert not steps(*(f"Epoch [{n}/9], Step [10/60], Loss: 0.3{n}" for n in range(1, 6))), "another parser's"
+
+
+@pytest.mark.parametrize(
+    ("worded", "want"),
+    [
+        ("[Step {n}/9000] Loss: 0.5 | LR: 1.00e-03 | Time: 12.5s", {"total_steps": 9000, "loss": 0.5, "learning_rate": 0.001}),
+        ("[3/50][{n}/448] loss: 0.5 lr: 0.001", {"epoch": 3, "total_epochs": 50, "total_steps": None, "metrics": '{"batches": 448}'}),
+        ("Train: [3/50][{n}/448]\teta 0:12:31 lr 0.001\tloss 0.5 (0.75)\tgrad_norm 1.5 (1.25)", {"epoch": 3, "grad_norm": 1.5}),
+        ("Epoch:[3/50]({n}/448) loss:0.5 lr:0.001 epoch_Time:31.0min:", {"epoch": 3, "loss": 0.5, "learning_rate": 0.001}),
+        ("{n}/9000 (epoch 3.25), train_loss = 0.5, time/batch = 0.125", {"epoch": 3.25, "total_steps": 9000, "loss": 0.5}),
+        ("{n} | loss 0.5 | lr 1.000000e-03 | 231.40ms | mfu 41.25%", {"loss": 0.5, "learning_rate": 0.001}),
+        ("It: {n}, Loss: 5.000e-01, Loss_res: 2.5e-02,  Loss_bcs: 3.5e-02", {"loss": 0.5}),
+        ("[2026-01-02 10:00:00] Elapsed, Iter [{n} / 9000], G_loss: 0.25, D_loss: 0.75", {"total_steps": 9000, "loss": None}),
+        ("(epoch: 3, iters: {n}, time: 0.125, data: 0.5) G_GAN: 0.25 D_real: 0.5", {"epoch": 3, "loss": None}),
+        ("[epoch:   3/ 50, iter:   {n}/  448] total: 0.5, tar: 0.25", {"epoch": 3, "loss": 0.5}),
+        ("Epoch:3/50 || Epochiter: {n}/448 || Loc: 0.5 Cla: 0.25 || LR: 0.001 || ETA: 1:02:03", {"loss": None, "learning_rate": 0.001}),
+        ("INFO] {n} iteration, USE_EMA: True, train/sup_loss: 0.25, train/total_loss: 0.5, lr: 0.001", {"loss": 0.5}),
+    ],
+)  # fmt: skip
+def test_counts_stand_in_brackets_between_bars_or_first(worded: str, want: dict[str, object]) -> None:
+    got = steps(*(worded.format(n=n) for n in (100, 200, 300)))
+    assert [(r.split, r.step) for r in got] == [("train", n) for n in (100, 200, 300)]
+    assert {k: getattr(got[0], k) for k in want} == want
+
+
+@pytest.mark.parametrize(
+    "worded",
+    [
+        "[Evaluating] Iter {n}/448, loss: 0.5",
+        "Epoch 3 Validation | {n}/448 | Loss 0.5",
+        "Step {n}/448 | val_loss 0.5 | val_acc 0.25",
+    ],
+)
+def test_an_evaluation_that_is_told_of_batch_by_batch_is_no_training(worded: str) -> None:
+    assert {r.split for r in steps(*(worded.format(n=n) for n in (100, 200, 300)))} <= {"eval"}
+
+
+@pytest.mark.parametrize(
+    "worded",
+    [
+        "[{n}/448] forward 0.12s backward 0.24s, loss 0.02s",
+        "[epoch: 3, iter: {n}] mIoU: 0.31, acc: 0.45",
+        "=> loaded checkpoint (epoch {n}, loss 0.5)",
+        "Saving checkpoint of step {n}, loss 0.5",
+        "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {n}.0",
+        "Iter {n}: best loss 0.5, target loss 0.25",
+        "iteration {n}: packet loss 0.5",
+        "step {n}/448 lr 0.001 expected loss 10.5",
+        " {n}%|##   | {n}/448 [00:01<00:09,  1.20it/s, loss=0.5]",
+        "Epoch 3 step {n} D_real: 0.5 D_fake: 0.25",
+    ],
+)
+def test_timings_scores_checkpoints_and_aims_are_no_progress(worded: str) -> None:
+    assert not steps(*(worded.format(n=n) for n in (1, 2, 3, 4)))
 
 
 def test_a_stream_without_steady_lines_is_given_up() -> None:

@@ -1,0 +1,164 @@
+"""What the words of a progress line say: how far the loop is, which of its losses is the whole one, its rate and norm.
+
+The words are those that loops without a framework share. Nothing here decides whether a line is progress.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from collector.parsers.values import NUMBER
+
+Of = Literal["whole", "held out", "part", "unknown", "aside"]
+"""What a loss is the loss of; an `aside` is no measurement of this moment: the best one, the one that is aimed at."""
+
+RATE = re.compile(rf"(?i:(?<![\w/-])(?:lr|l\.r\.|learning[_ ]?rate)) ?[:= ] ?[\[(]?({NUMBER})")
+NORM = re.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?s?[_ ]?norm|gnorm)|(?<=\| )norm) ?[:= ] ?({NUMBER})")
+
+_LOSS = re.compile(
+    r"(?i:loss)(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|average|avg|train|training|total|mean)(?=[\s:=]))?)"
+    rf"\s{{0,3}}(?P<mark>[:=]{{0,2}})\s{{0,12}}(?:\[|tensor\()?(?P<value>{NUMBER})(?![\w%]|\.\d)"
+)
+# What `loss` is a part of, and up to three words before it with nothing but a blank between.
+_BEFORE = re.compile(r"(?:(?<![\w./%:-])[A-Za-z]\w{0,24}[ -]){0,3}(?:[A-Za-z_][\w./-]{0,40})?\Z")
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WHOLE = frozenset(
+    _WORDS.findall(
+        "losses es is t tr trn train training avg average averaged ave mean total tot sum all set running current cur batch mini minibatch step epoch"
+        " iter iteration local global"
+    )
+)
+_HELD_OUT = frozenset(_WORDS.findall("v vl vld val vali valid validate validation eval evaluation test tst dev"))
+_PARTS = frozenset(
+    _WORDS.findall(
+        "d g dis disc discriminator gen generator critic actor policy value entropy adv gan cls classification reg regression box bbox giou iou dice mask"
+        " obj conf rpn rcnn aux auxiliary kl kld rec recon recons reconstruction content style ctc att perceptual"
+    )
+)
+_ASIDE = frozenset(_WORDS.findall("best final min minimum lowest expected target initial packet prev previous"))
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss that a line names: from where its name begins to where its value ends, and that value as printed.
+
+    `marked`: a colon or an equals sign stands between.
+    """
+
+    start: int
+    end: int
+    of: Of
+    total: bool
+    marked: bool
+    value: str
+
+
+def losses(text: str) -> list[Loss]:
+    """Every loss that is named with its figure behind the name."""
+    found: list[Loss] = []
+    for match in _LOSS.finditer(text):
+        before = _BEFORE.search(text, max(0, match.start() - 70), match.start())
+        head = before[0] if before else ""
+        words = {w.lower() for w in (*_WORDS.findall(head), *_WORDS.findall(match["after"]))}
+        of = _of(words, bool(head) and not head[-1].isspace())
+        start = match.start() - len(head)
+        found.append(Loss(start, match.end(), of, "total" in words, bool(match["mark"]), match["value"]))
+    return found
+
+
+def whole(found: list[Loss]) -> Loss | None:
+    """The loss of training as a whole: the one called total, else the first."""
+    of_all = [loss for loss in found if loss.of == "whole"]
+    return next((loss for loss in of_all if loss.total), of_all[0] if of_all else None)
+
+
+def _of(words: set[str], joined: bool) -> Of:
+    if words & _ASIDE:
+        return "aside"
+    if words & _HELD_OUT:
+        return "held out"
+    if words <= _WHOLE:
+        return "whole"
+    return "part" if joined or words & _PARTS or any(w.isdigit() for w in words) else "unknown"
+
+
+# A count of steps or epochs, and of how many: `Epoch [3/50]`, `iter: 400 / 20000`, `Step 00100`, `epoch 3 of 50`.
+_COUNT = re.compile(
+    r"(?<![\w/.-])(?<!warmup )(?<!max )(?<!every )(?:(?P<word>(?i:global[ _]?step|(?:mini-?)?batch|epochiter|iteration|iter|itr|update|epoch|step|round)s?)[\s:=#]{0,4}|(?P<short>(?i:ep|it|up)(?: ?[:=] ?|\. )|Ep |it (?=\d+/)))"
+    r"[\[(]?\s{0,6}(?P<n>(?:\d{1,3}(?:,\d{3})++|\d{1,12}+))(?:\s?(?:/|of)\s{0,6}(?P<total>\d{1,12}+))?(?![\w.]\d|[A-Za-z])"
+)
+# Without a word for the steps, right behind the epoch, `[3/50][100/448]`, `3 (100/448)`, `3: 100/448`, `3/50 ( 6%) [ 100/448`.
+WITHIN = re.compile(
+    r"\]?\s{0,3}(?:\(\s{0,3}\d{1,3}(?:\.\d{1,3})?%\)\s{0,3})?(?:[:,]\s{0,3}[\[(]?|[\[(])\s{0,6}(?P<n>\d{1,12}+)\s?/\s{0,6}(?P<total>\d{1,12}+)(?![./]\d)"
+)
+# Without a word for either: at the beginning, or behind a logger's prefix or `Train:`.
+_LEAD = r"(?:^\s{0,8}|\b(?i:train(?:ing)?):?\s{1,3}|\bINFO[\s:\]]{1,8})"
+_BOTH = re.compile(
+    rf"{_LEAD}\[?\s{{0,4}}(?P<epoch>\d{{1,9}}+)(?:\s?/\s{{0,4}}(?P<epochs>\d{{1,9}}+))?\]?\s{{0,3}}(?:\(\s{{0,3}}\d{{1,3}}%\)\s{{0,3}})?"
+    r"[\[(]\s{0,6}(?P<n>\d{1,12}+)\s?/\s{0,6}(?P<total>\d{1,12}+)\s{0,3}[\])(]"
+)
+_FIRST = re.compile(
+    rf"{_LEAD}(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
+)
+_AHEAD = re.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
+_PAIR = re.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:, {0,8}(?P<n>\d{1,12}))?\]")
+_PART_EPOCH = re.compile(r"(?i)\bepochs?[ :=]{1,3}(\d{1,9}\.\d{1,9})(?: ?/ ?(\d{1,9}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How far a loop is, by one line of it, and where the first count of them begins; `within`: of so many steps of the epoch."""
+
+    start: int
+    epoch: float | None = None
+    epochs: float | None = None
+    step: int | None = None
+    total: int | None = None
+    within: int | None = None
+
+
+def counts(text: str) -> Counts | None:
+    """What a line counts; None where it counts neither steps nor epochs."""
+    if (both := _BOTH.search(text)) is not None:
+        epochs = float(both["epochs"]) if both["epochs"] else None
+        return Counts(both.start(), float(both["epoch"]), epochs, int(both["n"]), None, int(both["total"]))
+    if (pair := _PAIR.match(text)) is not None:
+        n = pair["n"]
+        return Counts(0, float(pair["epoch"]), None, int(n)) if n else Counts(0, step=int(pair["epoch"]))
+    epoch: re.Match[str] | None = None
+    steps: list[re.Match[str]] = []
+    for match in _COUNT.finditer(text):
+        if _named(match) in ("epoch", "epochs", "ep"):
+            epoch = epoch or match
+        else:
+            steps.append(match)
+    step = next((m for m in steps if _named(m).startswith("global")), steps[0] if steps else None)
+    within = WITHIN.match(text, epoch.end()) if epoch is not None and step is None else None
+    first = (_FIRST.search(text) or _AHEAD.search(text)) if step is None and within is None else None
+    heads = [m.start() for m in (epoch, step, first) if m is not None]
+    if not heads:
+        return None
+    part = _PART_EPOCH.search(text) if epoch is None else None
+    at, epochs = (
+        (epoch["n"], epoch["total"]) if epoch is not None else (part[1], part[2]) if part is not None else (None, None)
+    )
+    of_epoch = float(at.replace(",", "")) if at else None, float(epochs) if epochs else None
+    if first is not None:
+        n, of = next((i for i in zip(first.groups()[::2], first.groups()[1::2], strict=True) if i[0]), ("0", None))
+        return Counts(min(heads), *of_epoch, int(n), int(of) if of else None)
+    if within is not None:
+        return Counts(min(heads), *of_epoch, int(within["n"]), None, int(within["total"]))
+    if step is None:
+        return Counts(min(heads), *of_epoch)
+    n, total = int(step["n"].replace(",", "")), int(step["total"]) if step["total"] else None
+    # What is counted over the whole run is said before the epoch that it is in, or called global.
+    inside = epoch is not None and not _named(step).startswith("global")
+    if epoch is not None and step.start() < epoch.start() and "batch" not in _named(step):
+        inside = False
+    return Counts(min(heads), *of_epoch, n, None if inside else total, total if inside else None)
+
+
+def _named(count: re.Match[str]) -> str:
+    return (count["word"] or count["short"].rstrip(" :=.")).lower()

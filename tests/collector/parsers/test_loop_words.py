@@ -1,0 +1,57 @@
+"""What the words of a progress line say (loop_words): counts, and which loss is that of the training as a whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from collector.parsers.loop_words import counts, losses, whole
+
+LOSSES = [
+    ("Epoch 2 | Classification loss: 0.25 | Regression loss: 0.5 | Running loss: 0.75", "0.75", "part part whole"),
+    ("loss_cls: 0.25, loss_box: 0.5, total_loss: 0.75, mean loss: 1.5", "0.75", "part part whole whole"),
+    ("loss_train: 1.25 acc_train: 0.5 loss_val: 1.5", "1.25", "whole held out"),
+    ("T_Loss 1.25 | V_Loss 1.5", "1.25", "whole held out"),
+    ("212.5 iters/s loss 1.25", "1.25", "whole"),
+    ("Minibatch Loss= 1.25, best loss: 0.5", "1.25", "whole aside"),
+    ("[D loss: 0.25] [G loss: 0.5] Loss_G: 0.5 lossD: 1", None, "part part part part"),
+    ("Losses: 1.25, closs: 2.5, Loss2: 3.5", "1.25", "whole part part"),
+    ("Loss Average : 1.25", "1.25", "whole"),
+    ("triplet loss: 1.25", None, "unknown"),
+    ("0% packet loss, time 31ms; loss of 3 lines; loss at 64%", None, ""),
+]
+
+COUNTS = [
+    ("Epoch: [3/50][100/448] loss", (3, 50, 100, None, 448)),
+    ("Epoch:[3/50](100/448) loss", (3, 50, 100, None, 448)),
+    ("Train:    3/50 (  6%) [ 100/448 ( 22%)]  Loss", (3, 50, 100, None, 448)),
+    ("[3/50][100/448] loss", (3, 50, 100, None, 448)),
+    ("Train: [3][100/448]\tloss", (3, None, 100, None, 448)),
+    ("[epoch:  3/ 50, iter:   100/  448] total", (3, 50, 100, None, 448)),
+    ("(epoch: 3, iters: 100, time: 0.5) G", (3, None, 100, None, None)),
+    ("[Step 100/9000] Loss", (None, None, 100, 9000, None)),
+    ("100/9000 (epoch 3), train_loss", (3, None, 100, 9000, None)),
+    ("100/9000 (epoch 3.25), train_loss", (3.25, None, 100, 9000, None)),
+    ("Iter 100/9000, Epoch 3/72, Loss", (3, 72, 100, 9000, None)),
+    ("Epoch: 3, global_step: 100, lr", (3, None, 100, None, None)),
+    ("iter:   1,200 of this", (None, None, 1200, None, None)),
+    ("It: 100, Loss", (None, None, 100, None, None)),
+    ("100 | loss 0.5 | lr", (None, None, 100, None, None)),
+    ("[x] 100 iteration, loss", (None, None, 100, None, None)),
+    ("warmup steps 500 - Epoch 3, loss", (3, None, None, None, None)),
+    ("the loss of every 3rd layer, version 1.2/3", None),
+    ("step_size 3, batch-size 16, epoch.pt 4", None),
+]
+
+
+@pytest.mark.parametrize(("text", "value", "kinds"), LOSSES)
+def test_the_whole_loss_is_told_from_those_of_parts(text: str, value: str | None, kinds: str) -> None:
+    found = losses(text)
+    assert " ".join(loss.of for loss in found) == kinds
+    best = whole(found)
+    assert (best.value if best is not None else None) == value
+
+
+@pytest.mark.parametrize(("text", "want"), COUNTS)
+def test_counts_of_an_epoch_are_told_from_those_of_the_run(text: str, want: tuple[float | None, ...] | None) -> None:
+    found = counts(text)
+    assert (found and (found.epoch, found.epochs, found.step, found.total, found.within)) == want
