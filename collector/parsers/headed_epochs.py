@@ -1,7 +1,7 @@
-"""headed_epochs: an epoch that has a line of its own, and below it a line for each split with its loss.
+"""headed_epochs: an epoch that has a line of its own, and below it lines with the loss of each split, or of its batches.
 
-SOURCE    PyTorch's transfer-learning tutorial and the many loops that follow it
-ROWS      train_step (split train or eval), one a split for each heading
+SOURCE    PyTorch's transfer-learning and quickstart tutorials and the many loops that follow them
+ROWS      train_step (split train or eval): one a split for each heading, and one for each batch that is told
 CAVEAT    A heading alone is the plan of an epoch and gives nothing. What is said once more of a split before the next heading
           (a summary at the end) is not of that epoch. nnU-Net's lines, which look alike, have a parser of their own.
 EXAMPLE
@@ -9,6 +9,10 @@ EXAMPLE
     ----------
     train Loss: 0.1922 Acc: 0.9262
     val Loss: 0.2091 Acc: 0.9216
+
+    Epoch 1
+    -------------------------------
+    loss: 2.302088  [   64/60000]
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.values import NUMBER, number
+from collector.parsers.values import NUMBER, as_json, number
 
 # A logger's time and level may stand before it, and nothing else.
 _LOGGED = r"^(?:[\d\[(][^A-Za-z]{0,40}(?:T[\d:.,]{5,16}\S{0,6}\s)?[\[(\s-]{0,4}(?:[\w.]{1,40} - )?(?:INFO|DEBUG)\b[^A-Za-z\[]{0,6})?"
@@ -27,6 +31,12 @@ _HEADING = re.compile(
 )
 _LOSS = re.compile(
     rf"{_LOGGED}\W{{0,6}}(?P<split>(?i:train(?:ing)?|val(?:id(?:ation)?)?|test|dev|eval(?:uation)?))[ _]{{1,4}}(?i:loss) ?[:=] ?(?P<loss>{NUMBER})(?![\w%])"
+)
+
+
+_BATCH = re.compile(
+    rf"^\s{{0,4}}(?:train(?:ing)? )?loss: (?P<loss>{NUMBER}) {{1,4}}\[ {{0,8}}(?P<n>\d{{1,12}})/ {{0,8}}(?P<of>\d{{1,12}})\]\s*$",
+    re.I,
 )
 
 
@@ -40,6 +50,7 @@ class HeadedEpochs(LineParser):
         *(f"{split}{gap}{loss}" for split in ("rain", "raining", "al", "alid", "alidation", "est") for gap in (" ", "_") for loss in ("loss", "Loss")),
         "Val   Loss",
         "RAIN LOSS",
+        "loss: ",
         "VAL LOSS",
     )  # fmt: skip
 
@@ -49,8 +60,8 @@ class HeadedEpochs(LineParser):
 
     @staticmethod
     def ignores(text: str) -> bool:
-        """Lines that are neither a heading nor begin with a split's loss."""
-        return len(text) > 300 or (_HEADING.match(text) is None and _LOSS.match(text) is None)
+        """Lines that are neither a heading nor begin with a split's loss, nor are that of a batch."""
+        return len(text) > 300 or not any(p.match(text) for p in (_HEADING, _LOSS, _BATCH))
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -60,6 +71,10 @@ class HeadedEpochs(LineParser):
             self._epoch = float(heading["epoch"]), float(heading["total"]) if heading["total"] else None
             self._told.clear()
             return ()
+        if batch := _BATCH.match(line.text):
+            epoch, total = self._epoch or (None, None)
+            at = line.step("plain-loop", epoch=epoch, total_epochs=total, step=int(batch["n"]), loss=number(batch["loss"]), loss_name="loss", metrics=as_json({"batches": int(batch["of"])}))  # fmt: skip
+            return [at]
         found = _LOSS.match(line.text)
         if found is None or self._epoch is None:
             return ()
