@@ -1,8 +1,8 @@
 """stable_baselines: the tables that Stable-Baselines (2 and 3) and their relatives print of each iteration.
 
-SOURCE    stable_baselines3/common/logger.py (HumanOutputFormat); baselines/logger.py
-ROWS      train_step: the time steps of the environment as step; the mean reward of an episode in metrics
-CAVEAT    A table without a count of time steps is no report of training. The loss of such methods may rise.
+SOURCE    stable_baselines3/common/logger.py (HumanOutputFormat); baselines/logger.py, and its copies in OpenAI's diffusion code
+ROWS      train_step: the time steps of the environment as step; the mean reward of an episode in metrics. Diffusion: the step
+CAVEAT    A table without a count of steps is no report of training. The loss of methods that learn from reward may rise.
 EXAMPLE
     ------------------------------------
     | rollout/           |             |
@@ -26,7 +26,7 @@ from collector.parsers.values import as_json, number, whole
 
 _ROW = re.compile(r"^\s*\| *(?P<key>[A-Za-z_][\w/ .()%-]{0,60}?) *\| *(?P<value>[^|]{0,40}?) *\|\s*$")
 _RULE = re.compile(r"^\s*-{12,}\s*$")
-_STEPS = ("total_timesteps", "time/total_timesteps", "total timesteps", "steps")
+_STEPS = ("total_timesteps", "time/total_timesteps", "total timesteps", "steps", "step")
 _MOST = 80
 """Lines after which a table that does not end is none."""
 
@@ -35,7 +35,15 @@ class StableBaselines:
     """State: the cells of an open table."""
 
     name: ClassVar[str] = "stable_baselines"
-    anchors: ClassVar[tuple[str, ...]] = ("| rollout/", "| time/", "| eval/", "| ep_rewmean", "| approxkl", "| % time")
+    anchors: ClassVar[tuple[str, ...]] = (
+        "| rollout/",
+        "| time/",
+        "| eval/",
+        "| ep_rewmean",
+        "| approxkl",
+        "| % time",
+        "| grad_norm ",
+    )
 
     def __init__(self) -> None:
         self._cells: dict[str, str] = {}
@@ -67,6 +75,9 @@ class StableBaselines:
         values = {k: v for k, raw in cells.items() if (v := number(raw)) is not None}
         steps = next((whole(cells[k]) for k in _STEPS if k in cells), None)
         if steps is None:
+            return
+        if "samples" in values and "loss" in values:  # of diffusion: what was trained on, in examples
+            yield line.step("guided-diffusion", step=steps, loss=values["loss"], loss_name="loss", grad_norm=values.get("grad_norm"), learning_rate=values.get("lr"))  # fmt: skip
             return
         named = next((k for k in ("loss", "train/loss", "actor_loss", "policy_loss") if k in values), None)
         kept = (
