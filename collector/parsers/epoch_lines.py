@@ -36,7 +36,7 @@ _GLOBAL = re.compile(
     r"(?:^|[\]):|]|- )\s*(?i:(?:global[ _]?step|iter(?:ation)?|step)s?)[ :=]{0,3}\[?(\d{1,18})(?: ?/ ?(\d{1,18}))?\]?[\s,;|-]{1,4}\Z"
 )
 _OTHERS = re.compile(
-    r"(?i:best) (?:model )?(?:saved )?(?:at )?epoch|batch_cost|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b|\bloss train: "
+    r"(?i:best) (?:model )?(?:saved )?(?:at )?epoch|batch_cost|%\||it/s|s/it|━|eta: |Rank: \d|\bINFO \| (?:train|valid)|\(train\)|ppo_ep|global_step|consumed|^\W*\{|\bfile\b|\bnum_updates=|\bloss train: "
 )
 
 

@@ -3,6 +3,7 @@
 ROWS      train_step (split train or eval)
 EXAMPLES
     2023-06-13 19:19:41 | INFO | train_inner | epoch 186:    168 / 282 loss=3.105, ppl=8.6, wps=132341, num_updates=52300, lr=0.000138277, gnorm=0.512
+    | epoch 028:   1000 / 2737 loss=3.976, nll_loss=2.1, ppl=4.61, wps=49604, num_updates=9100, lr=0.00033, gnorm=0.635       (before 0.9)
     | epoch 028 | loss 3.976 | ppl 4.61 | num_updates 9165 | lr 0.000330319 | gnorm 0.635 | wall 4043        (before 0.9)
     2021-03-08 12:43:15 | INFO | train | {"epoch": 1, "train_loss": "9.351", "train_num_updates": "100", "train_lr": "0.1"}   (format json)
     2023-06-13 19:25:45 | INFO | valid | epoch 188 | valid on 'valid' subset | loss 12.392 | ppl 5373.12 | num_updates 52977
@@ -18,7 +19,7 @@ from typing import Any, ClassVar
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.values import NUMBER, as_json, number, whole
 
-_INNER = re.compile(r"\| train_inner \| epoch (\d{1,18}): +(\d{1,18}) / (\d{1,18}) (.*)")
+_INNER = re.compile(r"(?:^|\| train_inner )\| epoch (\d{1,18}): +(\d{1,18}) / (\d{1,18}) (.*\bnum_updates=.*)")
 _VALID = re.compile(r"\| (?:valid|dev)\w* \| epoch (\d{1,18}) \| valid on '[^']*' subset \| (.*)")
 _TRAIN = re.compile(r"\| train \| epoch (\d{1,18}) \| (.*)")
 _JSON = re.compile(r"\| (train_inner|train|valid|dev)\w* \| (\{\"epoch\": .*\})\s*$")

@@ -171,6 +171,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "| epoch 004 | loss 5.125 | nll_loss 3.5 | ppl 11.3 | num_updates 900 | lr 0.00025 | gnorm 1.5 | clip 0.000 | wall 400",
         {"epoch": 4.0, "step": 900, "loss": 5.125, "grad_norm": 1.5},
     ),
+    (
+        "fairseq",
+        "| epoch 004:    100 / 2400 loss=5.125, nll_loss=3.5, ppl=11.3, wps=4960, num_updates=7300, lr=0.00025, gnorm=1.5, clip=0.000, wall=400",
+        {"epoch": 4.0, "step": 7300, "loss": 5.125, "learning_rate": 0.00025, "grad_norm": 1.5},
+    ),
     ("fairseq", "| epoch 004 | valid on 'valid' subset | valid_loss 6.5 | ppl 90 | num_updates 900 | best 6.5", {"split": "eval", "loss": 6.5}),
 ]  # fmt: skip
 
