@@ -27,10 +27,10 @@ from collector.parsers.values import NUMBER, as_json, number
 # A logger's time and level may stand before it, and nothing else.
 _LOGGED = r"^(?:[\d\[(][^A-Za-z]{0,40}(?:T[\d:.,]{5,16}\S{0,6}\s)?[\[(\s-]{0,4}(?:[\w.]{1,40} - )?(?:INFO|DEBUG)\b[^A-Za-z\[]{0,6})?"
 _HEADING = re.compile(
-    rf"{_LOGGED}\W{{0,12}}(?:Epoch|EPOCH):? ?[\[(]?(?P<epoch>\d{{1,9}})(?: ?(?:/|of) ?(?P<total>\d{{1,9}}))?[\])]?\W{{0,80}}$"
+    rf"{_LOGGED}\W{{0,12}}(?:Epoch|EPOCH):? ?[\[(]?(?P<epoch>\d{{1,9}})(?: ?(?:/|of) ?(?P<total>\d{{1,9}}))?[\])]?(?: \(\d{{1,9}} ?/ ?(?P<of>\d{{1,9}})\))?\W{{0,80}}$"
 )
 _LOSS = re.compile(
-    rf"{_LOGGED}\W{{0,6}}(?P<split>(?i:train(?:ing)?|val(?:id(?:ation)?)?|test|dev|eval(?:uation)?))[ _]{{1,4}}(?i:loss) ?[:=] ?(?P<loss>{NUMBER})(?![\w%])"
+    rf"{_LOGGED}\W{{0,6}}(?P<split>(?i:train(?:ing)?|val(?:id(?:ation)?)?|test|dev|eval(?:uation)?))[ _]{{1,4}}(?i:(?:mean|avg|average|epoch)[ _])?(?i:loss) ?[:=] ?(?P<loss>{NUMBER})(?![\w%])"
 )
 
 
@@ -68,7 +68,8 @@ class HeadedEpochs(LineParser):
         if len(line.text) > 300:
             return ()
         if heading := _HEADING.match(line.text):
-            self._epoch = float(heading["epoch"]), float(heading["total"]) if heading["total"] else None
+            total = heading["total"] or heading["of"]
+            self._epoch = float(heading["epoch"]), float(total) if total else None
             self._told.clear()
             return ()
         if batch := _BATCH.match(line.text):

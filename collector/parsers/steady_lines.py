@@ -169,13 +169,15 @@ def _read(line: Line) -> TrainStep | None:
     value = loss.value if loss is not None else held.value if held is not None else None
     begin = min((n.start for n in named), default=len(text))
     held_out = (loss is None and held is not None) or _HELD_OUT.search(text, 0, begin) is not None
-    if value is None and (held_out or at.step is None or (at.epoch is None and at.total is None)):
+    parts = [n for n in named if n.of == "part"]
+    sure = at.epoch is not None or at.total is not None or any(n.total for n in parts)
+    if value is None and (held_out or at.step is None or not sure):
         return None
     rate, norm = RATE.search(text), NORM.search(text)
-    if value is None and sum(n.of == "part" for n in named) < 2:
+    if value is None and len(parts) < 2 and not any(n.total for n in parts):
         # Neither a loss nor parts of one: figures behind both counts, and a learning rate, or no score among them.
-        sure = rate is not None and at.epoch is not None
-        if len(_FIGURE.findall(text)) < 3 or not (sure or (_BRACKETED.match(text) and not _SCORE.search(text))):
+        told = rate is not None and at.epoch is not None
+        if len(_FIGURE.findall(text)) < 3 or not (told or (_BRACKETED.match(text) and not _SCORE.search(text))):
             return None
         value = total[1] if (total := _TOTAL.search(text)) else None
     return line.step(

@@ -22,6 +22,8 @@ def told(text):
         ),
         ("Epoch 1\n-------\nloss: 2.5  [   64/60000]\nloss: 1.5  [ 6464/60000]\nTest Error: \n Accuracy: 50.9%, Avg loss: 2.25 \n\nEpoch 2\n-------\nloss: 1.25  [   64/60000]\n", [("train", 1, None, 2.5), ("train", 1, None, 1.5), ("train", 2, None, 1.25)]),
         ("loss: 2.5 of [ 64/60000]\n[ 64/60000] images loaded\nloss: 0.5  [64/60000] of the test\n", []),
+        ("**** Epoch 2 (3/32) ****\nTraining mean loss: 0.5\nTraining accuracy: 0.8\neval mean loss: 0.75\nthe best mean loss: 9.5\n", [("train", 2, 32, 0.5), ("eval", 2, 32, 0.75)]),
+        ("Epoch 2 (best 1)\nTraining mean loss: 0.5\n", []),
         ("Epoch: 3\n----\nTraining loss: 1.5; Acc: 0.7\nValidation loss: 2.5; Acc: 0.6\n", [("train", 3, None, 1.5), ("eval", 3, None, 2.5)]),
         ("2026-01-07 09:22:06,498 - INFO - [Epoch 19/20]\n2026-01-07 09:22:11,494 - INFO - Train Loss: 0.5, Train Acc: 0.9\n", [("train", 19, 20, 0.5)]),
         ("==== Epoch 2 of 5 ====\n 7%|▋ | 1/14 [00:01<00:12, 1.0s/it]\n  train_loss = 0.5\n  val_loss = 0.25\n", [("train", 2, 5, 0.5), ("eval", 2, 5, 0.25)]),

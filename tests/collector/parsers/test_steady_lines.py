@@ -59,6 +59,7 @@ def test_what_merely_resembles_progress_is_left_alone() -> None:
         ("(epoch: 3, iters: {n}, time: 0.125, data: 0.5) G_GAN: 0.25 D_real: 0.5", {"epoch": 3, "loss": None}),
         ("[epoch:   3/ 50, iter:   {n}/  448] total: 0.5, tar: 0.25", {"epoch": 3, "loss": 0.5}),
         ("Epoch:3/50 || Epochiter: {n}/448 || Loc: 0.5 Cla: 0.25 || LR: 0.001 || ETA: 1:02:03", {"loss": None, "learning_rate": 0.001}),
+        ("Steps : {n}, Gen Loss Total : 0.5, Mel-Spec. Error : 0.25, s/b : 0.412", {"loss": None}),
         ("INFO] {n} iteration, USE_EMA: True, train/sup_loss: 0.25, train/total_loss: 0.5, lr: 0.001", {"loss": 0.5}),
     ],
 )  # fmt: skip
@@ -92,6 +93,7 @@ def test_an_evaluation_that_is_told_of_batch_by_batch_is_no_training(worded: str
         "iteration {n}: packet loss 0.5",
         "step {n}/448 lr 0.001 expected loss 10.5",
         " {n}%|##   | {n}/448 [00:01<00:09,  1.20it/s, loss=0.5]",
+        "Steps : {n}, Gen Loss : 0.5, Error : 0.25",
         "Epoch 3 step {n} D_real: 0.5 D_fake: 0.25",
     ],
 )
