@@ -116,6 +116,8 @@ _LOOP = re.compile(
 _INTERRUPTS = re.compile(
     r"^(KeyboardInterrupt|SignalException|_SignalInterruption|SIGTERMException|Terminated|GracefulExit)$"
 )
+# A module of C++ that Python interrupted hands the interrupt on in a type of its own (pybind11).
+_INTERRUPTED = re.compile(r"KeyboardInterrupt(?:: |:?\s*$)")
 
 
 def is_wrapper(name: str, message: str) -> bool:
@@ -129,7 +131,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
     text = f"{short}: {message}"
     if name == "Traceback":
         return "wrapper" if _LAUNCHER_FRAMES.search(frames) else "cut"
-    if _INTERRUPTS.match(short):
+    if _INTERRUPTS.match(short) or _INTERRUPTED.match(message):
         return "interrupt"
     if _KILLED_WORKER.search(text) or (
         short == "RuntimeError"

@@ -60,7 +60,8 @@
 WITH said AS (
   SELECT *, coalesce(happened_ts, ts) AS at_ts,
     regexp_matches(concat_ws(' ', name, cause_name),
-      'KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException|SignalInterruption') AS interrupt,
+      'KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException|SignalInterruption')
+      OR coalesce(kind = 'exception' AND regexp_matches(message, '^KeyboardInterrupt(: |:?\s*$)'), false) AS interrupt,
     regexp_matches(coalesce(name, ''), 'ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException')
       AS wrapper,
     regexp_matches(concat_ws(' ', name, message, cause_message),
@@ -198,6 +199,7 @@ n AS (
 i AS (
   SELECT
     count(*) FILTER (WHERE name LIKE '%KeyboardInterrupt%' OR name = 'keyboard' OR signal = 2
+      OR (kind = 'exception' AND starts_with(message, 'KeyboardInterrupt'))
       OR (name = 'interrupted' AND regexp_matches(message, 'interrupt \(one more|Ctrl-C|Cancelled pending'))) AS keyboard,
     count(*) FILTER (WHERE signal = 1) AS hangups, count(*) FILTER (WHERE signal = 15 AND name <> 'closing_signal') AS terms,
     count(*) FILTER (WHERE signal IN (10, 12)) AS warned,

@@ -236,3 +236,29 @@ def test_what_a_trainer_calls_after_an_epoch_tells_that_it_had_trained(
     draft = drafted(HOOKED.format(hook=hook) + end, tmp_path)
     assert (draft.family, draft.confidence >= 0.6) == (family, sure), draft.headline
     assert not sure or ("after a step or an epoch" in str(draft.shows)) == (family == "A3")
+
+
+IMPORTING = """Traceback (most recent call last):
+  File "/home/mira/seg/train.py", line 4, in <module>
+    import fastops
+  File "/opt/env/lib/python3.10/site-packages/fastops/__init__.py", line 9, in <module>
+    from fastops._C import *
+"""
+
+
+@pytest.mark.parametrize(
+    ("raised", "family"),
+    [
+        ("RuntimeError: KeyboardInterrupt: ", "F4"),
+        (
+            "RuntimeError: KeyboardInterrupt: <EMPTY MESSAGE>\n\nAt:\n  /opt/env/lib/python3.10/enum.py(4): <module>",
+            "F4",
+        ),
+        ("ImportError: KeyboardInterrupt", "F4"),
+        ("RuntimeError: KeyboardInterrupt is not in the table of signals", "A1"),
+        ("ImportError: cannot import name 'KeyboardInterruptHandler' from 'fastops.signals'", "A1"),
+    ],
+)
+def test_an_interrupt_that_native_code_hands_on_is_one(tmp_path: Path, raised: str, family: str) -> None:
+    draft = drafted(f"{IMPORTING}{raised}\n", tmp_path)
+    assert (draft.family, draft.confidence >= 0.5) == (family, True), draft.headline
