@@ -13,7 +13,17 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import classify
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import LOOK_AT_FIGURE, MISSED, UNSAID, claim, missing, spread
+from agent_tools.families.wording import (
+    ALIKE,
+    LOOK_AT_FIGURE,
+    LOOK_FOR_XID,
+    MISSED,
+    UNSAID,
+    alike,
+    claim,
+    missing,
+    spread,
+)
 
 CODE = "A1"
 EXPLAINS = ("A2", "A3", "C1", "C2", "C3", "E3", "F4", "G1", "D1")
@@ -45,6 +55,7 @@ _CLOSING = 40
 
 
 _KERNEL = re.compile(r"device-side assert|illegal memory access")
+_LOST = re.compile(r"launch failure|LAUNCH_FAILED|unknown error")
 _EITHER_TIME = 0.6
 """Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
 _EVALUATING = 0.55
@@ -82,6 +93,8 @@ def assess(facts: Facts) -> Assessment:
         result.confidence = 0.35
     if facts.host_oom or (facts.copied_xid is not None and "CUDA error" in cause.message):
         result.confidence = 0.35
+    if _either(facts, cause):
+        result.confidence, result.attribution = min(result.confidence, UNSAID), "undetermined"
     if _after_interrupt(facts, cause):
         result.confidence = 0.35
         result.speaks_against.append(
@@ -128,6 +141,11 @@ def _on_a_batch(cause: Raised) -> bool:
     return _KERNEL.search(cause.message) is not None and (cause.in_loop or _ITERATING.search(cause.calls) is not None)
 
 
+def _either(facts: Facts, cause: Raised) -> bool:
+    """A kernel was lost, and neither its own code nor the GPU is named; what the runtime says of set-ups is the environment's."""
+    return cause.fault.mode == "code" and alike(facts, cause) and _LOST.search(cause.message) is not None
+
+
 def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
     row = cause.row
     result.speaks_for.append(claim(f"{spread(row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref})."))
@@ -142,6 +160,15 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
     if cause.missed:
         result.implies.append(claim(MISSED, "supported"))
         result.actions.append(claim(LOOK_AT_FIGURE))
+        return
+    if _either(facts, cause):
+        result.implies.append(claim(ALIKE, "hypothesis"))
+        result.actions.append(claim(LOOK_FOR_XID))
+        result.missing.append(
+            missing(
+                "Whether the driver reported a GPU fault at that moment.", "kernel logs of the job's nodes (gpu_event)"
+            )
+        )
         return
     result.implies.append(
         claim(

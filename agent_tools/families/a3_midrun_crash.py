@@ -12,7 +12,17 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import LOOK_AT_FIGURE, MISSED, UNSAID, claim, missing, spread
+from agent_tools.families.wording import (
+    ALIKE,
+    LOOK_AT_FIGURE,
+    LOOK_FOR_XID,
+    MISSED,
+    UNSAID,
+    alike,
+    claim,
+    missing,
+    spread,
+)
 from agent_tools.verdict import Attribution
 
 CODE = "A3"
@@ -57,7 +67,6 @@ _MEANING = {
 
 
 _EITHER = 0.6
-_ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
 
 
 def mode_of(cause: Raised) -> str:
@@ -120,7 +129,7 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.35
     if facts.copied_xid is not None and "CUDA error" in cause.message:
         result.status, result.confidence = "suspected", 0.4
-    either = facts.open_error and "CUDA error" in cause.message
+    either = alike(facts, cause)
     if either:
         result.confidence, result.attribution = min(result.confidence, _EITHER), "undetermined"
     after = _after_the_end(facts, cause)
@@ -149,7 +158,7 @@ def assess(facts: Facts) -> Assessment:
     if after and facts.progress.finish is not None:
         result.speaks_for.append(claim(f"Training itself had ended at line {facts.progress.finish['last_line']}."))
     if either:
-        result.implies.append(claim(_ALIKE, "hypothesis"))
+        result.implies.append(claim(ALIKE, "hypothesis"))
     meaning = (
         _MEANING[mode].replace("while it was training", "in what came after its training") if after else _MEANING[mode]
     )
@@ -158,7 +167,7 @@ def assess(facts: Facts) -> Assessment:
     elif not either:
         result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
     advice = LOOK_AT_FIGURE if cause.missed else _ACTIONS[mode]
-    result.actions.append(claim("Look for XID lines in the kernel log of that node first." if either else advice))
+    result.actions.append(claim(LOOK_FOR_XID if either else advice))
     if not facts.has("gpu_event"):
         result.missing.append(
             missing(
@@ -205,7 +214,7 @@ def _device(facts: Facts, row: RowView) -> Assessment:
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     result.implies.append(
-        claim(_ALIKE, "hypothesis")
+        claim(ALIKE, "hypothesis")
         if facts.open_error
         else claim(
             "Such an access is almost always an error of the program; only the driver's word would make it hardware.",

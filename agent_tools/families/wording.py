@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from agent_tools.facts.core import Facts
+from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim, ClaimStatus, Missing
 
@@ -9,6 +13,15 @@ UNSAID = 0.45
 """Highest confidence where what ended the run is known and why is not."""
 MISSED = "The run came far enough to measure itself; why its figure fell short is not in the message."
 LOOK_AT_FIGURE = "Compare that figure with earlier runs on the same nodes: clocks, input, interconnect and versions may have changed it."
+
+ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
+LOOK_FOR_XID = "Look for XID lines in the kernel log of that node first."
+_RUNTIME = re.compile(r"CUDA error|cudaError|CUDA_ERROR_|\blaunch failure\b")
+
+
+def alike(facts: Facts, cause: Raised) -> bool:
+    """Whether this is an error of the CUDA runtime that a kernel of the program and a broken GPU give alike."""
+    return facts.open_error and _RUNTIME.search(cause.message) is not None
 
 
 def claim(text: str, status: ClaimStatus = "established") -> Claim:

@@ -64,3 +64,16 @@ def test_a_check_that_failed_because_another_process_went_away_is_no_fault_of_th
 )
 def test_what_merely_speaks_of_it_decides_nothing(text: str, tmp_path: Path) -> None:
     assert drafted(text, tmp_path / "log").family != "B1"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "ERROR (nnet3-train[5.5]:CopyToVec():cu-vector.cc:99) cudaError_t 4 : \"unspecified launch failure\" returned from 'cudaMemcpy()'\n",
+        OPEN + "RuntimeError: CUDA error: unspecified launch failure\n",
+    ],
+)
+def test_a_kernel_that_was_lost_at_the_start_blames_neither_the_program_nor_the_gpu(error: str, tmp_path: Path) -> None:
+    verdict = drafted(error, tmp_path / "log")
+    assert verdict.confidence < 0.5 and verdict.attribution == "undetermined"
+    assert not any("not to blame" in c.text for c in verdict.implies)
