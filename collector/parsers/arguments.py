@@ -36,8 +36,8 @@ _CLICK = re.compile(
     r"^\W*(?:Error: )?(?P<text>No such (?:option|command):? .+|Invalid value for .+|Missing (?:option|argument|parameter|command)\b.*|Got unexpected extra argument.*|Option .{1,60} requires an argument.*)$"
 )
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("ConfigCompositionException", re.compile(r"^(?:Could not (?:override|append to|load|find) '(?P<what>[^']+)'|In '[^']+': Could not (?:find|load|override) '(?P<what2>[^']+)'|You must specify '(?P<what3>[^']+)', e\.g|Missing (?:config|@package).{0,80}|Cannot find primary config '(?P<what4>[^']+)')")),
-    ("ConfigAttributeError", re.compile(r"^Key '(?P<what>[^']+)' is not in struct")),
+    ("ConfigCompositionException", re.compile(r"^(?:Could not (?:override|append to|load|find) '(?P<what>[^']+)'|In '[^']+': Could not (?:find|load|override) '(?P<what2>[^']+)'|You must specify '(?P<what3>[^']+)', e\.g|Missing (?:config|@package).{0,80}|Cannot find primary config '(?P<what4>[^']+)'|Error merging '(?P<what5>[^']+)' with schema|Primary config (?:module|directory) '(?P<what6>[^']+)' not found|Ambiguous value for '(?P<what7>[^']+)':|Multiple values for (?P<what8>\S+)\. To override|(?P<what9>\S+) appears more than once in the final defaults list)")),
+    ("ConfigAttributeError", re.compile(r"^Key '(?P<what>[^']+)' (?:is not in struct\b|not in '[A-Z]\w*'\s*$)")),
     ("MissingMandatoryValue", re.compile(r"^(?:Missing mandatory value: (?P<what>\S+)|Structured config of type.{0,80}missing)")),
     ("InstantiationException", re.compile(r"^(?:Error in call to target '(?P<what>[^']+)'|Error (?:locating|instantiating) target '(?P<what2>[^']+)'|Error instantiating/calling '(?P<what3>[^']+)')")),
     ("OverrideParseException", re.compile(r"^(?:LexerNoViableAltException: (?P<what>.+)|mismatched input '(?P<what2>[^']+)' expecting|Error parsing override '(?P<what3>[^']+)')")),
@@ -63,7 +63,13 @@ class Arguments(LineParser):
         "Could not ",
         "You must specify",
         "Cannot find primary config",
+        "Error merging '",
+        "Primary config ",
+        "Ambiguous value for",
+        "Multiple values for",
+        "final defaults list",
         "is not in struct",
+        "' not in '",
         "Structured config of type",
         "Error in call to target",
         "Error locating target",
@@ -126,7 +132,7 @@ class Arguments(LineParser):
         for name, pattern in _RULES:
             if found := pattern.match(text):
                 got = found.groupdict()
-                what = next((got[k] for k in ("what", "what2", "what3", "what4") if got.get(k)), None)
+                what = next((v for k, v in got.items() if k.startswith("what") and v), None)
                 extra = detail(
                     what=what,
                     errors=whole(got.get("errors")),

@@ -45,6 +45,9 @@ def test_argparse_after_its_usage():
         ),
         ("In 'config': Could not find 'model/foo'", "ConfigCompositionException", "model/foo"),
         ("Key 'lrr' is not in struct", "ConfigAttributeError", "lrr"),
+        ("Key 'epocs' not in 'TrainConfig'", "ConfigAttributeError", "epocs"),
+        ("Error merging 'config' with schema", "ConfigCompositionException", "config"),
+        ("Primary config module 'conf.main' not found.", "ConfigCompositionException", "conf.main"),
         ("Missing mandatory value: data.path", "MissingMandatoryValue", "data.path"),
         ("Error in call to target 'torch.optim.adam.Adam':", "InstantiationException", "torch.optim.adam.Adam"),
         ("2 validation errors for AxolotlInputConfig", "ValidationError", "AxolotlInputConfig"),
@@ -66,6 +69,8 @@ def test_messages_by_type(text, name, what):
         "Missing keys: none",
         "validation error 0.31",
         "Could not be better",
+        "Key 'head.bias' not in 'state_dict'",
+        "Multiple values for seed are averaged",
     ],
 )
 def test_what_resembles_it_gives_nothing(text):
