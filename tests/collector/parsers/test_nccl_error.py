@@ -32,6 +32,8 @@ def parse(text):
         ("n1:7:9 [2] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.1<1234> with error 12, opcode 0, len 0, vendor err 129", "ib_error", {"peer": "10.0.0.1<1234>"}),
         ("n1:7:9 [2] NCCL WARN NET/IB : mlx5_0:1 Got async event : port error", "ib_error", {}),
         ("n1:7:9 [0] include/socket.h:409 NCCL WARN Net : Connect to 10.0.0.9<54263> failed : No route to host", "connect_failed", {"peer": "10.0.0.9<54263>"}),
+        ("n1:7:9 [0] include/socket.h:403 NCCL WARN Connect to 10.0.0.9<54263> fai", "connect_failed", {"peer": "10.0.0.9<54263>"}),
+        ("n1:7:9 [0] misc/socket.cc:350 NCCL WARN socketListen: Call to bind failed : Address already in use", "system_error", {}),
         ("n1:7:9 [0] NCCL INFO socketPollConnect: connect returned Connection refused, retrying (34/34) after sleep for 3400 msec", "connect_failed", {}),
         ("n1:7:9 [2] NCCL WARN Bootstrap : no socket interface found", "no_interface", {}),
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete", "gloo_timeout", {"timeout_ms": 1_800_000.0}),
