@@ -79,6 +79,7 @@ _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"container_p_join|PredictCost|Zero Bytes were transmitted|slurm_(?:receive|unpack)_msg|_accept_msg_connection|eio_"
          r"(?:message|handle)|cpu[_-]freq|Invalid Protocol Version|header lengths are longer|plugin_context|Unable to TCPSocket"
          r"|acct_gather|Sent SIGCONT|x11_|ignoring|_rpc_abort|mpi/pmix.{0,60}(?:abort|disconnect)|get_exit_code task \d+ died", "noise", "warning"),
+        (r"container_g_(?:create|join) failed", "launch_failed", "fatal"),
         (r"Job step aborted", "step_aborted", "error"),
         (r"Timed out waiting for job step to complete", "step_wait_timeout", "warning"),
         (r"First task exited", "first_task_exited", "error"),

@@ -152,6 +152,7 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("srun: launch/slurm: _step_signal: Terminating StepId=3022331.0", "force_terminated"),
         ("slurmstepd: error: pyxis: failed to import docker image", "container_failed"),
         ("srun: error: task 0 launch failed: Plugin initialization failed", "launch_failed"),
+        ("slurmstepd: error: container_g_join failed: 4812", "launch_failed"),
         ("srun: job 10672 queued and waiting for resources", "queued"),
         ("slurmstepd: error: container_p_join: open failed for /x/.ns: No such file or directory", "noise"),
         ("srun: error: Error in PredictCost()", "noise"),
