@@ -168,7 +168,9 @@ RULES: tuple[Rule, ...] = (
             "NewConnectionError|NameResolutionError|ClientConnectorError|ConnectTimeoutError|ReadTimeoutError"
         ),
         says=(r"Max retries exceeded", r"Name or service not known", r"name resolution", r"Network is unreachable", r"urlopen error",
-              r"timed out", r"Connection refused", r"nodename nor servname")),
+              r"timed out", r"Connection refused", r"nodename nor servname", r"[Ff]ailed to establish a new connection", r"Cannot connect to host")),
+    Rule("env", 0.76, "a service on the network cannot be reached",
+        names="NewConnectionError|NameResolutionError|MaxRetryError|ConnectTimeoutError|ClientConnectorError"),
     Rule("asset", 0.94, "the hub refuses the model, or does not have it",
         names=(
             "GatedRepoError|RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|"

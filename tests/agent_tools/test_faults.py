@@ -50,6 +50,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("ModuleNotFoundError", "/v/bin/python: Error while finding module specification for 'fit.py'", "", "config"),
         ("ModuleNotFoundError", "python3: No module named prep/fit.py", "", "config"),
         ("ModuleNotFoundError", "/v/bin/python: Error while finding module specification for 'fit.run'", "", "env"),
+        ("urllib3.exceptions.NewConnectionError", "<HTTPSConnection object at 0x7f01>: Failed to establish a new connec", "", "env"),
+        ("aiohttp.client_exceptions.ClientConnectorError", "Cannot connect to host hub.example.org:443 ssl:default", "", "env"),
         ("ModuleNotFoundError", "No module named 'pypdf'", "~/job/run.py in <module>", "env"),
         ("ValueError", "require 8 GPUs, but only 4 GPUs available", "~/job/run.py in main", "config"),
         ("RuntimeError", "This script expects 4 GPUs, found 1", "~/job/run.py in main", "config"),
