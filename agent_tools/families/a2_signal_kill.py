@@ -12,7 +12,7 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.memory import HostOom
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import UNSAID, claim, missing
 
 CODE = "A2"
 EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
@@ -55,6 +55,11 @@ def assess(facts: Facts) -> Assessment:
     result.counterfactual = "A process was ended by a signal, as a consequence."
     if rows:
         _signal(facts, rows[0], result)
+        if not workers and _went_on(facts, rows[0]):
+            result.status, result.confidence = "suspected", UNSAID
+            result.speaks_against.append(
+                claim("The process that it worked for went on: progress was printed after it.")
+            )
     elif workers:
         first = workers[0]
         result.headline = f"A worker process was killed: {first.message_ref}"
@@ -73,6 +78,14 @@ def assess(facts: Facts) -> Assessment:
     else:
         _unknown(facts, rows, result)
     return result
+
+
+def _went_on(facts: Facts, row: RowView) -> bool:
+    """A worker of a loader crashed and the training went on: it was being taken down at the end of an epoch."""
+    steps = facts.progress.steps
+    if row.text("name") not in _LOADERS or steps is None or steps.text("file") != row.text("file"):
+        return False
+    return (steps.number("last_line") or 0) > (row.number("line_no") or 0)
 
 
 def _kernel_crash(facts: Facts) -> RowView | None:

@@ -136,3 +136,15 @@ def test_a_worker_that_was_killed_is_told_with_the_stack_that_there_is(
     draft = drafted(STEPS + text, tmp_path)
     assert draft.family == "A2" and stack in draft.headline, draft.headline
     assert any("/dev/shm" in c.text and "inside the job" in c.text for c in draft.actions) == shared
+
+
+@pytest.mark.parametrize(
+    ("after", "sure"), [("", True), ("Train Epoch: 4 [ 7680/60000 (12%)]\tLoss: 0.725000\n", False)]
+)
+def test_a_loaders_worker_that_crashed_while_the_training_went_on_ended_nothing(
+    tmp_path: Path, after: str, sure: bool
+) -> None:
+    text = "Train Epoch: 4 [ 5120/60000 (8%)]\tLoss: 0.825000\n"
+    text += "ERROR: Unexpected segmentation fault encountered in worker.\n"
+    draft = drafted(text + after, tmp_path)
+    assert (draft.family, draft.confidence >= 0.5) == ("A2", sure), (draft.confidence, draft.headline)
