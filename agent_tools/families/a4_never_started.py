@@ -46,6 +46,20 @@ _LINE = re.compile(
     r": command not found\s*$",
     re.IGNORECASE,
 )
+# What starts a training: without it nothing of the program ran, whatever the script printed around it.
+_STARTER = re.compile(
+    r"(?:^|[\s:/‘'`])(?:python[\d.]*|torchrun|accelerate|deepspeed|horovodrun|colossalai|mpirun|mpiexec|srun|singularity|apptainer|julia|Rscript)"
+    r"[’'`]?: (?:command not found|not found|No such file or directory)\s*$"
+    r"|: command not found: (?:python[\d.]*|torchrun|accelerate|deepspeed)\s*$"
+)
+_MPI = re.compile(
+    r"unable to find the specified executable|unable to launch the specified application as it (?:could not|encountered an error)"
+)
+_CLOSES = re.compile(
+    r"^\W*(?:done|finish\w*|end\w*|completed?|exit\w*|job\b|real\b|user\b|sys\b|[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d)"
+    r"|exit(?:ed)?(?: with)?(?: an?)? (?:exit )?(?:code|status)|^srun: |^slurmstepd",
+    re.IGNORECASE,
+)
 
 
 def assess(facts: Facts) -> Assessment:
@@ -216,7 +230,9 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         if cell is None and row.text("name") == "task_exit" and row.number("exit_code") in (126, 127):
             cell = row["exit_code"]
     line = next((r for r in facts.table("log_tail") if _LINE.search(r.text("text"))), None)
-    if cell is None and (line is None or not _shell_only(facts)):
+    missing_starter = _starter(facts)
+    line = missing_starter or line
+    if cell is None and missing_starter is None and (line is None or not _shell_only(facts)):
         return None
     if cell is not None and facts.raised:
         return None
@@ -257,6 +273,22 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
             "Load the module or activate the environment inside the job script: the login shell's environment need not be there.",
         ),
     )
+
+
+def _starter(facts: Facts) -> RowView | None:
+    """The line about an interpreter or a launcher that is not there, where only the script's own closing words follow."""
+    if facts.fatal or facts.ending.succeeded:
+        return None
+    tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
+    for n, row in enumerate(tail):
+        if _MPI.search(row.text("text")):
+            return row
+        rest = tail[n + 1 :]
+        if _STARTER.search(row.text("text")) and all(
+            _CLOSES.search(r.text("text")) or _STARTER.search(r.text("text")) for r in rest
+        ):
+            return row
+    return None
 
 
 def _shell_only(facts: Facts) -> bool:

@@ -175,3 +175,29 @@ def test_an_output_folder_that_is_not_there_is_the_jobs_own(tmp_path: Path) -> N
 def test_a_script_that_the_shell_cannot_read_names_no_missing_program(tmp_path: Path, said: str, why: str) -> None:
     draft = differential.draft(facts_of(f"/var/spool/slurmd/job42/slurm_script: line 9: {said}\n", tmp_path))
     assert draft.family == "A4" and why in draft.headline
+
+
+SCRIPT = "/var/spool/slurmd/job42/slurm_script: line 9: "
+HEAD = "Job 42 on n1\nThe following have been reloaded with a version change:\n  1) gcc/9 => gcc/11\nworking in /home/mira\nsetting up\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        (HEAD + SCRIPT + "python: command not found\nDone at Mon Jan  5 10:00:01 CET 2026\n", False),
+        (HEAD + "bash: line 1: deepspeed: command not found\npdsh@n1: n2: ssh exited with exit code 127\n", False),
+        (HEAD + "nohup: failed to run command ‘python3’: No such file or directory\n", False),
+        ("CommandNotFoundError: Your shell has not been properly configured to use 'conda activate'.\n"
+         + SCRIPT + "torchrun: command not found\n", False),
+        ("mpirun was unable to find the specified executable file, and therefore\ndid not launch the job.  This error was first "
+         "reported for process\nrank 0; it may have occurred for other processes as well.\n\nNode:       n1\nExecutable: python3\n", False),
+        (HEAD + SCRIPT + "python: command not found\ntaking python3 then\nreading the corpus\n", True),
+        (HEAD + SCRIPT + "figlet: command not found\nreading the corpus\nDone\n", True),
+        (SCRIPT + "python: command not found\nstep 1 loss 2.5\nstep 2 loss 2.4\nstep 3 loss 2.3\nDone\n", True),
+    ],
+)  # fmt: skip
+def test_what_starts_a_training_is_missing_whatever_the_script_prints_around_it(
+    tmp_path: Path, text: str, starts: bool
+) -> None:
+    draft = differential.draft(facts_of(text, tmp_path))
+    assert (draft.family != "A4") is starts, draft.headline
