@@ -1,9 +1,10 @@
-"""Errors with which programs in other languages than Python end: R, MATLAB, Lua and what runs on a Java machine.
+"""Errors with which programs in other languages than Python end: R, MATLAB, Lua, Rust and what runs on a Java machine.
 
-SOURCE  R's conditions in the languages that it speaks, MATLAB -batch, Lua and LuaJIT (Torch 7), the JVM.
-ROWS    `exception` named `RError`, `MatlabError`, `LuaError` or by its Java type; the text in one line.
+SOURCE  R's conditions in the languages that it speaks, MATLAB -batch, Lua and LuaJIT (Torch 7), the JVM, a Rust program's `main`.
+ROWS    `exception` named `RError`, `MatlabError`, `LuaError`, `RustError` or by its Java type; the text in one line.
 CAVEAT  of R and MATLAB a script may catch and print the same words: `severity` is fatal where R says that it halts, where Lua
-        prints its stack and for a thread of Java's that is called main; it is error for the rest.
+        prints its stack, for a thread of Java's that is called main and for what main gives back in Rust; it is error for the rest.
+        Any program may print `Error: `: of Rust it is where the value's own shape, the causes or the stack after it say so.
 EXAMPLE Error in library(luz) : there is no package called 'luz'
 """
 
@@ -20,6 +21,7 @@ from collector.parsers.shapes import LOG_LINE, strip_label
 NAMES: dict[str, str] = {
     "RError": "an error of R's that nobody caught",
     "MatlabError": "an error of MATLAB's, with the function that gave it in the text",
+    "RustError": "an error that a Rust program's main gave back, with its causes in the text",
     "LuaError": "an error of Lua's, with the place that it names in the text",
     "*": "the exception of Java's as printed: java.lang.IllegalStateException",
 }
@@ -40,6 +42,10 @@ _LUA_STACK = re.compile(r"\s*stack traceback:\s*$")
 _JAVA = re.compile(
     r'\s*Exception in thread "(?P<thread>[^"]{1,200})" (?P<name>(?:[a-z]\w*\.)+[A-Z][\w$]{1,120})(?:: (?P<text>.*))?$'
 )
+_RUST = re.compile(r"Error: (?P<text>\S.*)$")
+_RUST_VALUE = re.compile(r"[A-Z]\w* \{ \w+: |[A-Z]\w*\((?:[A-Z]\w* ?[({]|[A-Z]+(?:_[A-Z]+)+\b)")
+_RUST_CAUSES = re.compile(r"Caused by:\s*$")
+_RUST_FRAME = re.compile(r"\s{2,}\d{1,3}: (?:<?\w+::|[\w<>]+(?:::[\w<>{}]+)+)|Stack backtrace:\s*$")
 _LONGEST = 12
 
 
@@ -63,6 +69,7 @@ class Foreign:
         "luajit: ",
         "/th: ",
         'Exception in thread "',
+        "Error: ",
     )
 
     def __init__(self) -> None:
@@ -71,6 +78,7 @@ class Foreign:
         self._text: list[str] = []
         self._seen = 0
         self._last = 0
+        self._sure = False
 
     @property
     def wants_more(self) -> bool:
@@ -90,6 +98,8 @@ class Foreign:
         held, self._held = self._held, None
         if held is None or self._kind == "LuaError" or not any(t.strip() for t in self._text):
             return []
+        if self._kind == "RustError":
+            return [self._row(held, "fatal")] if self._sure else []
         return [self._row(held, "error")]
 
     def _begins(self, line: Line) -> list[ParsedRow]:
@@ -97,6 +107,11 @@ class Foreign:
         if found := _JAVA.match(text):
             severity = "fatal" if found["thread"] == "main" else "error"
             return [line.event("exception", found["name"], found["text"] or "", severity=severity, parser=self.name)]
+        if found := _RUST.match(text):
+            if _RUST_VALUE.match(found["text"]):
+                return [line.event("exception", "RustError", found["text"], severity="fatal", parser=self.name)]
+            self._sure = False
+            return self._hold(line, "RustError", found["text"])
         if found := _LUA.match(text):
             return self._hold(line, "LuaError", found["text"])
         if found := _MATLAB.match(text):
@@ -124,6 +139,8 @@ class Foreign:
                 self._held, self._last = None, line.line_no
                 return [self._row(held, "fatal")]
             return None if LOG_LINE.match(text) else self._more(text, line)
+        if self._kind == "RustError":
+            return self._rust(text, line)
         if self._kind == "MatlabError":
             return None if self._text or not text.strip() else self._more(text, line)
         if _HALTS.match(text):
@@ -132,6 +149,17 @@ class Foreign:
         if not self._text or (line.text.startswith(" ") and len(self._text) < 3 and not _TRACE.match(text)):
             return None if LOG_LINE.match(text) else self._more(text, line)
         return [] if not LOG_LINE.match(text) else None
+
+    def _rust(self, text: str, line: Line) -> list[ParsedRow] | None:
+        """Causes are indented and stand after a blank line, frames directly below the message."""
+        if _RUST_CAUSES.match(text) or _RUST_FRAME.match(text):
+            self._sure = True
+            return []
+        if not text.strip():
+            return []
+        if not self._sure or not text.startswith("  "):
+            return None
+        return [] if text.lstrip().startswith("at ") else self._more(text, line)
 
     def _more(self, text: str, line: Line) -> list[ParsedRow]:
         self._text.append(text.strip())
