@@ -55,6 +55,8 @@ _LABEL = re.compile(
     r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z |"
     r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?[+-]\d\d:?\d\d) [\w.-]{1,64} [\w./@-]{1,64}\[\d{1,8}\]: |"
     r"\[(?:default|rank ?|Rank ?|trainer|worker)\d+\]:? ?|\d{1,5}: (?=\S)|"
+    # A log that was copied into a page in bold letters has the page's marks around an exception.
+    r"\*\*(?=(?:\w+\.)*\w+(?:Error|Exception|Interrupt)\b)|"
     r"\([A-Za-z_][\w.:=<>-]*(?: pid=\d+)?(?:, ip=[\w.:]+)?\)(?:\x1b\[\d*m)? ?)+"
 )
 

@@ -54,6 +54,9 @@ def test_an_exit_status_tells_of_a_signal_only_where_one_ended_it(code, want):
         ("3: boom", "boom"),
         ("[2024-01-01] boom", "[2024-01-01] boom"),
         ("  boom", "  boom"),
+        ("**mylib.BadError: boom**", "mylib.BadError: boom**"),
+        ("**kwargs in error", "**kwargs in error"),
+        ("*** BadError ***", "*** BadError ***"),
     ],
 )
 def test_labels_go_and_everything_else_stays(text, want):
