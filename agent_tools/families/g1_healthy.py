@@ -29,6 +29,8 @@ HALF = 0.5
 """Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
 BLIND = 0.48
 """Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
+_UNSCORED = 2
+"""Evaluations whose loss is no number after which health is doubted."""
 DOUBTED = 0.4
 """Less than that of a weak shape of the loss."""
 
@@ -139,6 +141,16 @@ def assess(facts: Facts) -> Assessment:
     if unmoved and not went_on:
         # It never moved from where it began: that is no positive evidence, however long it ran.
         confidence = min(confidence, DOUBTED)
+    steps = facts.progress.steps
+    unscored = steps if steps is not None and count(steps, "broken_evals") >= _UNSCORED else None
+    if unscored is not None:
+        confidence = min(confidence, DOUBTED)
+        missing.append(
+            lacks(
+                f"Whether the model is of any use: the loss of its last {unscored['broken_evals']} evaluations is no number.",
+                "the data that it is evaluated on, and its outputs on them",
+            )
+        )
     slow = _slow(facts)
     unseen = shape is None or not count(shape, "finite_points")
     if slow and unseen and not facts.progress.begun:
@@ -157,6 +169,8 @@ def assess(facts: Facts) -> Assessment:
         head = f"The run completed, but {risen['counter']} rose on a GPU of {risen['node']} under it: check what it computed."
     elif unseen and facts.has_log:
         head = "The run completed; whether the model learned cannot be verified from what it printed."
+    elif unscored is not None:
+        head = "The run completed; the loss of its evaluations is no number."
     elif confidence <= DOUBTED:
         head = "The run completed; its loss does not show that it did what it should."
     elif slow:

@@ -2,7 +2,7 @@
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: train_step
--- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, VARCHAR, VARCHAR, BIGINT, BIGINT
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN framework: framework whose progress lines these are
 -- COLUMN reports: progress lines with training values, one rank counted
@@ -28,6 +28,7 @@
 -- COLUMN file: file of the last report
 -- COLUMN first_line: line of the first report
 -- COLUMN last_line: line of the last report
+-- COLUMN broken_evals: evaluations at the end, one after another, whose loss is NaN or infinite
 -- CAVEAT: Only frameworks whose progress lines are known are read; a custom loop leaves this empty.
 WITH t AS (
   SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
@@ -37,6 +38,14 @@ WITH t AS (
 ),
 best AS (SELECT seat FROM t GROUP BY seat ORDER BY count(*) DESC, seat LIMIT 1),
 o AS (SELECT t.* FROM t JOIN best USING (seat)),
+scored AS (
+  SELECT max(line_no) FILTER (WHERE NOT broken) OVER () AS fine_line, line_no, broken FROM (
+    SELECT line_no, CASE WHEN split = 'eval' THEN NOT isfinite(loss) ELSE contains(metrics, '"val_loss": "') END AS broken
+    FROM train_step
+    WHERE (split = 'eval' AND loss IS NOT NULL OR step IS NULL AND contains(metrics, '"val_loss": ')) AND job_id = $job_id
+      AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  )
+),
 plan AS (
   SELECT max(total_steps) AS total_steps, max(total_epochs) AS total_epochs
   FROM log_event
@@ -66,6 +75,7 @@ SELECT
   a.first_epoch, a.last_epoch, coalesce(a.planned_epochs, plan.total_epochs) AS total_epochs, a.first_loss, a.last_loss,
   a.min_loss, a.max_loss, a.nan_losses, a.nan_grads, a.skipped, a.first_ts, a.last_ts,
   round(date_diff('second', a.first_ts, a.last_ts) / 60.0, 1) AS span_min, round(a.step_time_s, 3) AS step_time_s,
-  a.objective, a.file, a.first_line, a.last_line
+  a.objective, a.file, a.first_line, a.last_line,
+  (SELECT count(*) FROM scored WHERE broken AND line_no > coalesce(fine_line, 0)) AS broken_evals
 FROM a, plan
 WHERE a.reports > 0

@@ -262,3 +262,16 @@ IMPORTING = """Traceback (most recent call last):
 def test_an_interrupt_that_native_code_hands_on_is_one(tmp_path: Path, raised: str, family: str) -> None:
     draft = drafted(f"{IMPORTING}{raised}\n", tmp_path)
     assert (draft.family, draft.confidence >= 0.5) == (family, True), draft.headline
+
+
+@pytest.mark.parametrize(
+    ("scores", "sure"), [("0.6 0.5 0.4", True), ("nan 0.5 0.4", True), ("0.6 nan nan", False), ("nan nan nan", False)]
+)
+def test_evaluations_without_a_loss_are_no_sure_health(tmp_path: Path, scores: str, sure: bool) -> None:
+    text = "".join(
+        f"Epoch {n}/3\n512/512 [==============================] - 12s 24ms/step - loss: {2 / n:.4f} - val_loss: {score}\n"
+        for n, score in enumerate(scores.split(), 1)
+    )
+    draft = drafted(text, tmp_path)
+    assert (draft.family, draft.confidence >= 0.5) == ("G1", sure), draft.headline
+    assert sure or "evaluations" in draft.headline
