@@ -32,6 +32,10 @@ _ARGPARSE = re.compile(
     r"(?P<prog>[\w./-]+): error: (?P<text>(?P<plain>unrecognized arguments: .+|the following arguments are required: .+|argument .{1,120}: (?:invalid|expected|not allowed|ignored).*"
     r"|ambiguous option: .+|one of the arguments .+ is required|invalid choice: .+)|.+)$"
 )
+# A launcher or a logger may have put words of its own before it, of a shape that is not known.
+_AFTER = re.compile(
+    r"[\s\]:>：](?P<prog>[\w.-]+\.py): error: (?P<text>(?:unrecognized arguments|the following arguments are required): .+|argument .{1,120}: (?:invalid|expected|not allowed) .+)$"
+)
 _CLICK = re.compile(
     r"^\W*(?:Error: )?(?P<text>No such (?:option|command):? .+|Invalid value for .+|Missing (?:option|argument|parameter|command)\b.*|Got unexpected extra argument.*|Option .{1,60} requires an argument.*)$"
 )
@@ -124,6 +128,8 @@ class Arguments(LineParser):
                 "pip",
             ):
                 return []
+            return [self._row(line, "ArgumentError", found["text"], 2, detail(argparse=True, program=found["prog"]))]
+        if found := _AFTER.search(text):
             return [self._row(line, "ArgumentError", found["text"], 2, detail(argparse=True, program=found["prog"]))]
         if (found := _CLICK.match(text)) and (
             text.lstrip().startswith(("Error: ", "│")) or found["text"].startswith("No such option")
