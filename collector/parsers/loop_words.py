@@ -104,6 +104,7 @@ _FIRST = re.compile(
 )
 _AHEAD = re.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
 _PAIR = re.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:, {0,8}(?P<n>\d{1,12}))?\]")
+_LED = re.compile(r"^\s{0,8}[\[(]\s{0,4}(\d{1,9}+)\s?/\s{0,4}(\d{1,9}+)[\])]\s")
 _PART_EPOCH = re.compile(r"(?i)\bepochs?[ :=]{1,3}(\d{1,9}\.\d{1,9})(?: ?/ ?(\d{1,9}))?")
 
 
@@ -140,7 +141,9 @@ def counts(text: str) -> Counts | None:
     heads = [m.start() for m in (epoch, step, first) if m is not None]
     if not heads:
         return None
-    part = _PART_EPOCH.search(text) if epoch is None else None
+    # An epoch out of so many in brackets may lead the line, before a word for the steps.
+    led = _LED.match(text) if epoch is None and step is not None else None
+    part = led or _PART_EPOCH.search(text) if epoch is None else None
     at, epochs = (
         (epoch["n"], epoch["total"]) if epoch is not None else (part[1], part[2]) if part is not None else (None, None)
     )
@@ -154,6 +157,8 @@ def counts(text: str) -> Counts | None:
         return Counts(min(heads), *of_epoch)
     n, total = int(step["n"].replace(",", "")), int(step["total"]) if step["total"] else None
     # What is counted over the whole run is said before the epoch that it is in, or called global.
+    if led is not None and not _named(step).startswith("global"):
+        return Counts(0, *of_epoch, n, None, total)
     inside = epoch is not None and not _named(step).startswith("global")
     if epoch is not None and step.start() < epoch.start() and "batch" not in _named(step):
         inside = False

@@ -30,7 +30,7 @@ _HELD_OUT = re.compile(
 )
 # A bar or a dict, which have parsers of their own; a checkpoint that is told of with the loss it was saved at; a stack's frame.
 _OTHERS = re.compile(
-    r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|consumed|File \"|\b(?i:not|(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?)\b"
+    r"[{}]|\d%\||[=━]{4}|\.{8}|\[\d+:\d\d[<,]|\d(?:ms|us|s)/(?:step|epoch)\b|consumed|File \"|\b(?i:not|(?:re)?load(?:ed|ing)?|resum(?:ed|ing)|restor(?:ed|ing)|sav(?:ed|ing)|checkpoints?|failed|errors? (?:during|in|at))\b"
 )
 # Both counts in one pair of brackets; behind it may stand figures of parts that are not called losses.
 _BRACKETED = re.compile(

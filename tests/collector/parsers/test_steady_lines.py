@@ -86,6 +86,7 @@ def test_an_evaluation_that_is_told_of_batch_by_batch_is_no_training(worded: str
     [
         "[{n}/448] forward 0.12s backward 0.24s, loss 0.02s",
         "[epoch: 3, iter: {n}] mIoU: 0.31, acc: 0.45",
+        "Error during training step {n}: loss is 3",
         "=> loaded checkpoint (epoch {n}, loss 0.5)",
         "Saving checkpoint of step {n}, loss 0.5",
         "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {n}.0",
