@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
+
+_WORKED = 0.15
+"""The least SM activity of a run that worked for a good part of it."""
+_LESS = 2.5
+"""NCCL's own kernels keep some SMs busy while they wait: then it is told by how much more there was before."""
 
 
 def named(facts: Facts, result: Assessment) -> bool:
@@ -43,7 +50,7 @@ def named(facts: Facts, result: Assessment) -> bool:
         )
         result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
         return True
-    spread = spinning_at_the_end(facts) if facts.beside is None and facts.silent_gpus is None else None
+    spread = only_spun(facts)
     if spread is not None and spread.number("cold") == 1:
         where = gpu_of(spread, "cold_node", ("cold_gpu", "cold_uuid"))
         result.speaks_for.append(
@@ -55,11 +62,56 @@ def named(facts: Facts, result: Assessment) -> bool:
 
 
 def spinning_at_the_end(facts: Facts) -> RowView | None:
-    """The job's GPUs, where all of them but one at most only spin in its last minutes."""
-    spread = facts.table("gpu_spread").first
+    """The job's GPUs, where all of them but one at most only spin in its last minutes: by SM activity, or by memory's without it."""
+    spread = facts.table("gpu_spread").first or facts.table("gpu_spin").first
     if spread is None or not 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1:
         return None
     return spread
+
+
+def only_spun(facts: Facts) -> RowView | None:
+    """The same, where those GPUs are all the job's own and were watched to its end."""
+    return spinning_at_the_end(facts) if facts.beside is None and facts.silent_gpus is None else None
+
+
+def came_to_rest(facts: Facts) -> RowView | None:
+    """The same, where they had computed before. A slow transport spins all along: its SM activity was never much higher."""
+    spread = only_spun(facts)
+    if spread is None or "spin_sm" not in spread.columns:
+        return spread
+    before = max(r.number("all_sm_max") or 0 for r in (spread, first_half(facts)) if r is not None)
+    return spread if before >= max(_WORKED, _LESS * (spread.number("spin_sm") or 0)) else None
+
+
+def first_half(facts: Facts) -> RowView | None:
+    """The GPUs in the first half of the run: a hang that takes most of it leaves little of its mean."""
+    o = facts.overview
+    if o is None or not o.has("start_ts") or not o.has("end_ts"):
+        return None
+    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
+    return facts.table("gpu_spread", from_ts=o.text("start_ts"), to_ts=(start + (end - start) / 2).isoformat()).first
+
+
+def at_work_to_the_end(facts: Facts) -> bool:
+    """Whether samples speak of work in the last minutes: an engine alone is as busy in a wait that spins."""
+    if facts.table("gpu_spread"):
+        return spinning_at_the_end(facts) is None
+    row = facts.table("gpu_spin").first
+    return row is not None and (row.number("working") or 0) > (row.number("gpus") or 0) / 2
+
+
+def spinning(row: RowView) -> str:
+    """What the row of `spinning_at_the_end` says of them."""
+    if "spin_sm" in row.columns:
+        activity = f"median engine activity {row['spin_engine']}, SM activity {row['spin_sm']}"
+    else:
+        tensor = f", tensor cores {row['spin_tensor']}" if row.has("spin_tensor") else ""
+        power = f", power {row['spin_power_w']}" if row.has("spin_power_w") else ""
+        activity = f"median engine activity {row['spin_engine']}, memory activity {row['spin_dram']}{tensor}{power}"
+    text = f"{row['spinning']} of {row['gpus']} GPUs spin: {activity}."
+    if row.number("cold") == 1:
+        return f"{text} One is cold: {gpu_of(row, 'cold_node', ('cold_gpu', 'cold_uuid'))}."
+    return f"{text} {row['cold']} are cold." if row.get("cold") else text
 
 
 def _waited_for(facts: Facts, result: Assessment) -> bool:

@@ -140,9 +140,18 @@ SUMS = {
     "sm_sum": "sum(sm_sum)",
     "sm_median": "median(sm_sum / nullif(sm_n, 0))",
     "sm_max": "max(sm_max)",
-    **{f"{m}_late_{k}": f"sum({m}_{k}) FILTER (WHERE ts >= e.late)" for m in ("engine", "sm") for k in ("n", "sum")},
+    **{
+        f"{m}_late_{k}": f"sum({m}_{k}) FILTER (WHERE ts >= e.late)"
+        for m in ("engine", "sm", "tensor", "dram")
+        for k in ("n", "sum")
+    },
     "power_n": "sum(power_n)",
     "power_sum_w": "sum(power_sum_w)",
+    "power_late_w": "sum(power_sum_w) FILTER (WHERE ts >= e.late) / nullif(sum(power_n) FILTER (WHERE ts >= e.late), 0)",
+    # What a minute of work looks like in a run that may have stood still for most of it.
+    "tensor_busy": "quantile_cont(tensor_sum / nullif(tensor_n, 0), 0.9)",
+    "dram_busy": "quantile_cont(dram_sum / nullif(dram_n, 0), 0.9)",
+    "power_busy_w": "quantile_cont(power_sum_w / nullif(power_n, 0), 0.9)",
     "temp_max_c": "max(temp_max_c)",
     "clock_median_mhz": "median(clock_sum_mhz / nullif(clock_n, 0))",
     "throttle_n": "sum(throttle_n)",

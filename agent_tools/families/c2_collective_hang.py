@@ -7,13 +7,11 @@ DECIDES  the watchdog or the flight recorder; the rank whose last enqueued equal
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.finished import unexited
-from agent_tools.held_up import named, spinning_at_the_end
+from agent_tools.held_up import came_to_rest, first_half, named, only_spun, spinning
 from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
 
@@ -22,10 +20,8 @@ EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
 _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
 _LINK_NEAR_S = 3600.0
-_NO_WORK, _WORKED = 0.03, 0.15
-"""SM activity of GPUs that only wait, and the least of a run that worked for a good part of it."""
-_LESS = 2.5
-"""NCCL's own kernels keep some SMs busy while they wait: then it is told by how much more there was before."""
+_NO_WORK = 0.03
+"""SM activity of GPUs that only wait."""
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
 _WEAK = ("gloo_timeout", "heartbeat", "dump_signal", "timeout_state", "teardown", "peer_lost")
 
@@ -230,16 +226,8 @@ def _frozen(facts: Facts) -> list[Claim]:
         )
     spread = facts.table("gpu_spread").first
     if found and spread is not None and spread.get("spinning") and facts.beside is None:
-        found.append(claim(_spinning(spread)))
+        found.append(claim(spinning(spread)))
     return found if len(found) > 1 or (stuck and len(stuck) > 1) else []
-
-
-def _spinning(spread: RowView) -> str:
-    activity = f"median engine activity {spread['spin_engine']}, SM activity {spread['spin_sm']}"
-    text = f"{spread['spinning']} of {spread['gpus']} GPUs spin: {activity}."
-    if spread.number("cold") == 1:
-        return f"{text} One is cold: {gpu_of(spread, 'cold_node', ('cold_gpu', 'cold_uuid'))}."
-    return f"{text} {spread['cold']} are cold." if spread.get("cold") else text
 
 
 def _absent(facts: Facts) -> Assessment:
@@ -266,8 +254,8 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
     # Where the GPUs' samples stop early too, whoever collected both may have stopped, and not the training.
     share = quiet.number("quiet_share") or 0
     long = share > 0.5 or (share > 0.3 and (quiet.number("times_usual") or 0) > 50)
-    spread = facts.table("gpu_spread").first if facts.beside is None and facts.silent_gpus is None else None
-    spins = spread is not None and 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1
+    spread = only_spun(facts)
+    spins = spread is not None
     done = unexited(facts)
     sure = (spins or (long and not done)) and facts.silent_gpus is None
     result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
@@ -277,9 +265,9 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
     result.speaks_for += [claim(d) for d in done]
     text = f"The last training report came {quiet['quiet_min']} before the end; usually one came after {quiet['usual_gap_s']}."
     result.speaks_for.append(claim(text))
-    if spins and spread is not None:
+    if spread is not None:
         result.confidence = 0.82
-        result.speaks_for.append(claim(_spinning(spread)))
+        result.speaks_for.append(claim(spinning(spread)))
     if quiet.has("progress_text"):
         result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
     if (gpus := facts.silent_gpus) is not None:
@@ -290,25 +278,24 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
 
 
 def _spun(facts: Facts) -> Assessment | None:
-    """A log without times says nothing of a pause: GPUs that computed before and only spin at the end tell it alone.
-
-    A slow transport spins all along, so its SM activity was never much higher.
-    """
-    if facts.beside is not None or facts.silent_gpus is not None or not facts.progress.begun:
+    """A log without times says nothing of a pause: GPUs that computed before and only spin at the end tell it alone."""
+    spread = came_to_rest(facts)
+    if spread is None or not facts.progress.begun:
         return None
-    spread = spinning_at_the_end(facts)
-    if spread is None or (now := spread.number("spin_sm")) is None:
-        return None
-    half = _first_half(facts)
-    before = max(r.number("all_sm_max") or 0 for r in (spread, half) if r is not None)
-    if before < max(_WORKED, _LESS * now):
-        return None
-    result = Assessment(CODE, "confirmed", confidence=0.72 if now <= _NO_WORK else 0.65, attribution="undetermined")
+    result = Assessment(CODE, "confirmed", confidence=0.72, attribution="undetermined")
     result.headline = "At the end the GPUs only spun: training had come to a standstill."
-    result.speaks_for.append(claim(_spinning(spread)))
-    result.speaks_for.append(claim(f"Over the whole run the SM activity was {spread['all_sm_median']} (median)."))
-    if half is not None and half.has("all_sm_median"):
-        result.speaks_for.append(claim(f"In the first half of it it was {half['all_sm_median']}."))
+    result.speaks_for.append(claim(spinning(spread)))
+    if "spin_sm" not in spread.columns:
+        power = f", and their power {spread['busy_power_w']}" if spread.has("busy_power_w") else ""
+        result.speaks_for.append(
+            claim(f"In a busy minute their memory activity had been {spread['busy_dram']}{power}.")
+        )
+    else:
+        half = first_half(facts)
+        result.confidence = 0.72 if (spread.number("spin_sm") or 0.0) <= _NO_WORK else 0.65
+        result.speaks_for.append(claim(f"Over the whole run the SM activity was {spread['all_sm_median']} (median)."))
+        if half is not None and half.has("all_sm_median"):
+            result.speaks_for.append(claim(f"In the first half of it it was {half['all_sm_median']}."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     return _mostly_a_collective(
@@ -326,15 +313,6 @@ def _mostly_a_collective(result: Assessment, unknown: str, signal: str) -> Asses
         claim("Turn on the flight recorder and rerun; a stack of every rank names the call.", "supported")
     )
     return result
-
-
-def _first_half(facts: Facts) -> RowView | None:
-    """The GPUs in the first half of the run: a hang that takes most of it leaves little of its mean."""
-    o = facts.overview
-    if o is None or not o.has("start_ts") or not o.has("end_ts"):
-        return None
-    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
-    return facts.table("gpu_spread", from_ts=o.text("start_ts"), to_ts=(start + (end - start) / 2).isoformat()).first
 
 
 def _long(quiet: RowView) -> bool:

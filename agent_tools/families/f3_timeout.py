@@ -12,7 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.finished import unexited
-from agent_tools.held_up import spinning_at_the_end
+from agent_tools.held_up import at_work_to_the_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -212,10 +212,10 @@ def stalled(wall: RowView) -> bool:
 
 
 def _at_work(facts: Facts) -> bool:
-    """Whether samples to the end speak of work: an engine alone is as busy in a wait that spins."""
+    """Whether samples to the end speak of work."""
     if not facts.has("gpu_sample") or facts.silent_gpus is not None:
         return False
-    return facts.beside is not None or (bool(facts.table("gpu_spread")) and spinning_at_the_end(facts) is None)
+    return facts.beside is not None or at_work_to_the_end(facts)
 
 
 def _clockless(wall: RowView) -> bool:

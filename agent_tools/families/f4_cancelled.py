@@ -11,6 +11,8 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.dependency import never_met
+from agent_tools.held_up import came_to_rest, spinning
 from agent_tools.requested import AT_ONCE_S, LOG, POLITE, SOON_S, Request, ended_by_signal, in_batch, ran, requested
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
@@ -19,12 +21,6 @@ CODE = "F4"
 EXPLAINS = ("A2", "A3", "A4", "C2", "G1")
 
 OPERATORS = re.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
-_DEPENDENCY = re.compile(
-    r"DependencyNeverSatisfied|dependency (never|not) (be )?satisfied|kill_invalid_depend", re.IGNORECASE
-)
-_DEPENDS = re.compile(r"\s(?:--dependency(?:=|\s+)|-d\s*)[\"']?(?:after\w*|singleton|expand)\b")
-"""A dependency among a submission's options."""
-
 _OWNER = re.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|aborted by the user")
 _ADMIN = re.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
 """Words of LSF's, HTCondor's and PBS that say who killed the job."""
@@ -37,10 +33,8 @@ def assess(facts: Facts) -> Assessment:
     end = facts.table("run_ending").first
     overview = facts.overview
     state = facts.state
-    if overview is not None and _DEPENDENCY.search(overview.text("state_reason")):
-        return _dependency(overview, state)
-    if overview is not None and _in_vain(overview, state):
-        return _dependency_unnamed(overview)
+    if overview is not None and (found := never_met(overview, state)) is not None:
+        return found
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
         return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
@@ -275,6 +269,9 @@ def _assessment(
             f"It had made no progress for {wall['quiet_min']} by then: it may have been cancelled because it was stuck."
         )
         sure = min(sure, 0.6)
+    elif facts.progress.begun and (spread := came_to_rest(facts)) is not None:
+        implies.append(f"{spinning(spread)} It may have been cancelled because it was stuck.")
+        sure = min(sure, 0.6)
     elif doing:
         implies.append("Nothing shows that it was failing when it was ended.")
     else:
@@ -299,77 +296,6 @@ def _assessment(
         ),
         counterfactual="" if sure >= 0.6 else f"{shows[0]} Who sent it, and why, is not in the evidence.",
     )
-
-
-def _dependency(overview: RowView, state: str) -> Assessment:
-    shows = [f"Slurm gives the reason {overview['state_reason']} for the state {overview['state']}."]
-    if overview.has("dependency"):
-        shows.append(f"The dependency was {overview['dependency']}.")
-    return Assessment(
-        CODE,
-        # While it is still pending the answer to "why does it not run" is A4's; a cancel for that reason is this family.
-        "confirmed" if state == "CANCELLED" else "suspected",
-        "dependency",
-        0.96 if state == "CANCELLED" else 0.5,
-        "scheduler",
-        "The job can never run, because a job that it depends on did not end as the dependency demands.",
-        say(*shows),
-        implies=say("The cause lies in the job that it depends on.", status="supported"),
-        missing=[lacks("Why that job failed.", "a verdict on the job that it depends on")],
-        actions=say(
-            "Find out why the job that it depends on failed, and submit both again.",
-            "Use afterany instead of afterok where the follow-up shall run in any case.",
-        ),
-    )
-
-
-def _in_vain(overview: RowView, state: str) -> bool:
-    """Whether Slurm itself cancelled a job that waited for another: nobody asked for it, and it never ran.
-
-    Accounting names whoever cancels, and of such a cancel by Slurm gives the reason Dependency at best. The controller names
-    nobody at all: of a job that somebody cancelled it shows a start and a dependency that is still unfulfilled.
-    """
-    if state != "CANCELLED" or overview.has("cancelled_by") or count(overview, "elapsed_s"):
-        return False
-    start, end, waits_for = overview.text("start_ts"), overview.text("end_ts"), overview.text("dependency")
-    if start and start != end:
-        return False
-    if "(failed)" in waits_for:
-        return True
-    if start and "(unfulfilled)" in waits_for:
-        return False
-    return (
-        overview.text("state_reason") == "Dependency"
-        or bool(waits_for)
-        or bool(_DEPENDS.search(overview.text("submit_line")))
-    )
-
-
-def _dependency_unnamed(overview: RowView) -> Assessment:
-    known = "(failed)" in overview.text("dependency")
-    shows = [f"Slurm recorded the end as {overview['state']}, and nobody is named who asked for it."]
-    shows.append(f"It had never run: {overview['elapsed_s']}." if overview.has("elapsed_s") else "It had never run.")
-    if overview.text("state_reason") == "Dependency":
-        shows.append(f"The reason for which it had waited is {overview['state_reason']}.")
-    if overview.has("dependency"):
-        shows.append(f"The dependency was {overview['dependency']}.")
-    elif overview.has("submit_line"):
-        shows.append(f"It was submitted by: {overview['submit_line']}")
-    result = _dependency(overview, "CANCELLED")
-    result.confidence = 0.93 if known else 0.85
-    result.headline = (
-        "Slurm cancelled the job before it ran: a job that it depends on did not end as the dependency demands."
-    )
-    result.speaks_for = say(*shows)
-    if not known:
-        result.missing = [
-            lacks(
-                "That the dependency could never be met.",
-                "the reason DependencyNeverSatisfied of scontrol show job, while the controller knows the job",
-            ),
-            *result.missing,
-        ]
-    return result
 
 
 def _otherwise(overview: RowView | None, text: str) -> Assessment:

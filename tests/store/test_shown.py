@@ -15,7 +15,7 @@ from store.catalog import catalog
 from store.rows import GpuSample, Row, SlurmJob, columns, tables
 
 T = datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)
-BY_MINUTE = ("gpu_summary", "gpu_counter_rises", "gpu_spread", "gpu_duty", "gpu_throttled")
+BY_MINUTE = ("gpu_summary", "gpu_counter_rises", "gpu_spin", "gpu_spread", "gpu_duty", "gpu_throttled")
 
 
 @pytest.fixture(scope="module")

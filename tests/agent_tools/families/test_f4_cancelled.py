@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tools.families.f4_cancelled import assess
-from store.rows import SlurmJob, SlurmJobEvent, SlurmStep
+from store.rows import GpuSample, SlurmJob, SlurmJobEvent, SlurmStep
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 CANCEL = "*** STEP 4812.0 ON n1 CANCELLED AT 2026-03-01T10:40:00 ***"
@@ -223,3 +223,17 @@ def test_without_the_record_who_cancelled_is_missing(tmp_path: Path) -> None:
     assert a.mode == "user"
     assert a.confidence < 0.9
     assert any("slurm_job" in m.signal for m in a.missing)
+
+
+@pytest.mark.parametrize(("before", "sure"), [(0.6, 0.6), (0.08, 0.95)])
+def test_gpus_that_only_spun_before_a_cancel_say_that_it_may_have_been_stuck(
+    tmp_path: Path, before: float, sure: float
+) -> None:
+    """Also where the log has no times; on a slow transport they spin from the beginning."""
+    world = World(tmp_path).job("CANCELLED", 60, cancelled_by="ada", gpus=4).train(FALLING)
+    for minute in range(2, 60):
+        now, sm = T + timedelta(minutes=minute), before if minute < 30 else 0.05
+        world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, sm_active=sm) for g in range(4)))
+    found = judge(world, assess)
+    assert found.confidence == sure
+    assert any("stuck" in c.text for c in found.implies) is (sure < 0.9)

@@ -250,6 +250,47 @@ def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_l
         assert differential.draft(ended(folder, state, before, end).facts()).family != "C2", (state, before, end)
 
 
+def without_sm(folder: Path, state: str, last: dict[str, float], first: dict[str, float] | None = None) -> World:
+    """A log without times beside the counters that an exporter gives by default: none of them is SM activity."""
+    world = World(folder).job(state, 60, gpus=4).train(LOSSES)
+    busy = {"dram_active": 0.4, "tensor_active": 0.35, "power_w": 600.0} if first is None else first
+    for minute in range(2, 60):
+        now = T + timedelta(minutes=minute)
+        values = busy if minute < 25 else last
+        world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, **values) for g in range(4)))
+    return world
+
+
+@pytest.mark.parametrize("state", ["TIMEOUT", "CANCELLED"])
+def test_memory_tensor_cores_and_power_that_came_to_rest_tell_a_spin_where_no_sm_activity_is_measured(
+    tmp_path: Path, state: str
+) -> None:
+    rests: list[dict[str, float]] = [
+        {"dram_active": 0.005, "tensor_active": 0.0, "power_w": 160.0},
+        {"dram_active": 0.0, "power_w": 160.0},
+        {"dram_active": 0.01},
+    ]
+    for i, last in enumerate(rests):
+        first = {k: v for k, v in (("dram_active", 0.4), ("tensor_active", 0.35), ("power_w", 600.0)) if k in last}
+        found = differential.draft(without_sm(tmp_path / str(i), state, last, first).facts())
+        assert (found.family, 0.5 < found.confidence < 0.8) == ("C2", True), found.headline
+
+
+def test_a_busy_engine_beside_work_of_any_kind_is_no_spin(tmp_path: Path) -> None:
+    low = {"dram_active": 0.02, "tensor_active": 0.01, "power_w": 200.0}
+    worlds: dict[str, World] = {
+        "worked to the end": without_sm(tmp_path / "a", "TIMEOUT", {"dram_active": 0.4, "power_w": 600.0}),
+        "never did more": without_sm(tmp_path / "b", "TIMEOUT", low, low),
+        "computes without memory": without_sm(tmp_path / "c", "TIMEOUT", {"dram_active": 0.01, "tensor_active": 0.5}),
+        "draws as much power": without_sm(tmp_path / "d", "TIMEOUT", {"dram_active": 0.01, "power_w": 590.0}),
+        "completed": without_sm(tmp_path / "e", "COMPLETED", {"dram_active": 0.01, "power_w": 160.0}),
+    }
+    for what, world in worlds.items():
+        assert differential.draft(world.facts()).family != "C2", what
+    slow = differential.draft(worlds["worked to the end"].facts())
+    assert (slow.family, slow.confidence > 0.8) == ("F3", True), "memory that works to the end says that the run moved"
+
+
 def test_a_watchdog_that_names_no_rank_is_helped_by_the_one_gpu_that_does_not_spin(tmp_path: Path) -> None:
     def hung(folder: str, cold: set[int]) -> Assessment:
         world = World(tmp_path / folder).job("FAILED", 60, gpus=4, node_list="n1").train(LOSSES)

@@ -1,0 +1,42 @@
+-- gpu_spin: Where SM activity is not measured: GPUs whose engine was busy to the end while memory and tensor cores came to rest.
+-- TABLES: gpu_sample, gpu_minute
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR
+-- PRUNE: job_id, nodes, from_ts, to_ts
+-- COLUMN gpus: GPUs with engine and memory activity and no SM activity
+-- COLUMN working: of those, GPUs whose memory was half as busy in the last ten minutes as in busy minutes, or more
+-- COLUMN spinning: of those, GPUs that only spun in the last ten minutes, and had worked before
+-- COLUMN spin_engine [ratio]: median engine activity of the spinning ones in the last ten minutes
+-- COLUMN spin_dram [ratio]: median of their memory activity in them
+-- COLUMN spin_tensor [ratio]: median of their tensor cores' activity in them
+-- COLUMN spin_power_w [W]: median of their power in them
+-- COLUMN busy_dram [ratio]: median of their memory activity in a busy minute (nine tenths of the minutes had less)
+-- COLUMN busy_tensor [ratio]: median of their tensor cores' activity in a busy minute
+-- COLUMN busy_power_w [W]: median of their power in a busy minute
+-- COLUMN cold: GPUs whose engine did nothing in the last ten minutes
+-- COLUMN cold_node: node of the first of them
+-- COLUMN cold_gpu: its index
+-- COLUMN cold_uuid: its UUID
+-- CAVEAT: Memory activity may be a share of time (nvidia-smi) or of bandwidth (DCGM): it is held against the same GPU's only.
+WITH g AS (
+  SELECT node, gpu, gpu_uuid, engine_late_sum / nullif(engine_late_n, 0) AS engine, dram_late_sum / nullif(dram_late_n, 0) AS dram,
+    tensor_late_sum / nullif(tensor_late_n, 0) AS tensor, power_late_w AS power, dram_busy, tensor_busy, power_busy_w
+  FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
+  WHERE coalesce(sm_n, 0) = 0 AND engine_n > 0 AND dram_busy IS NOT NULL
+),
+s AS (
+  SELECT *, coalesce(engine > 0.9 AND dram < 0.03 AND coalesce(tensor, 0) < 0.02 AND dram_busy > greatest(0.1, 5 * dram)
+      AND coalesce(power / nullif(power_busy_w, 0), 0) < 0.75, false) AS spins,
+    coalesce(engine < 0.02, false) AS idle, row_number() OVER (ORDER BY node, gpu, gpu_uuid) AS place
+  FROM g
+)
+SELECT
+  count(*) AS gpus, count(*) FILTER (WHERE engine > 0.3 AND dram >= 0.5 * dram_busy AND dram_busy > 0) AS working,
+  count(*) FILTER (WHERE spins) AS spinning, round(median(engine) FILTER (WHERE spins), 3) AS spin_engine,
+  round(median(dram) FILTER (WHERE spins), 3) AS spin_dram, round(median(tensor) FILTER (WHERE spins), 3) AS spin_tensor,
+  round(median(power) FILTER (WHERE spins), 1) AS spin_power_w, round(median(dram_busy) FILTER (WHERE spins), 3) AS busy_dram,
+  round(median(tensor_busy) FILTER (WHERE spins), 3) AS busy_tensor, round(median(power_busy_w) FILTER (WHERE spins), 1) AS busy_power_w,
+  count(*) FILTER (WHERE idle) AS cold, arg_min(node, place) FILTER (WHERE idle) AS cold_node,
+  arg_min(gpu, place) FILTER (WHERE idle) AS cold_gpu, arg_min(gpu_uuid, place) FILTER (WHERE idle) AS cold_uuid
+FROM s
+HAVING count(*) > 0
