@@ -171,18 +171,33 @@ SUMS = {
 
 _APART = {
     f"{kind}_{column}": f"sum({column}) FILTER (WHERE {when})"
-    for kind, when in (("severe", "severe * 2 >= bits"), ("free", "severe = 0 AND engine > 0.3"))
+    for kind, when in (
+        ("severe", "bits > 0 AND severe * 2 >= bits"),
+        ("free", "bits > 0 AND severe = 0 AND engine > 0.3"),
+    )
     for column in ("clock_n", "clock_sum_mhz")
 }
 """Clocks of whole minutes by the throttle bits of the same minute: where bits and clocks came from two files, one for each
-metric, no single sample has both."""
+metric, no single sample has both. Where each bit came from a file of its own, the worst of them counts in a minute: the others
+say nothing against it."""
+
+_UNPAIRED = "coalesce(severe_clock_n, 0) + coalesce(free_clock_n, 0) = 0"
+
+
+NAMELESS = "CASE WHEN gpu_uuid IS NULL THEN gpu END"
+"""A GPU is its UUID, and its number where it has none: of an exporter's metrics often one alone knows the number."""
 
 
 def totals(job_id: str, nodes: str, gpus: str, from_ts: str, to_ts: str) -> str:
     """SQL for one row a GPU: of the job, and of `nodes` (of these `gpus` where they are given) where a minute has no job."""
     picked = ", ".join(f'{sql} AS "{name}"' for name, sql in SUMS.items())
     apart = ", ".join(f"{sql} AS {name}" for name, sql in _APART.items())
-    both = ", ".join(f"coalesce(t.{name}, 0) + coalesce(a.{name}, 0) AS {name}" for name in _APART)
+    both = ", ".join(
+        [
+            *(f"coalesce(t.{name}, 0) + coalesce(a.{name}, 0) AS {name}" for name in _APART),
+            *(f"coalesce(a.{name}, t.{name}) AS {name}" for name in ("throttle_n", "severe_n")),
+        ]
+    )
     return f"""
   WITH s AS NOT MATERIALIZED (
     SELECT * FROM {MACRO}({from_ts}, {to_ts})
@@ -190,19 +205,30 @@ def totals(job_id: str, nodes: str, gpus: str, from_ts: str, to_ts: str) -> str:
       AND ({gpus} IS NULL OR gpu_uuid IS NULL OR list_contains(string_split({gpus}, ','), gpu_uuid)))
   ),
   e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s),
-  t AS (SELECT node, gpu, gpu_uuid, {picked} FROM s, e GROUP BY node, gpu, gpu_uuid),
-  m AS (
-    SELECT node, gpu, gpu_uuid, sum(throttle_n) AS bits, sum(severe_n) AS severe, sum(clock_n) AS clock_n,
-      sum(clock_sum_mhz) AS clock_sum_mhz, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine
+  t AS (SELECT node, max(gpu) AS gpu, gpu_uuid, {picked} FROM s, e GROUP BY node, gpu_uuid, {NAMELESS}),
+  o AS (
+    SELECT node, {NAMELESS} AS gpu, gpu_uuid, ts, sum(throttle_n) AS throttle_n, sum(severe_n) AS severe_n,
+      sum(throttle_n) FILTER (WHERE {_UNPAIRED}) AS bits, sum(severe_n) FILTER (WHERE {_UNPAIRED}) AS severe,
+      sum(clock_n) FILTER (WHERE {_UNPAIRED}) AS clock_n, sum(clock_sum_mhz) FILTER (WHERE {_UNPAIRED}) AS clock_sum_mhz,
+      sum(engine_sum) FILTER (WHERE {_UNPAIRED}) AS engine_sum, sum(engine_n) FILTER (WHERE {_UNPAIRED}) AS engine_n
     FROM s
-    WHERE coalesce(severe_clock_n, 0) + coalesce(free_clock_n, 0) = 0 AND (throttle_n > 0 OR clock_n > 0 OR engine_n > 0)
-    GROUP BY node, gpu, gpu_uuid, ts
-    HAVING sum(throttle_n) > 0 AND sum(clock_n) > 0
+    WHERE throttle_n > 0 OR ({_UNPAIRED} AND (clock_n > 0 OR engine_n > 0))
+    GROUP BY node, gpu_uuid, {NAMELESS}, ts, origin
   ),
-  a AS (SELECT node, gpu, gpu_uuid, {apart} FROM m GROUP BY node, gpu, gpu_uuid)
+  m AS (
+    SELECT node, gpu, gpu_uuid, max(throttle_n) AS throttle_n, max(severe_n) AS severe_n, max(bits) AS bits, max(severe) AS severe,
+      sum(clock_n) AS clock_n, sum(clock_sum_mhz) AS clock_sum_mhz, sum(engine_sum) / nullif(sum(engine_n), 0) AS engine
+    FROM o
+    GROUP BY node, gpu, gpu_uuid, ts
+    HAVING max(throttle_n) > 0
+  ),
+  a AS (
+    SELECT node, gpu, gpu_uuid, sum(throttle_n) AS throttle_n, sum(severe_n) AS severe_n, {apart} FROM m GROUP BY node, gpu, gpu_uuid
+  )
   SELECT t.* REPLACE ({both})
   FROM t LEFT JOIN a
-    ON t.node IS NOT DISTINCT FROM a.node AND t.gpu IS NOT DISTINCT FROM a.gpu AND t.gpu_uuid IS NOT DISTINCT FROM a.gpu_uuid
+    ON t.node IS NOT DISTINCT FROM a.node AND t.gpu_uuid IS NOT DISTINCT FROM a.gpu_uuid
+    AND (t.gpu_uuid IS NOT NULL OR t.gpu IS NOT DISTINCT FROM a.gpu)
 """
 
 

@@ -22,7 +22,7 @@ WITH s AS NOT MATERIALIZED (
 g AS MATERIALIZED (SELECT * FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)),
 -- When it rose is asked only of the GPUs on which something did.
 t AS (
-  SELECT s.node, s.gpu, s.gpu_uuid,
+  SELECT g.node, g.gpu, g.gpu_uuid,
     min(CASE WHEN s.ecc_dbe_total_min > g.ecc_dbe_total_first THEN s.first_ts WHEN s.ecc_dbe_total_max > g.ecc_dbe_total_first THEN coalesce(s.rose_ts, s.first_ts) END)
       AS ecc_dbe_total_risen,
     min(CASE WHEN s.remapped_uncorrectable_min > g.remapped_uncorrectable_first THEN s.first_ts WHEN s.remapped_uncorrectable_max > g.remapped_uncorrectable_first THEN coalesce(s.rose_ts, s.first_ts) END)
@@ -41,8 +41,8 @@ t AS (
       AS nvlink_errors_risen,
     min(CASE WHEN s.pcie_replays_min > g.pcie_replays_first THEN s.first_ts WHEN s.pcie_replays_max > g.pcie_replays_first THEN coalesce(s.rose_ts, s.first_ts) END)
       AS pcie_replays_risen
-  FROM s JOIN g ON s.node IS NOT DISTINCT FROM g.node AND s.gpu IS NOT DISTINCT FROM g.gpu
-    AND s.gpu_uuid IS NOT DISTINCT FROM g.gpu_uuid
+  FROM s JOIN g ON s.node IS NOT DISTINCT FROM g.node AND s.gpu_uuid IS NOT DISTINCT FROM g.gpu_uuid
+    AND (s.gpu_uuid IS NOT NULL OR s.gpu IS NOT DISTINCT FROM g.gpu)
   WHERE ecc_dbe_total_high > ecc_dbe_total_first
       OR remapped_uncorrectable_high > remapped_uncorrectable_first
       OR remap_failure_high > remap_failure_first
@@ -52,7 +52,7 @@ t AS (
       OR remapped_correctable_high > remapped_correctable_first
       OR nvlink_errors_high > nvlink_errors_first
       OR pcie_replays_high > pcie_replays_first
-  GROUP BY s.node, s.gpu, s.gpu_uuid
+  GROUP BY g.node, g.gpu, g.gpu_uuid
 ),
 c AS (
   SELECT g.node, g.gpu, g.gpu_uuid, unnest([

@@ -15,8 +15,8 @@ WITH s AS (
     AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 )
 SELECT
-  node, gpu, gpu_uuid, sum(engine_n) AS samples, round(sum(engine_sum) / nullif(sum(engine_n), 0), 3) AS engine_mean
+  node, max(gpu) AS gpu, gpu_uuid, sum(engine_n) AS samples, round(sum(engine_sum) / nullif(sum(engine_n), 0), 3) AS engine_mean
 FROM s
-GROUP BY node, gpu, gpu_uuid
+GROUP BY node, gpu_uuid, CASE WHEN gpu_uuid IS NULL THEN s.gpu END
 HAVING sum(engine_n) > 0
 ORDER BY engine_mean DESC, node, gpu, gpu_uuid

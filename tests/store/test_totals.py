@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,3 +87,32 @@ def test_clocks_and_throttle_bits_from_two_files_are_told_together_by_the_minute
         (row,) = reader.ask("gpu_summary", job_id="7", nodes="n0").dicts()
     assert (row["severe_throttle_share"], row["sm_clock_throttled_mhz"], row["sm_clock_free_mhz"]) == (0.494, 900, 1980)
     assert row["samples"] == 79, "a moment that three files tell of is one sample"
+
+
+def test_a_gpu_whose_number_one_metric_alone_knows_is_one_gpu(tmp_path: Path) -> None:
+    """nvidia_gpu_exporter labels with the UUID and gives the number as a metric: a file for each, and it was two GPUs."""
+    told: dict[str, Callable[[int, int], dict[str, Any]]] = {
+        "index.json": lambda gpu, i: {"gpu": gpu},
+        "util.json": lambda gpu, i: {"engine_active": 0.9},
+        "ecc.json": lambda gpu, i: {"ecc_dbe_total": int(gpu == 1 and i >= 30)},
+        "clocks.json": lambda gpu, i: {"sm_clock_mhz": 700.0 if gpu == 1 and i >= 30 else 1900.0},
+        # A bit a file: hardware slowdown, software thermal, hardware thermal. Those that are not set say nothing against it.
+        "slow.json": lambda gpu, i: {"throttle_reasons": 0},
+        "software.json": lambda gpu, i: {"throttle_reasons": 0},
+        "hardware.json": lambda gpu, i: {"throttle_reasons": 0x40 if gpu == 1 and i >= 30 else 0},
+    }
+    rows = [
+        GpuSample(node="n1", gpu_uuid=f"GPU-{g}", origin=origin, ts=T + timedelta(minutes=i), **values(g, i))
+        for origin, values in told.items()
+        for g in (0, 1)
+        for i in range(60)
+    ]
+    Writer(tmp_path / "lake").append(rows, batch="a")
+    with Reader(tmp_path / "lake") as reader:
+        gpus = reader.ask("gpu_summary", job_id="7", nodes="n1").dicts()
+        duty = reader.ask("gpu_duty", job_id="7", nodes="n1").dicts()
+        risen = reader.ask("gpu_counter_rises", job_id="7", nodes="n1").dicts()
+    assert [(r["gpu"], r["gpu_uuid"]) for r in gpus] == [(0, "GPU-0"), (1, "GPU-1")]
+    assert [(r["severe_throttle_share"], r["sm_clock_throttled_mhz"]) for r in gpus] == [(0.0, None), (0.5, 700.0)]
+    assert [(r["gpu"], r["engine_mean"]) for r in duty] == [(0, 0.9), (1, 0.9)]
+    assert [(r["gpu"], r["counter"], r["rise"]) for r in risen] == [(1, "ecc_dbe_total", 1)]
