@@ -108,6 +108,11 @@ for _name, _bit in (
     for _word in ("throttle", "event"):
         _gpu(f"nvidia_smi_clocks_{_word}_reasons_{_name}", "throttle_bits", bit=_bit, whole=True)
 
+# What is counted: dcgm-exporter's own counts of clock events, and DCGM's running times (see slowdowns).
+_gpu("DCGM_EXP_CLOCK_EVENTS_COUNT", "clock_events", needs=("clock_event", ""))
+_gpu("DCGM_FI_DEV_THERMAL_VIOLATION", "held_down", bit=0x20, whole=True)
+_gpu("DCGM_FI_DEV_POWER_VIOLATION", "held_down", bit=0x04, whole=True)
+
 # Telegraf's input nvidia_smi: others give the same names in other units, and never the compute mode beside them.
 for _name, _column, _scale, _more in (
     ("nvidia_smi_utilization_gpu", "engine_active", 0.01, {"source": "smi"}),

@@ -10,12 +10,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from collector.device_names import NO_DISK, NO_NET, PSEUDO
 from collector.importers.base import ImportContext
 from collector.metric_names import NAMES, Metric
 from collector.node_names import NodeNames
+from collector.slowdowns import Slowdowns
 from store.rows import GpuDevice, GpuEvent, GpuSample, HostSample, InferenceSample, LinkSample, Row
 
 _BLANKS = (range(2_147_483_632, 2_147_483_636), range(140_737_488_355_328, 140_737_488_355_332))
@@ -58,6 +59,7 @@ class Samples:
         self._names = NodeNames(ctx.nodes)
         self._xids = {} if xids is None else xids
         self._cells: dict[tuple[Key, int | None], _Cells] = {}
+        self._slow = Slowdowns()
         self._named: dict[Key, dict[str, Any]] = {}
         self._devices: dict[tuple[str | None, str | int | None], dict[str, Any]] = {}
 
@@ -74,7 +76,8 @@ class Samples:
             return None
         node = node_of(labels, self._names) or self._ctx.node
         if metric.entity == "gpu":
-            return Series(metric, self._gpu(node, labels, metric))
+            window = _number(labels.get("window_size_in_ms", "0"))
+            return Series(metric, self._gpu(node, labels, metric), labels.get("clock_event", ""), window)
         if metric.entity == "link":
             return Series(metric, ("link", node, (("device", labels.get("device")), ("port", labels.get("port")))))
         if metric.entity == "filesystem":
@@ -100,6 +103,12 @@ class Samples:
         if cells is None:
             cells = self._cells[place] = _Cells()
         column = metric.column
+        if column in {"clock_events", "held_down"}:
+            if ts is not None and column == "held_down":
+                self._slow.time(series.key, metric.bit, ts, value)
+            elif ts is not None:
+                self._slow.count(series.key, series.part, ts, value, series.bound)
+            return
         if column in {"ttft", "inter_token"}:
             if metric.rank <= cells.ranks.get(column, 9):
                 if metric.rank < cells.ranks.get(column, 9):
@@ -124,6 +133,11 @@ class Samples:
         """The rows, by entity and time."""
         before: dict[Key, _Cells] = {}
         seen: dict[Key, list[GpuSample]] = {}
+        for place, (held, told) in self._slow.bits().items():
+            cells = self._cells.get(cast("tuple[Key, int]", place))
+            if cells is not None:
+                for mask, bits in (("throttle_bits", held), ("throttle_told", told)):
+                    cells.values[mask] = float(int(cells.values.get(mask, 0.0)) | bits)
         order = sorted(self._cells, key=lambda k: (k[0][0], k[0][1] or "", str(k[0][2]), k[1] or 0))
         for key, ts in order:
             cells = self._cells[key, ts]

@@ -135,3 +135,48 @@ def test_a_range_query_tells_of_it_too(tmp_path: Path) -> None:
     }
     text = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [series]}})
     assert [r.xid for r in read(tmp_path / "x.json", text) if isinstance(r, GpuEvent)] == [94]
+
+
+def reasons(rows: list[Any]) -> list[int | None]:
+    return [r.throttle_reasons for r in rows if isinstance(r, GpuSample)]
+
+
+GPU = 'gpu="0",UUID="GPU-a",Hostname="n1"'
+
+
+def test_clock_events_that_are_counted_over_a_window_hold_while_they_fill_half_of_it(tmp_path: Path) -> None:
+    """dcgm-exporter's own count stands for five minutes after one event."""
+
+    def text(went_on: range) -> str:
+        lines: list[str] = []
+        for i in range(60):
+            hot = sum(1 for k in range(max(0, i - 9), i + 1) if k in went_on)
+            idle = min(i + 1, 10) if i < 12 else max(0, 21 - i)
+            for event, count in (("hw_thermal", hot), ("gpu_idle", idle), ("power_cap", 0)):
+                labels = f'{GPU},clock_event="{event}",window_size_in_ms="300000"'
+                lines.append(f"DCGM_EXP_CLOCK_EVENTS_COUNT{{{labels}}} {count} {AT + 30 * i}000\n")
+        return "".join(lines)
+
+    held = [bool((r or 0) & 0x40) for r in reasons(read(tmp_path / "long.prom", text(range(20, 50))))]
+    assert (held[:20], held[24:50], held[58:]) == ([False] * 20, [True] * 26, [False] * 2)
+    assert not any((r or 0) & 0x40 for r in reasons(read(tmp_path / "short.prom", text(range(30, 32)))))
+
+
+@pytest.mark.parametrize("unit", [1e9, 1e6])
+def test_time_for_which_clocks_were_held_down_is_read_in_either_unit(tmp_path: Path, unit: float) -> None:
+    """Releases before DCGM 3 count microseconds; a counter that begins anew says nothing."""
+    value, lines = 5e10, []
+    for i in range(20):
+        value = 0.0 if i == 15 else value + 30 * unit * (0.95 if 5 <= i < 12 else 0.01)
+        lines.append(f"DCGM_FI_DEV_THERMAL_VIOLATION{{{GPU}}} {int(value)} {AT + 30 * i}000\n")
+        lines.append(f"DCGM_FI_DEV_POWER_VIOLATION{{{GPU}}} {int(9 * unit * i)} {AT + 30 * i}000\n")
+    rows = [r for r in read(tmp_path / "v.prom", "".join(lines)) if isinstance(r, GpuSample) and r.ts is not None]
+    found = {int(r.ts.timestamp() - AT) // 30: r.throttle_reasons for r in rows if r.ts is not None}
+    assert [found[i] for i in range(5, 12)] == [0x20] * 7
+    assert {found[i] for i in (1, 2, 3, 4, 12, 13, 14, 16)} == {0}
+    assert 0 not in found and 15 not in found
+
+
+def test_a_power_cap_alone_says_nothing_of_trouble(tmp_path: Path) -> None:
+    text = "".join(f"DCGM_FI_DEV_POWER_VIOLATION{{{GPU}}} {i * 29 * 10**9} {AT + 30 * i}000\n" for i in range(20))
+    assert not reasons(read(tmp_path / "p.prom", text))
