@@ -61,6 +61,19 @@ def meant(found: list[Candidate], *, one_file: bool = False) -> Candidate | None
     return last
 
 
+def aliased(reader: Asks, job: str) -> str | None:
+    """The job that a number means which Slurm shows otherwise; None where it is nobody's, or that of several tasks.
+
+    A log is mostly called by a task's own number (`%j`), and of a heterogeneous job the first component runs the script.
+    """
+    rows = [(str(r["meant"]), bool(r["own"])) for r in reader.ask("job_alias", job_id=job).dicts()]
+    own = [name for name, is_own in rows if is_own]
+    first = [name for name, _ in rows if name == f"{job}+0"]
+    if len(own) == 1 or len(first) == 1:
+        return (first or own)[0]
+    return rows[0][0] if len(rows) == 1 else None
+
+
 def nameless(reader: Asks, name: str) -> str | None:
     """What to call the job where there is nothing but the telemetry of nodes: the files' own name; None without any."""
     return name if reader.ask("lone_nodes", job_id=name).rows else None

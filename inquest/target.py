@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tools.choose import Candidate, candidates, meant, nameless
+from agent_tools.choose import Candidate, aliased, candidates, meant, nameless
 from agent_tools.viewer import Forbidden
 from collector.discover import stem
 from inquest import safe, who
@@ -22,6 +22,7 @@ from inquest.commands import NOTHING, USAGE, Failure
 if TYPE_CHECKING:
     from collector.bundle import ImportReport
     from store import Reader
+    from store.result import Result
 
 Progress = Callable[..., None]
 QUICK = 32 << 20
@@ -73,14 +74,20 @@ def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
         reader = who.seen(opened, lake)
         try:
             known = reader.ask("job_known", job_id=job_id)
+            if not _any(known) and (other := aliased(reader, job_id)) is not None:
+                job_id, known = other, reader.ask("job_known", job_id=other)
         except Forbidden as refused:
             raise Failure(f"{safe.line(str(refused))} in {lake}; a user sees own jobs, an operator all") from refused
-        if not any(isinstance(n, int) and n > 0 for n in known.rows[0]):
+        if not _any(known):
             raise Failure(
                 f"no job {safe.line(job_id)} in {lake} (looked in slurm_job, log_line, log_event and source_health); "
                 f"`inquest jobs --lake {lake}` lists what is there"
             )
         yield Found(reader, job_id, notes=settled(lake, opened, job_id))
+
+
+def _any(known: Result) -> bool:
+    return any(isinstance(n, int) and n > 0 for n in known.rows[0])
 
 
 def _imported(
@@ -125,6 +132,8 @@ def _chosen(reader: Reader, path: Path, job: str | None) -> str:
     if job is not None:
         if any(c.job_id == job for c in all_found):
             return job
+        if (other := aliased(reader, job)) is not None:
+            return other
         raise Failure(f"no job {safe.line(job)} in {path}; there are {_listed(all_found)}")
     chosen = meant(all_found, one_file=path.is_file())
     if chosen is None:

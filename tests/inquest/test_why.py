@@ -141,6 +141,33 @@ def test_of_one_accounting_file_the_only_job_that_ended_badly_is_meant(
     assert "--job N" in capsys.readouterr().err
 
 
+def test_a_job_is_found_by_any_number_that_slurm_gives_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`%j` in a log's name is an array task's own number, and of a heterogeneous job that of its first component."""
+    head = "JobID|JobIDRaw|JobName|State|ExitCode|Start|End|Elapsed\n"
+    times = "0:0|2026-03-01T10:00:00|2026-03-01T11:00:00|01:00:00"
+    rows = [("40_1", "41"), ("40_2", "40"), ("50+0", "50"), ("50+1", "51"), ("60_7", "66")]
+    folder = tmp_path / "job"
+    (folder / "slurm").mkdir(parents=True)
+    path = folder / "slurm" / "sacct.txt"
+    path.write_text(head + "".join(f"{n}|{raw}|t|COMPLETED|{times}\n" for n, raw in rows))
+    for asked, job in (
+        ("41", "40_1"),
+        ("40_2", "40_2"),
+        ("50", "50+0"),
+        ("51", "50+1"),
+        ("60", "60_7"),
+        ("66", "60_7"),
+    ):
+        status, out, _ = why(str(folder), "--job", asked, "--json", capsys=capsys)
+        assert (status, json.loads(out)["job"]) == (0, job), asked
+    assert main(["import", str(folder), "--lake", str(tmp_path / "lake")]) == 0
+    capsys.readouterr()
+    status, out, _ = why("41", "--lake", str(tmp_path / "lake"), "--json", capsys=capsys)
+    assert (status, json.loads(out)["job"]) == (0, "40_1")
+    status, _, err = why(str(folder), "--job", "40", capsys=capsys)
+    assert status == 3 and "40_1" in err, "an array of several tasks, though one of them has its number"
+
+
 def test_escape_sequences_of_a_log_never_reach_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither the colour codes, the clipboard sequence nor the bidi override of a hostile message passes."""
     log = tmp_path / "run.log"
