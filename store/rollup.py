@@ -148,6 +148,8 @@ SUMS = {
     "power_n": "sum(power_n)",
     "power_sum_w": "sum(power_sum_w)",
     "power_late_w": "sum(power_sum_w) FILTER (WHERE ts >= e.late) / nullif(sum(power_n) FILTER (WHERE ts >= e.late), 0)",
+    "tensor_mean": "sum(tensor_sum) / nullif(sum(tensor_n), 0)",
+    "dram_mean": "sum(dram_sum) / nullif(sum(dram_n), 0)",
     # What a minute of work looks like in a run that may have stood still for most of it.
     "tensor_busy": "quantile_cont(tensor_sum / nullif(tensor_n, 0), 0.9)",
     "dram_busy": "quantile_cont(dram_sum / nullif(dram_n, 0), 0.9)",

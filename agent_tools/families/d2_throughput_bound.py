@@ -8,13 +8,15 @@ DECIDES  step times with and without saves, SM against engine activity, NCCL's o
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts
+from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
 CODE = "D2"
 _LOW_SM = 0.45
 """A setting that serialises launches shows where the GPUs do less than this."""
+_IDLE = 0.25
+"""Engine activity of GPUs that wait for storage, where no SM activity is measured."""
 EXPLAINS = ("D1", "F3", "G1")
 
 _ACTIONS = {
@@ -45,6 +47,8 @@ def _saves(facts: Facts) -> Assessment | None:
     costly = (pace.number("times_plain") or 0) >= 1.5 or (pace.number("times_early") or 0) >= 1.5
     spread = facts.table("gpu_spread").first
     idle = spread is not None and (spread.number("all_sm_median") or 1.0) < 0.2
+    busiest = None if spread is not None or facts.beside is not None else _busiest(facts)
+    idle = idle or (busiest is not None and (busiest.number("engine_mean") or 0) < _IDLE)
     result = Assessment(
         CODE, "confirmed" if idle else "suspected", "save_storm", 0.88 if idle else 0.6 if costly else 0.4
     )
@@ -60,6 +64,8 @@ def _saves(facts: Facts) -> Assessment | None:
         )
     if idle and spread is not None:
         result.speaks_for.append(claim(f"The median SM activity was {spread['all_sm_median']}."))
+    elif idle and busiest is not None:
+        result.speaks_for.append(claim(f"The busiest GPU's mean engine activity was {busiest['engine_mean']}."))
     else:
         result.missing.append(
             missing("How much of the time the GPUs waited for the saves.", "SM activity (gpu_sample)")
@@ -92,6 +98,16 @@ def _interconnect(facts: Facts) -> Assessment | None:
                 f"activity is {spread['all_sm_max']}."
             )
         )
+    elif socket and many and advancing and (waits := _memory_rests(facts)) is not None:
+        result = Assessment(CODE, "confirmed", "interconnect", 0.7)
+        result.headline = "The GPUs wait for a slow interconnect: NCCL uses sockets, and their memory does little while they are busy."
+        tensor = f", of tensor cores {waits['all_tensor_max']}" if waits.has("all_tensor_max") else ""
+        result.speaks_for.append(
+            claim(
+                f"Over {waits['gpus']} GPUs the lowest engine activity is {waits['all_engine_min']} while the highest activity of "
+                f"memory is {waits['dram_max']}{tensor}."
+            )
+        )
     elif socket and (many or _ranks_apart(facts)):
         result = Assessment(CODE, "suspected", "interconnect", 0.4)
         result.headline = "NCCL uses sockets between the nodes instead of a fast network."
@@ -108,6 +124,20 @@ def _interconnect(facts: Facts) -> Assessment | None:
         result.speaks_for.append(claim(f"It advances: {facts.progress.phrase}."))
     result.implies.append(claim("High engine activity here is waiting and no work.", "supported"))
     return result
+
+
+def _busiest(facts: Facts) -> RowView | None:
+    gpus = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
+    return max(gpus, key=lambda r: r.number("engine_mean") or 0.0, default=None)
+
+
+def _memory_rests(facts: Facts) -> RowView | None:
+    """Without SM activity: busy engines whose memory and tensor cores did little all along. A small model looks like this, too."""
+    row = facts.table("gpu_spin").first
+    if row is None or facts.beside is not None or (row.number("gpus") or 0) < 2:
+        return None
+    rests = (row.number("dram_max") or 1.0) < 0.12 and (row.number("all_tensor_max") or 0.0) < 0.1
+    return row if rests and (row.number("all_engine_min") or 0) > 0.85 else None
 
 
 def _ranks_apart(facts: Facts) -> bool:

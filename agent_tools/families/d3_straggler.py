@@ -18,6 +18,8 @@ CODE = "D3"
 EXPLAINS = ("D1", "D2", "F3", "G1")
 
 _SURE, _SUSPECT, _TRACE = 2.2, 1.8, 1.4
+_WORKS = 0.15
+"""Memory activity of a GPU that computes: below it nothing stands out."""
 _FEW = 0.25
 """Share of the GPUs that may be slow together and still are a few."""
 
@@ -25,6 +27,8 @@ _FEW = 0.25
 def assess(facts: Facts) -> Assessment:
     """Judge D3 from how SM activity spreads over the job's GPUs."""
     row = facts.table("gpu_spread").first
+    if row is None and (by_memory := _by_memory(facts)) is not None:
+        return by_memory
     if row is None:
         return Assessment(
             CODE,
@@ -85,6 +89,53 @@ def assess(facts: Facts) -> Assessment:
     )
     result.counterfactual = result.speaks_for[0].text
     return result
+
+
+def _by_memory(facts: Facts) -> Assessment | None:
+    """The same by memory activity, where an exporter gives no SM activity; None where it shows nothing."""
+    row, o, steps = facts.table("gpu_spin").first, facts.overview, facts.progress.steps
+    if row is None or facts.beside is not None or o is None or not o.has("start_ts") or not o.has("end_ts"):
+        return None
+    if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < 20:
+        return None
+    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
+    half = facts.table("gpu_spin", from_ts=(start + (end - start) / 2).isoformat(), to_ts=o.text("end_ts")).first
+    late = half if half is not None and _memory_times(row) < _SURE <= _memory_times(half) else None
+    row = late or row
+    if _memory_times(row) < _SURE:
+        return None
+    result = Assessment(CODE, "confirmed", confidence=0.75, attribution="undetermined")
+    result.headline = f"A single rank holds the others up: {gpu_of(row)}."
+    if (row.number("high") or 0) > 1:
+        result.headline = f"{row['high']} of {row['gpus']} ranks hold the others up, the slowest on {gpu_of(row)}."
+    when = "" if late is None else "Late in the run "
+    result.speaks_for += [
+        claim(
+            f"{when}{gpu_of(row)} has a mean memory activity of {row['dram_max']}, the median of the others is "
+            f"{row['rest_dram_median']} ({row['gpus']} GPUs in all)."
+        ),
+        claim(f"The others spin meanwhile: their median engine activity is {row['rest_engine_median']}."),
+    ]
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"The run advances: {facts.progress.phrase}."))
+    result.implies.append(claim("Every synchronised step goes at the pace of this rank; the other GPUs wait for it."))
+    result.missing.append(
+        missing("Whether it works more or only uses more memory.", "SM activity of every GPU; step times of every rank")
+    )
+    result.actions.append(
+        claim(f"Rerun without {row['node']}; if the slowness goes, have that GPU and host looked at.")
+    )
+    result.counterfactual = result.speaks_for[0].text
+    return result
+
+
+def _memory_times(row: RowView) -> float:
+    """How far the slow ones stand above the rest by memory activity; 0 where they are no few, or the rest does not spin."""
+    most, rest = row.number("dram_max") or 0, row.number("rest_dram_median") or 0
+    high, gpus = row.number("high") or 0, row.number("gpus") or 0
+    if high > max(1, _FEW * gpus) or most < _WORKS or rest <= 0 or (row.number("rest_engine_median") or 0) <= 0.8:
+        return 0.0
+    return most / rest
 
 
 def _times(row: RowView) -> float:

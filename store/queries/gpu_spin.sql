@@ -1,7 +1,7 @@
--- gpu_spin: Where SM activity is not measured: GPUs whose engine was busy to the end while memory and tensor cores came to rest.
+-- gpu_spin: Where SM activity is not measured: GPUs whose engine is busy while memory and tensor cores rest, to the end or against others.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR
+-- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR, VARCHAR, BIGINT, VARCHAR, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN gpus: GPUs with engine and memory activity and no SM activity
 -- COLUMN working: of those, GPUs whose memory was half as busy in the last ten minutes as in busy minutes, or more
@@ -17,17 +17,29 @@
 -- COLUMN cold_node: node of the first of them
 -- COLUMN cold_gpu: its index
 -- COLUMN cold_uuid: its UUID
+-- COLUMN node: node of the GPU whose mean memory activity is highest
+-- COLUMN gpu: its index
+-- COLUMN gpu_uuid: its UUID
+-- COLUMN dram_max [ratio]: its mean memory activity
+-- COLUMN high: GPUs with more than 0.8 of that
+-- COLUMN rest_dram_median [ratio]: median of the mean memory activity of the others
+-- COLUMN rest_engine_median [ratio]: median of their mean engine activity
+-- COLUMN all_engine_min [ratio]: lowest mean engine activity of all GPUs
+-- COLUMN all_tensor_max [ratio]: highest mean activity of tensor cores
 -- CAVEAT: Memory activity may be a share of time (nvidia-smi) or of bandwidth (DCGM): it is held against the same GPU's only.
 WITH g AS (
   SELECT node, gpu, gpu_uuid, engine_late_sum / nullif(engine_late_n, 0) AS engine, dram_late_sum / nullif(dram_late_n, 0) AS dram,
-    tensor_late_sum / nullif(tensor_late_n, 0) AS tensor, power_late_w AS power, dram_busy, tensor_busy, power_busy_w
+    tensor_late_sum / nullif(tensor_late_n, 0) AS tensor, power_late_w AS power, dram_busy, tensor_busy, power_busy_w,
+    round(dram_mean, 9) AS dram_mean, tensor_mean, engine_sum / nullif(engine_n, 0) AS engine_mean
   FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
   WHERE coalesce(sm_n, 0) = 0 AND engine_n > 0 AND dram_busy IS NOT NULL
 ),
 s AS (
   SELECT *, coalesce(engine > 0.9 AND dram < 0.03 AND coalesce(tensor, 0) < 0.02 AND dram_busy > greatest(0.1, 5 * dram)
       AND coalesce(power / nullif(power_busy_w, 0), 0) < 0.75, false) AS spins,
-    coalesce(engine < 0.02, false) AS idle, row_number() OVER (ORDER BY node, gpu, gpu_uuid) AS place
+    coalesce(engine < 0.02, false) AS idle, dram_mean > 0.8 * max(dram_mean) OVER () AS high,
+    row_number() OVER (ORDER BY dram_mean DESC, node, gpu, gpu_uuid) AS first,
+    row_number() OVER (ORDER BY node, gpu, gpu_uuid) AS place
   FROM g
 )
 SELECT
@@ -37,6 +49,10 @@ SELECT
   round(median(power) FILTER (WHERE spins), 1) AS spin_power_w, round(median(dram_busy) FILTER (WHERE spins), 3) AS busy_dram,
   round(median(tensor_busy) FILTER (WHERE spins), 3) AS busy_tensor, round(median(power_busy_w) FILTER (WHERE spins), 1) AS busy_power_w,
   count(*) FILTER (WHERE idle) AS cold, arg_min(node, place) FILTER (WHERE idle) AS cold_node,
-  arg_min(gpu, place) FILTER (WHERE idle) AS cold_gpu, arg_min(gpu_uuid, place) FILTER (WHERE idle) AS cold_uuid
+  arg_min(gpu, place) FILTER (WHERE idle) AS cold_gpu, arg_min(gpu_uuid, place) FILTER (WHERE idle) AS cold_uuid,
+  arg_min(node, first) AS node, arg_min(gpu, first) AS gpu, arg_min(gpu_uuid, first) AS gpu_uuid, round(max(dram_mean), 3) AS dram_max,
+  count(*) FILTER (WHERE high) AS high, round(median(dram_mean) FILTER (WHERE NOT high), 3) AS rest_dram_median,
+  round(median(engine_mean) FILTER (WHERE NOT high), 3) AS rest_engine_median, round(min(engine_mean), 3) AS all_engine_min,
+  round(max(tensor_mean), 3) AS all_tensor_max
 FROM s
 HAVING count(*) > 0

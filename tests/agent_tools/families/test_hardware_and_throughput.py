@@ -142,6 +142,49 @@ def test_the_lagging_gpu_is_named(tmp_path: Path) -> None:
     assert judge(ran(tmp_path), d3.assess).status == "undecidable"
 
 
+def test_memory_activity_names_the_lagging_gpu_where_no_sm_activity_is_measured(tmp_path: Path) -> None:
+    def lags(folder: str, others: float, engine: float = 0.98) -> World:
+        return gpus(
+            ran(tmp_path / folder, gpus=4), engine_active=engine, dram_active=lambda g, m: 0.4 if g == 3 else others
+        )
+
+    found = judge(lags("a", 0.1), d3.assess)
+    assert (found.status, found.confidence) == ("confirmed", 0.75)
+    late = gpus(
+        ran(tmp_path / "b", gpus=4), engine_active=0.98, dram_active=lambda g, m: 0.4 if g == 3 or m < 25 else 0.1
+    )
+    assert judge(late, d3.assess).status == "confirmed", "it fell behind on the way"
+    for folder, others, engine in (("c", 0.35, 0.98), ("d", 0.1, 0.2)):
+        assert judge(lags(folder, others, engine), d3.assess).status != "confirmed", (others, engine)
+
+
+def test_sockets_and_memory_at_rest_are_a_slow_interconnect_where_no_sm_activity_is_measured(tmp_path: Path) -> None:
+    def run(
+        folder: str, dram: float, engine: float = 0.99, transport: str = "Using network Socket", **job: object
+    ) -> World:
+        world = ran(tmp_path / folder, gpus=4, **job).say("nccl_info", "net_transport", transport, severity="info")
+        return gpus(world, engine_active=engine, dram_active=dram, tensor_active=dram)
+
+    found = judge(run("a", 0.05), d2.assess)
+    assert (found.status, found.mode) == ("confirmed", "interconnect")
+    for world in (
+        run("b", 0.4),
+        run("c", 0.05, engine=0.5),
+        run("d", 0.05, transport="Using network IB"),
+        run("e", 0.05, node_list="n1", node_count=1),
+    ):
+        assert judge(world, d2.assess).status != "confirmed"
+
+
+def test_a_storm_of_saves_shows_in_idle_engines_where_no_sm_activity_is_measured(tmp_path: Path) -> None:
+    for engine, status in ((0.15, "confirmed"), (0.9, "suspected")):
+        world = World(tmp_path / status).job("COMPLETED", gpus=4)
+        for i in range(20):
+            world.train([2.0 - i * 0.01], first_step=i + 1, stride=1, step_time_s=10.0)
+            world.say("checkpoint", "saved", f"saved step {i}", severity="info", step=i + 1)
+        assert judge(gpus(world, engine_active=engine), d2.assess).status == status
+
+
 def test_what_is_missing_is_named_where_nothing_decides(tmp_path: Path) -> None:
     world = ran(tmp_path, "FAILED").without(LogEvent, LogLine, NcclSample)
     found = judge(world, u0.assess)
