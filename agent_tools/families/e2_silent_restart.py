@@ -20,6 +20,10 @@ EXPLAINS = ("A1", "A3", "E1", "F2", "G1")
 
 _RESUMES = re.compile(r"\bresum(?:ed|ing)\b|continuing training", re.I)
 
+_STOPPED = frozenset({"TIMEOUT", "PREEMPTED", "NODE_FAIL"})
+"""Ends of a run whose work was meant to go on: it had neither failed nor completed."""
+_LONG_MIN, _START, _LEARNT = 60.0, 0.1, 0.4
+
 # The idiom of scripts that look only where --resume says.
 _NAMED_FILE = re.compile(r"=> no checkpoint found at ")
 
@@ -114,6 +118,15 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         # A first run whose script names the file from the start prints the same.
         confidence = 0.55
         missing.append(lacks("Whether a run before had written that file.", "the log of the run before"))
+    elif (anew := _from_the_start(signs)) is not None:
+        confidence = 0.62
+        shows += anew
+        missing.append(
+            lacks(
+                "How far the run before had come, and whether it had saved a checkpoint.",
+                "the log of the run before (train_step of the parent job)",
+            )
+        )
     elif steps_back and explicit:
         confidence = 0.75
         missing.append(lacks("Whether the loss is back at its start.", "losses of the run before"))
@@ -154,6 +167,28 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         ],
         actions=_actions(),
     )
+
+
+def _from_the_start(signs: RowView) -> list[str] | None:
+    """What a run shows that learns from the start, though it follows one of its own kind that was stopped after long work.
+
+    Only where that run's log is not there: with it, its steps and losses decide.
+    """
+    stopped = signs.text("parent_state") in _STOPPED and signs.get("parent_alike") is True
+    first, last, start = signs.number("first_step"), signs.number("last_step"), signs.number("start_loss")
+    if not (signs.has("asked_by") and signs.has("dependency") and stopped and count(signs, "parent_min") >= _LONG_MIN):
+        return None
+    end = signs.number("last_loss")
+    if signs.has("parent_last_step") or first is None or last is None or start is None or end is None:
+        return None
+    if first > _START * last or start - end < _LEARNT * abs(start):
+        return None
+    return [
+        f"The job before it of the same name, {signs['parent_job']}, was stopped as {signs['parent_state']} after "
+        f"{signs['parent_min']}.",
+        f"This one began at step {signs['first_step']} with a loss of {signs['start_loss']}, and brought it down to "
+        f"{signs['last_loss']} by step {signs['last_step']}, as a run does that learns from the start.",
+    ]
 
 
 def _reached(signs: RowView) -> tuple[str, float] | None:

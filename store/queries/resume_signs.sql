@@ -6,6 +6,8 @@
 -- COLUMN dependency: dependency on another job, from the job's record or its submit line
 -- COLUMN parent_job: job that it depends on, or the job of the same name and folder that ended last before it
 -- COLUMN parent_state: how that job ended
+-- COLUMN parent_min [min]: how long that job ran
+-- COLUMN parent_alike: it has the name of this one
 -- COLUMN parent_last_step: last step that it reported
 -- COLUMN parent_first_loss: first loss that it reported
 -- COLUMN parent_last_loss: last loss that it reported
@@ -65,7 +67,8 @@ before AS (
 ),
 parent AS (SELECT coalesce((SELECT id FROM named), (SELECT id FROM before)) AS id),
 pstate AS (
-  SELECT arg_max(state, coalesce(attempt, 1)) AS state FROM slurm_job WHERE job_id = (SELECT id FROM parent)
+  SELECT arg_max(state, coalesce(attempt, 1)) AS state, round(max(elapsed_s) / 60, 1) AS ran_min, bool_or(name = (SELECT name FROM j)) AS alike
+  FROM slurm_job WHERE job_id = (SELECT id FROM parent)
 ),
 pt AS (
   SELECT max(step) AS last_step,
@@ -131,7 +134,7 @@ SELECT
   (SELECT asked_by FROM w) AS asked_by,
   try_cast(nullif(regexp_extract((SELECT asked_by FROM w), '(?i)(?:checkpoint|ckpt|iter|global_?step|step)[-_=]?0*(\d{1,9})(?:\D|$)', 1), '') AS BIGINT) AS asked_step,
   nullif((SELECT dependency FROM dep), '') AS dependency, (SELECT id FROM parent) AS parent_job,
-  (SELECT state FROM pstate) AS parent_state, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
+  (SELECT state FROM pstate) AS parent_state, (SELECT ran_min FROM pstate) AS parent_min, (SELECT alike FROM pstate) AS parent_alike, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
   pt.last_loss AS parent_last_loss, (SELECT attempts FROM ea) AS earlier_attempts, et.last_step AS earlier_last_step,
   et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, (SELECT saves FROM es) AS earlier_saves,
   cc.loads, cc.load_message, cc.load_line, cc.load_step, cc.fresh, cc.fresh_message, cc.fresh_line, cc.load_starts,

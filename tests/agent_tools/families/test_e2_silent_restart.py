@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_tools.families.base import Assessment
 from agent_tools.families.e2_silent_restart import assess
 from store.rows import LogEvent, SlurmJob, TrainStep
 from tests.agent_tools.families.world import T, World, judge
@@ -68,6 +70,33 @@ def test_a_resume_that_prints_its_marker_is_ruled_out(tmp_path: Path) -> None:
 def test_a_resume_without_a_marker_whose_loss_goes_on_did_load(tmp_path: Path) -> None:
     a = judge(resume(tmp_path).train([5.0 - i / 50 for i in range(40)], first_step=410), assess)
     assert (a.status, a.confidence < 0.1) == ("ruled_out", True)
+
+
+def after(folder: Path, losses: list[float], first_step: int = 10, **parent: Any) -> Assessment:
+    """Job 4811 left no log; job 4812 follows it with --resume and prints no marker."""
+    end = T - timedelta(minutes=10)
+    known: dict[str, Any] = {"name": "pretrain", "state": "TIMEOUT", "elapsed_s": 86400.0, **parent}
+    before = SlurmJob(
+        job_id="4811", attempt=1, user="ada", start_ts=end - timedelta(days=1), end_ts=end, ts=end, **known
+    )
+    world = World(folder).add(before).job(submit_line="sbatch --dependency=afterany:4811 t.sh --resume", dependency="")
+    return judge(world.train(losses, first_step=first_step), assess)
+
+
+def test_a_run_that_learns_from_the_start_after_one_that_was_stopped_did_not_resume(tmp_path: Path) -> None:
+    steep, level = [10.9 - 0.2 * i for i in range(40)], [3.1 - 0.005 * i for i in range(40)]
+    found = after(tmp_path / "a", steep)
+    assert (found.status, found.mode, 0.5 < found.confidence < 0.7) == ("confirmed", "silent", True)
+    assert found.missing
+    others: dict[str, dict[str, Any]] = {
+        "the loss is where a trained model has it": {"losses": level},
+        "the steps go on": {"losses": steep, "first_step": 4010},
+        "another job prepared the data": {"losses": steep, "name": "tokenize"},
+        "the run before failed, and may have saved nothing": {"losses": steep, "state": "FAILED"},
+        "the run before was short": {"losses": steep, "elapsed_s": 300.0},
+    }
+    for i, (why, told) in enumerate(others.items()):
+        assert after(tmp_path / str(i), **told).status != "confirmed", why
 
 
 def test_a_first_run_that_says_so_is_healthy(tmp_path: Path) -> None:
