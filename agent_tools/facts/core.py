@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
@@ -201,7 +201,8 @@ class Facts:
     @cached_property
     def ending(self) -> Ending:
         """How the job ended, from accounting, events and the words of slurmstepd and srun."""
-        return read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"))
+        steps = partial(self.table, "job_steps")
+        return read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"), steps)
 
     # -- what the program said ----------------------------------------------------------------------------------------
 

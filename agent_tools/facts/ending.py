@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_tools.facts.views import RowView, View
@@ -43,8 +44,8 @@ class Ending:
         return self.says("time_limit", "deadline", "preempted", "requeued", "node_failure")
 
 
-def read_ending(overview: RowView | None, messages: View, events: View) -> Ending:
-    """Judge accounting's row, the log's Slurm lines and the scheduler's events."""
+def read_ending(overview: RowView | None, messages: View, events: View, steps: Callable[[], View]) -> Ending:
+    """Judge accounting's row and steps, the log's Slurm lines and the scheduler's events."""
     state = overview.text("state").upper() if overview else ""
     marks: dict[str, RowView] = {}
     for row in messages:
@@ -61,4 +62,21 @@ def read_ending(overview: RowView | None, messages: View, events: View) -> Endin
     signal = overview.number("exit_signal") if overview else None
     succeeded = state == "COMPLETED" and not code and not signal
     exited = any(row.number("exit_code") for row in messages.one_of("name", "task_exit"))
+    exited = exited and not (succeeded and overview is not None and _worked_after(overview, steps()))
     return Ending(state, marks, succeeded, state in FAILED_STATES or bool(code) or bool(signal) or exited)
+
+
+def _worked_after(overview: RowView, steps: View) -> bool:
+    """Whether a step that ended well took most of the job, and began when all that failed had ended: a check before the work.
+
+    What failed after most of the work, or in place of it, is another matter: a script may go on with what is left.
+    """
+    numbered = [r for r in steps if r.text("step_id").isdigit()]
+    failed = [r for r in numbered if r.number("exit_code") or r.number("exit_signal")]
+    good = [r for r in numbered if r.text("state") == "COMPLETED" and r not in failed]
+    work = max(good, key=lambda r: r.number("elapsed_s") or 0.0, default=None)
+    if work is None or not failed or not work.has("start_ts"):
+        return False
+    if (work.number("elapsed_s") or 0.0) <= (overview.number("elapsed_s") or 0.0) / 2:
+        return False
+    return all(r.has("end_ts") and r.text("end_ts") <= work.text("start_ts") for r in failed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from agent_tools.differential import differential
 from store.rows import SlurmStep
-from tests.agent_tools.families.world import JOB, World
+from tests.agent_tools.families.world import JOB, T, World
 
 
 def step(number: str, **fields: object) -> SlurmStep:
@@ -74,3 +75,26 @@ def test_otherwise_no_step_is_named(tmp_path: Path, world) -> None:
     assert not [
         s for s in (headline, *shows, *warnings) if "its step" in s or "By accounting" in s or "Though the job" in s
     ]
+
+
+@pytest.mark.parametrize(
+    ("failed_min", "worked_min", "family"),
+    [((0, 1), (1, 59), "G1"), ((58, 59), (0, 58), "U0"), ((0, 1), (1, 5), "U0")],
+    ids=["a check before the work", "a step after it", "hardly any work"],
+)
+def test_a_check_that_failed_before_the_work_is_no_failure_of_a_completed_job(
+    tmp_path: Path, failed_min: tuple[int, int], worked_min: tuple[int, int], family: str
+) -> None:
+    def at(minutes: tuple[int, int]) -> dict[str, object]:
+        start, end = (T + timedelta(minutes=m) for m in minutes)
+        return {"start_ts": start, "end_ts": end, "elapsed_s": (end - start).total_seconds()}
+
+    world = World(tmp_path).job()
+    world.say("slurm", "task_exit", "srun: error: n1: task 0: Exited with exit code 1", severity="error", exit_code=1)
+    world.train([3 + 7 * 0.97**i for i in range(100)], every_s=30, total_steps=1000)
+    world.say("train_end", "train_runtime", "training finished", severity="info")
+    world.add(step("0", name="check.sh", exit_code=1, **at(failed_min)))
+    world.add(step("1", name="python", state="COMPLETED", exit_code=0, **at(worked_min)))
+    found, _, _, warnings = sentences(world)
+    assert found == family
+    assert any("step" in w for w in warnings) is (family == "G1"), "elsewhere it is what is shown"
