@@ -81,7 +81,9 @@ ea AS (
   WHERE job_id = $job_id AND attempt < coalesce($attempt, (SELECT max(attempt) FROM slurm_job WHERE job_id = $job_id))
 ),
 mine AS (
-  SELECT *, row_number() OVER (ORDER BY file, line_no, ts, step) AS seq FROM train_step
+  SELECT *, row_number() OVER (ORDER BY file, line_no, ts, step) AS seq,
+    row_number() OVER (PARTITION BY coalesce(isfinite(loss), false) ORDER BY file, line_no, ts, step) AS of_kind
+  FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND (attempt IS NULL OR attempt = coalesce($attempt, (SELECT max(attempt) FROM train_step WHERE job_id = $job_id)))
 ),
@@ -124,9 +126,9 @@ cc AS (
 ),
 m AS (
   SELECT
-    arg_min(step, seq) AS first_step, max(step) AS last_step,
+    arg_min(step, seq) FILTER (WHERE step IS NOT NULL) AS first_step, max(step) AS last_step,
     arg_min(loss, seq) FILTER (WHERE isfinite(loss)) AS first_loss,
-    median(loss) FILTER (WHERE seq <= 5 AND isfinite(loss)) AS start_loss,
+    median(loss) FILTER (WHERE of_kind <= 5 AND isfinite(loss)) AS start_loss,
     arg_max(loss, seq) FILTER (WHERE isfinite(loss)) AS last_loss
   FROM mine
 )

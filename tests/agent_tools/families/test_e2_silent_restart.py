@@ -41,6 +41,13 @@ def test_a_resume_without_a_marker_whose_loss_is_back_at_the_start_is_silent(tmp
     assert a.confidence >= 0.85
 
 
+def test_bars_in_another_file_do_not_hide_the_losses_at_the_start(tmp_path: Path) -> None:
+    """The bar goes to standard error, whose file comes first, and the losses to standard output."""
+    world = resume(tmp_path).train([None] * 20, file="slurm-4812.err").train(FRESH, step=None)
+    a = judge(world, assess)
+    assert (a.status, a.confidence >= 0.85) == ("confirmed", True)
+
+
 @pytest.mark.parametrize(
     ("traced", "status"),
     [
