@@ -25,7 +25,7 @@ _LOAD = re.compile(
 )
 _RESUME_ITSELF = re.compile(
     r"No valid checkpoint found in output directory|Can't find a valid checkpoint at|resume_from_checkpoint|"
-    r"checkpoint-\d+|global_?step_?\d+|iter_\d{3,}|latest_checkpointed_iteration|optimizer's group|optimizer\.(pt|bin)|"
+    r"checkpoint-\d+|global_?step_?\d+|iter_\d{3,}|latest_checkpointed_iteration|optimizer's group|different number of parameter groups|optimizer\.(pt|bin)|"
     r"optim_states|random_states|trainer_state|last\.ckpt|rng_state|/step[-_=]\d+|state_dict: optim|scheduler\.pt|-epoch=|epoch=\d+-step=\d+",
     re.IGNORECASE,
 )

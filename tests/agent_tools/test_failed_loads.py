@@ -17,6 +17,7 @@ def load(text: str, frames: str = "") -> FailedLoad:
         "FileNotFoundError: /runs/a/checkpoint-800/optimizer.pt",
         "KeyError: 'optimizer_state'",
         "KeyError: 'model.optim.exp_avg_sq'",
+        "ValueError: loaded state dict has a different number of parameter groups",
         "ValueError: loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
     ],
 )
