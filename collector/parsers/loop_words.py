@@ -18,7 +18,7 @@ RATE = re.compile(rf"(?i:(?<![\w/-])(?:lr|l\.r\.|learning[_ ]?rate)) ?[:= ] ?[\[
 NORM = re.compile(rf"(?i:(?<![\w/-])(?:grad(?:ient)?s?[_ ]?norm|gnorm)|(?<=\| )norm) ?[:= ] ?({NUMBER})")
 
 _LOSS = re.compile(
-    r"(?i:loss)(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|average|avg|train|training|total|mean)(?=[\s:=]))?)"
+    r"(?i:loss)(?:\sso far)?(?P<after>(?:[_/-]?[A-Za-z]\w{0,30}|\d{1,3}(?=\s?[:=])|\s(?i:is|average|avg|train|training|total|mean)(?=[\s:=]))?)"
     rf"\s{{0,3}}(?P<mark>[:=]{{0,2}})\s{{0,12}}(?:\[|tensor\()?(?P<value>{NUMBER})(?![\w%]|\.\d)"
 )
 # What `loss` is a part of, and up to three words before it with nothing but a blank between.

@@ -16,6 +16,8 @@ LOSSES = [
     ("[D loss: 0.25] [G loss: 0.5] Loss_G: 0.5 lossD: 1", None, "part part part part"),
     ("Losses: 1.25, closs: 2.5, Loss2: 3.5", "1.25", "whole part part"),
     ("Loss Average : 1.25", "1.25", "whole"),
+    ("avg loss so far is 1.25", "1.25", "whole"),
+    ("the loss so far of 12 runs", None, ""),
     ("triplet loss: 1.25", None, "unknown"),
     ("0% packet loss, time 31ms; loss of 3 lines; loss at 64%", None, ""),
 ]
