@@ -170,7 +170,7 @@ class Play:
         kill_s: tuple[float, float] = (5.0, 60.0),
         away_s: tuple[float, float] | None = None,
     ) -> dict[str, Any]:
-        """Submit a job about every `every_s` and kill a watcher in each pause of `kill_s`; then reckon.
+        """Submit a job about every `every_s`, never later than after twice as long, and kill a watcher in each pause of `kill_s`; then reckon.
 
         With `away_s` slurmdbd is killed every one to three minutes, and comes back after so long.
         """
@@ -185,7 +185,7 @@ class Play:
             while (now := time.monotonic()) < end:
                 if now >= submit_at:
                     self._submit(now)
-                    submit_at = now + rng.expovariate(1 / every_s)
+                    submit_at = now + min(rng.expovariate(1 / every_s), 2 * every_s)
                 if now >= kill_at:
                     for i in rng.choice(((0,), (1,), (0, 1))):
                         if not any(j == i for _, j in down):

@@ -218,7 +218,7 @@ def test_killed_watchers_leave_out_and_double_nothing(watched: Watched) -> None:
     found = Play(watched.cluster, random.Random(seed), "kills").go(25, 2.5, (4.0, 9.0))
     assert good(found), (seed, found)
     assert found["kills"] >= 2
-    assert found["verdicts"] == found["ended_attempts"] >= 5
+    assert found["verdicts"] == found["ended_attempts"] >= 3
 
 
 @pytest.mark.timeout(300)
