@@ -12,18 +12,16 @@ EXAMPLE
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from collector import text
 from collector.importers.base import ImportContext, ImportFailed
+from collector.importers.saved import document, origin
 from collector.parsers.values import as_json, number, whole
 from store.rows import LogEvent, Row, TrainStep
 
-LIMIT = 64 << 20
 _LOSS = "lm loss"
 _OWN = (_LOSS, "grad norm", "learning rate", "iteration-time")
 
@@ -43,14 +41,7 @@ class MegatronValues:
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """The plan, then a row for each step. Raises ImportFailed."""
         curves, end = _curves(path, ctx)
-        base: dict[str, Any] = {
-            "file": ctx.name,
-            "origin": ctx.name,
-            "cluster": ctx.cluster,
-            "node": ctx.node,
-            "job_id": ctx.job_id,
-            "attempt": ctx.attempt,
-        }
+        base = origin(ctx)
         steps = sorted({s for values in curves.values() for s, v in values.items() if math.isfinite(v)})
         if not steps:
             raise ImportFailed(f"{ctx.name}: none of its curves has a value")
@@ -58,7 +49,7 @@ class MegatronValues:
         if whole_run:
             yield LogEvent(
                 kind="train_plan",
-                name="trainer_state",
+                name="megatron_values",
                 severity="info",
                 parser=self.name,
                 framework="megatron",
@@ -86,18 +77,9 @@ class MegatronValues:
 
 def _curves(path: Path, ctx: ImportContext) -> tuple[dict[str, dict[int, float]], int | None]:
     """The values of each curve by step, and the last step that any was to have."""
-    raw = text.whole(path, ctx, LIMIT)
-    if raw is None:
-        raise ImportFailed(f"{ctx.name}: larger than {LIMIT >> 20} MiB, which no such record is")
-    try:
-        found: Any = json.loads(raw)
-    except ValueError as error:
-        raise ImportFailed(
-            f"{ctx.name}: not a whole JSON document ({error}); was it copied while being written?"
-        ) from error
     curves: dict[str, dict[int, float]] = {}
     ends: list[int] = []
-    for name, curve in cast("dict[str, Any]", found).items() if isinstance(found, dict) else ():
+    for name, curve in document(path, ctx).items():
         told = cast("dict[str, Any]", curve) if isinstance(curve, dict) else {}
         values = told.get("values")
         if not isinstance(values, dict):

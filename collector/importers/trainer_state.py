@@ -10,18 +10,16 @@ EXAMPLE
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from collector import text
 from collector.importers.base import ImportContext, ImportFailed
+from collector.importers.saved import document, origin
 from collector.parsers.values import as_json, number, whole
 from store.rows import LogEvent, Row, TrainStep
 
-LIMIT = 64 << 20
 _CHECKPOINT = re.compile(r"checkpoint-\d+\Z")
 _CORE = ("loss", "eval_loss", "grad_norm", "learning_rate", "epoch", "step")
 
@@ -47,27 +45,11 @@ class TrainerState:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One row for each entry of log_history that has a loss or a step. Raises ImportFailed."""
-        raw = text.whole(path, ctx, LIMIT)
-        if raw is None:
-            raise ImportFailed(f"{ctx.name}: larger than {LIMIT >> 20} MiB, which no Trainer state is")
-        try:
-            found: Any = json.loads(raw)
-        except ValueError as error:
-            raise ImportFailed(
-                f"{ctx.name}: not a whole JSON document ({error}); was it copied while being written?"
-            ) from error
-        state = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        state = document(path, ctx)
         history = state.get("log_history")
         if not isinstance(history, list):
             raise ImportFailed(f"{ctx.name}: no log_history in it, so it is not a Trainer's state")
-        base: dict[str, Any] = {
-            "file": ctx.name,
-            "origin": ctx.name,
-            "cluster": ctx.cluster,
-            "node": ctx.node,
-            "job_id": ctx.job_id,
-            "attempt": ctx.attempt,
-        }
+        base = origin(ctx)
         total, epochs = whole(state.get("max_steps")), number(state.get("num_train_epochs"))
         yield LogEvent(
             kind="train_plan",
