@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -85,11 +83,7 @@ def came_to_rest(facts: Facts) -> RowView | None:
 
 def first_half(facts: Facts) -> RowView | None:
     """The GPUs in the first half of the run: a hang that takes most of it leaves little of its mean."""
-    o = facts.overview
-    if o is None or not o.has("start_ts") or not o.has("end_ts"):
-        return None
-    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
-    return facts.table("gpu_spread", from_ts=o.text("start_ts"), to_ts=(start + (end - start) / 2).isoformat()).first
+    return facts.half("gpu_spread", second=False)
 
 
 def at_work_to_the_end(facts: Facts) -> bool:

@@ -178,6 +178,16 @@ class Facts:
         """Accounting's row of the attempt, None where there is none."""
         return self.table("job_overview").first
 
+    def half(self, query: str, *, second: bool) -> RowView | None:
+        """The first row of an answer about the first or second half of the attempt; None where its times are not known."""
+        o = self.overview
+        if o is None or not o.has("start_ts") or not o.has("end_ts"):
+            return None
+        start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
+        middle = (start + (end - start) / 2).isoformat()
+        begin, close = (middle, o.text("end_ts")) if second else (o.text("start_ts"), middle)
+        return self.table(query, from_ts=begin, to_ts=close).first
+
     @cached_property
     def launch_failed(self) -> RowView | None:
         """What says that Slurm ended the attempt itself, because it could not launch it; None where nothing does."""

@@ -8,8 +8,6 @@ DECIDES  SM activity of every GPU of the job
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
@@ -55,10 +53,6 @@ def assess(facts: Facts) -> Assessment:
     sure = times >= _SURE
     result = Assessment(CODE, "confirmed" if sure else "suspected", attribution="undetermined")
     result.confidence = 0.88 if sure else 0.45
-    several = (row.number("high") or 0) > 1
-    result.headline = f"A single rank holds the others up: {gpu_of(row)}."
-    if several:
-        result.headline = f"{row['high']} of {row['gpus']} ranks hold the others up, the slowest on {gpu_of(row)}."
     when = "" if late is None else "Late in the run "
     result.speaks_for.append(
         claim(
@@ -66,62 +60,58 @@ def assess(facts: Facts) -> Assessment:
             f"{row['rest_sm_median']} ({row['gpus']} GPUs in all)."
         )
     )
-    if several:
+    if (row.number("high") or 0) > 1:
         second = gpu_of(row, "second_node", ("second_gpu", "second_uuid"))
         result.speaks_for.append(claim(f"{second} is nearly as far above them."))
-    result.speaks_for.append(
-        claim(f"The others spin meanwhile: their median engine activity is {row['rest_engine_median']}.")
-    )
     if facts.beside is not None:
         result.status, result.confidence = "suspected", 0.35
         result.missing.append(whose())
-    if facts.progress.phrase:
-        result.speaks_for.append(claim(f"The run advances: {facts.progress.phrase}."))
-    result.implies.append(claim("Every synchronised step goes at the pace of this rank; the other GPUs wait for it."))
     result.missing.append(
         missing(
             "Why it is slow: the GPU, its data, NUMA or PCIe placement, or the host's load.",
             "clocks and PCIe of that GPU, load of that host, step times of every rank",
         )
     )
-    result.actions.append(
-        claim(f"Rerun without {row['node']}; if the slowness goes, have that GPU and host looked at.")
-    )
-    result.counterfactual = result.speaks_for[0].text
-    return result
+    return _told(facts, row, result)
 
 
 def _by_memory(facts: Facts) -> Assessment | None:
     """The same by memory activity, where an exporter gives no SM activity; None where it shows nothing."""
-    row, o, steps = facts.table("gpu_spin").first, facts.overview, facts.progress.steps
-    if row is None or facts.beside is not None or o is None or not o.has("start_ts") or not o.has("end_ts"):
+    row, steps = facts.table("gpu_spin").first, facts.progress.steps
+    if row is None or facts.beside is not None:
         return None
     if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < 20:
         return None
-    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
-    half = facts.table("gpu_spin", from_ts=(start + (end - start) / 2).isoformat(), to_ts=o.text("end_ts")).first
+    half = facts.half("gpu_spin", second=True)
     late = half if half is not None and _memory_times(row) < _SURE <= _memory_times(half) else None
     row = late or row
     if _memory_times(row) < _SURE:
         return None
     result = Assessment(CODE, "confirmed", confidence=0.75, attribution="undetermined")
-    result.headline = f"A single rank holds the others up: {gpu_of(row)}."
-    if (row.number("high") or 0) > 1:
-        result.headline = f"{row['high']} of {row['gpus']} ranks hold the others up, the slowest on {gpu_of(row)}."
     when = "" if late is None else "Late in the run "
-    result.speaks_for += [
+    result.speaks_for.append(
         claim(
             f"{when}{gpu_of(row)} has a mean memory activity of {row['dram_max']}, the median of the others is "
             f"{row['rest_dram_median']} ({row['gpus']} GPUs in all)."
-        ),
-        claim(f"The others spin meanwhile: their median engine activity is {row['rest_engine_median']}."),
-    ]
-    if facts.progress.phrase:
-        result.speaks_for.append(claim(f"The run advances: {facts.progress.phrase}."))
-    result.implies.append(claim("Every synchronised step goes at the pace of this rank; the other GPUs wait for it."))
+        )
+    )
     result.missing.append(
         missing("Whether it works more or only uses more memory.", "SM activity of every GPU; step times of every rank")
     )
+    return _told(facts, row, result)
+
+
+def _told(facts: Facts, row: RowView, result: Assessment) -> Assessment:
+    """What is said of a slow rank, whatever it was told by."""
+    result.headline = f"A single rank holds the others up: {gpu_of(row)}."
+    if (row.number("high") or 0) > 1:
+        result.headline = f"{row['high']} of {row['gpus']} ranks hold the others up, the slowest on {gpu_of(row)}."
+    result.speaks_for.append(
+        claim(f"The others spin meanwhile: their median engine activity is {row['rest_engine_median']}.")
+    )
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"The run advances: {facts.progress.phrase}."))
+    result.implies.append(claim("Every synchronised step goes at the pace of this rank; the other GPUs wait for it."))
     result.actions.append(
         claim(f"Rerun without {row['node']}; if the slowness goes, have that GPU and host looked at.")
     )
@@ -149,9 +139,5 @@ def _times(row: RowView) -> float:
 
 def _later(facts: Facts, row: RowView) -> RowView | None:
     """The second half of the run, where a rank that fell behind on the way stands out and in the whole does not."""
-    o = facts.overview
-    if not _TRACE <= _times(row) < _SURE or o is None or not o.has("start_ts") or not o.has("end_ts"):
-        return None
-    start, end = (datetime.fromisoformat(o.text(c).replace("Z", "+00:00")) for c in ("start_ts", "end_ts"))
-    half = facts.table("gpu_spread", from_ts=(start + (end - start) / 2).isoformat(), to_ts=o.text("end_ts")).first
+    half = facts.half("gpu_spread", second=True) if _TRACE <= _times(row) < _SURE else None
     return half if half is not None and _times(half) >= _SURE else None
