@@ -19,7 +19,7 @@ def document(path: Path, ctx: ImportContext) -> dict[str, Any]:
         raise ImportFailed(f"{ctx.name}: larger than {LIMIT >> 20} MiB, which no such record is")
     try:
         found: Any = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ImportFailed(
             f"{ctx.name}: not a whole JSON document ({error}); was it copied while being written?"
         ) from error

@@ -79,7 +79,9 @@ def test_it_is_known_by_its_contents_and_judged(tmp_path: Path) -> None:
     assert verdict.confidence < 0.5, "where it stopped is not said to be its end"
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"lm loss": 3}', '{"lm loss": {"values": {"1": "nan"}}}'])
+@pytest.mark.parametrize(
+    "content", ["{", '{"a":' * 100_000, "[]", '{"lm loss": 3}', '{"lm loss": {"values": {"1": "nan"}}}']
+)
 def test_what_cannot_be_used_says_why(tmp_path: Path, content: str) -> None:
     path = tmp_path / "values.json"
     path.write_text(content)
