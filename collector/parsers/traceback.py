@@ -40,9 +40,7 @@ NAMES: dict[str, str] = {
 
 HEADER = "Traceback (most recent call last)"
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause of")
-_ASIDE = re.compile(
-    r"Exception ignored in|Exception in thread|--- Logging error ---|Error in (?:sys\.excepthook|atexit)"
-)
+_ASIDE = re.compile(r"Exception ignored [iwoa]|Exception in thread|--- Logging error -|Error in (?:sys\.exc|atexit)")
 _NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
 _GROUP = re.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
 _MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")
@@ -153,9 +151,9 @@ class Traceback:
             if aside:
                 self._set_aside(aside)
             return []
-        return self._lone(line)
+        return self._lone(line, aside)
 
-    def _lone(self, line: Line) -> list[ParsedRow]:
+    def _lone(self, line: Line, aside: str | None) -> list[ParsedRow]:
         if len(line.text) > 20_000:
             return []
         bare = strip_label(line.text).replace(_ABOVE, ": ", 1)
@@ -166,10 +164,11 @@ class Traceback:
         if not found or _METRIC.fullmatch(found["text"] or ""):
             return []
         self._begin(line, headed=False)
-        self._severity = "warning" if logged and _MILD.search(logged["prefix"]) else "error"
+        # What C code raises where nobody can catch it (a flush, a close) CPython prints without a traceback.
+        mild = (logged and _MILD.search(logged["prefix"])) or (aside and "Exception ignored " in aside)
+        conda = found["name"] in ("CommandNotFoundError", "CondaError")  # of `conda activate`; the script goes on
+        self._severity = "warning" if mild or conda else "error"
         self._extra = {"traceback": False}
-        if found["name"] in ("CommandNotFoundError", "CondaError"):  # about `conda activate`; the script goes on
-            self._severity = "warning"
         self._raised = Raised(found["name"], [found["text"] or ""])
         self._base = len(bare) - len(bare.lstrip())
         return []

@@ -160,6 +160,26 @@ RuntimeError: Pin memory thread exited unexpectedly
 
 
 @pytest.mark.parametrize(
+    "announced",
+    [
+        "Exception ignored in: <_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>",
+        "Exception ignored while flushing sys.stdout:",
+        "[rank2]: Exception ignored while calling deallocator <function _Closer.__del__ at 0x7f>:",
+    ],
+)
+def test_what_c_code_raised_where_nobody_can_catch_it_has_no_traceback_and_ends_nothing(announced: str):
+    """A closing or a flush: CPython prints the type right after its words, and goes on."""
+    label = "[rank2]: " if announced.startswith("[rank2]") else ""
+    (row,) = parse(f"{announced}\n{label}OSError: [Errno 116] Stale file handle\n")
+    assert (row.name, row.severity) == ("OSError", "warning")
+
+
+def test_a_lone_exception_after_other_words_of_ignoring_stays_an_error():
+    (row,) = parse("ignoring unknown key 'x', continuing\nOSError: [Errno 116] Stale file handle\n")
+    assert row.severity == "error"
+
+
+@pytest.mark.parametrize(
     ("text", "name", "message"),
     [
         ("ValueError: bad", "ValueError", "bad"),
