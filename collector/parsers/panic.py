@@ -27,11 +27,11 @@ NAMES: dict[str, str] = {
 _OLD = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at [‘'](?P<text>.*)[’'], (?P<place>\S+:\d+:\d+)")
 _NEW = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at (?P<place>[^\s':]+:\d+:\d+):?\s*(?P<text>.*)$")
 _CHECK = re.compile(
-    r"(?:^F\d{4} .{0,60}?|\bF (?:external/|tensorflow/|\./)?)(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>(?:Check failed|Non-OK-status|CHECK).{1,600})"
+    r"(?:^F(?:20\d\d)?\d{4} .{0,60}?|\bF (?:external/|tensorflow/|\./)?)(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>(?:Check failed|Non-OK-status|CHECK).{1,600})"
 )
 # glog and absl end the process after an F line. Of those about other processes the families have rows of their own.
 _FATAL = re.compile(
-    r"(?:^F\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+: F )(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>\S.{0,600})"
+    r"(?:^F(?:20\d\d)?\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+: F )(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>\S.{0,600})"
 )
 _OTHERS = re.compile(
     r"Terminating process because|[Hh]eartbeat|[Cc]oordinat|[Tt]ime[ds]? ?out|another (?:task|process|rank)|\b[Pp]eer\b|[Rr]endezvous|\bECC\b"

@@ -68,6 +68,8 @@ def test_a_files_place_says_who_printed_it(path: str, label: Label) -> None:
         ("[03/25/26 10:34:07] INFO x", datetime(2026, 3, 25, 9, 34, 7, 0, UTC)),
         ("[E325 10:34:07 x", None),
         ("[E0325 10:34:07.123456 x.cpp:1] x", datetime(2026, 3, 25, 9, 34, 7, 123456, UTC)),
+        ("I20240325 10:34:07 88 run helpers.py:103] x", datetime(2024, 3, 25, 9, 34, 7, 0, UTC)),
+        ("E20251231 10:34:07.5 9 a.cc:1] x", datetime(2025, 12, 31, 9, 34, 7, 500000, UTC)),
         ("W1231 10:34:07.000000 140 x.py:1] x", datetime(2025, 12, 31, 9, 34, 7, 0, UTC)),
         ("Wed Mar 25 10:34:07 2026 x", datetime(2026, 3, 25, 9, 34, 7, 0, UTC)),
         ("Wed Mar 25 10:34:07 UTC 2026", datetime(2026, 3, 25, 10, 34, 7, 0, UTC)),
