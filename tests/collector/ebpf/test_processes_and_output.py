@@ -149,20 +149,21 @@ def test_without_root_the_reason_and_the_remedy_are_said(monkeypatch: pytest.Mon
 
 
 def test_a_task_of_slurmstepd_is_followed_before_anybody_looked(node: Probed) -> None:
-    """The whole life of such a task may pass between two looks."""
+    """The whole life of such a task may pass between two looks; here it waits for one, however busy the host is."""
     code = (
         "import os\n"
         "open('/proc/self/comm', 'w').write('slurmstepd')\n"
         "p = os.fork()\n"
-        "if p == 0: os.execv('/bin/sh', ['sh', '-c', 'echo $$ says hello; sleep 0.3; exit 5'])\n"
+        "if p == 0: os.execv('/bin/sh', ['sh', '-c', 'echo $$ says hello; read seen; exit 5'])\n"
         "os.waitpid(p, 0)"
     )
     env = {**os.environ, **JOB, "SLURM_PROCID": "0"}
-    process = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-c", code], env=env, stdin=pipe, stdout=pipe, text=True)
     assert process.stdout is not None
     child = int(process.stdout.readline().split()[0])
     node.rows += node.source.rows()  # the topology has not looked
-    process.communicate(timeout=60)
+    process.communicate("seen\n", timeout=60)
     node.until(lambda: bool(node.of(Process, child)))
     (row,) = [r for r in node.of(Process, child) if r.origin == "process:4"]
     assert (row.exit_code, row.job_id) == (5, "990017")
