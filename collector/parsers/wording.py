@@ -63,36 +63,45 @@ class Wording:
 
     def may_hold(self, literals: Iterable[str]) -> bool:
         """Whether one of the literals may stand in some line of this wording. A no is sure."""
-        elements = self._elements
-        for literal in literals:
-            at = set(range(len(elements)))
-            for letter in literal:
-                at = _after(elements, at, letter)
-            if at:
-                return True
-        return False
+        places = self._places
+        return any(places.hold(literal) for literal in literals)
 
     @cached_property
-    def _elements(self) -> list[tuple[str | None, bool]]:
-        # One letter each, or the letters of a slot and that it may hold any number of them.
-        elements: list[tuple[str | None, bool]] = []
-        for piece in self.pieces:
-            elements += [(piece.letters, True)] if isinstance(piece, Slot) else [(c, False) for c in piece]
-        return elements
+    def _places(self) -> _Places:
+        return _Places(self.pieces)
 
 
-def _after(elements: Sequence[tuple[str | None, bool]], places: set[int], letter: str) -> set[int]:
-    """Where one can be in the wording after a letter that was read at one of `places`."""
-    found: set[int] = set()
-    for place in places:
-        while place < len(elements):
-            letters, many = elements[place]
-            if letters is None or letter in letters:
-                found.add(place if many else place + 1)
-            if not many:
-                break
-            place += 1
-    return found
+class _Places:
+    """The letters of a wording as places, each a bit: a fixed letter, or a slot that holds any number of its letters."""
+
+    def __init__(self, pieces: Sequence[str | Slot]) -> None:
+        self._of: dict[str, int] = {}
+        self._any = self._many = 0
+        bit = 1
+        for piece in pieces:
+            if isinstance(piece, Slot):
+                self._many |= bit
+                self._any |= bit if piece.letters is None else 0
+            for letter in (piece.letters or "") if isinstance(piece, Slot) else piece:
+                self._of[letter] = self._of.get(letter, 0) | bit
+                bit <<= isinstance(piece, str)
+            bit <<= isinstance(piece, Slot)
+        self._all = 2 * bit - 1
+
+    def hold(self, text: str) -> bool:
+        """Whether the text may stand anywhere: every place where one can be after each of its letters is followed at once."""
+        at = self._all
+        for letter in text:
+            slots = at & self._many
+            while slots:  # a slot may also be empty
+                slots = slots << 1 & ~at
+                at |= slots
+                slots &= self._many
+            read = at & (self._of.get(letter, 0) | self._any)
+            at = (read & self._many) | (read & ~self._many) << 1
+            if not at:
+                return False
+        return True
 
 
 class Repeated:
