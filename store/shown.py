@@ -74,6 +74,25 @@ class _Copy:
     """Of some of its columns, the values that stand there."""
 
 
+class _Kept:
+    """Rows that were derived once, by what they were derived from: a few tables whose names begin alike."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._by_source: dict[tuple[object, ...], str] = {}
+        self._made = 0
+
+    def named(self, con: DuckDBPyConnection, source: tuple[object, ...], sql: str, params: dict[str, Cell]) -> str:
+        """The table of the rows that `sql` gives of `source`, derived unless it is kept already."""
+        name = self._by_source.get(source)
+        if name is None:
+            name = f"{self._name}_{self._made % _MOST_COPIES}"
+            con.execute(parsed(con, f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}"), params)
+            self._made += 1
+            self._by_source = {k: v for k, v in self._by_source.items() if v != name} | {source: name}
+        return name
+
+
 class Shown:
     """The tables of one connection, of which each question gets those that it reads.
 
@@ -86,10 +105,9 @@ class Shown:
         self._copies: dict[str, dict[Files, _Copy]] = {}
         self._now: dict[str, _Copy] = {}
         self._made = 0
-        self._minutes: tuple[Files, Files, Cell, Cell] | None = None
-        self._macro = ""
-        self._gpus: tuple[object, ...] = ()
-        self._each = ""
+        self._minutes = _Kept(_MINUTES)
+        self._gpus = _Kept(_GPUS)
+        self._macro = self._each = ""
         self._left_out = ""
 
     def put(self, opened: Opened, sql: str, params: Mapping[str, Cell]) -> None:
@@ -125,11 +143,8 @@ class Shown:
         if alike:
             asked = {p[1:]: params.get(p[1:]) for p in RUN}
             of = (self._now[GpuSample.TABLE].files, self._now[GpuMinute.TABLE].files, *asked.values())
-            if self._gpus != of:
-                rows = f"CREATE OR REPLACE TEMP TABLE {_GPUS} AS {totals(*RUN)}"
-                self._con.execute(parsed(self._con, rows), asked)
-                self._gpus = of
-            made = EACH[: EACH.index(" AS TABLE ")] + f" AS TABLE SELECT * FROM {_GPUS}"
+            kept = self._gpus.named(self._con, of, totals(*RUN), asked)
+            made = EACH[: EACH.index(" AS TABLE ")] + f" AS TABLE SELECT * FROM {kept}"
         if self._each != made:
             self._con.execute(parsed(self._con, made))
             self._each = made
@@ -187,12 +202,10 @@ class Shown:
                 self._con.execute(parsed(self._con, WINDOW))
                 self._macro = WINDOW
             return
-        minutes = (sample.files, minute.files, from_ts, to_ts)
-        if self._minutes != minutes:
-            made = f"CREATE OR REPLACE TEMP TABLE {_MINUTES} AS {window('$from_ts', '$to_ts')}"
-            self._con.execute(parsed(self._con, made), {"from_ts": from_ts, "to_ts": to_ts})
-            self._minutes = minutes
-        simple = f"CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE SELECT * FROM {_MINUTES}"
+        of = (sample.files, minute.files, from_ts, to_ts)
+        asked = {"from_ts": from_ts, "to_ts": to_ts}
+        kept = self._minutes.named(self._con, of, window("$from_ts", "$to_ts"), asked)
+        simple = f"CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE SELECT * FROM {kept}"
         if self._macro != simple:
             self._con.execute(parsed(self._con, simple))
             self._macro = simple

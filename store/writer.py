@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -130,7 +131,7 @@ class Writer:
     def _engine(self) -> DuckDBPyConnection:
         """A connection of our own to this writer's engine, which is started once."""
         if self._con is None:
-            self._con = _started(self.lake.root, self._memory_mb, self._threads)
+            self._con = _started(self.lake, self._memory_mb, self._threads)
         return self._con.cursor()
 
     def _publish(
@@ -204,14 +205,18 @@ _last: dict[int, tuple[tuple[object, ...], DuckDBPyConnection]] = {}
 """By process: a child must neither use nor close the engine that it was forked with."""
 
 
-def _started(root: Path, memory_mb: int, threads: int) -> DuckDBPyConnection:
-    """An engine that writes to a lake: the process's last one where it fits, for starting one costs more than a small batch."""
-    key = (root, memory_mb, threads)
+def _started(lake: Lake, memory_mb: int, threads: int) -> DuckDBPyConnection:
+    """An engine that writes to a lake: the process's last one where it fits, for starting one costs more than a small batch.
+
+    One engine serves all throw-away lakes: what it cannot hold in memory goes to the system's temporary folder, as they do.
+    """
+    key = (lake.root if lake.durable else None, memory_mb, threads)
     known = _last.get(os.getpid())
     if known is None or known[0] != key:
         from store.engine import writing
 
-        spill = root / "tmp" / f"spill-{nonce()}"
+        home = lake.root / "tmp" if lake.durable else Path(tempfile.gettempdir())
+        spill = home / (f"spill-{nonce()}" if lake.durable else f"inquest-spill-{nonce()}")
         known = _last[os.getpid()] = key, writing(memory_mb=memory_mb, threads=threads, spill=spill)
     return known[1]
 

@@ -53,7 +53,7 @@ b AS (
     -- nor are weights that are quantised or laid out, and tables that are computed before the loop
     AND NOT regexp_matches(split_part(text, '%|', 1), '(?i)quanti[sz]|calibrat|\binit(ial|iali[sz]\w*)?\b|\bprepar|\bbuild|\bindex|\bencod|\bcomput|\bcalculat|\bcopy|\bcheck(ing)?\b|\bverif|\bcount|\bscan|\bcollat|\bsplit')
 ),
-m AS (
+m AS MATERIALIZED (
   SELECT *, TRY_CAST(bar.done AS BIGINT) AS done, TRY_CAST(bar.total AS BIGINT) AS total,
     regexp_extract(text, '.*\[\s*([0-9:]+)\s*<', 1) AS took,
     regexp_matches(split_part(text, '%|', 1), '(?i)epoch|\bep\b|^\s*[0-9]+\s*/\s*[0-9]+\s') AS of_epoch

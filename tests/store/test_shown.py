@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from store import Reader, Writer, shown, views
+from store import Reader, Writer, engine, shown, views
 from store.catalog import catalog
 from store.rows import GpuSample, Row, SlurmJob, columns, tables
 
@@ -40,7 +41,8 @@ def test_few_rows_are_answered_as_many_are(lake: Path, monkeypatch: pytest.Monke
     def answers() -> list[object]:
         found: list[object] = []
         with Reader(lake, threads=1) as reader:
-            for end in (T + timedelta(seconds=333), None, T + timedelta(seconds=100)):
+            later = [T + timedelta(seconds=100 + 40 * n) for n in range(4)]  # with these more than are kept
+            for end in (T + timedelta(seconds=333), None, *later, None, *later):
                 for question in BY_MINUTE:
                     r = reader.ask(question, job_id="7", nodes="n0", from_ts=T + timedelta(seconds=10), to_ts=end)
                     found.append((r.query, r.columns, r.rows, r.row_count, r.coverage))
@@ -49,7 +51,7 @@ def test_few_rows_are_answered_as_many_are(lake: Path, monkeypatch: pytest.Monke
     few = answers()
     monkeypatch.setattr(shown, "SMALL", 0)
     assert few == answers()
-    assert len({repr(f) for f in few if "gpu_summary" in repr(f)}) == 3, "each window has an answer of its own"
+    assert len({repr(f) for f in few if "gpu_summary" in repr(f)}) == 6, "each window has an answer of its own"
 
 
 def _value(kind: type, name: str, n: int) -> object:
@@ -130,6 +132,23 @@ def test_a_forked_child_writes_with_an_engine_of_its_own(tmp_path: Path) -> None
     assert child.exitcode == 0
     with Reader(tmp_path / "lake") as reader:
         assert reader.ask("jobs_found").row_count == 2
+
+
+def test_throw_away_lakes_share_an_engine_that_outlives_each_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+    writing = engine.writing
+    monkeypatch.setattr(engine, "writing", lambda **given: (started.append(given), writing(**given))[1])
+    for job in range(3):
+        folder = tmp_path / str(job)
+        Writer(folder, durable=False, threads=3).append([SlurmJob(job_id=str(job), ts=T)], batch="a")
+        with Reader(folder) as reader:
+            assert [r["job_id"] for r in reader.ask("jobs_found").dicts()] == [str(job)]
+        shutil.rmtree(folder)
+    assert len(started) == 1
+    Writer(tmp_path / "kept", threads=3).append([SlurmJob(job_id="4", ts=T)], batch="a")
+    assert len(started) == 2, "a lake that stays has its own, which spills below it"
 
 
 @pytest.mark.parametrize("table", sorted(t for t, row in tables().items() if row.KEY))
