@@ -43,6 +43,10 @@ _RESUMING = re.compile(
     r"|_restore_modules_and_callbacks|restore_(?:optimizers|lr_schedulers|loops|callbacks)\b",
     re.I | re.M,
 )
+# The state of an optimizer, of its schedule or of the loss scale: a run that starts anew has none to load.
+_STATE_FRAME = re.compile(
+    r"(?:^|/)(?:\w*optim(?:izer)?s?|\w*scheduler|grad_scaler)\.py in load_state_dict$", re.I | re.M
+)
 _LOADING = re.compile(
     r"\bin (?:re)?load_(?:checkpoint|ckpt|latest_\w+|full_state)\b|\bin restore_(?:checkpoint|state)\b", re.M
 )
@@ -74,8 +78,9 @@ class FailedLoad:
 
     @property
     def of_saved_run(self) -> bool:
-        """The text names what only a saved run holds."""
-        return any(p.search(self.text) for p in (_RESUME_ITSELF, _STATE_KEY, _STATE_PATH))
+        """The text names what only a saved run holds, or it came out of a load of that."""
+        named = any(p.search(self.text) for p in (_RESUME_ITSELF, _STATE_KEY, _STATE_PATH))
+        return named or _STATE_FRAME.search(self.frames) is not None
 
     @property
     def of_slot(self) -> bool:
@@ -101,7 +106,9 @@ class FailedLoad:
                 "Look at the end of the whole log for what the load failed of.",
             )
         if re.search(
-            r"size mismatch|shape mismatch|does not match|doesn't match|key\(s\)|mismatch", self.text, re.IGNORECASE
+            r"size mismatch|shape mismatch|does not match|doesn't match|key\(s\)|mismatch|entries in state dict|number of parameter groups",
+            self.text,
+            re.IGNORECASE,
         ):
             return (
                 "its shapes or names do not match the model",
@@ -167,4 +174,4 @@ def _broken_off(raised: Raised, frames: str) -> bool:
         return False
     if raised.fault.mode == "asset" and _STATE_FILE.search(raised.message):
         return True
-    return _RESUMING.search(frames) is not None and raised.fault.mode == "asset"
+    return raised.fault.mode == "asset" and any(p.search(frames) for p in (_RESUMING, _STATE_FRAME))

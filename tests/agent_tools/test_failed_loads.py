@@ -48,10 +48,25 @@ def test_the_calls_tell_a_resume_more_or_less_surely() -> None:
 
 
 @pytest.mark.parametrize(
+    ("frame", "surely"),
+    [
+        ("torch/optim/optimizer.py in load_state_dict", True),
+        ("spam/core/optimizer/distrib_optimizer.py in load_state_dict", True),
+        ("torch/optim/lr_scheduler.py in load_state_dict", True),
+        ("torch/nn/modules/module.py in load_state_dict", False),
+        ("torch/optim/optimizer.py in step", False),
+    ],
+)
+def test_only_a_run_that_goes_on_loads_the_state_of_an_optimizer(frame: str, surely: bool) -> None:
+    assert load("", f"~/train.py in main\n{frame}\n> raise RuntimeError(").of_saved_run is surely
+
+
+@pytest.mark.parametrize(
     ("text", "kind"),
     [
         ("", "cut off"),
         ("RuntimeError: size mismatch for head.weight", "do not match"),
+        ("RuntimeError: Expected 1 entries in state dict, but got 3.", "do not match"),
         ("KeyError: 'scheduler'", "lacks a part"),
         ("NotFoundError: Key dense/kernel/Adam not found in checkpoint", "lacks a part"),
         ("ValueError: No valid checkpoint found in output directory (out)", "no valid checkpoint"),
