@@ -187,7 +187,17 @@ def _rate_is_zero(good: list[Point]) -> bool:
     rates = [p.learning_rate for p in good if p.learning_rate is not None]
     if len(rates) < FEW or max(abs(r) for r in rates) > RATE_ZERO:
         return False
-    return not _warming(good)
+    return not _warming(good) and not _running_out(good, rates)
+
+
+def _running_out(good: list[Point], rates: list[float]) -> bool:
+    """Whether a rate only falls in reports that do not reach back to the first steps: the last ones of a schedule that ends."""
+    if rates[0] <= 2.0 * abs(rates[-1]) or any(b > a for a, b in pairwise(rates)):
+        return False
+    steps = [p.step for p in good]
+    if steps[0] is None or steps[-1] is None:
+        return True
+    return steps[0] > 0.1 * steps[-1]
 
 
 def _warming(good: list[Point]) -> bool:

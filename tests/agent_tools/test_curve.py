@@ -180,6 +180,18 @@ def test_helpers_forget_one_stray_point() -> None:
     assert rolling_median(values, 3)[-2] == 1.0
 
 
+def test_a_rate_that_runs_out_in_the_last_reports_of_a_run_is_not_flat() -> None:
+    """A log that is cut shows the end of the schedule alone, where the rate has come to nothing as it should."""
+    rng = random.Random(5)
+    losses = [3e-4 + rng.uniform(0.0, 1e-3) for _ in range(14)]
+    rates = [1e-8 * (1 - i / 13) ** 2 for i in range(14)]
+    late = [Point(9000.0 + 10 * i, v, learning_rate=r) for i, (v, r) in enumerate(zip(losses, rates, strict=True))]
+    assert read(late).shape in ("level", "falling")
+    assert read([Point(None, p.loss, learning_rate=p.learning_rate) for p in late]).shape in ("level", "falling")
+    whole = [Point(10.0 * i, 9.0 + v, learning_rate=r) for i, (v, r) in enumerate(zip(losses, rates, strict=True))]
+    assert (read(whole).shape, read(whole).why) == ("flat", "rate")
+
+
 def test_a_rate_of_practically_nothing_is_flat_and_a_warm_up_from_it_is_not() -> None:
     rng = random.Random(8)
     still = [Point(float(i), 6.26 + rng.gauss(0, 0.004), 1.5, 2e-9 * (1 - i / 40)) for i in range(40)]
