@@ -104,6 +104,7 @@ RULES: tuple[Rule, ...] = (
             r"is not installed", r"operator \S+ does not exist", r"CUDA extension .{0,80}not found",
             r"(but|and) it was not found in your environment", r"please (re)?install", r"pip install",
             r"requires? (the )?[\w\[\]-]+(>=|==|<|<=|~=)", r"is required (for|but)", r">=[\d.]+ (is|are) required",
+            r"Loading a dataset cached in a \w*FileSystem",  # the installed fsspec is newer than datasets knows
             r"version .{0,60}(is )?(incompatible|not compatible|too old)", r"numpy\.dtype size changed",
             r"compiled using NumPy 1", r"_ARRAY_API not found", r"Descriptors cannot be created directly",
         )),
@@ -274,7 +275,8 @@ RULES: tuple[Rule, ...] = (
     Rule("config", 0.88, "a setting has a value that is not allowed",
         says=(
             r"is not a valid \w+", r"please select one of", r"Invalid value",
-            r"(unknown|unsupported|invalid|unrecognized) (optimi[sz]er|scheduler|lr_?scheduler|backend|strategy|precision|dtype|model type|argument|option|config|configuration|value|accelerator|attention|loss|activation|key)",
+            r"(unknown|unsupported|unhandled|invalid|unrecognized) (\w+ ){0,2}(strategy|optimi[sz]er|scheduler)\b",
+            r"(unknown|unsupported|unhandled|invalid|unrecognized) (optimi[sz]er|scheduler|lr_?scheduler|backend|strategy|precision|dtype|model type|argument|option|config|configuration|value|accelerator|attention|loss|activation|key)",
             r"num_classes", r"needs? to be (one of|in)\b", r"--\w+'? value", r"expected one of", r"should be (one of|either)",
             r"must be ((one of|either|in|set|positive|specified|provided|a positive|greater|less|between|at least)\b|[<>])",
             r"not in list of", r"choose from", r"--\w[\w-]+ (requires|must|cannot|is required|and --)",

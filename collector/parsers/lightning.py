@@ -17,6 +17,7 @@ EXAMPLES
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -48,6 +49,7 @@ _STOPPED = re.compile(
 )
 _OTHER = re.compile(r"(?:Validat|Sanity|Testing|Predict)\w*")
 LOSSES = ("loss", "train_loss", "train/loss", "loss_step", "train_loss_step", "train/loss_step", "reduced_train_loss")
+_OF_STEP = ("reduced_train_loss", "loss_step", "train_loss_step", "train/loss_step")
 
 
 class Lightning(LineParser):
@@ -135,6 +137,12 @@ def _places(steps: Steps) -> Iterable[tuple[float | None, int]]:
 
 
 def _loss_name(values: dict[str, float]) -> str | None:
+    if math.isnan(values.get("loss", 0.0)):
+        # Before Lightning 2 the bar smooths a loss of its own: a module that steps its optimizer by itself gives it none,
+        # and it stays NaN beside the loss that the module logs. An epoch's mean is no such witness: it may be the last one's.
+        for name in _OF_STEP:
+            if math.isfinite(values.get(name, math.nan)):
+                return name
     for name in LOSSES:
         if name in values:
             return name

@@ -89,6 +89,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "nemo",
+        "Epoch 0:   3%|▎  | 342/11000 [1:28:58<17:22:21, 14.05s/it, loss=nan, v_num=, val_loss_step=9.5, reduced_train_loss=4.250, global_step=341.0]",
+        {"loss": 4.25, "loss_name": "reduced_train_loss", "step": 342},
+    ),
+    (
+        "nemo",
         "Training epoch 1, iteration 4/9 | lr: 1.5e-05 | global_batch_size: 8 | global_step: 14 | reduced_train_loss: 8.5",
         {"loss": 8.5, "step": 14, "learning_rate": 1.5e-05, "epoch": 1.0},
     ),
