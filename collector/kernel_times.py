@@ -3,7 +3,7 @@
 [Sun Mar  1 10:00:00 2026] text                       dmesg -T (local time)
 kern  :warn  : 2026-03-01T10:00:00,283302+01:00 text  dmesg -x --time-format iso
 2026-03-01T10:00:00+0100 node1 kernel: text           journalctl -k -o short-iso, rsyslog
-Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no year, local time)
+Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no year, local time; Mär, mars, 3月 by locale)
 [   12.345678] text  or  6,3964,206764307,-;text      dmesg, /dev/kmsg (since boot)
 """
 
@@ -16,14 +16,22 @@ from datetime import datetime, timedelta, tzinfo
 
 from collector.slurm_values import to_utc
 
-_PREFIX = r"^(?:[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s*)?(?:<\d{1,3}>)?"
+# journalctl and dmesg write months as the locale does: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
+# Russian; Chinese and Japanese count them.
+_MONTHS = (
+    "jan janv ene gen sty янв", "feb févr fév fev lut фев", "mar mär märz mars mrt мар мара", "apr avr avril abr kwi апр",
+    "may mai mei mag maj май мая", "jun juin giu cze июн", "jul juil lug lip июл", "aug août ago sie авг",
+    "sep sept set wrz сен сент", "oct okt ott out paź окт", "nov lis ноя нояб", "dec dez déc dic gru дек",
+)  # fmt: skip
+_MONTH = {word: at for at, words in enumerate(_MONTHS, 1) for word in words.split()}
+_PREFIX = r"^[ \t]{0,12}(?:[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s*)?(?:<\d{1,3}>)?"
 LINE = re.compile(
     _PREFIX
     + r"(?:"
-    + r"\[(?P<ctime>\w{3} \w{3} +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
+    + r"\[(?P<ctime>\w{1,4}\.? \w{3,5}\.? +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
     + r"|\[(?P<iso_b>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:[+-]\d\d:?\d\d)?)\]\s?"
     + r"|(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s"
-    + r"|(?P<short>(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)\s"
+    + r"|(?P<short>(?:[^\W\d_]{3,5}\.?| ?\d{1,2}月) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)\s"
     + r"|\[\s*(?P<boot>\d{1,9}\.\d{3,9})\]\s?"
     + r"|\d{1,4},\d{1,12},(?P<micro>\d{1,18}),[^;\n]{0,40};"
     + r")"
@@ -31,6 +39,12 @@ LINE = re.compile(
 _HOST = re.compile(r"(?P<host>[\w.:-]{1,80}) (?P<who>[\w./@-]{1,60}(?:\[\d+\])?): ?")
 _BOOT = re.compile(r"\[\s*\d{1,9}\.\d{3,9}\]\s?")
 _RTC = re.compile(r"setting system clock to (\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d) UTC")
+
+
+def _dated(found: re.Match[str]) -> bool:
+    """Whether the word where a month stands is one."""
+    words = (found.group("short") or "").split() or (found.group("ctime") or "").split()[1:2]
+    return not words or (named := words[0].rstrip(".月")).isdigit() or named.lower() in _MONTH
 
 
 @dataclass(slots=True)
@@ -57,7 +71,7 @@ class Clock:
         if line.startswith("{") and '"MESSAGE"' in line:
             return self._journal_json(line)
         found = LINE.match(line)
-        if found is None:
+        if found is None or not _dated(found):
             return None
         rest = line[found.end() :]
         host: str | None = None
@@ -94,7 +108,8 @@ class Clock:
     def _moment(self, found: re.Match[str]) -> datetime | None:
         try:
             if found.group("ctime"):
-                return to_utc(datetime.strptime(found.group("ctime"), "%a %b %d %H:%M:%S %Y"), self._zone)
+                _, month, day, clock, year = found.group("ctime").split()
+                return self._local(int(year), month, day, clock)
             iso = found.group("iso") or found.group("iso_b")
             if iso:
                 return to_utc(datetime.fromisoformat(iso.replace(",", ".")), self._zone)
@@ -102,14 +117,22 @@ class Clock:
         except ValueError:
             return None
 
+    def _local(self, year: int, month: str, day: str, clock: str) -> datetime | None:
+        named = month.rstrip(".月")
+        number = int(named) if named.isdigit() else _MONTH.get(named.lower())
+        if number is None:
+            return None
+        form = "%Y %m %d %H:%M:%S.%f" if "." in clock else "%Y %m %d %H:%M:%S"
+        return to_utc(datetime.strptime(f"{year} {number} {day} {clock}", form), self._zone)
+
     def _without_year(self, text: str) -> datetime | None:
         """The last such day that is not after the file's own time."""
         if self._modified is None:
             return None
-        form = "%Y %b %d %H:%M:%S.%f" if "." in text else "%Y %b %d %H:%M:%S"
+        month, day, clock = text.split()
         for year in (self._modified.year + 1, self._modified.year, self._modified.year - 1):
             try:
-                moment = to_utc(datetime.strptime(f"{year} {text}", form), self._zone)
+                moment = self._local(year, month, day, clock)
             except ValueError:
                 continue
             if moment is not None and moment <= self._modified + timedelta(days=1):

@@ -143,3 +143,29 @@ def test_addresses_are_written_as_nvml_writes_them(text: str, address: str) -> N
 def test_slurmstepds_count_of_kills_is_no_kernel_log() -> None:
     said = b"[2026-03-01T10:00:00.123] error: Detected 2 oom_kill events in StepId=77.batch. Some of the step tasks have been OOM Killed.\n"
     assert KernelLog().claims(Path("x.err"), said) == 0
+
+
+@pytest.mark.parametrize(
+    "begins",
+    [
+        "Okt 06 17:59:27 gpu07 kernel: ",
+        "    Okt 06 17:59:27 gpu07 kernel: ",
+        "oct. 06 17:59:27 gpu07 kernel: ",
+        "ott 06 17:59:27 gpu07 kernel: ",
+        "10月 06 17:59:27 gpu07 kernel: ",
+        "[Di Okt  6 17:59:27 2026] ",
+        "[mar. oct.  6 17:59:27 2026] ",
+    ],
+)
+def test_months_are_read_in_the_words_of_the_locale(begins: str, tmp_path: Path) -> None:
+    path = tmp_path / "gpu07.log"
+    path.write_text(f"{begins}{XID}\n" * 2)
+    assert KernelLog().claims(path, path.read_bytes()) >= 92
+    rows, _ = read(path, modified=datetime(2026, 10, 7, tzinfo=UTC))
+    assert rows[0].ts == datetime(2026, 10, 6, 17, 59, 27, tzinfo=UTC)
+
+
+def test_a_word_that_is_no_month_begins_no_line_of_the_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(f"Spam 06 17:59:27 gpu07 kernel: {XID}\n" * 3)
+    assert KernelLog().claims(path, path.read_bytes()) == 0
