@@ -28,7 +28,9 @@ _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
 _UNEXPECTED = re.compile(r'"exit_type": ?"SYSTEM_ERROR"')
-_SIGBUS = 7
+_SIGABRT, _SIGBUS = 6, 7
+_BROKE = ("ib_error", "remote_error", "system_error", "internal_error", "cuda_error", "backend_error")
+"""Errors of a communicator, at which PyTorch's process group takes its own process down."""
 _LOADERS = ("dataloader_killed", "shared_memory", "worker_crashed")
 _WORKERS = {**dict.fromkeys(_LOADERS, "A DataLoader worker"), "pool_killed": "A pool's worker"}
 _ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
@@ -55,6 +57,9 @@ def assess(facts: Facts) -> Assessment:
     result.counterfactual = "A process was ended by a signal, as a consequence."
     if rows:
         _signal(facts, rows[0], result)
+        if not oom and (broke := _group_broke(facts, rows)) is not None:
+            result.status, result.confidence = "suspected", UNSAID
+            result.speaks_against.append(claim(f"The process group aborts its process itself: {broke['message']}."))
         if not workers and _went_on(facts, rows[0]):
             result.status, result.confidence = "suspected", UNSAID
             result.speaks_against.append(
@@ -78,6 +83,13 @@ def assess(facts: Facts) -> Assessment:
     else:
         _unknown(facts, rows, result)
     return result
+
+
+def _group_broke(facts: Facts, rows: list[RowView]) -> RowView | None:
+    """An error of the process group where all that is known of the signals is an abort, which it ends its process with."""
+    if any(r.get("signal") != _SIGABRT for r in rows):
+        return None
+    return next(iter(facts.table("nccl_events").one_of("name", *_BROKE)), None)
 
 
 def _went_on(facts: Facts, row: RowView) -> bool:
@@ -155,6 +167,8 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
     elif row.has("rank"):
         who = f"Rank {row['rank']}"
     on = f" on {row['host']}" if row.has("host") else ""
+    if on and (row.number("hosts") or 0) > 1:
+        on += " and other nodes"
     result.headline = f"{who}{on} was ended by {row['signal_name']}{_stack(facts)}."
     if (row.number("ranks") or 0) > 1:
         result.headline = result.headline.replace(" was ended", " were ended")
@@ -274,16 +288,26 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
         return f"The process was aborted after a CUDA error of its own: {facts.device_error['message']}."
     if facts.of_role("cuda_oom"):
         return "The signals follow a refused request for GPU memory."
-    if rows and all(r.get("signal") == 6 for r in rows):
+    if rows and all(r.get("signal") == _SIGABRT for r in rows):
         if facts.table("oom_events"):
             return "The processes were aborted by a library whose request for GPU memory was refused."
         if facts.table("nccl_events").one_of("kind", "nccl_watchdog"):
             return "The processes were aborted by the process group's own watchdog."
+        broke = _group_broke(facts, rows)
+        if broke is not None and _own_error(facts, rows):
+            return f"The processes were aborted over an error of the process group that each of them reported: {broke['message']}."
         # ROCm's runtime tells of a memory access fault and aborts at once: that is the crash itself.
         errors = facts.table("cuda_errors").where(lambda r: r.text("code") != "hip_fault")
         if errors:
             return f"The process aborted itself over an error of CUDA's: {errors[0]['message']}."
     return ""
+
+
+def _own_error(facts: Facts, rows: list[RowView]) -> bool:
+    """Whether each of the ranks that were aborted had reported an error of the process group: none of them crashed by itself."""
+    aborted = {rank for r in rows for rank in r.text("all_ranks").split(", ") if rank}
+    told = {r.text("rank") for r in facts.table("nccl_events").one_of("name", *_BROKE) if r.has("rank")}
+    return bool(aborted) and aborted <= told
 
 
 def _peers_first(facts: Facts, line: float) -> bool:

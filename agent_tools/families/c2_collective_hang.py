@@ -20,6 +20,7 @@ EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
 _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
 _LINK_NEAR_S = 3600.0
+_SIGABRT = 6
 _NO_WORK = 0.03
 """SM activity of GPUs that only wait."""
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
@@ -40,7 +41,9 @@ def assess(facts: Facts) -> Assessment:
     gave_up = gave_up or stalled_for_good(facts, events)
     weak = events.one_of("name", *_WEAK)
     raised = facts.of_role("collective")
-    if not weak and facts.progress.begun and not facts.table("fatal_signals") and not facts.of_role("application"):
+    # The process group aborts its process (SIGABRT) when its transport fails: only another signal is a death of its own.
+    dead = facts.table("fatal_signals").where(lambda r: r.get("signal") != _SIGABRT)
+    if not weak and facts.progress.begun and not dead and not facts.of_role("application"):
         # A fabric that fails under a running job: where nothing else is told, it is what is known.
         weak = events.one_of("name", "ib_error")
     waits = facts.table("nccl_waits")

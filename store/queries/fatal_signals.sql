@@ -2,7 +2,7 @@
 -- TABLES: log_event, process, slurm_job, slurm_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = signal | launcher_summary | launcher_event | slurm, process, slurm_job, slurm_step
--- EMPTY: VARCHAR, VARCHAR, BIGINT, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN source: launcher, slurm, shell, program, process or accounting
 -- COLUMN name: short name of the message
@@ -12,6 +12,7 @@
 -- COLUMN rank: first rank that it names
 -- COLUMN all_ranks: ranks that it names, at most sixteen
 -- COLUMN host: host of the first one
+-- COLUMN hosts: hosts that are named
 -- COLUMN pid: process of the first one
 -- COLUMN events: how many
 -- COLUMN signal_ts: first time
@@ -60,6 +61,7 @@ SELECT
   count(DISTINCT rank) AS ranks, min(rank) AS rank,
   array_to_string(list_sort(list_distinct(list(rank) FILTER (WHERE rank IS NOT NULL)))[1:16], ', ') AS all_ranks,
   first(host ORDER BY (host IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS host,
+  count(DISTINCT host) AS hosts,
   first(pid ORDER BY (pid IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS pid, count(*) AS events, min(at_ts) AS signal_ts,
   first(sender ORDER BY (sender IS NULL), at_ts NULLS LAST, rank, host, pid) AS sender,
   first(frame ORDER BY (frame IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS frame,

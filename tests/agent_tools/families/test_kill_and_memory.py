@@ -148,3 +148,31 @@ def test_a_loaders_worker_that_crashed_while_the_training_went_on_ended_nothing(
     text += "ERROR: Unexpected segmentation fault encountered in worker.\n"
     draft = drafted(text + after, tmp_path)
     assert (draft.family, draft.confidence >= 0.5) == ("A2", sure), (draft.confidence, draft.headline)
+
+
+def aborted(folder: Path, *ranks: int) -> World:
+    world = World(folder).job("FAILED").train(LOSSES)
+    for rank in ranks:
+        world.say("launcher_summary", "child_failed", "Signal 6 (SIGABRT)", signal=6, rank=rank, host=f"n{1 + rank // 8}")
+    return world
+
+
+def test_an_abort_over_a_fabric_that_failed_is_no_native_crash_of_the_job(tmp_path: Path) -> None:
+    """PyTorch's process group ends its process with SIGABRT when its communicator breaks."""
+    ib = "NCCL WARN NET/IB : Got completion from peer 10.1.0.7<40112> with error 12"
+    world = aborted(tmp_path, 2, 9).say("nccl_error", "ib_error", ib)
+    assert (judge(world, a2.assess).status, judge(world, a2.assess).attribution) != ("confirmed", "job")
+    drafted = differential.draft(world.facts())
+    assert (drafted.family, drafted.attribution) == ("C2", "undetermined") and drafted.confidence < 0.7
+    assert judge(aborted(tmp_path, 2), a2.assess).status == "confirmed"
+
+
+def test_ranks_that_each_reported_the_broken_group_did_not_crash_by_themselves(tmp_path: Path) -> None:
+    world = aborted(tmp_path, 2, 9)
+    for rank in (2, 9):
+        world.say("nccl_error", "remote_error", "ncclRemoteError", rank=rank)
+    assert judge(world, a2.assess).status == "ruled_out"
+
+
+def test_ranks_of_several_hosts_are_not_all_put_on_the_first(tmp_path: Path) -> None:
+    assert "n1 [[" not in (found := judge(aborted(tmp_path, 2, 9), a2.assess).headline) and "other nodes" in found
