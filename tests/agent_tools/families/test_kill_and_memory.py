@@ -153,7 +153,9 @@ def test_a_loaders_worker_that_crashed_while_the_training_went_on_ended_nothing(
 def aborted(folder: Path, *ranks: int) -> World:
     world = World(folder).job("FAILED").train(LOSSES)
     for rank in ranks:
-        world.say("launcher_summary", "child_failed", "Signal 6 (SIGABRT)", signal=6, rank=rank, host=f"n{1 + rank // 8}")
+        world.say(
+            "launcher_summary", "child_failed", "Signal 6 (SIGABRT)", signal=6, rank=rank, host=f"n{1 + rank // 8}"
+        )
     return world
 
 
