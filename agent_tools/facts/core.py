@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
-from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
+from agent_tools.facts.ending import OUTSIDE, Ending, read_ending, uncovered
 from agent_tools.facts.evaluating import beside_training
 from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.memory import HostOom, read_host_oom
@@ -212,7 +212,9 @@ class Facts:
     def ending(self) -> Ending:
         """How the job ended, from accounting, events and the words of slurmstepd and srun."""
         steps = partial(self.table, "job_steps")
-        return read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"), steps)
+        found = read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"), steps)
+        raised = found.succeeded and any(r.row.text("severity") == "fatal" for r in self.raised)
+        return uncovered(found, self.overview, steps()) if raised and not self.progress.finished else found
 
     # -- what the program said ----------------------------------------------------------------------------------------
 

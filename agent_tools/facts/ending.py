@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_tools.facts.views import RowView, View
 
@@ -27,12 +27,14 @@ class Ending:
     """`marks` maps what was said of the end to the row that says it, the log's row before accounting's.
 
     Marks: time_limit, deadline, preempted, requeued, node_failure, cancelled, host_oom, task_exit.
+    `hidden` is the step whose failure the batch script's exit status of zero hides.
     """
 
     state: str
     marks: dict[str, RowView] = field(default_factory=dict[str, RowView])
     succeeded: bool = False
     failed: bool = False
+    hidden: RowView | None = None
 
     def says(self, *marks: str) -> bool:
         """Whether any of these was said."""
@@ -64,6 +66,20 @@ def read_ending(overview: RowView | None, messages: View, events: View, steps: C
     exited = any(row.number("exit_code") for row in messages.one_of("name", "task_exit"))
     exited = exited and not (succeeded and overview is not None and _worked_after(overview, steps()))
     return Ending(state, marks, succeeded, state in FAILED_STATES or bool(code) or bool(signal) or exited)
+
+
+def uncovered(ending: Ending, overview: RowView | None, steps: View) -> Ending:
+    """The ending of a job whose program failed, where Slurm calls it completed: a script without `set -e` goes on to its end.
+
+    What failed has to be most of the job: beside work of another step, or of the script itself, it is a remark on a good end.
+    """
+    failed = [r for r in steps if r.text("step_id").isdigit() and r.text("state") == "FAILED" and r.number("exit_code")]
+    spent = sum(r.number("elapsed_s") or 0.0 for r in failed)
+    whole = (overview.number("elapsed_s") or 0.0) if overview is not None else 0.0
+    if not ending.succeeded or not failed or spent <= whole / 2:
+        return ending
+    longest = max(failed, key=lambda r: r.number("elapsed_s") or 0.0)
+    return replace(ending, succeeded=False, failed=True, hidden=longest)
 
 
 def _worked_after(overview: RowView, steps: View) -> bool:

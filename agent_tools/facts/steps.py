@@ -15,7 +15,8 @@ _OOM = 125
 
 def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
     """The steps with an exit status or a signal, the first first; those of a job that did not complete only with `of_any`."""
-    if not (of_any or facts.ending.succeeded) or not facts.has("slurm_step"):
+    completed = facts.ending.succeeded or facts.ending.hidden is not None
+    if not (of_any or completed) or not facts.has("slurm_step"):
         return ()
     return facts.table("job_steps").where(
         lambda r: (

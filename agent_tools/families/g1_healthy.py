@@ -9,6 +9,7 @@ import re
 
 from agent_tools.curve import Reading
 from agent_tools.facts import Facts
+from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, figures, reading_of
@@ -242,6 +243,8 @@ def _watched_otherwise(facts: Facts) -> bool:
 
 
 def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
+    if facts.ending.hidden is not None:
+        return f"Slurm's word of completion is the script's: {step_words(facts.ending.hidden)}."
     if facts.overview is not None and facts.ending.failed:
         return f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
     if end is None:

@@ -98,3 +98,30 @@ def test_a_check_that_failed_before_the_work_is_no_failure_of_a_completed_job(
     found, _, _, warnings = sentences(world)
     assert found == family
     assert any("step" in w for w in warnings) is (family == "G1"), "elsewhere it is what is shown"
+
+
+@pytest.mark.parametrize(
+    ("spent_s", "steps", "finished", "family"),
+    [
+        (3000.0, 0, False, "A1"),
+        (3000.0, 60, False, "A3"),
+        (1200.0, 60, False, "other"),
+        (3000.0, 60, True, "other"),
+    ],
+    ids=["at its start", "in training", "the lesser part of the job", "after the training had ended"],
+)
+def test_a_script_that_goes_on_to_a_good_end_does_not_hide_what_its_program_raised(
+    tmp_path: Path, spent_s: float, steps: int, finished: bool, family: str
+) -> None:
+    """A batch script without `set -e`: its last command ends well, and Slurm calls the job completed."""
+    world = World(tmp_path).job()
+    if steps:
+        world.train([3 + 7 * 0.97**i for i in range(steps)], every_s=30, total_steps=1000)
+    if finished:
+        world.say("train_end", "train_runtime", "training finished", severity="info")
+    world.say("exception", "ValueError", "Unknown scheduler type: 'cosine_warm'")
+    world.say("slurm", "task_exit", "srun: error: n1: task 0: Exited with exit code 1", severity="error", exit_code=1)
+    found, _, _, warnings = sentences(world.add(step("0", name="python", exit_code=1, elapsed_s=spent_s)))
+    assert found == family if family != "other" else found in ("G1", "U0")
+    if family != "other":
+        assert any(w.startswith("Though the job completed, step") for w in warnings)
