@@ -25,6 +25,7 @@ _BY_NODE = {
     "gpu_counter_rises",
     "gpu_duty",
     "gpu_events",
+    "gpu_low_clocks",
     "gpu_spin",
     "gpu_spread",
     "gpu_summary",
@@ -36,7 +37,7 @@ _BY_NODE = {
 _PER_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_summary"}
 _ALL_GPUS = 20_000
 """Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
-_BY_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_events", "gpu_spin", "gpu_spread", "gpu_summary", "gpu_throttled"}
+_BY_GPU = _PER_GPU | {"gpu_events", "gpu_low_clocks", "gpu_spin", "gpu_spread", "gpu_throttled"}
 _NO_JOB = {"node_states"}
 _OWN = ("illegal_address", "device_assert", "misaligned", "illegal_instruction")
 """CUDA errors of a kernel's own making."""

@@ -3,6 +3,7 @@
 FOR      hardware slowdown, thermal or power-brake bits over a good part of the run, with clocks down in those samples
 AGAINST  bits of an idle card; the software power cap at full load; slow steps with clocks up (D1, D2, D3)
 DECIDES  throttle bits and clocks of GPU samples; step times say what it cost
+         Without the bits: clocks far down in minutes of work, on a hot GPU. A clock that is low on a cool one may be a setting.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ EXPLAINS = ("D1", "D2", "D3", "F3", "G1")
 
 _SHARE = 0.1
 _DOWN = 0.85
+_HOT_C = 83.0
+"""Where data-centre GPUs begin to slow down for heat (their limits lie at 85 to 92); a good card at full load stays below."""
 
 
 def assess(facts: Facts) -> Assessment:
     """Judge B3 from the GPUs' throttle bits and clocks."""
     gpus = facts.table("gpu_summary").where(lambda r: r.has("severe_throttle_share"))
+    if not gpus and (low := facts.table("gpu_low_clocks").first) is not None:
+        return _by_clock(facts, low)
     if not gpus:
         return Assessment(
             CODE,
@@ -44,8 +49,8 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     row = severe[0]
     down = _is_down(row, gpus)
-    pace = facts.table("save_pace").first
-    slower = pace is not None and (pace.number("times_early") or 0) >= 1.3
+    pace = _slower(facts)
+    slower = pace is not None
     result = Assessment(CODE, "confirmed" if down else "suspected", attribution="infrastructure")
     result.confidence = 0.9 if down and slower else 0.8 if down else 0.4
     result.headline = f"{gpu_of(row)} lowered its clocks for heat or power."
@@ -66,28 +71,8 @@ def assess(facts: Facts) -> Assessment:
                 f"Its SM clock was {row['sm_clock_throttled_mhz']} in them, and {row['sm_clock_free_mhz']} in the others."
             )
         )
-    if slower and pace is not None:
-        result.speaks_for.append(
-            claim(f"A step took {pace['late_s']} late in the run, and {pace['early_s']} early in it.")
-        )
-    else:
-        result.missing.append(
-            missing("What the throttling cost.", "step times with their own clock in the log (train_step)")
-        )
-    result.implies.append(claim("The slowness is a matter of cooling or power there; the work itself is sound."))
-    result.missing.append(
-        missing("Why it throttled: cooling, power delivery, a neighbour.", "the site's environment sensors")
-    )
-    result.actions.append(
-        claim(
-            "Have cooling and power of these nodes checked, and rerun elsewhere if the time matters."
-            if many is not None and (many.number("bad_nodes") or 0) > 1
-            else f"Have cooling and power of {row['node']} checked, and rerun elsewhere if the time matters."
-        )
-    )
-    if facts.beside is not None:
-        result.status, result.confidence = "suspected", 0.35
-        result.missing.append(whose())
+    _cost(pace, result)
+    _told(facts, row, many is not None and (many.number("bad_nodes") or 0) > 1, result)
     result.counterfactual = f"{gpu_of(row)} throttled, besides."
     alone = many is None or (many.number("throttled") or 0) <= 2
     result.warnings = [
@@ -96,6 +81,82 @@ def assess(facts: Facts) -> Assessment:
         if alone
     ]
     return result
+
+
+def _by_clock(facts: Facts, row: RowView) -> Assessment:
+    """Clocks that were far down at work, where no exporter tells the reasons."""
+    pace = _slower(facts)
+    hot = (row.number("temp_low_c") or 0) >= _HOT_C
+    result = Assessment(
+        CODE, "confirmed" if hot else "suspected", attribution="infrastructure" if hot else "undetermined"
+    )
+    result.confidence = (0.8 if pace is not None else 0.65) if hot else 0.45 if pace is not None else 0.3
+    result.headline = f"{gpu_of(row)} worked at far less than its full clock{' while it was hot' if hot else ''}."
+    if (row.number("slowed") or 0) > 1:
+        result.headline = f"{row['slowed']} GPUs worked at far less than their full clock, first {gpu_of(row)}."
+        result.speaks_for.append(
+            claim(
+                f"{row['slowed']} of {row['gpus_watched']} GPUs did, on {row['bad_nodes']} of {row['all_nodes']} nodes: "
+                f"{row['named_nodes']}."
+            )
+        )
+    temp = f", at a temperature of {row['temp_low_c']}" if row.has("temp_low_c") else ""
+    result.speaks_for.append(
+        claim(
+            f"In {row['low_minutes']} of its {row['busy_minutes']} minutes at work the SM clock of {gpu_of(row)} was "
+            f"{row['clock_low_mhz']}{temp}; its full clock is {row['clock_full_mhz']}."
+        )
+    )
+    _cost(pace, result)
+    if not hot:
+        result.missing.append(
+            missing("Why the clock was low: power, heat, or a setting of somebody's.", "throttle reasons (gpu_sample)")
+        )
+    _told(facts, row, (row.number("bad_nodes") or 0) > 1, result)
+    result.counterfactual = result.speaks_for[-1].text if pace is None else result.speaks_for[-2].text
+    if result.status == "suspected":
+        result.warnings.append(claim(f"Low clocks at work: {result.counterfactual}", "supported"))
+    return result
+
+
+def _slower(facts: Facts) -> RowView | None:
+    """The pace of the steps, where they became slower on the way; else None."""
+    pace = facts.table("save_pace").first
+    return pace if pace is not None and (pace.number("times_early") or 0) >= 1.3 else None
+
+
+def _cost(pace: RowView | None, result: Assessment) -> None:
+    if pace is not None:
+        result.speaks_for.append(
+            claim(f"A step took {pace['late_s']} late in the run, and {pace['early_s']} early in it.")
+        )
+    else:
+        result.missing.append(
+            missing("What the throttling cost.", "step times with their own clock in the log (train_step)")
+        )
+
+
+def _told(facts: Facts, row: RowView, several: bool, result: Assessment) -> None:
+    """What is said of lowered clocks, whatever they were told by."""
+    result.implies.append(
+        claim(
+            "The slowness is a matter of cooling or power there; the work itself is sound.",
+            "established" if result.status == "confirmed" else "hypothesis",
+        )
+    )
+    result.missing.append(
+        missing("Why it throttled: cooling, power delivery, a neighbour.", "the site's environment sensors")
+    )
+    result.actions.append(
+        claim(
+            "Have cooling and power of these nodes checked, and rerun elsewhere if the time matters."
+            if several
+            else f"Have cooling and power of {row['node']} checked, and rerun elsewhere if the time matters."
+        )
+    )
+    if facts.beside is not None:
+        result.status, result.confidence = "suspected", 0.35
+        result.missing.append(whose())
 
 
 def _many(many: RowView, result: Assessment) -> None:

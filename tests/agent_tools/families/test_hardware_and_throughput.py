@@ -90,6 +90,41 @@ def test_severe_bits_with_clocks_down_are_throttling_and_benign_ones_are_not(tmp
     assert judge(ran(tmp_path), b3.assess).status == "undecidable"
 
 
+@pytest.mark.parametrize(
+    ("temp", "clock", "status", "attribution"),
+    [
+        (90.0, 620.0, "confirmed", "infrastructure"),
+        (61.0, 620.0, "suspected", "undetermined"),
+        (90.0, 1500.0, None, None),
+    ],
+)
+def test_clocks_that_fall_at_work_tell_of_heat_where_no_reasons_are_exported(
+    temp: float, clock: float, status: str | None, attribution: str | None, tmp_path: Path
+) -> None:
+    """dcgm-exporter's default counters have clocks and temperatures and no reasons; a power limit costs a few hundred MHz."""
+    world = gpus(
+        ran(tmp_path),
+        sm_clock_mhz=lambda g, m: clock if g == 1 and m > 20 else 1980.0,
+        temp_c=lambda g, m: temp if g == 1 and m > 20 else 62.0,
+        engine_active=0.95,
+    )
+    found = judge(world, b3.assess)
+    assert found.status == (status or "undecidable")
+    if status:
+        assert found.attribution == attribution
+        assert differential.draft(world.facts()).family == ("B3" if status == "confirmed" else "G1")
+
+
+def test_low_clocks_of_idle_minutes_are_no_throttling(tmp_path: Path) -> None:
+    idle = gpus(
+        ran(tmp_path),
+        sm_clock_mhz=lambda g, m: 210.0 if m % 3 == 0 else 1410.0,
+        engine_active=lambda g, m: 0.0 if m % 3 == 0 else 0.95,
+        temp_c=84.0,
+    )
+    assert judge(idle, b3.assess).status == "undecidable"
+
+
 def test_a_gpu_that_throttles_is_found_among_hundreds(tmp_path: Path) -> None:
     """It is the last of them, far behind the rows that an answer usually has."""
     world = gpus(
