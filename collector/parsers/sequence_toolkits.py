@@ -1,13 +1,17 @@
 """sequence_toolkits: progress lines of toolkits for speech and translation that say it in words of their own.
 
-SOURCE    wenet/utils/executor.py; kaldi's steps/nnet3; marian-nmt's training/scheduler.h; NVIDIA's tacotron2/train.py
+SOURCE    wenet/utils/executor.py; kaldi's steps/nnet3; marian-nmt's training/scheduler.h; NVIDIA's tacotron2/train.py;
+          TensorFlow's nmt and the translation tutorial before it
 ROWS      train_step (split train or eval)
 CAVEAT    Kaldi counts jobs, whose objective stands in their own logs: its steps have no loss. WeNet says epoch/batch.
+          TensorFlow's tell a perplexity, the exponential of the loss, and no loss: that is given as it.
 EXAMPLES
     2023-05-11 10:00:26,102 DEBUG TRAIN Batch 0/100 loss 52.311270 loss_att 41.2 loss_ctc 61.3 lr 0.00100000 rank 0
     2023-05-11 10:00:26 [steps/nnet3/chain/train.py:529 - train - INFO ] Iter: 12/640   Jobs: 3   Epoch: 0.07/6.0 (1.1% complete)   lr: 0.001000
     [2023-05-11 10:00:26] Ep. 1 : Up. 1000 : Sen. 312,412 : Cost 5.31127000 * 3,121,412 @ 31,213 : Time 121.31s : 31213.41 words/s : gNorm 1.8153 : L.r. 6.2500e-06
     Train loss 250 0.411270 Grad Norm 1.815300 3.12s/it
+      step 400 lr 1 step-time 0.41s wps 12.41K ppl 311.27 gN 6.25 bleu 0.00, Thu May 11 10:00:26 2023
+    global step 400 learning rate 0.5000 step-time 0.94 perplexity 1625.06
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ _MARIAN = re.compile(
 _TACOTRON = re.compile(
     rf"^(?P<split>Train|Validation) loss (?P<n>\d{{1,12}}):? +(?P<loss>{NUMBER})(?: +Grad Norm (?P<norm>{NUMBER}))?(?=\s|$)"
 )
+_TF_NMT = re.compile(
+    rf"\bstep (?P<n>\d{{1,12}}) (?:lr|learning rate) (?P<lr>{NUMBER}) step-time (?P<each>{NUMBER})s? (?:wps {NUMBER}K )?"
+    rf"(?P<name>ppl|perplexity) (?P<loss>{NUMBER})(?: gN (?P<norm>{NUMBER}))?"
+)
 
 
 class SequenceToolkits(LineParser):
@@ -46,6 +54,7 @@ class SequenceToolkits(LineParser):
         ": Cost ",
         "Train loss ",
         "Validation loss ",
+        " step-time ",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
@@ -56,24 +65,26 @@ class SequenceToolkits(LineParser):
             ("kaldi", "Jobs: ", _KALDI),
             ("marian", "Up. ", _MARIAN),
             ("tacotron2", " loss ", _TACOTRON),
+            ("tensorflow-nmt", " step-time ", _TF_NMT),
         ):
             if words in text and (match := pattern.search(text)) is not None:
                 found = match.groupdict()
                 loss, epochs, total = found.get("loss"), found.get("epochs"), found.get("total")
-                held_out = found.get("split") in ("CV", "Validation")
+                validating = found.get("split") in ("CV", "Validation")
                 rate, norm, epoch = found.get("lr"), found.get("norm"), found.get("epoch")
                 return [
                     line.step(
                         framework,
-                        split="eval" if held_out else "train",
+                        split="eval" if validating else "train",
                         step=int(match["n"]),
                         total_steps=int(total) if total else None,
                         epoch=number(epoch) if epoch else None,
                         total_epochs=number(epochs) if epochs else None,
                         loss=number(loss) if loss else None,
-                        loss_name=("eval loss" if held_out else "loss") if loss else None,
+                        loss_name=found.get("name") or (("eval loss" if validating else "loss") if loss else None),
                         learning_rate=number(rate) if rate else None,
                         grad_norm=number(norm) if norm else None,
+                        step_time_s=number(each) if (each := found.get("each")) else None,
                     )
                 ]
         return ()

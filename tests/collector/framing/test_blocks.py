@@ -101,6 +101,12 @@ LEARNED: tuple[Callable[[int], str], ...] = (
     lambda n: (
         f"Epoch: [12]  [{n:4d}/1251]  eta: 0:05:12  lr: 0.000981  loss: {n / 9:.4f} (4.0213)  time: 0.7011  max mem: 8711"
     ),
+    lambda n: (
+        f"INFO:root:Epoch[{n // 50}] Batch [{n % 50}]\tSpeed: {n / 7:.2f} samples/sec\taccuracy={n / 500:.6f}\tcross-entropy={n / 9:.6f}"
+    ),
+    lambda n: (
+        f"  step {n}00 lr 1 step-time 0.41s wps 12.41K ppl {n / 9:.2f} gN {n / 7:.2f} bleu 0.00, Thu May 11 10:00:26 2026"
+    ),
     lambda n: f"Epoch [{n // 50 + 1}/50], Step [{n % 50 + 1}/50], Loss: {n / 9:.4f}",
     lambda n: f"Train Epoch: 14 [{n * 64}/60000 ({n % 100}%)]\tLoss: {n / 9:.6f}",
     lambda n: f"[2026-03-01 10:00:{n % 60:02d}] step {n}/400 loss {n / 9:.4f} grad_norm 1.815 lr 5.00e-04 {n}.8 img/s",

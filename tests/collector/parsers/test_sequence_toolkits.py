@@ -37,6 +37,36 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"epoch": 2.0, "step": 4000, "loss": 5.25, "grad_norm": 1.75, "learning_rate": 1.5e-4},
     ),
     ("tacotron2", "Train loss 250 0.437500 Grad Norm 1.750000 3.12s/it", {"step": 250, "loss": 0.4375, "grad_norm": 1.75}),
+    (
+        "tensorflow-nmt",
+        "  step 400 lr 1 step-time 0.41s wps 12.41K ppl 250.50 gN 6.25 bleu 0.00, Thu May 11 10:00:26 2026",
+        {"step": 400, "loss": 250.5, "loss_name": "ppl", "learning_rate": 1.0, "grad_norm": 6.25, "step_time_s": 0.41},
+    ),
+    (
+        "tensorflow-nmt",
+        "global step 600 learning rate 0.5000 step-time 0.94 perplexity 812.50",
+        {"step": 600, "loss": 812.5, "loss_name": "perplexity", "learning_rate": 0.5},
+    ),
+    (
+        "mxnet",
+        "INFO:root:Epoch[3] Batch [500]\tSpeed: 997.50 samples/sec\taccuracy=0.125000\tcross-entropy=6.875000",
+        {"epoch": 3.0, "step": 500, "loss": 6.875, "loss_name": "cross-entropy", "samples_per_s": 997.5},
+    ),
+    (
+        "mxnet",
+        "2026-05-11 10:00:26,102 Epoch[3] Batch [0-50]\tSpeed: 997.50 samples/sec\taccuracy=0.125000\tlr=0.050000",
+        {"epoch": 3.0, "step": 50, "loss": None, "loss_name": None, "learning_rate": 0.05},
+    ),
+    (
+        "mxnet",
+        "[Epoch 2][Batch 99], LR: 1.00E-03, Speed: 33.250 samples/sec, CrossEntropy=1.250, SmoothL1=0.625",
+        {"epoch": 2.0, "step": 99, "loss": None, "learning_rate": 0.001},
+    ),
+    (
+        "mxnet",
+        "[INFO:sockeye.training] Epoch[0] Batch [250]\tSpeed: 129.50 samples/sec 3690.25 tokens/sec 6.25 updates/sec\tperplexity=355.500000",
+        {"epoch": 0.0, "step": 250, "loss": 355.5, "loss_name": "perplexity", "tokens_per_s": 3690.25},
+    ),
     ("tacotron2", "Validation loss 1000:  0.437500  ", {"split": "eval", "step": 1000, "loss": 0.4375}),
 ]  # fmt: skip
 
@@ -59,6 +89,8 @@ def test_a_line_gives_its_numbers_once(framework: str, text: str, want: dict[str
         "Ep. 2 : Up. 4000 : Sen. 312,412 : perplexity : 12.5",
         "Train loss is 0.4375 after 250 steps",
         "Train loss 0.4375",
+        "Speedometer: 997.50 samples/sec\taccuracy=0.5",
+        "mean step-time 0.41s at ppl 250.50",
     ],
 )
 def test_what_resembles_them_gives_none(text: str) -> None:
