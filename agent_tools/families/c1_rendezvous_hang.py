@@ -7,6 +7,8 @@ DECIDES  the message itself; where there is none: every rank cold, no communicat
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
@@ -27,6 +29,11 @@ _HARD = (
 )
 _AGAIN = 3
 """So often a rank has to say that it waits: each of them once is how a group forms."""
+_FORMING = re.compile(
+    r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed)|distributed init \(rank \d|"
+    r"Initializing TorchBackend in DeepSpeed with backend"
+)
+_NOT_OWN = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |\*{5,}\s*$")
 _SAYS = {
     "address_in_use": "the port that the rendezvous needs is taken",
     "unresolved": "a host name that the rendezvous needs cannot be resolved",
@@ -224,6 +231,20 @@ def _peer_gone(row: RowView) -> Assessment:
     return result
 
 
+def stuck_at_start(facts: Facts) -> RowView | None:
+    """The last line of a job of several nodes, where it is a program's word that its process group is being formed.
+
+    Launchers print it unbuffered; what comes next, on any rank, is the first thing that a formed group prints.
+    """
+    o = facts.overview
+    if o is None or (o.number("node_count") or 0) < 2 or facts.progress.begun or facts.raised:
+        return None
+    own = facts.table("log_tail").where(lambda r: not _NOT_OWN.match(r.text("text")))
+    ends = {r.text("file"): r for r in own}
+    last = list(ends.values())
+    return last[0] if len(last) == 1 and _FORMING.search(last[0].text("text")) else None
+
+
 def _silent(facts: Facts) -> Assessment:
     o = facts.overview
     banner = facts.table("phases").one_of("name", "dist_init")
@@ -232,7 +253,7 @@ def _silent(facts: Facts) -> Assessment:
     joined = bool(facts.table("nccl_progress")) or bool(facts.table("nccl_setup").one_of("name", "init"))
     long_enough = o is not None and (o.number("elapsed_s") or 0) > 300
     if ended_late and many and long_enough and (facts.cold or banner) and not joined and not facts.causes:
-        return _never_began(facts, facts.cold, banner)
+        return _never_began(facts, facts.cold, banner, stuck_at_start(facts))
     if not facts.has_log:
         return Assessment(
             CODE,
@@ -243,17 +264,23 @@ def _silent(facts: Facts) -> Assessment:
     return Assessment(CODE, "ruled_out", counterfactual="No message says that the ranks failed to find each other.")
 
 
-def _never_began(facts: Facts, cold: bool, banner: list[RowView]) -> Assessment:
+def _never_began(facts: Facts, cold: bool, banner: list[RowView], last: RowView | None) -> Assessment:
     """No message, only silence: every GPU cold, or a banner of the start and nothing after it."""
     # A source that watched collectives and saw none says as much as a banner does: they never got that far.
     sure = cold and (bool(banner) or facts.has("nccl_sample"))
-    result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.86 if sure else 0.6 if cold else 0.45)
+    result = Assessment(
+        CODE, "confirmed" if sure else "suspected", confidence=0.86 if sure else 0.6 if cold or last else 0.45
+    )
     result.headline = "The ranks hung at the start, before any collective."
     if cold:
         result.speaks_for.append(claim("No GPU of the job worked at any time, on any of its nodes."))
     if facts.has("nccl_sample"):
         result.speaks_for.append(claim("Collectives were watched, and none was ever seen."))
-    if banner:
+    if last is not None:
+        result.speaks_for.append(
+            claim(f"The program's last word is {last['text']} ({last['file']} line {last['line_no']}).")
+        )
+    elif banner:
         result.speaks_for.append(
             claim(f"The last word of the start is {banner[-1]['message']} (line {banner[-1]['last_line']}).")
         )

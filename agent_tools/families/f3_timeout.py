@@ -11,6 +11,7 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.c1_rendezvous_hang import stuck_at_start
 from agent_tools.finished import unexited
 from agent_tools.held_up import at_work_to_the_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -283,9 +284,12 @@ def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
         confidence = 0.45
         busiest = max(facts.table("gpu_summary"), key=lambda r: r.number("engine_mean") or 0.0)
         shows = [*shows, f"No GPU worked: the busiest had a mean engine activity of {busiest['engine_mean']}."]
+    forming = not begun and not told and stuck_at_start(facts) is not None
+    if forming:
+        confidence = 0.45  # The ranks were still looking for each other: that is the cause, and the wall its end.
     return Assessment(
         CODE,
-        "suspected" if idle else "confirmed",
+        "suspected" if idle or forming else "confirmed",
         None,
         confidence,
         "job" if begun else "undetermined",

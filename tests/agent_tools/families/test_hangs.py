@@ -68,6 +68,25 @@ def test_a_banner_and_then_cold_gpus_on_every_node_are_a_hang_at_the_start(tmp_p
     assert judge(world.without(GpuSample, LogEvent, LogLine), c1.assess).status == "undecidable"
 
 
+def test_a_log_that_ends_with_the_forming_of_the_group_is_a_hang_at_the_start(tmp_path: Path) -> None:
+    """Nothing but the log: several nodes, the launcher's last word, and hours of silence until the limit."""
+
+    def ends(folder: str, *lines: str, **job: object) -> tuple[str, float]:
+        (tmp_path / folder).mkdir()
+        world = World(tmp_path / folder).job("TIMEOUT", 60, **job)
+        world.text("> building tokenizer ...")
+        world.say("banner", "dist_init", "> initializing torch distributed ...", severity="info").text(*lines)
+        world.say("slurm", "time_limit", "slurmstepd: error: *** JOB 4812 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***")
+        draft = differential.draft(world.facts())
+        return draft.family, draft.confidence
+
+    family, confidence = ends("silent")
+    assert family == "C1"
+    assert 0.5 <= confidence < 0.7, "what they waited for, nobody saw"
+    assert ends("formed", "> compiling dataset index builder ...")[0] == "F3"
+    assert ends("one node", node_count=1, node_list="n1")[0] == "F3"
+
+
 def test_cold_gpus_until_the_time_limit_are_a_hang_although_nobody_watched_collectives(tmp_path: Path) -> None:
     world = World(tmp_path).job("TIMEOUT", 60).text("loading modules")
     cold = [
