@@ -21,6 +21,7 @@ EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
 _LINK_NEAR_S = 3600.0
 _SIGABRT = 6
+_KILLS = frozenset({4, 7, 8, 9, 11})
 _NO_WORK = 0.03
 """SM activity of GPUs that only wait."""
 _GAVE_UP = ("collective_timeout", "monitored_barrier", "desync", "stall_shutdown")
@@ -273,6 +274,13 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
         result.speaks_for.append(claim(spinning(spread)))
     if quiet.has("progress_text"):
         result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
+    killed = facts.table("fatal_signals").where(lambda r: r.get("signal") in _KILLS and r.has("line_no"))
+    if killed and not done:
+        row = killed[0]
+        result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
+        result.implies.append(
+            claim("A process of the job was killed, and the ranks that need it wait for it in vain.", "hypothesis")
+        )
     if (gpus := facts.silent_gpus) is not None:
         result.speaks_for.append(claim(f"The GPUs' samples stop before the end, too, at {gpus['last_ts']}."))
     return _mostly_a_collective(

@@ -327,3 +327,14 @@ def test_a_watchdog_that_names_no_rank_is_helped_by_the_one_gpu_that_does_not_sp
     one, two = hung("a", {2}), hung("b", {1, 2})
     assert any("does nothing: GPU" in c.text for c in one.speaks_for)
     assert not any("does nothing" in c.text for c in two.speaks_for)
+
+
+def test_a_killed_worker_is_told_where_training_stood_still_after_it(tmp_path: Path) -> None:
+    """No watchdog and no GPU metrics: a loader's worker was killed, and then nothing until the limit."""
+    world = World(tmp_path).job("TIMEOUT", 120).train(LOSSES, every_s=10)
+    world.say("signal", "dataloader_killed", "DataLoader worker (pid 71) is killed by signal: Killed.", signal=9)
+    world.say("slurm", "time_limit", "slurmstepd: error: *** JOB 4812 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***")
+    found = judge(world, c2.assess)
+    assert "stood still" in found.headline
+    assert any("message" in c.text and "line_no" in c.text for c in found.speaks_for)
+    assert any("was killed" in c.text for c in found.implies)
