@@ -28,6 +28,8 @@ _MEDIAN = 3
 """Reports of which a level is the median at least."""
 HOPELESS = 1e-3
 """A loss scale below this: gradients overflow whatever it is multiplied with, so they are not finite themselves."""
+_UNSCORED = 3
+"""Evaluations at the end of a log, one after another, whose loss is no number: what has been learned cannot be used."""
 DIVERGED = ("non_finite", "spike", "plateau", "flat")
 
 
@@ -85,7 +87,44 @@ def assess(facts: Facts) -> Assessment:
     if reading.shape in ("spike", "plateau", "flat"):
         return _lasting(facts, shape, end, reading)
     scale = _lost_scale(facts) if reading.shape not in ("falling", "transient") else None
-    return _without_scale(facts, scale) if scale is not None else _not_it(shape, end, reading)
+    if scale is not None:
+        return _without_scale(facts, scale)
+    steps = facts.progress.steps
+    if steps is not None and count(steps, "broken_evals") >= _UNSCORED and own_failure(facts) == "":
+        return _unscored(shape, steps)
+    return _not_it(shape, end, reading)
+
+
+def _unscored(shape: RowView, steps: RowView) -> Assessment:
+    """The loss of training is finite and that of the evaluations is not: in training a model may run otherwise than when it is used."""
+    known = shape["start_loss"].value is not None and shape["end_loss"].value is not None
+    figured = " ({} at the start, {} at the end)".format(*figures(shape)) if known else ""
+    return Assessment(
+        CODE,
+        "suspected",
+        "non_finite",
+        0.5,
+        "job",
+        f"The last {steps['broken_evals']} evaluations gave a loss that is no number, though that of the training is one.",
+        say(
+            f"The loss of the last {steps['broken_evals']} evaluations is NaN or infinite.",
+            f"The training's own loss is finite{figured}.",
+        ),
+        implies=say(
+            "The data of the evaluation hold what the loss cannot take, or the model's outputs are not finite where it is not training.",
+            status="hypothesis",
+        ),
+        missing=[
+            lacks(
+                "Whether the model or the data that it is evaluated on is at fault.",
+                "the data of the evaluation, and the model's outputs on them",
+            )
+        ],
+        actions=say(
+            "Evaluate the last checkpoint on a few batches of the training data: finite there, the evaluation's data are at fault.",
+            "Look in the evaluation's data for empty samples, masked labels and values that are not finite.",
+        ),
+    )
 
 
 def _lost_scale(facts: Facts) -> RowView | None:

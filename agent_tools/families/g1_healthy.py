@@ -142,8 +142,7 @@ def assess(facts: Facts) -> Assessment:
     if unmoved and not went_on:
         # It never moved from where it began: that is no positive evidence, however long it ran.
         confidence = min(confidence, DOUBTED)
-    steps = facts.progress.steps
-    unscored = steps if steps is not None and count(steps, "broken_evals") >= _UNSCORED else None
+    unscored = _unscored(facts)
     if unscored is not None:
         confidence = min(confidence, DOUBTED)
         missing.append(
@@ -191,6 +190,12 @@ def assess(facts: Facts) -> Assessment:
         warnings=say(slow, _slower(facts), _unexited(end)),
         actions=say(*_actions(facts, slow)),
     )
+
+
+def _unscored(facts: Facts) -> RowView | None:
+    """The summary of a run whose last evaluations gave no number."""
+    steps = facts.progress.steps
+    return steps if steps is not None and count(steps, "broken_evals") >= _UNSCORED else None
 
 
 def _unexited(end: RowView | None) -> str:
@@ -346,7 +351,9 @@ def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, readin
     bar = _full_bar(facts)
     if shape is None and bar is not None:
         return _by_bar(facts, bar, missing)
-    confidence = (0.48 if reading.shape == "falling" else 0.4) if moving else (0.3 if started else 0.1)
+    confidence = (BLIND if reading.shape == "falling" else DOUBTED) if moving else (0.3 if started else 0.1)
+    if _unscored(facts) is not None:
+        confidence = min(confidence, DOUBTED)
     if shape is None or not started:
         text = "There is no sign of completed work: neither an end nor progress with a loss."
         return Assessment(CODE, "undecidable", None, confidence, "undetermined", missing=missing, counterfactual=text)
