@@ -24,6 +24,12 @@ FLOOR = 0.3
 
 UNSEEN = 0.45
 """Highest confidence of what rests on samples that cover the smaller part of a run."""
+UNTOLD = 0.65
+"""Highest confidence of a crash in a job that Slurm calls completed, where only the log tells of it."""
+_EXIT = (
+    "Which exit status the program had: the batch script's own is that of its last command.",
+    "the program started with srun, so that accounting has a step of it; or set -e in the batch script",
+)
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _ORDER = ("confirmed", "suspected")
 _SHORT_S = 120
@@ -86,6 +92,9 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         chosen.confidence = min(chosen.confidence, UNSEEN)
         said = f"GPU samples end at {facts.silent_gpus['last_ts']}, long before the run did."
         chosen.missing.append(missing(said, "GPU metrics of the whole run (gpu_sample)"))
+    if facts.ending.by_log and code != "U0":
+        chosen.confidence = min(chosen.confidence, UNTOLD)
+        chosen.missing.append(missing(*_EXIT))
     others = [a for c, a in assessed.items() if c not in (code, "U0")]
     if code == "U0":
         chosen.confidence = _undetermined(others, chosen)

@@ -12,9 +12,10 @@ from functools import cached_property, partial
 from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
-from agent_tools.facts.ending import OUTSIDE, Ending, read_ending, uncovered
+from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training
 from agent_tools.facts.exceptions import Raised, read
+from agent_tools.facts.last_word import beneath
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
@@ -214,8 +215,7 @@ class Facts:
         """How the job ended, from accounting, events and the words of slurmstepd and srun."""
         steps = partial(self.table, "job_steps")
         found = read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"), steps)
-        raised = found.succeeded and any(r.row.text("severity") == "fatal" for r in self.raised)
-        return uncovered(found, self.overview, steps()) if raised and not self.progress.finished else found
+        return beneath(found, self)
 
     # -- what the program said ----------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ class Ending:
     """`marks` maps what was said of the end to the row that says it, the log's row before accounting's.
 
     Marks: time_limit, deadline, preempted, requeued, node_failure, cancelled, host_oom, task_exit.
-    `hidden` is the step whose failure the batch script's exit status of zero hides.
+    `hidden` is the step whose failure the batch script's exit status of zero hides; `by_log` says that only the log tells of it.
     """
 
     state: str
@@ -35,6 +35,7 @@ class Ending:
     succeeded: bool = False
     failed: bool = False
     hidden: RowView | None = None
+    by_log: bool = False
 
     def says(self, *marks: str) -> bool:
         """Whether any of these was said."""

@@ -250,6 +250,8 @@ def _watched_otherwise(facts: Facts) -> bool:
 def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
     if facts.ending.hidden is not None:
         return f"Slurm's word of completion is the script's: {step_words(facts.ending.hidden)}."
+    if facts.ending.by_log:
+        return f"Slurm's word of completion is the script's: {own_failure(facts) or 'its program crashed'}."
     if facts.overview is not None and facts.ending.failed:
         return f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
     if end is None:

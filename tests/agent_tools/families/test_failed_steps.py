@@ -125,3 +125,39 @@ def test_a_script_that_goes_on_to_a_good_end_does_not_hide_what_its_program_rais
     assert found == family if family != "other" else found in ("G1", "U0")
     if family != "other":
         assert any(w.startswith("Though the job completed, step") for w in warnings)
+
+
+@pytest.mark.parametrize(
+    ("steps", "entry", "after", "family"),
+    [
+        (0, "/w/run/train.py:61 in <module>", ("finished at 11:00",), "A1"),
+        (40, "/w/run/train.py:61 in <module>", ("finished at 11:00",), "A3"),
+        (100, "/w/run/train.py:61 in <module>", ("finished at 11:00",), "other"),
+        (0, "/w/run/check.py:9 in <module>", tuple(f"case {n}: ok" for n in range(30)), "other"),
+        (0, "/venv/bin/tracker:8 in <module>", ("finished at 11:00",), "other"),
+    ],
+    ids=["at its start", "in training", "after the last step", "and other work went on", "of a tool beside it"],
+)
+def test_a_crash_that_is_the_programs_last_word_is_told_although_no_step_shows_it(
+    tmp_path: Path, steps: int, entry: str, after: tuple[str, ...], family: str
+) -> None:
+    """`python train.py; echo finished`: accounting knows the script alone. Surer than the log it cannot be."""
+    world = World(tmp_path).job()
+    if steps:
+        world.train([3 + 7 * 0.97**i for i in range(steps)], every_s=30, total_steps=1000)
+    world.say("exception", "ValueError", "Unknown scheduler type: 'cosine_warm'", entry_frame=entry).text(*after)
+    draft = differential(world.facts()).draft
+    if family == "other":
+        assert draft.family in ("G1", "U0")
+    else:
+        assert (draft.family, draft.confidence <= 0.65) == (family, True)
+        assert any("exit status the program had" in m.text for m in draft.cannot_decide)
+
+
+def test_another_log_may_be_that_of_work_that_went_well(tmp_path: Path) -> None:
+    world = World(tmp_path).job()
+    world.say(
+        "exception", "ValueError", "no such device", file="check.err", entry_frame="/w/run/check.py:61 in <module>"
+    )
+    world.text(*(f"part {n} written" for n in range(40)))
+    assert differential(world.facts()).draft.family in ("G1", "U0")

@@ -1,0 +1,60 @@
+"""Whether a program's crash is the last thing that it said, in a job that Slurm calls completed.
+
+A batch script without `set -e` ends with the exit status of its last command: after `python train.py; echo done` accounting
+shows COMPLETED and 0:0, and no step either where no srun started the program. Then only the log tells.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent_tools.facts.ending import Ending, uncovered
+
+if TYPE_CHECKING:
+    from agent_tools.facts.core import Facts
+
+_ECHOED = 5
+"""Lines of a script's own, of its end or of what it copied, that may follow its program."""
+_OTHER_LOG = 20
+"""Lines from which on another log is one of work that may have gone well."""
+_DONE = 0.9
+"""Share of the planned steps from which on the work may have been done."""
+_PROGRAM = re.compile(r"(?!.*(?:site|dist)-packages/)(?!.*/bin/).*\S+\.py:\d+ in <module>$")
+_SLURMS = re.compile(r"(?:srun|slurmstepd)[\w.-]*: ")
+_ENDS = frozenset({"application", "cuda_oom", "rendezvous", "worker_killed", "ecc"})
+
+
+def beneath(ending: Ending, facts: Facts) -> Ending:
+    """The ending of a job that Slurm calls completed, as its program's steps or last words show it."""
+    raised = any(r.row.text("severity") == "fatal" for r in facts.raised)
+    if not ending.succeeded or not raised or facts.progress.finished:
+        return ending
+    shown = uncovered(ending, facts.overview, facts.table("job_steps"))
+    if shown.succeeded and _crashed_last(facts):
+        return replace(shown, succeeded=False, failed=True, by_log=True)
+    return shown
+
+
+def _crashed_last(facts: Facts) -> bool:
+    """An uncaught exception that went through a whole program, and after it a few lines at most, in the job's one log.
+
+    Where it trained, steps of its plan have to be missing: what fails after the last of them is not the training.
+    """
+    rows = [r.row for r in facts.raised if r.role in _ENDS and r.row.text("severity") == "fatal"]
+    whole = [r for r in rows if _PROGRAM.match(r.text("entry_frame"))]
+    end = facts.table("run_ending").first
+    if not whole or end is None or not end.number("errors"):
+        return False
+    last = max(whole, key=lambda r: r.number("line_no") or 0)
+    file, line = last.text("file"), last.number("line_end") or 0
+    if any(r.text("file") != file and (r.number("lines") or 0) > _OTHER_LOG for r in facts.table("log_extent")):
+        return False
+    if facts.progress.begun and not 0 < (end.number("done") or 0) < _DONE:
+        return False
+    if facts.progress.last_hint > line or any((r.number("line_no") or 0) > line for r in facts.table("checkpoints")):
+        return False
+    told = line + (last.number("lines_left") or 0)  # the other ranks' words, and the launcher's
+    after = facts.table("log_tail").where(lambda r: r.text("file") == file and (r.number("line_no") or 0) > told)
+    return sum(not _SLURMS.match(r.text("text")) for r in after) <= _ECHOED
