@@ -16,6 +16,9 @@ NOTHING = frozenset(
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE]?)(?:i?B)?([cn]?)\Z", re.IGNORECASE | re.ASCII)
 _DURATION = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,6}):(\d{2})(?:\.(\d+))?\Z", re.ASCII)
+_INDICES = re.compile(r"\bgpu\b[^,()]*\([^()]*IDX:([\d,\-]+)\)")
+_MOST_GPUS = 256
+"""More than any node has: an index beyond is no index."""
 _EXIT = re.compile(r"(\d{1,5}):(\d{1,5})\Z", re.ASCII)
 _EPOCH = re.compile(r"\d{9,11}(?:\.\d+)?\Z", re.ASCII)
 _STATE_BY = re.compile(r"([A-Z_]+\+?)\s+by\s+(\S+)", re.ASCII)
@@ -190,6 +193,17 @@ def gres_gpus(text: str | None) -> int | None:
             count = integer(fields[-1]) if len(fields) > 1 else 1
             total = (total or 0) + (1 if count is None else count)
     return total
+
+
+def gres_indices(text: str | None) -> list[int]:
+    """Indices of the GPUs in a GRES string: `gpu:h100:2(IDX:0,2-3)`, `gpu:1(IDX:0),gpu:a100:1(IDX:4)`; none where it has none."""
+    found: list[int] = []
+    for ranges in _INDICES.findall(text or ""):
+        for part in ranges.split(","):
+            low, _, high = part.partition("-")
+            if low.isdigit() and (high or low).isdigit() and int(high or low) < _MOST_GPUS:
+                found += range(int(low), int(high or low) + 1)
+    return found
 
 
 def exit_code(text: object) -> tuple[int | None, int | None]:

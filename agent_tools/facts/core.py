@@ -109,11 +109,11 @@ class Facts:
 
     @cached_property
     def own_gpus(self) -> str | None:
-        """UUIDs of the job's GPUs, comma-separated; None unless its processes saw exactly as many as it held.
+        """UUIDs of the job's GPUs, comma-separated; None unless its processes saw, or Slurm names, exactly as many as it held.
 
         Without them everything on its nodes is taken for its own, also the GPUs of jobs beside it.
         """
-        row = self.table("job_gpus").first
+        row = self.table("job_gpus", **self.scope).first
         return (
             row.text("all_uuids") if row is not None and row.number("uuids_seen") == row.number("gpus_given") else None
         )

@@ -55,11 +55,9 @@ def assess(facts: Facts) -> Assessment:
     result = Assessment(CODE, "confirmed", confidence=0.93, attribution="job")
     result.headline = "The job held its GPU and did nothing with it."
     if idle is not None:
+        memory = f", memory in use {idle['last_gib']} GiB" if idle.has("last_gib") else ""
         result.speaks_for.append(
-            claim(
-                f"{gpu_of(idle)}: engine activity {idle['engine_late']} in the last minutes, memory in "
-                f"use {idle['last_gib']} GiB."
-            )
+            claim(f"{gpu_of(idle)}: engine activity {idle['engine_late']} in the last minutes{memory}.")
         )
     if unused is not None:
         result.speaks_for.append(

@@ -19,7 +19,7 @@ from collector import slurm_values as sv
 from collector.hostlist import expanded
 from collector.importers.base import ImportContext, ImportFailed
 from collector.job_events import job_events, restart_event
-from collector.key_values import Blocks
+from collector.key_values import EVERY, Blocks
 from collector.text import decode, lines
 from store.rows import Row, SlurmJob, SlurmJobEvent
 
@@ -128,7 +128,7 @@ _TO_LINE_END = [
     "MailUser",
     "MailType",
 ]
-BLOCKS = Blocks("JobId", _KEYS, _TO_LINE_END)
+BLOCKS = Blocks("JobId", _KEYS, _TO_LINE_END, repeated=("Nodes", "GRES"))
 
 
 class ScontrolJob:
@@ -229,6 +229,7 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         failed_node=get("FailedNode"),
         cpus=cpus or None,
         gpus=gpus if gpus is not None else sv.tres_gpus(requested),
+        gpu_indices=_gpu_indices(block.get(EVERY, "")) if start is not None else None,
         memory_bytes=sv.tres_memory(allocated) or sv.tres_memory(requested) or _memory(block, nodes, cpus),
         # Before 22.05 there is one TRES: what is asked for while the job waits, what it has afterwards.
         tres_alloc=get("AllocTRES") or (get("TRES") if state != "PENDING" else None),
@@ -244,6 +245,19 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         admin_comment=get("AdminComment"),
         extra=get("Extra"),
     )
+
+
+def _gpu_indices(told: str) -> str | None:
+    """What `-d` prints for each group of nodes: `Nodes=n[1-2] ...`, `GRES=gpu:h100:2(IDX:0,3)`."""
+    found: list[str] = []
+    nodes: list[str] = []
+    for line in told.splitlines():
+        key, _, value = line.partition("=")
+        if key == "Nodes":
+            nodes = (expanded(sv.word(value)) or "").split(",")
+        else:
+            found += [f"{node}/{index}" for node in nodes if node for index in sv.gres_indices(value)]
+    return ",".join(found) or None
 
 
 def _shown(raw: str, array: str | None, task: str | None, het: str | None, offset: str | None) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from collector import slurm_json as sj
 from collector import slurm_values as sv
@@ -122,6 +122,7 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         failed_node=sj.text(item.get("failed_node")),
         cpus=cpus,
         gpus=gpus if gpus is not None else sv.tres_gpus(wanted),
+        gpu_indices=_gpu_indices(expanded(sj.text(item.get("nodes"))), item.get("gres_detail")),
         memory_bytes=sv.tres_memory(parts) or sv.tres_memory(wanted),
         tres_alloc=allocated,
         tres_req=requested,
@@ -136,3 +137,11 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         admin_comment=sj.text(item.get("admin_comment")),
         extra=sj.text(item.get("extra")),
     )
+
+
+def _gpu_indices(nodes: str | None, told: Any) -> str | None:
+    """`gres_detail`: one text for each node of the job, in their order."""
+    names, texts = (nodes or "").split(","), sj.words(told)
+    if not nodes or len(names) != len(texts):
+        return None
+    return ",".join(f"{n}/{i}" for n, t in zip(names, texts, strict=True) for i in sv.gres_indices(t)) or None

@@ -80,6 +80,10 @@ class SlurmJob(JobRow):
     admin_comment: Annotated[str | None, col("administrator's comment")] = None
     extra: Annotated[str | None, col("Slurm's free 'extra' field")] = None
     uid: Annotated[str | None, col("the user's numeric id, where Slurm tells it")] = None
+    gpu_indices: Annotated[
+        str | None,
+        col("allocated GPUs as node/index, comma-separated, where scontrol -d or the controller's JSON tells them"),
+    ] = None
 
 
 @table

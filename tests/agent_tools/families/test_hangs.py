@@ -338,3 +338,24 @@ def test_a_killed_worker_is_told_where_training_stood_still_after_it(tmp_path: P
     assert "stood still" in found.headline
     assert any("message" in c.text and "line_no" in c.text for c in found.speaks_for)
     assert any("was killed" in c.text for c in found.implies)
+
+
+def test_the_gpu_that_slurm_names_is_told_from_busy_ones_of_other_jobs_beside_it(tmp_path: Path) -> None:
+    """One GPU of a shared node is idle to the end; the three beside it work for others."""
+
+    def shared(name: str, **fields: object) -> World:
+        world = World(tmp_path / name).job("TIMEOUT", 60, gpus=1, **fields)
+        for gpu in range(4):
+            for m in range(60):
+                active = 0.0 if gpu == 2 else 0.95
+                world.add(
+                    GpuSample(
+                        node="n1", gpu=gpu, gpu_uuid=f"GPU-{gpu}", ts=T + timedelta(minutes=m), engine_active=active
+                    )
+                )
+        return world
+
+    found = judge(shared("told", gpu_indices="n1/2"), c3.assess)
+    assert found.status == "confirmed" and "GPU" in found.speaks_for[0].text
+    assert judge(shared("busy", gpu_indices="n1/1"), c3.assess).status == "ruled_out"
+    assert judge(shared("untold"), c3.assess).status != "confirmed"

@@ -16,6 +16,7 @@ from collector.importers.sdiag import Sdiag
 from collector.importers.sinfo import Sinfo
 from collector.importers.squeue import Squeue
 from collector.node_states import node_state
+from collector.slurm_values import gres_indices
 from store.rows import SlurmJob, SlurmJobEvent, SlurmNodeSample, SlurmNodeState
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -176,3 +177,26 @@ def test_sinfo_counts_a_node_of_two_partitions_once() -> None:
 )
 def test_node_states_in_every_spelling(text: str, expected: tuple[str | None, str | None]) -> None:
     assert node_state(text) == expected
+
+
+@pytest.mark.parametrize("one_line", [False, True])
+def test_scontrol_job_keeps_which_gpus_of_each_node_were_given(one_line: bool, tmp_path: Path) -> None:
+    """`-d` prints a line for each group of nodes with the same resources."""
+    lines = [
+        "JobId=77 JobName=part", "   UserId=ada(7) GroupId=ada(7)", "   JobState=RUNNING Reason=None Dependency=(null)", "   StartTime=2026-03-01T10:00:00",
+        "   NodeList=g[1-3]", "   JOB_GRES=gpu:a100:5",
+        "     Nodes=g[1-2] CPU_IDs=0-7 Mem=65536 GRES=gpu:a100:2(IDX:1,3)",
+        "     Nodes=g3 CPU_IDs=0-3 Mem=32768 GRES=gpu:a100:1(IDX:0)", "   MinCPUsNode=4",
+    ]  # fmt: skip
+    path = tmp_path / "job.txt"
+    path.write_text(" ".join(x.strip() for x in lines) if one_line else "\n".join(lines))
+    job = next(r for r in read(ScontrolJob(), path)[0] if isinstance(r, SlurmJob))
+    assert job.gpu_indices == "g1/1,g1/3,g2/1,g2/3,g3/0"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("gpu:h100:4(IDX:0,2-4)", [0, 2, 3, 4]), ("gpu:2(IDX:N/A)", []), ("gpu:1(IDX:0),gpu:l40:1(IDX:6)", [0, 6]), ("mps:5(IDX:1)", [])],
+)  # fmt: skip
+def test_indices_of_gpus_in_a_gres_string(text: str, found: list[int]) -> None:
+    assert gres_indices(text) == found
