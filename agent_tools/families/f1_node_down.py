@@ -136,6 +136,14 @@ def _confirmed(
             f"Node {row['node']} was {row['state']} from {row['since_ts']}{reason}; the job ended {row['before_end_s']} later."
         )
         where = where or f" {row['node']}"
+    likely = _still_down(facts) if not where and not fallen else None
+    if likely is not None:
+        reason = f' with the reason "{likely["reason"]}"' if likely.has("reason") else ""
+        shows.append(
+            f"Of the job's nodes {likely['node']} alone is recorded as lost since ({likely['state']}{reason}), from "
+            f"{likely['since_ts']} by the clock of that record."
+        )
+        where = f" a node, most likely {likely['node']},"
     if fallen and (count(fallen[0], "job_nodes") > count(fallen[0], "bad_nodes")):
         shows.append(
             f"Of the job's {fallen[0]['job_nodes']} nodes {fallen[0]['bad_nodes']} were in trouble at its end; the others were not."
@@ -147,7 +155,7 @@ def _confirmed(
         lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("end_ts") and r.text("end_ts") < own
     )
     missing = [lacks("Why the node failed.", "its kernel log, its management controller, or the site's operators")]
-    if not fallen:
+    if not fallen and likely is None:
         missing.append(
             lacks(
                 "Which node it was and when it went down.", "slurm_node_state (sacctmgr show event, scontrol show node)"
@@ -175,9 +183,18 @@ def _confirmed(
         ),
         actions=say(
             "Submit the job again; nothing in the code needs a change.",
-            f"Ask the operators to look at the node{where} before it takes jobs again, or exclude it with --exclude.",
+            f"Ask the operators to look at the node{'' if likely is not None else where} before it takes jobs again, or exclude it with --exclude.",
         ),
     )
+
+
+def _still_down(facts: Facts) -> RowView | None:
+    """The only node of the job that is down and has not come back, where no record's time matches the end.
+
+    scontrol prints the cluster's local time, which nothing beside may place: a node that failed is then hours away from it.
+    """
+    lost = facts.table("node_failures").where(lambda r: bool(r.get("down")) and not r.has("until_ts"))
+    return lost[0] if len({r.text("node") for r in lost}) == 1 else None
 
 
 def _before(facts: Facts, history: RowView) -> Assessment:

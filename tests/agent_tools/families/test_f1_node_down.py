@@ -41,6 +41,16 @@ def test_the_node_that_srun_names_as_failed_is_named(tmp_path: Path) -> None:
     assert not any("need not be" in c.text for c in a.speaks_for)
 
 
+def test_the_only_node_that_is_down_is_named_where_the_times_of_its_record_do_not_match(tmp_path: Path) -> None:
+    """A snapshot in a local time that nothing places: the node that failed seems to have gone down hours before."""
+    down = running(tmp_path / "a", "NODE_FAIL").node("n2", "DOWN", -420, reason="Not responding")
+    assert "most likely [[" in judge(down, assess).headline
+    two = running(tmp_path / "b", "NODE_FAIL", node_list="n1,n2").node("n1", "DOWN", -420).node("n2", "DOWN", -420)
+    back = running(tmp_path / "c", "NODE_FAIL").node("n2", "DOWN", -420, 5)
+    for world in (two, back):
+        assert "lost a node under" in judge(world, assess).headline
+
+
 @pytest.mark.parametrize(
     ("node", "state", "after", "until", "reason"),
     [
