@@ -103,7 +103,8 @@ def assess(facts: Facts) -> Assessment:
     if not gpu and _watched_otherwise(facts):
         # Where nodes are watched, GPU metrics that are not there are a hole, and slow or idle GPUs may be in it.
         confidence = min(confidence, BLIND)
-        shows.append("The GPUs' own metrics are not there although the job was watched, so health is not proven.")
+        lacking = "do not tell work from waiting" if facts.has("gpu_sample") else "are not there"
+        shows.append(f"The GPUs' own metrics {lacking} although the job was watched, so health is not proven.")
     if not facts.has_log and shape is None:
         confidence = min(confidence, BLIND)
     if short_of := _short_of_plan(facts, end):
@@ -286,23 +287,37 @@ def _gpus(facts: Facts) -> tuple[str, bool]:
     """What the GPUs did, and whether that is real work without serious counters that rose."""
     if not facts.has("gpu_sample") or facts.beside is not None:
         return "", False
-    row = facts.table("gpu_spread").first
-    if row is None:
-        return "", False
     rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")) and count(r, "rise") > 0)
-    working = count(row, "all_sm_median") >= WORKING and not rises
-    text = f"The GPUs did little: the median GPU's SM activity was {row['all_sm_median']} on average"
-    if count(row, "all_sm_median") >= WORKING:
-        text = (
-            f"The GPUs did real work: the median GPU's SM activity was {row['all_sm_median']} on average, the lowest "
-            f"{row['all_sm_min']}"
-        )
+    text, working = _work(facts)
+    if not text and not rises:
+        return "", False
+    text = text or "Whether the GPUs worked was not measured"
     text += (
         ", and no serious error counter rose."
         if not rises
         else f", but {rises[0]['counter']} rose by {rises[0]['rise']} on {rises[0]['node']}."
     )
-    return text, working
+    return text, working and not rises
+
+
+def _work(facts: Facts) -> tuple[str, bool]:
+    """By SM activity; else by what exporters give without it, which is held against the same GPU's busy minutes only."""
+    row, spin = facts.table("gpu_spread").first, facts.table("gpu_spin").first
+    if row is not None and count(row, "all_sm_median") >= WORKING:
+        return (
+            f"The GPUs did real work: the median GPU's SM activity was {row['all_sm_median']} on average, the lowest "
+            f"{row['all_sm_min']}",
+            True,
+        )
+    if row is not None:
+        return f"The GPUs did little: the median GPU's SM activity was {row['all_sm_median']} on average", False
+    if spin is None or not 0 < count(spin, "gpus") <= count(spin, "working"):
+        return "", False
+    return (
+        f"To the end the memory of {spin['working']} of {spin['gpus']} GPUs was as busy as in their busy minutes, with a mean "
+        f"engine activity of {spin['all_engine_min']} at least (SM activity was not measured)",
+        True,
+    )
 
 
 def _slow(facts: Facts) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from agent_tools import differential
 from agent_tools.families.g1_healthy import assess
-from store.rows import GpuSample, SlurmJob
+from store.rows import GpuSample, Process, SlurmJob
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 
@@ -53,6 +53,30 @@ def test_gpus_that_idled_make_it_slow(tmp_path: Path) -> None:
 
 def test_a_serious_counter_that_rose_lowers_it(tmp_path: Path) -> None:
     assert judge(gpus(healthy(tmp_path), 0.6, (0, 2)), assess).confidence < 0.6
+
+
+@pytest.mark.parametrize(("until", "rose"), [(60, 0), (40, 0), (60, 2)])
+def test_work_is_told_without_sm_activity_by_memory_that_stayed_busy(tmp_path: Path, until: int, rose: int) -> None:
+    """What dcgm-exporter gives by default, beside collectors of the job's processes."""
+    world = healthy(tmp_path).add(Process(job_id=JOB, attempt=1, node="n1", ts=T, pid=7, rank=0))
+    for gpu in range(2):
+        for m in range(1, 60):
+            busy = {"engine_active": 0.95, "dram_active": 0.4 if m < until else 0.01, "tensor_active": 0.3}
+            errors = rose if m > 30 else 0
+            world.add(
+                GpuSample(
+                    job_id=JOB, attempt=1, node="n1", gpu=gpu, ts=T + timedelta(minutes=m), **busy, ecc_dbe_total=errors
+                )
+            )
+    a = judge(world, assess)
+    told = " ".join(c.text for c in a.speaks_for)
+    if until == 60 and not rose:
+        assert a.confidence >= 0.95 and "working" in told and "SM activity was not measured" in told
+    else:
+        assert a.confidence < 0.6 and (
+            "ecc_dbe_total" in told or "counter" in told if rose else "do not tell work" in told
+        )
+    assert "are not there" not in told
 
 
 def test_the_log_alone_is_enough_where_it_holds_the_end(tmp_path: Path) -> None:
