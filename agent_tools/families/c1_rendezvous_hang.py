@@ -46,7 +46,7 @@ _SAYS = {
     "closed": "the store or the coordinator went away",
 }
 _ACTIONS = {
-    "device_process": "Look for processes of an earlier job on the nodes' NPUs (npu-smi info), end them, wait ten seconds and start again.",
+    "device_process": "Look for processes of an earlier job on the nodes' NPUs (npu-smi info), end them, wait a little and start again.",
     "address_in_use": "Take another port for the rendezvous (derive it from the job id), and look for a process that was left behind.",
     "unresolved": "Check the coordinator's host name and the name service on every node of the job.",
     "mesh_failed": "Set the network interface that the ranks shall use (GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME) and check names.",

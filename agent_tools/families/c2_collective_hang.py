@@ -306,7 +306,7 @@ def _spun(facts: Facts) -> Assessment | None:
         result.confidence = 0.72 if (spread.number("spin_sm") or 0.0) <= _NO_WORK else 0.65
         result.speaks_for.append(claim(f"Over the whole run the SM activity was {spread['all_sm_median']} (median)."))
         if half is not None and half.has("all_sm_median"):
-            result.speaks_for.append(claim(f"In the first half of it it was {half['all_sm_median']}."))
+            result.speaks_for.append(claim(f"In its earlier part it was {half['all_sm_median']}."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     return _mostly_a_collective(
