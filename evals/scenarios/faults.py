@@ -45,6 +45,11 @@ def activity(
     return change
 
 
+def without_sm(plan: Plan) -> None:
+    """Its exporter gives what dcgm-exporter gives by default: engine, memory and tensor cores, and no SM activity."""
+    plan.gpu_changes.append(lambda values, gpu, minute: values.update(sm_active=None))
+
+
 def counter(name: str, at: float, by: int, who: Who, before: int = 0) -> Change:
     """A running counter that stands at `before` and rises by `by` at a minute."""
 

@@ -106,6 +106,15 @@ def _recovered(seed: int) -> tuple[Plan, Expected]:
     return plan, sound()
 
 
+def _unreadable(seed: int) -> tuple[Plan, Expected]:
+    """bash gives up at the line where its grammar ends."""
+    plan, _ = _launch(
+        2, "/var/spool/slurmd/job{job}/slurm_script: line 23: syntax error near unexpected token `done'",
+        "/var/spool/slurmd/job{job}/slurm_script: line 23: `done'",
+    )(seed)  # fmt: skip
+    return plan, Expected(("A4",), "launch", facts=("could not read the job script",))
+
+
 VARIANTS = (
     Variant("resources", "fault", _waits("Resources")),
     Variant("priority", "fault", _waits("Priority")),
@@ -134,4 +143,5 @@ VARIANTS = (
     Variant("requeued", "twin", _requeued),
     Variant("arguments", "twin", _arguments),
     Variant("recovered", "healthy", _recovered),
+    Variant("unreadable", "fault", _unreadable),
 )  # fmt: skip

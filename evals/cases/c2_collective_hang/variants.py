@@ -144,6 +144,15 @@ def _log_alone(seed: int) -> tuple[Plan, Expected]:
     return plan.without("nccl_sample", "cuda_sample", "gpu_sample", "process"), Expected(("C2",))
 
 
+def _clockless(seed: int) -> tuple[Plan, Expected]:
+    """The log has no times and nobody followed the ranks: that the GPUs only spin at the end tells it alone."""
+    plan, _, at = _freeze(seed)
+    time_limit(plan)
+    plan.style = "trainer"
+    plan.gpu_changes[:] = [activity(plan, 0.995, 0.01, start=at)]
+    return plan.without("nccl_sample", "cuda_sample", "process"), Expected(("C2",), facts=("come to a standstill",))
+
+
 def _many(seed: int) -> tuple[Plan, Expected]:
     """One rank of 1,024 never comes."""
     plan, gpu, _ = _freeze(seed, 1024, 60)
@@ -248,4 +257,5 @@ VARIANTS = (
         until=0.25,
     ),
     Variant("log-alone", "fault", _log_alone),
+    Variant("clockless", "fault", _clockless),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import crash, raised, time_limit
-from evals.scenarios.faults import activity, blind, but, counter, named, only, sound
+from evals.scenarios.faults import activity, blind, but, counter, named, only, sound, without_sm
 from evals.scenarios.plan import Gpu, Plan, Values, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
@@ -104,6 +104,19 @@ def _then_crash(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("A3",), "data", "job", extra={"warning": "holds the others up"})
 
 
+def _by_memory(seed: int) -> tuple[Plan, Expected]:
+    plan, expected = _slow(0.58, 0.16, 8)(seed)
+    without_sm(plan)
+    return plan, expected
+
+
+def _uneven_memory(seed: int) -> tuple[Plan, Expected]:
+    """Stages of a pipeline read more memory one than the other, and all of them work."""
+    plan, expected = _pipeline(seed)
+    without_sm(plan)
+    return plan, expected
+
+
 VARIANTS = (
     Variant("strong", "fault", _slow(0.58, 0.16), 3),
     Variant("milder", "fault", _slow(0.5, 0.2)),
@@ -125,4 +138,6 @@ VARIANTS = (
     *placed("rank-zero", _rank_zero, "coarse", "shared", kind="twin"),
     *placed("pipeline", _pipeline, "coarse", "roomy", "uuids", kind="healthy"),
     *unseen("strong", _slow(0.58, 0.16), "gpu_sample", "gpu_sample", until=0.1, ways=("bare", "stale")),
+    Variant("by-memory", "fault", _by_memory),
+    Variant("uneven-memory", "healthy", _uneven_memory),
 )

@@ -108,6 +108,17 @@ def _killed(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
 
 
+def _forewarned(seed: int) -> tuple[Plan, Expected]:
+    """It asked to be signalled ahead of its limit, saved, and ended by itself: accounting calls it completed."""
+    plan = healthy(seed, style="plain", minutes=90)
+    plan.stop("COMPLETED")
+    plan.limit_min = plan.minutes + 4
+    plan.slurm["submit_line"] = "sbatch --signal=USR1@300 train.sbatch"
+    stamp = f"{plan.at(plan.minutes - 0.5):%Y-%m-%d %H:%M:%S}"
+    plan.say(plan.minutes - 0.5, f"{stamp},000 WARNING train: received signal SIGUSR1, saving and stopping")
+    return plan, Expected(("F3",), None, "job")
+
+
 VARIANTS = (
     Variant("megatron", "fault", _wall("megatron")),
     Variant("trainer", "fault", _wall("trainer")),
@@ -132,4 +143,5 @@ VARIANTS = (
     *unseen(
         "plain", _wall("plain"), "slurm_job", "log_line", also=("slurm_job", "slurm_step", "slurm_job_event"), until=0.8
     ),
+    Variant("forewarned", "fault", _forewarned),
 )
