@@ -50,6 +50,8 @@ def assess(facts: Facts) -> Assessment:
         if crash is None and gone is not None:
             return _gone(facts, gone)
         return _crashed(facts, crash) if crash is not None else _absent(facts)
+    if oom and facts.ending.succeeded and facts.progress.finished:
+        return _beside(oom)
     against = _against(facts, rows, oom)
     if against:
         return Assessment(CODE, "ruled_out", counterfactual=against)
@@ -90,6 +92,15 @@ def _group_broke(facts: Facts, rows: list[RowView]) -> RowView | None:
     if any(r.get("signal") != _SIGABRT for r in rows):
         return None
     return next(iter(facts.table("nccl_events").one_of("name", *_BROKE)), None)
+
+
+def _beside(oom: HostOom) -> Assessment:
+    """Whatever was killed, in a step of Slurm's own or a helper's, the run did not need it: it came to its end, and well."""
+    result = Assessment(CODE, "ruled_out", warnings=oom.claims)
+    result.counterfactual = (
+        "The run said that it finished, and Slurm calls it completed: what ran out of memory was not its program."
+    )
+    return result
 
 
 def _went_on(facts: Facts, row: RowView) -> bool:

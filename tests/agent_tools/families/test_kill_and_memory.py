@@ -178,3 +178,21 @@ def test_ranks_that_each_reported_the_broken_group_did_not_crash_by_themselves(t
 
 def test_ranks_of_several_hosts_are_not_all_put_on_the_first(tmp_path: Path) -> None:
     assert "n1 [[" not in (found := judge(aborted(tmp_path, 2, 9), a2.assess).headline) and "other nodes" in found
+
+
+@pytest.mark.parametrize(
+    ("state", "finished", "family"),
+    [("COMPLETED", True, "G1"), ("COMPLETED", False, "A2"), ("OUT_OF_MEMORY", True, "A2"), ("FAILED", True, "A2")],
+)
+def test_an_oom_kill_beside_a_run_that_came_to_its_end_is_a_warning(
+    tmp_path: Path, state: str, finished: bool, family: str
+) -> None:
+    """Of a shell in the extern step, or a helper: Slurm counts it for the step, and the program never noticed."""
+    world = World(tmp_path).job(state).train([3 + 7 * 0.97**i for i in range(100)], every_s=30, total_steps=1000)
+    if finished:
+        world.say("train_end", "train_runtime", "training finished", severity="info")
+    message = "slurmstepd: error: Detected 1 oom_kill event in StepId=4812.extern."
+    world.say("host_oom", "oom_kill", message, severity="fatal")
+    draft = differential.draft(world.facts())
+    assert draft.family == family
+    assert family == "A2" or any("message" in w.text for w in draft.warnings)
