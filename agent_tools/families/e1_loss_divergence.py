@@ -373,3 +373,18 @@ def _actions(mode: str, shape: RowView | None) -> list[Claim]:
         "Look at the batches around the first bad step for empty or broken samples.",
         "Add a check that stops the run when the loss is not finite.",
     )
+
+
+HIGH, UNMOVED, ENOUGH = 4.0, 0.97, 30
+"""A loss as high as that of a guess, the share of its first value that it never got clearly below, and the reports for it."""
+
+
+def never_moved(shape: RowView) -> bool:
+    """High at the start and as high at the end, over many reports: a fine-tuning that hardly falls is low from its start."""
+    start = count(shape, "start_loss")
+    return start > HIGH and count(shape, "end_loss") > UNMOVED * start and count(shape, "points") >= ENOUGH
+
+
+def above(shape: RowView) -> bool:
+    """The loss ended above where it began: one that was not finite for a while and came back has not fallen by that."""
+    return count(shape, "end_loss") > count(shape, "start_loss")

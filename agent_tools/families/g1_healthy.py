@@ -12,7 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.e1_loss_divergence import DIVERGED, figures, reading_of
+from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of
 from agent_tools.families.e3_undertrained import FEW, few_samples
 from agent_tools.families.wording import gpu_of
 from agent_tools.finished import closing_end, completion, program_end
@@ -30,13 +30,12 @@ HALF = 0.5
 """Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
 BLIND = 0.48
 """Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
+UNEXPLAINED = 0.65
+"""Highest confidence in the health of a run that became much slower on the way, and no GPU was watched."""
 _UNSCORED = 2
 """Evaluations whose loss is no number after which health is doubted."""
 DOUBTED = 0.4
 """Less than that of a weak shape of the loss."""
-
-HIGH, UNMOVED, ENOUGH = 4.0, 0.97, 30
-"""A loss as high as that of a guess, the share of its first value that it never got clearly below, and the reports for it."""
 
 _BAR = re.compile(r"\s*100%\|[^|]*\| *\d+/\d+ \[((?:\d+:)?\d+):\d\d<")
 
@@ -61,7 +60,7 @@ def assess(facts: Facts) -> Assessment:
         shows.append(f"By the end {facts.progress.phrase}.")
     confidence = 0.55
     missing: list[Missing] = []
-    if shape is not None and reading.shape in ("falling", "transient") and not _above(shape):
+    if shape is not None and reading.shape in ("falling", "transient") and not above(shape):
         begun, ended = figures(shape)
         shows.append(f"The loss fell from {begun} to {ended} over {shape['points']} reports.")
         confidence = 0.9 if reading.strong else 0.82
@@ -105,6 +104,13 @@ def assess(facts: Facts) -> Assessment:
         confidence = min(confidence, BLIND)
         lacking = "do not tell work from waiting" if facts.has("gpu_sample") else "are not there"
         shows.append(f"The GPUs' own metrics {lacking} although the job was watched, so health is not proven.")
+    slower = _slower(facts)
+    if slower and not gpu:
+        # Throttling, a slow peer and storage all look like this, and what would tell them apart is not there.
+        confidence = min(confidence, UNEXPLAINED)
+        missing.append(
+            lacks("Why the steps took longer late in the run.", "clocks, throttle reasons and activity (gpu_sample)")
+        )
     if not facts.has_log and shape is None:
         confidence = min(confidence, BLIND)
     if short_of := _short_of_plan(facts, end):
@@ -132,13 +138,13 @@ def assess(facts: Facts) -> Assessment:
     if short is not None and few_samples(short) and not short.has("last_step") and not short.has("steps_by_rate"):
         confidence = min(confidence, BLIND)
         missing.append(lacks("Whether so few samples can have trained anything.", "the number of optimizer steps"))
-    if shape is not None and reading.shape in DIVERGED and _above(shape):
+    if shape is not None and reading.shape in DIVERGED and above(shape):
         # Too weak a shape to rule health out, but a run that ended above where it began did not do what it should for certain.
         confidence = min(confidence, DOUBTED)
     resumed = facts.table("resume_signs").first
     went_on = resumed is not None and count(resumed, "loads") > 0
     unmoved = reading.why == "still" or (
-        reading.shape in ("level", "flat") and shape is not None and _never_moved(shape)
+        reading.shape in ("level", "flat") and shape is not None and never_moved(shape)
     )
     if unmoved and not went_on:
         # It never moved from where it began: that is no positive evidence, however long it ran.
@@ -174,6 +180,8 @@ def assess(facts: Facts) -> Assessment:
         head = "The run completed; the loss of its evaluations is no number."
     elif confidence <= DOUBTED:
         head = "The run completed; its loss does not show that it did what it should."
+    elif slower and not gpu:
+        head = "The run completed, but it became much slower on the way."
     elif slow:
         head = "The run is healthy but slow: it completed, and its GPUs were little used."
     elif not facts.has_log and shape is None:
@@ -181,14 +189,14 @@ def assess(facts: Facts) -> Assessment:
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
-        "healthy_but_slow" if slow else "healthy",
+        "healthy_but_slow" if slow or (slower and not gpu) else "healthy",
         confidence,
         "none",
         head,
         say(*shows),
         implies=say("This rests on what the run did, not on the absence of errors.", status="supported"),
         missing=missing,
-        warnings=say(slow, _slower(facts), _unexited(end)),
+        warnings=say(slow, slower, _unexited(end)),
         actions=say(*_actions(facts, slow)),
     )
 
@@ -229,17 +237,6 @@ def _actions(facts: Facts, slow: str) -> list[str]:
             f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash.",
         )
     return found or ["Nothing has to be done."]
-
-
-def _never_moved(shape: RowView) -> bool:
-    """High at the start and as high at the end, over many reports: a fine-tuning that hardly falls is low from its start."""
-    start = count(shape, "start_loss")
-    return start > HIGH and count(shape, "end_loss") > UNMOVED * start and count(shape, "points") >= ENOUGH
-
-
-def _above(shape: RowView) -> bool:
-    """The loss ended above where it began: one that was not finite for a while and came back has not fallen by that."""
-    return count(shape, "end_loss") > count(shape, "start_loss")
 
 
 def _watched_otherwise(facts: Facts) -> bool:

@@ -164,7 +164,10 @@ def test_a_run_that_became_slower_on_the_way_is_told_of(tmp_path: Path) -> None:
     world = World(tmp_path).job()
     for i in range(60):
         world.train([9.0 - i / 10], every_s=60.0 * (i + 1), first_step=10 * (i + 1), step_time_s=4.0 if i < 20 else 8.5)
-    assert any("became slower" in w.text for w in judge(world, assess).warnings)
+    found = judge(world, assess)
+    assert any("became slower" in w.text for w in found.warnings)
+    assert (found.mode, found.confidence < 0.7) == ("healthy_but_slow", True), "no GPU was watched: why is not known"
+    assert any("took longer" in m.text for m in found.missing)
     even = World(tmp_path).job().train([9.0 - i / 10 for i in range(60)], every_s=60.0, step_time_s=4.0)
     assert not judge(even, assess).warnings
 
