@@ -1,7 +1,9 @@
 """The zone of a log whose program had another clock than Slurm: a container in UTC on a cluster in local time.
 
-Only where every time that the program printed lies outside the job, and another zone puts all of them inside. Of a job of
-an hour, the first time of a clock that is an hour ahead lies just behind its end: what lies near is no more than near.
+Where every time that the program printed lies outside the job, and another zone puts all of them inside. Of a job of an
+hour, the first time of a clock that is an hour ahead lies just behind its end: what lies near is no more than near.
+In a job that is longer than the clocks differ by only its first or its last times lie outside: one zone fits where the log
+covers most of the job.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs:
     if len(printed) < FEW:
         return None
     here = zone.utcoffset(printed[0].replace(tzinfo=None)) or timedelta()
-    if any(start <= t - here <= end for t in printed) or all(first <= t - here <= last for t in printed):
+    outside = [t for t in printed if not first <= t - here <= last]
+    partly = any(start <= t - here <= end for t in printed)
+    if not outside or (partly and len(outside) < FEW):
         return None
     fitting = [o for o in OFFSETS if all(first <= t - o <= last for t in printed)]
     if timedelta() in fitting:

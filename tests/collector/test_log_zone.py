@@ -96,3 +96,25 @@ def test_slurm_s_own_lines_keep_slurm_s_time(tmp_path: Path) -> None:
         times = {str(r["text"]): str(r["line_ts"]) for r in reader.ask("log_tail", job_id="7").dicts()}
     assert [t for text, t in times.items() if text.endswith("step 36")] == ["2026-03-10T15:36:00Z"]
     assert [t for text, t in times.items() if "CANCELLED" in text] == ["2026-03-10T15:40:00Z"]
+
+
+@pytest.mark.parametrize(("shift_h", "zone"), [(-2, UTC), (2, UTC), (0, BERLIN)])
+def test_a_job_longer_than_the_shift_has_times_outside_at_one_end_only(
+    shift_h: float, zone: timezone, tmp_path: Path
+) -> None:
+    """A run to its wall of four hours: read as Slurm's, its last two hours would be silence."""
+    log, job = tmp_path / "slurm-7.out", SlurmJob(job_id="7", start_ts=T, end_ts=T + timedelta(hours=4))
+
+    def printed(*hours: float) -> str:
+        return "".join(f"{T + timedelta(hours=h + shift_h):%Y-%m-%d %H:%M:%S} step\n" for h in hours)
+
+    whole = printed(*(0.02 + n / 10 for n in range(39)))
+    log.write_text(whole)
+    assert of_log(log, whole, zone, None, [job]) == (timezone(timedelta(hours=shift_h)) if shift_h else UTC)
+    for unsure in (
+        printed(0.02, 1.9, 2.5, 3.9),  # two times before the start are hearsay
+        printed(*(1.1 + n / 10 for n in range(20))),  # nothing of its start
+        whole + printed(-9),  # copied from elsewhere
+    ):
+        log.write_text(unsure)
+        assert shift_h == 2 or of_log(log, unsure, zone, None, [job]) is None
