@@ -96,14 +96,15 @@ WITHIN = re.compile(
 # Without a word for either: at the beginning, or behind a logger's prefix or `Train:`.
 _LEAD = r"(?:^\s{0,8}|\b(?i:train(?:ing)?):?\s{1,3}|\bINFO[\s:\]]{1,8})"
 _BOTH = re.compile(
-    rf"{_LEAD}\[?\s{{0,4}}(?P<epoch>\d{{1,9}}+)(?:\s?/\s{{0,4}}(?P<epochs>\d{{1,9}}+))?\]?\s{{0,3}}(?:\(\s{{0,3}}\d{{1,3}}%\)\s{{0,3}})?"
+    rf"(?:{_LEAD}|(?<=[\s|])(?=\[))\[?\s{{0,4}}(?P<epoch>\d{{1,9}}+)(?:\s?/\s{{0,4}}(?P<epochs>\d{{1,9}}+))?\]?\s{{0,3}}(?:\(\s{{0,3}}\d{{1,3}}%\)\s{{0,3}})?"
     r"[\[(]\s{0,6}(?P<n>\d{1,12}+)\s?/\s{0,6}(?P<total>\d{1,12}+)\s{0,3}[\])(]"
 )
 _FIRST = re.compile(
     rf"{_LEAD}(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
 )
 _AHEAD = re.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
-_PAIR = re.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:, {0,8}(?P<n>\d{1,12}))?\]")
+# Nobody fills a total up with zeros: `[03/00000100]` is the hundredth step, and not three out of hundred.
+_PAIR = re.compile(r"^\[ {0,6}(?P<epoch>\d{1,9})(?:(?:, {0,8}|/(?=0\d{3}))(?P<n>\d{1,12}))?\]")
 _LED = re.compile(r"^\s{0,8}[\[(]\s{0,4}(\d{1,9}+)\s?/\s{0,4}(\d{1,9}+)[\])]\s")
 _PART_EPOCH = re.compile(r"(?i)\bepochs?[ :=]{1,3}(\d{1,9}\.\d{1,9})(?: ?/ ?(\d{1,9}))?")
 

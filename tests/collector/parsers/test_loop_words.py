@@ -37,6 +37,8 @@ COUNTS = [
     ("Epoch: 3, global_step: 100, lr", (3, None, 100, None, None)),
     ("iter:   1,200 of this", (None, None, 1200, None, None)),
     ("[3/50] iter 100: loss", (3, 50, 100, None, None)),
+    ("[03/00000100] Train total_loss", (3, None, 100, None, None)),
+    ("- INFO - run -   | [   3/  50][   100/   448] | train_loss", (3, 50, 100, None, 448)),
     ("(3/50) batch 100/448 train loss", (3, 50, 100, None, 448)),
     ("[3/50] global step 100: loss", (3, 50, 100, None, None)),
     ("It: 100, Loss", (None, None, 100, None, None)),
