@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
+from agent_tools.facts.earlier import of_earlier_try
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training
 from agent_tools.facts.exceptions import Raised, read
@@ -240,7 +241,8 @@ class Facts:
         if self.ending.succeeded:
             return []
         own = [r for r in self.raised if r.row.text("severity") != "warning" and not self.survived(r.row)]
-        return [r for r in own if not self._probe(r) and not self._left_over(r)]
+        own = [r for r in own if not self._probe(r) and not self._left_over(r)]
+        return [r for r in own if not of_earlier_try(r, self.progress, own, lambda: self.table("log_tail"))]
 
     def _left_over(self, raised: Raised) -> bool:
         """A thread beside the main one raised it after the run had said that it ended: what it waited on was taken down."""

@@ -1,0 +1,58 @@
+"""An exception of an earlier try: one file holds several starts of a program, and a later one got past what stopped the first.
+
+Who resubmits into the same file, or runs a script again in the same allocation, leaves the first failure above the run that
+worked. Order alone does not tell: standard error runs ahead of a buffered standard output. A program that could not even
+be imported has printed nothing before, though, so what comes after is another start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.progress import Progress
+from agent_tools.facts.views import View
+
+_UNLOADED = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
+_ENTRY = re.compile(r"(?P<file>.+):(?P<line>\d+) in <module>")
+_HEAD = 120
+"""Lines at the head of a script in which its imports stand; one further down may come after hours of work."""
+_WENT_ON = 3
+"""Steps, or lines of a loop, by which a run is known to have gone on."""
+
+
+def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised], tail: Callable[[], View]) -> bool:
+    """Whether a later start, whose steps or whose own failure follow in the same file, got further than this.
+
+    `tail` gives the end of the log, which tells whether it is one file.
+    """
+    entry = _ENTRY.fullmatch(raised.row.text("entry_frame"))
+    if raised.name.rsplit(".", 1)[-1] not in _UNLOADED or entry is None or int(entry["line"]) > _HEAD:
+        return False
+    frames = [f for f in raised.calls.split("\n") if f and not f.startswith("> ")]
+    if not all(f.endswith(" in <module>") or "importlib" in f for f in frames):
+        return False
+    line, file = raised.row.number("line_no") or 0, raised.row.text("file")
+    if _came_after(progress, line, file, tail):
+        return True
+    for other in others:
+        later = _ENTRY.fullmatch(other.row.text("entry_frame"))
+        if later is None or other.row.text("file") != file or (other.row.number("line_no") or 0) <= line:
+            continue
+        if later["file"] == entry["file"] and int(later["line"]) > int(entry["line"]):
+            return True
+    return False
+
+
+def _came_after(progress: Progress, line: float, file: str, tail: Callable[[], View]) -> bool:
+    """All that the log shows of a training stands below this line of its file."""
+    steps, hints = progress.steps, progress.hints
+    if steps is not None:
+        after = steps.text("file") == file and (steps.number("first_line") or 0) > line
+        return after and (steps.number("reports") or 0) >= _WENT_ON
+    if hints is None or any(r.text("file") != file for r in tail()):
+        return False
+    if (hints.number("bar_line") or 0) > line and (hints.number("bar_step") or 0) >= _WENT_ON:
+        return True
+    return (hints.number("first_line") or 0) > line and (hints.number("lines") or 0) >= _WENT_ON
