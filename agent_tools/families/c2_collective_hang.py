@@ -7,6 +7,7 @@ DECIDES  the watchdog or the flight recorder; the rank whose last enqueued equal
 
 from __future__ import annotations
 
+from agent_tools.counting import counting
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -246,7 +247,7 @@ def _absent(facts: Facts) -> Assessment:
             counterfactual="Nothing tells whether the ranks were at work to the end, so a hang can be neither seen nor ruled out.",
             missing=[missing("Whether collectives went on.", "the job's output; nccl_sample; a flight recorder dump")],
         )
-    if quiet is not None and late and many and _long(quiet):
+    if quiet is not None and late and many and _long(quiet) and counting(facts, quiet.number("quiet_s") or 0) is None:
         return _stood_still(facts, quiet)
     if quiet is None and late and many and (spun := _spun(facts)) is not None:
         return spun

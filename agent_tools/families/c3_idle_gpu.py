@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from agent_tools.counting import counting
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -122,6 +123,8 @@ def _glimpsed() -> Assessment:
 def _blind(facts: Facts) -> Assessment:
     quiet = facts.table("quiet_end").first
     late = facts.state in ("TIMEOUT", "CANCELLED") or facts.ending.says("time_limit")
+    if quiet is not None and counting(facts, quiet.number("quiet_s") or 0) is not None:
+        quiet = None
     if quiet is not None and late and (quiet.number("quiet_s") or 0) > 900 and (quiet.number("times_usual") or 0) > 20:
         result = Assessment(CODE, "suspected", confidence=0.4, attribution="undetermined")
         result.headline = f"Nothing was reported for the last {quiet['quiet_min']} min."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from agent_tools.counting import counting
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
@@ -66,6 +67,9 @@ def assess(facts: Facts) -> Assessment:
     if done := unexited(facts):
         return _done(facts, [*shows, *done])
     pace = _moving(end, wall)
+    if wall is not None and (bar := counting(facts, 60 * count(wall, "quiet_min"))) is not None:
+        pace = "moving"
+        shows.append(f"It was evaluating until then: {bar['text']} ({bar['file']} line {bar['line_no']}).")
     # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
     unseen = not _at_work(facts) and facts.silent_launches
     untimed = (wall is None or _clockless(wall)) and unseen

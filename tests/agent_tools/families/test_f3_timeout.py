@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.differential import differential
 from agent_tools.families.f3_timeout import assess
 from store.rows import GpuSample, SlurmJob, TrainStep
 from tests.agent_tools.families.world import T, World, judge
@@ -145,3 +146,20 @@ def test_a_crash_after_the_warning_is_a_crash(tmp_path: Path) -> None:
     world.say("interrupt", "signal_received", "Received SIGUSR1", signal=10)
     world.say("exception", "OSError", "[Errno 28] No space left on device")
     assert judge(world, assess).status == "ruled_out"
+
+
+@pytest.mark.parametrize(
+    ("bar", "family"),
+    [
+        ("Evaluating:  57%|█████     | 516/900 [1:40:02<1:12:36, 11.61s/it]", "F3"),
+        ("Validation DataLoader 0:  12%|█▏        | 12/100 [1:41:10<9:10:01, 500.1s/it]", "F3"),
+        ("Evaluating:  57%|█████     | 516/900 [0:20:02<0:13:36, 2.01s/it]", "C2"),
+        ("Evaluating: 100%|██████████| 900/900 [1:40:02<00:00, 6.61s/it]", "C2"),
+        ("  3%|▎         | 516/20000 [1:40:02<62:13:36, 11.61s/it]", "C2"),
+    ],
+    ids=["its bar moved to the end", "of Lightning", "it stood still", "it was over", "a bar of no evaluation"],
+)
+def test_an_evaluation_that_went_on_until_the_limit_is_no_hang(tmp_path: Path, bar: str, family: str) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).train([5 - 0.1 * n for n in range(20)], every_s=60).text(bar)
+    world.say("slurm", "time_limit", "slurmstepd: error: *** JOB 4812 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***")
+    assert differential(world.facts()).draft.family == family
