@@ -8,6 +8,7 @@ from agent_tools.families.wording import claim, gpu_of, missing
 
 _WORKED = 0.15
 """The least SM activity of a run that worked for a good part of it."""
+_SUSTAINED_S = 600.0
 _LESS = 2.5
 """NCCL's own kernels keep some SMs busy while they wait: then it is told by how much more there was before."""
 
@@ -92,6 +93,14 @@ def at_work_to_the_end(facts: Facts) -> bool:
         return spinning_at_the_end(facts) is None
     row = facts.table("gpu_spin").first
     return row is not None and (row.number("working") or 0) > (row.number("gpus") or 0) / 2
+
+
+def unlaunched(facts: Facts) -> RowView | None:
+    """A process of a run of several that launched kernels, where none of them did any more in the last ten minutes of samples."""
+    launched = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
+    if len(launched) < 2 or facts.silent_launches or any(r.get("launches_late") != 0 for r in launched):
+        return None
+    return launched[0] if any((r.number("covered_s") or 0) >= _SUSTAINED_S for r in launched) else None
 
 
 def spinning(row: RowView) -> str:

@@ -12,7 +12,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.finished import unexited
-from agent_tools.held_up import came_to_rest, first_half, named, only_spun, spinning
+from agent_tools.held_up import came_to_rest, first_half, named, only_spun, spinning, unlaunched
 from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
 
@@ -249,8 +249,8 @@ def _absent(facts: Facts) -> Assessment:
         )
     if quiet is not None and late and many and _long(quiet) and counting(facts, quiet.number("quiet_s") or 0) is None:
         return _stood_still(facts, quiet)
-    if quiet is None and late and many and (spun := _spun(facts)) is not None:
-        return spun
+    if quiet is None and late and many and (stands := _spun(facts) or _launched_no_more(facts)) is not None:
+        return stands
     return Assessment(CODE, "ruled_out", counterfactual="No collective timed out, and none is known to be stuck.")
 
 
@@ -308,6 +308,29 @@ def _spun(facts: Facts) -> Assessment | None:
         result.speaks_for.append(claim(f"Over the whole run the SM activity was {spread['all_sm_median']} (median)."))
         if half is not None and half.has("all_sm_median"):
             result.speaks_for.append(claim(f"In its earlier part it was {half['all_sm_median']}."))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    return _mostly_a_collective(
+        result, "When the last step was made, and which rank held the others up.", "a log with times; nccl_sample"
+    )
+
+
+def _launched_no_more(facts: Facts) -> Assessment | None:
+    """The same without GPUs that could be told to spin: every process had launched kernels, and none did to the end."""
+    row = unlaunched(facts)
+    if row is None or not facts.progress.begun or unexited(facts):
+        return None
+    result = Assessment(CODE, "confirmed", confidence=0.8, attribution="undetermined")
+    result.headline = "At the end no rank launched anything: training had come to a standstill."
+    rank = f" (rank {row['rank']})" if row.has("rank") else ""
+    result.speaks_for.append(
+        claim(f"Kernels had been launched ({row['launches']} by process {row['pid']}{rank}), and none were lately.")
+    )
+    spin = facts.table("gpu_spin").first
+    if spin is not None and spin.number("cold") == 1 and facts.beside is None:
+        where = gpu_of(spin, "cold_node", ("cold_gpu", "cold_uuid"))
+        result.speaks_for.append(claim(f"The engine of a single GPU does nothing at the end: {where}."))
+        result.implies.append(claim("The rank on that GPU is the one that the others wait for.", "hypothesis"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     return _mostly_a_collective(

@@ -14,7 +14,7 @@ from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.c1_rendezvous_hang import stuck_at_start
 from agent_tools.finished import unexited
-from agent_tools.held_up import at_work_to_the_end
+from agent_tools.held_up import at_work_to_the_end, unlaunched
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -71,8 +71,7 @@ def assess(facts: Facts) -> Assessment:
         pace = "moving"
         shows.append(f"It was evaluating until then: {bar['text']} ({bar['file']} line {bar['line_no']}).")
     # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
-    unseen = not _at_work(facts) and facts.silent_launches
-    untimed = (wall is None or _clockless(wall)) and unseen
+    untimed = (wall is None or _clockless(wall)) and _unseen(facts)
     blind = not said and untimed
     if untimed:
         pace = "unknown"
@@ -223,6 +222,11 @@ def _at_work(facts: Facts) -> bool:
     return facts.beside is not None or at_work_to_the_end(facts)
 
 
+def _unseen(facts: Facts) -> bool:
+    """Whether neither samples of GPUs nor launches tell of work to the end."""
+    return not _at_work(facts) and (facts.silent_launches or unlaunched(facts) is not None)
+
+
 def _clockless(wall: RowView) -> bool:
     # Lines without times of their own carry the file's bounds: then all of them have the same time and none tells a pace.
     return not wall.has("pace_s") or count(wall, "quiet_min") < 0
@@ -274,7 +278,7 @@ def _actions(need: str) -> list[Claim]:
 def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
     begun = facts.progress.begun and not blind
     # Reports without a time, and nothing else that was watched: the last of them may be hours old.
-    told = _at_work(facts) or not facts.silent_launches
+    told = not _unseen(facts)
     confidence = 0.45 if blind else (0.88 if told else UNTIMED) if begun else 0.8
     if (
         not begun

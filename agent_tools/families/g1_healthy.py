@@ -18,12 +18,12 @@ from agent_tools.families.wording import gpu_of
 from agent_tools.finished import closing_end, completion, program_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
+from agent_tools.worked import at_work, little_used
 
 CODE = "G1"
 EXPLAINS: tuple[str, ...] = ()
 
-WORKING, SLOWER, MANY_REPORTS = 0.05, 1.5, 30
-SLOW = 0.2
+SLOWER, MANY_REPORTS = 1.5, 30
 MOST = 0.9
 """Share of the planned steps that a log has to show of a run whose end it does not tell."""
 HALF = 0.5
@@ -87,7 +87,7 @@ def assess(facts: Facts) -> Assessment:
         whole = len(said) >= 2
         ended = trained or program_end(facts, end) != ""
         confidence = 0.72 if whole else (0.62 if ended else 0.45)
-    gpu, working = _gpus(facts)
+    gpu, working = at_work(facts)
     if gpu:
         shows.append(gpu)
         confidence = min(0.97, confidence + 0.05) if working else min(confidence, 0.55)
@@ -158,7 +158,7 @@ def assess(facts: Facts) -> Assessment:
                 "the data that it is evaluated on, and its outputs on them",
             )
         )
-    slow = _slow(facts)
+    slow = little_used(facts)
     unseen = shape is None or not count(shape, "finite_points")
     if slow and unseen and not facts.progress.begun:
         # An end that a program claims, and GPUs that hardly worked: nothing shows that anything was trained.
@@ -278,52 +278,6 @@ def _short_of_plan(facts: Facts, end: RowView | None) -> str:
         if steps.has(last) and steps.has(total) and count(steps, last) + 1 < count(steps, total) * HALF:
             return f"{steps[last]} of {steps[total]} planned {what}"
     return ""
-
-
-def _gpus(facts: Facts) -> tuple[str, bool]:
-    """What the GPUs did, and whether that is real work without serious counters that rose."""
-    if not facts.has("gpu_sample") or facts.beside is not None:
-        return "", False
-    rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")) and count(r, "rise") > 0)
-    text, working = _work(facts)
-    if not text and not rises:
-        return "", False
-    text = text or "Whether the GPUs worked was not measured"
-    text += (
-        ", and no serious error counter rose."
-        if not rises
-        else f", but {rises[0]['counter']} rose by {rises[0]['rise']} on {rises[0]['node']}."
-    )
-    return text, working and not rises
-
-
-def _work(facts: Facts) -> tuple[str, bool]:
-    """By SM activity; else by what exporters give without it, which is held against the same GPU's busy minutes only."""
-    row, spin = facts.table("gpu_spread").first, facts.table("gpu_spin").first
-    if row is not None and count(row, "all_sm_median") >= WORKING:
-        return (
-            f"The GPUs did real work: the median GPU's SM activity was {row['all_sm_median']} on average, the lowest "
-            f"{row['all_sm_min']}",
-            True,
-        )
-    if row is not None:
-        return f"The GPUs did little: the median GPU's SM activity was {row['all_sm_median']} on average", False
-    if spin is None or not 0 < count(spin, "gpus") <= count(spin, "working"):
-        return "", False
-    return (
-        f"To the end the memory of {spin['working']} of {spin['gpus']} GPUs was as busy as in their busy minutes, with a mean "
-        f"engine activity of {spin['all_engine_min']} at least (SM activity was not measured)",
-        True,
-    )
-
-
-def _slow(facts: Facts) -> str:
-    if not facts.has("gpu_sample") or facts.beside is not None:
-        return ""
-    row = facts.table("gpu_spread").first
-    if row is None or count(row, "all_sm_median") >= SLOW:
-        return ""
-    return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
 
 
 def _full_bar(facts: Facts) -> RowView | None:

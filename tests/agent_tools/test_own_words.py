@@ -13,7 +13,7 @@ from agent_tools.references import masked
 
 FOLDER = Path(families.__file__).parent
 FILES = sorted(FOLDER.glob("*.py")) + [
-    FOLDER.parent / name for name in ("held_up.py", "stalls.py", "finished.py", "say.py")
+    FOLDER.parent / name for name in ("held_up.py", "stalls.py", "finished.py", "say.py", "worked.py")
 ]
 FREE = {"bf16", "fp16"}
 """Names of number formats, which advice may use."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, cancelled, time_limit
-from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound
+from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound, without_sm
 from evals.scenarios.plan import Gpu, Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
@@ -153,6 +153,15 @@ def _clockless(seed: int) -> tuple[Plan, Expected]:
     return plan.without("nccl_sample", "cuda_sample", "process"), Expected(("C2",), facts=("come to a standstill",))
 
 
+def _launched_no_more(seed: int) -> tuple[Plan, Expected]:
+    """Neither times in the log, nor collectives, nor SM activity: only that nothing is launched any more."""
+    plan, _, _ = _freeze(seed)
+    time_limit(plan)
+    plan.style = "trainer"
+    without_sm(plan)
+    return plan.without("nccl_sample", "process"), Expected(("C2",), facts=("no rank launched anything",))
+
+
 def _many(seed: int) -> tuple[Plan, Expected]:
     """One rank of 1,024 never comes."""
     plan, gpu, _ = _freeze(seed, 1024, 60)
@@ -258,4 +267,5 @@ VARIANTS = (
     ),
     Variant("log-alone", "fault", _log_alone),
     Variant("clockless", "fault", _clockless),
+    Variant("launched-no-more", "fault", _launched_no_more),
 )

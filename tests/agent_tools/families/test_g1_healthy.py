@@ -79,6 +79,19 @@ def test_work_is_told_without_sm_activity_by_memory_that_stayed_busy(tmp_path: P
     assert "are not there" not in told
 
 
+@pytest.mark.parametrize("cards", [1, 2])
+def test_memory_that_hardly_works_all_along_is_no_sure_work(tmp_path: Path, cards: int) -> None:
+    """GPUs that wait for a slow network show the same to the end, with an engine that is always busy; one alone never waits."""
+    world = healthy(tmp_path)
+    for gpu in range(cards):
+        for m in range(1, 60):
+            slow = {"engine_active": 0.99, "dram_active": 0.05, "tensor_active": 0.04}
+            world.add(GpuSample(job_id=JOB, attempt=1, node="n1", gpu=gpu, ts=T + timedelta(minutes=m), **slow))
+    a = judge(world, assess)
+    waited = any("may have waited all along" in c.text for c in a.speaks_for)
+    assert (waited, a.confidence <= 0.6) == ((True, True) if cards == 2 else (False, False))
+
+
 def test_the_log_alone_is_enough_where_it_holds_the_end(tmp_path: Path) -> None:
     a = judge(healthy(tmp_path).without(SlurmJob), assess)
     assert (a.status, 0.8 <= a.confidence <= 0.93) == ("confirmed", True)

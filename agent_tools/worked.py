@@ -1,0 +1,66 @@
+"""What the GPUs of a run did that came to a good end: real work, little, or nothing that anybody measured."""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.say import count
+
+WORKING, SLOW = 0.05, 0.2
+SPINS = 0.9
+BUSY = 0.1
+"""Mean activity of memory or tensor cores that a busy engine alone does not bring about while it spins in a collective."""
+
+
+def at_work(facts: Facts) -> tuple[str, bool]:
+    """What the GPUs did, and whether that is real work without serious counters that rose."""
+    if not facts.has("gpu_sample") or facts.beside is not None:
+        return "", False
+    rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")) and count(r, "rise") > 0)
+    text, working = _work(facts)
+    if not text and not rises:
+        return "", False
+    text = text or "Whether the GPUs worked was not measured"
+    text += (
+        ", and no serious error counter rose."
+        if not rises
+        else f", but {rises[0]['counter']} rose by {rises[0]['rise']} on {rises[0]['node']}."
+    )
+    return text, working and not rises
+
+
+def _work(facts: Facts) -> tuple[str, bool]:
+    """By SM activity; else by what exporters give without it, which is held against the same GPU's busy minutes only."""
+    row, spin = facts.table("gpu_spread").first, facts.table("gpu_spin").first
+    if row is not None and count(row, "all_sm_median") >= WORKING:
+        return (
+            f"The GPUs did real work: the median GPU's SM activity was {row['all_sm_median']} on average, the lowest "
+            f"{row['all_sm_min']}",
+            True,
+        )
+    if row is not None:
+        return f"The GPUs did little: the median GPU's SM activity was {row['all_sm_median']} on average", False
+    if spin is None or not 0 < count(spin, "gpus") <= count(spin, "working"):
+        return "", False
+    if max(count(spin, "dram_max"), count(spin, "all_tensor_max")) < BUSY:
+        if count(spin, "gpus") < 2 or count(spin, "all_engine_min") < SPINS:
+            return "", False  # a small model on its own, which waits for nobody
+        return (
+            f"The GPUs may have waited all along: SM activity was not measured, and of all of them the highest mean activity of "
+            f"memory was {spin['dram_max']}, at an engine activity of {spin['all_engine_min']} at least",
+            False,
+        )
+    return (
+        f"To the end the memory of {spin['working']} of {spin['gpus']} GPUs was as busy as in their busy minutes, with a mean "
+        f"engine activity of {spin['all_engine_min']} at least (SM activity was not measured)",
+        True,
+    )
+
+
+def little_used(facts: Facts) -> str:
+    """That the GPUs of the run were little used, in words; empty where they were, or nobody knows."""
+    if not facts.has("gpu_sample") or facts.beside is not None:
+        return ""
+    row = facts.table("gpu_spread").first
+    if row is None or count(row, "all_sm_median") >= SLOW:
+        return ""
+    return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
