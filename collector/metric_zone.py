@@ -1,7 +1,8 @@
 """The zone of accounting's local times, given away by metrics: they carry exact times, and were taken while the job ran.
 
-Only where the times read as UTC lie mostly outside the metrics and a single offset of a zone puts every job inside them.
-An export that covers days fits many offsets and says nothing.
+Only where the times read as UTC lie mostly outside the metrics and a single offset of a zone puts every job inside them. A job that
+is long against the offset never lies mostly outside: there the metrics have to end close to it on both sides, as those do that were
+fetched for it, and the times read as UTC have to stand out on one side. An export that covers days fits many offsets and says nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ HEAD, TAIL = 16 << 20, 1 << 20
 MOST_JOBS = 50
 SLACK = timedelta(minutes=2)
 MOST, HALF = 0.8, 0.5
+CLOSE, OUT = timedelta(minutes=20), timedelta(minutes=15)
+"""How far metrics reach beyond the job that they were fetched for, and how far a job stands out that is read in a wrong zone."""
 _TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
 _JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
 
@@ -55,10 +58,12 @@ def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetim
         return []
     first, last = min(s[1] for s in covered), max(s[2] for s in covered)
     shares = {o: min(_share(a - o, b - o, first, last) for a, b in windows) for o in OFFSETS}
-    if max(_share(a, b, first, last) for a, b in windows) >= HALF:
-        return []
+    begin, end = min(a for a, _ in windows), max(b for _, b in windows)
     fitting = [o for o, share in shares.items() if share >= 1.0]
-    if not fitting:  # the export began late or ended early
+    if max(_share(a, b, first, last) for a, b in windows) >= HALF:
+        out = max(first - begin, end - last)
+        fitting = [o for o in fitting if out >= OUT and begin - o - first <= CLOSE and last - (end - o) <= CLOSE]
+    elif not fitting:  # the export began late or ended early
         fitting = [
             o for o, share in shares.items() if share >= MOST and all(s < HALF for p, s in shares.items() if p != o)
         ]

@@ -30,6 +30,24 @@ def test_one_offset_that_puts_the_job_inside_is_the_zone(offset: timedelta) -> N
     assert "m.om" in zone.basis
 
 
+@pytest.mark.parametrize(("offset", "hours"), [(1, 1.5), (2, 9), (-7, 20), (5.5, 30)])
+def test_a_job_that_is_long_against_the_offset_is_placed_by_metrics_that_end_close_to_it(
+    offset: float, hours: float
+) -> None:
+    """Read as UTC more than half of it lies inside, and it stands out on one side."""
+    margin, shift = timedelta(minutes=8), timedelta(hours=offset)
+    within = ("m.om", T - margin, T + timedelta(hours=hours) + margin)
+    found = infer(pairs([job(T + shift, hours)], [within]))
+    assert (found.known, found.tz.utcoffset(T)) == ("inferred", shift)
+
+
+@pytest.mark.parametrize(("before", "after"), [(-40, 10), (10, -40), (-40, 90), (90, -40)])
+def test_a_long_job_that_an_export_misses_a_part_of_stays_where_it_is(before: int, after: int) -> None:
+    """An exporter that started late or stopped early, and an export that goes on for longer."""
+    within = ("m.om", T - timedelta(minutes=before), T + timedelta(hours=3, minutes=after))
+    assert infer(pairs([job(T, 3)], [within])).known == "default"
+
+
 def test_an_export_that_began_late_decides_where_nothing_else_comes_near() -> None:
     hour = timedelta(hours=1)
     late = ("m.om", T + timedelta(minutes=5), T + timedelta(minutes=60))
