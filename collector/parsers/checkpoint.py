@@ -82,6 +82,9 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("saving", "keras", rf"Epoch \d+: (?:\w+ improved from .{{1,60}}, )?saving model to {_PATH}"),
         ("saved", "tensorflow", rf"Saved checkpoint for step (?P<step>\d+): {_PATH}"),
         ("from_scratch", "tensorflow", r"^\W*Initializing from scratch"),
+        # Caffe: weights and the solver's state are two files of one snapshot
+        ("saved", "caffe", rf"Snapshotting to (?:binary proto|HDF5) file {_PATH}"),
+        ("resumed", "caffe", rf"Restoring previous solver status from {_PATH}"),
         # fairseq, OpenMMLab, verl, scripts
         ("saved", "fairseq", rf"Saved checkpoint {_PATH} \(epoch \d+ @ (?P<step>\d+) updates.{{0,80}}?(?:writing took (?P<seconds>[\d.]+))?"),
         ("saving", "fairseq", r"Preparing to save checkpoint for epoch \d+ @ (?P<step>\d+) updates|begin save checkpoint"),
@@ -133,6 +136,8 @@ class Checkpoint(LineParser):
         "saving model to",
         "from scratch",
         "esumed epoch",
+        "Snapshotting to ",
+        "previous solver status",
         "esuming ",
         "esumed ",
     )

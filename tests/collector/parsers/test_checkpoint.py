@@ -21,6 +21,8 @@ def test_the_names_are_the_contracts():
     ("text", "name", "step", "path"),
     [
         ("[INFO|trainer.py:4309] 2025-11-26 12:53:10,334 >> Saving model checkpoint to out/checkpoint-500", "saving", 500, "out/checkpoint-500"),
+        ("I0301 10:00:01.5 4259 solver.cpp:447] Snapshotting to binary proto file out/net_iter_500.caffemodel", "saved", 500, "out/net_iter_500.caffemodel"),
+        ("I0301 10:00:01.5 4259 caffe.cpp:220] Restoring previous solver status from out/net_iter_500.solverstate", "resumed", 500, "out/net_iter_500.solverstate"),
         ("  Continuing training from global step 500", "resumed", 500, None),
         ("  Continuing training from checkpoint, will skip to saved global_step", "resumed", None, None),
         ("Loading model from out/checkpoint-500.", "loading", 500, "out/checkpoint-500"),

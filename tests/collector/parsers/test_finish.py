@@ -25,6 +25,7 @@ def parse(text):
             "completed",
             {},
         ),
+        ("I0301 10:00:01.280395  4259 solver.cpp:315] Optimization Done.", "completed", {}),
         ("Training complete!", "completed", {}),
         ("Training finished in 3.2 hours", "completed", {}),
         ("Finished training", "completed", {}),

@@ -88,6 +88,12 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"loss": 2.5, "step": 341, "epoch": 0.0, "total_steps": 11000},
     ),
     (
+        "caffe",
+        "I0301 10:01:00.280272  4259 solver.cpp:218] Iteration 100 (4 iter/s, 25s/100 iters), loss = 0.5",
+        {"loss": 0.5, "step": 100, "step_time_s": 0.25},
+    ),
+    ("caffe", "I0301 10:01:00.280272  4259 solver.cpp:228] Iteration 100, loss = 0.5", {"loss": 0.5, "step": 100}),
+    (
         "nemo",
         "Epoch 0:   3%|▎  | 342/11000 [1:28:58<17:22:21, 14.05s/it, loss=nan, v_num=, val_loss_step=9.5, reduced_train_loss=4.250, global_step=341.0]",
         {"loss": 4.25, "loss_name": "reduced_train_loss", "step": 342},
