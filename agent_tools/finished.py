@@ -80,6 +80,12 @@ def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
     return said
 
 
+def bar_short_of_end(facts: Facts, end: RowView | None) -> RowView | None:
+    """The loop's own bar, where steps were missing on it when the log ended, and no word of an end was said."""
+    share = facts.progress.done_by_bar
+    return facts.progress.hints if not count(end, "ends") and share is not None and share < _NEARLY else None
+
+
 def unexited(facts: Facts) -> list[str]:
     """What tells that the program had done its work when it was ended from outside; empty where that is not so.
 

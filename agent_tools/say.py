@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tools.facts import Facts
+from agent_tools.facts.progress import CLOSING
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim, ClaimStatus, Missing
 
@@ -87,5 +88,7 @@ def _outlived(facts: Facts, end: RowView) -> bool:
     hints = facts.progress.hints
     if hints is None or count(end, "errors") > 1:
         return False
-    moved = max(count(hints, "last_line"), count(hints, "bar_line") if count(hints, "bar_step") > 1 else 0)
-    return moved > count(end, "error_line")
+    own = next((r.row for r in facts.raised if r.row.number("line_no") == end.number("error_line")), None)
+    line = count(own, "line_end") or count(end, "error_line")
+    bar = count(hints, "bar_line") if count(hints, "bar_step") > 1 else 0
+    return count(hints, "last_line") > line or bar > line + CLOSING

@@ -51,9 +51,10 @@ def _crashed_last(facts: Facts) -> bool:
     file, line = last.text("file"), last.number("line_end") or 0
     if any(r.text("file") != file and (r.number("lines") or 0) > _OTHER_LOG for r in facts.table("log_extent")):
         return False
-    if facts.progress.begun and not 0 < (end.number("done") or 0) < _DONE:
+    done = end.number("done") if end.has("done") else facts.progress.done_by_bar
+    if facts.progress.begun and not 0 < (done or 0) < _DONE:
         return False
-    if facts.progress.last_hint > line or any((r.number("line_no") or 0) > line for r in facts.table("checkpoints")):
+    if facts.progress.moved_after(line) or any((r.number("line_no") or 0) > line for r in facts.table("checkpoints")):
         return False
     told = line + (last.number("lines_left") or 0)  # the other ranks' words, and the launcher's
     after = facts.table("log_tail").where(lambda r: r.text("file") == file and (r.number("line_no") or 0) > told)

@@ -13,6 +13,10 @@ _SAYS_AFTER = frozenset({"hf-trainer", "megatron", "ultralytics", "fairseq", "de
 """Trainers whose own word of the end is printed after the loop, and nowhere else."""
 
 
+CLOSING = 2
+"""Lines after an exception in which the bar of its loop is drawn for the last time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """`steps` is the row of parsed progress, `hints` the row of lines that merely look like it; each None where absent."""
@@ -33,6 +37,24 @@ class Progress:
         """Last line that shows the loop alive, zero where there is none."""
         rows = ((self.steps, "last_line"), (self.hints, "last_line"), (self.hints, "bar_line"))
         return max((r.number(c) or 0.0 for r, c in rows if r is not None), default=0.0)
+
+    @property
+    def done_by_bar(self) -> float | None:
+        """Share of the steps that the loop's own bar counts to; None without one, or where it counts the batches of an epoch."""
+        hints = self.hints
+        if hints is None or hints.number("bar_epochs") or (hints.number("bar_fulls") or 0) > 1:
+            return None
+        step, total = hints.number("bar_step"), hints.number("bar_total")
+        return step / total if step and total else None
+
+    def moved_after(self, line_end: float) -> bool:
+        """Whether the loop was seen at work after this line, the last of an exception.
+
+        A bar is drawn once more when it is closed, which an exception does to it: that is right behind the exception.
+        """
+        told = [r.number("last_line") or 0.0 for r in (self.steps, self.hints) if r is not None]
+        bar = (self.hints.number("bar_line") or 0.0) if self.hints is not None else 0.0
+        return max(told, default=0.0) > line_end or bar > line_end + CLOSING
 
     @property
     def finish_line(self) -> float | None:

@@ -15,7 +15,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of
 from agent_tools.families.e3_undertrained import FEW, few_samples
 from agent_tools.families.wording import gpu_of
-from agent_tools.finished import closing_end, completion, program_end
+from agent_tools.finished import bar_short_of_end, closing_end, completion, program_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
 from agent_tools.worked import at_work, little_used
@@ -134,6 +134,10 @@ def assess(facts: Facts) -> Assessment:
                 "the whole of the job's output (log_line)",
             )
         )
+    if midway is None and len(said) < 2 and (bar := bar_short_of_end(facts, end)) is not None:
+        confidence = min(confidence, BLIND)
+        text = f"What the run did later: its bar stands at {bar['bar_step']} of {bar['bar_total']} steps."
+        missing.append(lacks(text, "the whole of the job's output (log_line)"))
     short = facts.table("short_run").first
     if short is not None and few_samples(short) and not short.has("last_step") and not short.has("steps_by_rate"):
         confidence = min(confidence, BLIND)

@@ -161,3 +161,26 @@ def test_another_log_may_be_that_of_work_that_went_well(tmp_path: Path) -> None:
     )
     world.text(*(f"part {n} written" for n in range(40)))
     assert differential(world.facts()).draft.family in ("G1", "U0")
+
+
+@pytest.mark.parametrize(
+    ("after", "family"),
+    [
+        ((" 15%|█▌        | 900/6000 [31:30<2:58:30,  2.10s/it]",), "A3"),
+        (tuple(f" {n}%|█▌        | {n * 60}/6000 [31:30<2:58:30,  2.10s/it]" for n in range(16, 30)), "G1"),
+    ],
+    ids=["drawn when it was closed", "went on"],
+)
+def test_a_bar_that_its_crash_closes_does_not_show_the_loop_going_on(
+    tmp_path: Path, after: tuple[str, ...], family: str
+) -> None:
+    """tqdm draws a bar once more when it is closed, right behind the traceback; no loss says how many steps were planned."""
+    world = World(tmp_path).job().train([3 + 7 * 0.97**i for i in range(60)], every_s=30, step=None)
+    world.text(" 14%|█▍        | 890/6000 [31:10<2:59:30,  2.10s/it]")
+    world.say("exception", "KeyError", "'input_ids'", entry_frame="/w/run/train.py:61 in <module>")
+    world.text(*after, "copying results")
+    draft = differential(world.facts()).draft
+    assert draft.family == family
+    assert draft.confidence <= 0.65, (
+        "neither is sure: the exit status is the script's, and steps are missing on the bar"
+    )
