@@ -115,6 +115,10 @@ _LOOP = re.compile(
     r"\bin (forward|backward|training_step|train_step|train_epoch|train_one_epoch|train_batch|compute_loss|step|fit|"
     r"_?inner_training_loop|run_training_batch|optimizer_step|update_\w+|training_loop|_train\w*|calculate_loss|loss_fn?)\b"
 )
+# TensorFlow names the function of the graph that failed: Keras runs each batch of a fit in this one.
+_TRAIN_OP = re.compile(
+    r"\[Op:__(?:inference|forward)_(?:train|multi_step_on_iterator|one_step_on_iterator)\w*?(?:function)?_\d+\]"
+)
 _INTERRUPTS = re.compile(
     r"^(KeyboardInterrupt|SignalException|_SignalInterruption|SIGTERMException|Terminated|GracefulExit)$"
 )
@@ -191,7 +195,7 @@ class Raised:
     def in_loop(self) -> bool:
         """A frame stands in a training step: a forward or backward pass, an optimizer's step, a fit."""
         frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.row.text('entry_frame')}"
-        return _LOOP.search(frames) is not None
+        return _LOOP.search(frames) is not None or _TRAIN_OP.search(self.message) is not None
 
     @property
     def saving(self) -> bool:

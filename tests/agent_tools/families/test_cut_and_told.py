@@ -216,3 +216,16 @@ def test_a_loss_beside_rewards_may_rise(tmp_path: Path, extra: str, family: str)
         f"train step {5 * s} loss {0.01 + 0.004 * s + wave[s % 4]:.4f}" + extra.format(r=s / 60) for s in range(60)
     ]
     assert drafted("\n".join(lines), tmp_path).family == family
+
+
+def test_a_batch_that_fails_in_a_cut_log_may_be_any_batch(tmp_path: Path) -> None:
+    """TensorFlow names the function that ran: in Keras' own, no word says how many batches came before."""
+    frame = '  File "/opt/env/lib/python3.9/site-packages/tensorflow/python/eager/execute.py", line 58, in quick_execute\n    run(\n'
+    said = (
+        frame
+        + "tensorflow.python.framework.errors_impl.NotFoundError:  pics/7.jpg; No such file or directory\n\t [[{{node ReadFile}}]] [Op:__inference_{}_12]\n"
+    )
+    trained = drafted(said.replace("_{}_", "_train_function_"), tmp_path / "a")
+    other = drafted(said.replace("[Op:__inference_{}_12]", "[Op:ReadFile]"), tmp_path / "b")
+    assert (trained.family, trained.mode, trained.confidence < 0.5) == ("A1", "data", True), trained.headline
+    assert (other.family, other.confidence > 0.7) == ("A1", True), other.headline
