@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from agent_tools.facts import Facts, RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 
 _WORKED = 0.15
 """The least SM activity of a run that worked for a good part of it."""
-_SUSTAINED_S = 600.0
+_SUSTAINED_S, _LONG_S = 600.0, 2400.0
+_LEVEL, _NOISE = 1.2, 0.01
+"""How much more than in its last minutes a GPU may have done in all of that time."""
 _LESS = 2.5
 """NCCL's own kernels keep some SMs busy while they wait: then it is told by how much more there was before."""
 
@@ -85,6 +89,17 @@ def came_to_rest(facts: Facts) -> RowView | None:
 def first_half(facts: Facts) -> RowView | None:
     """The GPUs in the first half of the run: a hang that takes most of it leaves little of its mean."""
     return facts.half("gpu_spread", second=False)
+
+
+def rested_long(facts: Facts) -> RowView | None:
+    """The same over forty minutes: an evaluation or a save of one rank lets the others spin for ten, and the run goes on."""
+    spread, last = came_to_rest(facts), max((r.text("last_ts") for r in facts.table("gpu_summary")), default="")
+    if spread is None or "spin_sm" not in spread.columns or not last:
+        return None
+    begin = (datetime.fromisoformat(last.replace("Z", "+00:00")) - timedelta(seconds=_LONG_S)).isoformat()
+    row = facts.table("gpu_spread", from_ts=begin, to_ts=last).first
+    most = row.number("all_sm_max") if row is not None else None
+    return spread if most is not None and most <= _LEVEL * (spread.number("spin_sm") or 0) + _NOISE else None
 
 
 def at_work_to_the_end(facts: Facts) -> bool:

@@ -12,7 +12,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.finished import unexited
-from agent_tools.held_up import came_to_rest, first_half, named, only_spun, spinning, unlaunched
+from agent_tools.held_up import came_to_rest, first_half, named, only_spun, rested_long, spinning, unlaunched
 from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
 
@@ -250,6 +250,9 @@ def _absent(facts: Facts) -> Assessment:
     if quiet is not None and late and many and _long(quiet) and counting(facts, quiet.number("quiet_s") or 0) is None:
         return _stood_still(facts, quiet)
     if quiet is None and late and many and (stands := _spun(facts) or _launched_no_more(facts)) is not None:
+        return stands
+    if facts.state == "RUNNING" and many and rested_long(facts) is not None and (stands := _spun(facts)) is not None:
+        stands.headline = "The GPUs only spin, and have for a long time: training has come to a standstill."
         return stands
     return Assessment(CODE, "ruled_out", counterfactual="No collective timed out, and none is known to be stuck.")
 

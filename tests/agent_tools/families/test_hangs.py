@@ -359,3 +359,28 @@ def test_the_gpu_that_slurm_names_is_told_from_busy_ones_of_other_jobs_beside_it
     assert found.status == "confirmed" and "GPU" in found.speaks_for[0].text
     assert judge(shared("busy", gpu_indices="n1/1"), c3.assess).status == "ruled_out"
     assert judge(shared("untold"), c3.assess).status != "confirmed"
+
+
+@pytest.mark.parametrize(("since", "hangs"), [(50, True), (108, False)])
+def test_a_run_that_still_runs_hangs_only_where_its_gpus_have_spun_for_long(
+    since: int, hangs: bool, tmp_path: Path
+) -> None:
+    """Ten minutes of spinning may be an evaluation on one rank; the log has no times."""
+    world = World(tmp_path).job("RUNNING", 120, end_ts=None, exit_code=None, gpus=4, node_list="n1").train(LOSSES)
+    for minute in range(2, 120):
+        for g in range(4):
+            off, spins = minute > since and g == 1, minute > since
+            sm = 0.0 if off else 0.08 if spins else 0.7
+            world.add(
+                GpuSample(
+                    node="n1",
+                    gpu=g,
+                    gpu_uuid=f"GPU-{g}",
+                    ts=T + timedelta(minutes=minute),
+                    engine_active=0.0 if off else 1.0,
+                    sm_active=sm,
+                )
+            )
+    found = judge(world, c2.assess)
+    assert (found.status == "confirmed") == hangs
+    assert not hangs or any("cold_gpu" in c.text for c in found.speaks_for)
