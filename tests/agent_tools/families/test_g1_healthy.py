@@ -47,7 +47,7 @@ def test_gpus_that_worked_raise_the_confidence(tmp_path: Path) -> None:
 
 def test_gpus_that_idled_make_it_slow(tmp_path: Path) -> None:
     a = judge(gpus(healthy(tmp_path), 0.08), assess)
-    assert a.mode == "healthy_but_slow"
+    assert (a.mode, a.confidence <= 0.85) == ("healthy_but_slow", True)
     assert a.warnings
 
 
