@@ -8,8 +8,8 @@ import pytest
 
 from agent_tools.differential import differential
 from agent_tools.families.f3_timeout import assess
-from store.rows import GpuSample, SlurmJob, TrainStep
-from tests.agent_tools.families.world import T, World, judge
+from store.rows import GpuSample, LogLine, SlurmJob, TrainStep
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 LIMIT = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T12:00:00 DUE TO TIME LIMIT ***"
 
@@ -161,5 +161,25 @@ def test_a_crash_after_the_warning_is_a_crash(tmp_path: Path) -> None:
 )
 def test_an_evaluation_that_went_on_until_the_limit_is_no_hang(tmp_path: Path, bar: str, family: str) -> None:
     world = World(tmp_path).job("TIMEOUT", 120).train([5 - 0.1 * n for n in range(20)], every_s=60).text(bar)
+    world.say("slurm", "time_limit", "slurmstepd: error: *** JOB 4812 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***")
+    assert differential(world.facts()).draft.family == family
+
+
+@pytest.mark.parametrize(
+    ("text", "minute", "family"),
+    [
+        ("INFO validation batch 231/400", 119.5, "F3"),
+        ("mmengine - INFO - Epoch(val)  [3][ 231/5000]    eta: 2:01:10  time: 1.3  data_time: 0.1", 119.0, "F3"),
+        ("INFO validation batch 231/400", 40.0, "C2"),
+        ("INFO monitor: 8/8 GPUs busy, test ok", 119.5, "C2"),
+    ],
+)
+def test_an_evaluation_without_a_bar_is_told_by_the_times_of_its_counter(
+    tmp_path: Path, text: str, minute: float, family: str
+) -> None:
+    world = World(tmp_path).job("TIMEOUT", 120).train([5 - 0.1 * n for n in range(20)], every_s=60)
+    number = world.line()
+    own = {"ts": T + timedelta(minutes=minute), "ts_kind": "embedded"}
+    world.add(LogLine(job_id=JOB, file="slurm-4812.out", line_no=number, text=text, **own))
     world.say("slurm", "time_limit", "slurmstepd: error: *** JOB 4812 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***")
     assert differential(world.facts()).draft.family == family
