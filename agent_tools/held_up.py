@@ -129,7 +129,7 @@ def spinning(row: RowView) -> str:
     text = f"{row['spinning']} of {row['gpus']} GPUs spin: {activity}."
     if row.number("cold") == 1:
         return f"{text} One is cold: {gpu_of(row, 'cold_node', ('cold_gpu', 'cold_uuid'))}."
-    return f"{text} {row['cold']} are cold." if row.get("cold") else text
+    return f"{text} Those that are cold: {row['cold']}." if row.get("cold") else text
 
 
 def _waited_for(facts: Facts, result: Assessment) -> bool:

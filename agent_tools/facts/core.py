@@ -112,17 +112,21 @@ class Facts:
     def own_gpus(self) -> str | None:
         """UUIDs of the job's GPUs, comma-separated; None unless its processes saw, or Slurm names, exactly as many as it held.
 
-        Without them everything on its nodes is taken for its own, also the GPUs of jobs beside it.
+        Without them everything on its nodes is taken for its own, also the GPUs of jobs beside it. Where accounting is not
+        there, a GPU for each rank is what it held.
         """
         row = self.table("job_gpus", **self.scope).first
-        return (
-            row.text("all_uuids") if row is not None and row.number("uuids_seen") == row.number("gpus_given") else None
-        )
+        if row is None:
+            return None
+        held = row.number("gpus_given") or sum(r.number("ranks") or 0 for r in self.table("job_nodes"))
+        return row.text("all_uuids") if row.number("uuids_seen") == held else None
 
     @cached_property
     def beside(self) -> RowView | None:
         """A GPU that cannot all be the job's: there are more on its nodes than it held. None where all are its own."""
         held = self.overview.number("gpus") if self.overview is not None else None
+        if held is None and (seen := self.table("job_gpus", **self.scope).first) is not None:
+            held = seen.number("uuids_seen")
         gpus = self.table("gpu_summary")
         return gpus.first if held and not self.own_gpus and gpus.row_count > held else None
 

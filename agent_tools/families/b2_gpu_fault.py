@@ -270,7 +270,7 @@ def _undated(row: RowView) -> Assessment:
     result.missing.append(
         missing("Whether the job ran there at that time.", "sacct (slurm_job), or the job's log with times in it")
     )
-    if row.number("xid") in (119.0, 120.0):
+    if "xid" in row.columns and row.number("xid") in (119.0, 120.0):
         result.implies.append(
             claim(
                 "The GPU's system processor (GSP) did not answer; a reset often mends it, so try that first.",

@@ -166,6 +166,12 @@ def _strangers(plan: Plan, expected: Expected) -> Expected:
     return expected
 
 
+def _unaccounted(plan: Plan, expected: Expected) -> Expected:
+    """Nothing of Slurm's is there, and a GPU of another job dies on the same node: processes alone tell whose GPUs are whose."""
+    plan.without("slurm_job", "slurm_step", "slurm_job_event", "slurm_node_state")
+    return _broken_beside(plan, expected)
+
+
 SETTINGS: dict[str, Setting] = {
     "exporter": _exporter,
     "printed": _printed,
@@ -179,5 +185,6 @@ SETTINGS: dict[str, Setting] = {
     "roomy": _idle_beside,
     "beside": _broken_beside,
     "strangers": _strangers,
+    "unaccounted": _unaccounted,
 }
 """By a name that a variant's name ends in."""

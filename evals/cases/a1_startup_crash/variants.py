@@ -110,4 +110,5 @@ VARIANTS = (
     *placed("columns", _raises("data", "datasets.exceptions.DatasetGenerationError: An error occurred while generating the dataset"), "shared"),
     *placed("noisy", _noisy, "array", "latent", kind="healthy"),
     *unseen("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "log_line", "log_line", until=0.2),
+    *placed("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "unaccounted"),
 )  # fmt: skip

@@ -162,4 +162,5 @@ VARIANTS = (
     *placed("hardware", _hardware, "uuids", "indices", "coarse", kind="twin"),
     *placed("handled", _handled, "latent", kind="healthy"),
     *unseen("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "log_line", "log_line"),
+    *placed("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "unaccounted"),
 )  # fmt: skip

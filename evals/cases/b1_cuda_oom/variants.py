@@ -209,4 +209,5 @@ VARIANTS = (
     *placed("brim", _full_but_fine, "uuids", "coarse", kind="healthy"),
     *placed("host", _host, "array", kind="twin"),
     *unseen("full", _midway(0.99), "log_line", "log_line"),
+    *placed("full", _midway(0.99), "unaccounted"),
 )

@@ -268,4 +268,5 @@ VARIANTS = (
     Variant("log-alone", "fault", _log_alone),
     Variant("clockless", "fault", _clockless),
     Variant("launched-no-more", "fault", _launched_no_more),
+    *placed("never-entered", _never_entered, "unaccounted"),
 )

@@ -171,4 +171,5 @@ VARIANTS = (
     *placed("after-work", _after_work, "coarse", "exporter", "delayed"),
     *placed("working", _working, "shared", "roomy", "coarse", kind="healthy"),
     *unseen("never", _never, "gpu_sample", "gpu_sample", "cuda_sample", until=0.1),
+    *placed("never", _never, "unaccounted"),
 )

@@ -204,4 +204,5 @@ VARIANTS = (
     *placed("recovered", _recovered, "printed", kind="twin"),
     *placed("noisy", _noisy, "printed", "latent", kind="healthy"),
     *unseen("late-nan", _shape("non_finite", _nan(0.6)), "log_line", "log_line"),
+    *placed("late-nan", _shape("non_finite", _nan(0.6)), "unaccounted"),
 )

@@ -90,4 +90,5 @@ VARIANTS = (
     *placed("three", _few(3), "printed", "exporter", "array", "latent", "beside", "shared"),
     *placed("short", _short, "printed", "coarse", "shared", kind="healthy"),
     *unseen("three", _few(3), "log_line", "log_line", "gpu_sample", ways=("bare", "lost")),
+    *placed("three", _few(3), "unaccounted"),
 )

@@ -194,4 +194,5 @@ VARIANTS = (
         also=("slurm_job", "slurm_step", "slurm_job_event"),
         until=0.8,
     ),
+    *placed("own", _by(None, "user", "user"), "unaccounted"),
 )
