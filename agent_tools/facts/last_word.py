@@ -14,9 +14,13 @@ from agent_tools.facts.ending import Ending, uncovered
 
 if TYPE_CHECKING:
     from agent_tools.facts.core import Facts
+    from agent_tools.facts.views import RowView
 
 _ECHOED = 5
 """Lines of a script's own, of its end or of what it copied, that may follow its program."""
+_SUMMED = 25
+"""The same, where a launcher sums up what failed."""
+_SPEAKERS = frozenset({"shell", "launcher", "slurm", "program"})
 _OTHER_LOG = 20
 """Lines from which on another log is one of work that may have gone well."""
 _DONE = 0.9
@@ -28,11 +32,11 @@ _ENDS = frozenset({"application", "cuda_oom", "rendezvous", "worker_killed", "ec
 
 def beneath(ending: Ending, facts: Facts) -> Ending:
     """The ending of a job that Slurm calls completed, as its program's steps or last words show it."""
-    raised = any(r.row.text("severity") == "fatal" for r in facts.raised)
-    if not ending.succeeded or not raised or facts.progress.finished:
+    if not ending.succeeded or facts.progress.finished:
         return ending
-    shown = uncovered(ending, facts.overview, facts.table("job_steps"))
-    if shown.succeeded and _crashed_last(facts):
+    raised = any(r.row.text("severity") == "fatal" for r in facts.raised)
+    shown = uncovered(ending, facts.overview, facts.table("job_steps")) if raised else ending
+    if shown.succeeded and ((raised and _crashed_last(facts)) or _killed_last(facts)):
         return replace(shown, succeeded=False, failed=True, by_log=True)
     return shown
 
@@ -51,11 +55,30 @@ def _crashed_last(facts: Facts) -> bool:
     file, line = last.text("file"), last.number("line_end") or 0
     if any(r.text("file") != file and (r.number("lines") or 0) > _OTHER_LOG for r in facts.table("log_extent")):
         return False
-    done = end.number("done") if end.has("done") else facts.progress.done_by_bar
-    if facts.progress.begun and not 0 < (done or 0) < _DONE:
+    if facts.progress.begun and not _short(facts, end):
         return False
     if facts.progress.moved_after(line) or any((r.number("line_no") or 0) > line for r in facts.table("checkpoints")):
         return False
     told = line + (last.number("lines_left") or 0)  # the other ranks' words, and the launcher's
     after = facts.table("log_tail").where(lambda r: r.text("file") == file and (r.number("line_no") or 0) > told)
     return sum(not _SLURMS.match(r.text("text")) for r in after) <= _ECHOED
+
+
+def _killed_last(facts: Facts) -> bool:
+    """A process that a signal ended, by the shell's or the launcher's word, with steps of the plan missing and little after it."""
+    end = facts.table("run_ending").first
+    killed = facts.table("fatal_signals").where(lambda r: r.text("source") in _SPEAKERS and r.has("line_no"))
+    if end is None or not killed or not _short(facts, end):
+        return False
+    last = max(killed, key=lambda r: r.number("line_no") or 0)
+    file, line = last.text("file"), last.number("line_no") or 0
+    if facts.progress.moved_after(line):
+        return False
+    after = facts.table("log_tail").where(lambda r: r.text("file") == file and (r.number("line_no") or 0) > line)
+    return sum(not _SLURMS.match(r.text("text")) for r in after) <= _SUMMED
+
+
+def _short(facts: Facts, end: RowView) -> bool:
+    """Whether steps of the plan, or on the loop's own bar, are missing at the end."""
+    done = end.number("done") if end.has("done") else facts.progress.done_by_bar
+    return 0 < (done or 0) < _DONE

@@ -184,3 +184,25 @@ def test_a_bar_that_its_crash_closes_does_not_show_the_loop_going_on(
     assert draft.confidence <= 0.65, (
         "neither is sure: the exit status is the script's, and steps are missing on the bar"
     )
+
+
+@pytest.mark.parametrize(
+    ("steps", "finished", "after", "family"),
+    [
+        (60, False, ("job finished",), "A2"),
+        (60, True, ("job finished",), "G1"),
+        (97, False, ("job finished",), "G1"),
+        (60, False, tuple(f"part {n} written" for n in range(40)), "G1"),
+    ],
+    ids=["in training", "it had said its end", "no step is missing", "and other work went on"],
+)
+def test_a_kill_that_is_the_last_word_of_a_run_is_told_although_its_script_ended_well(
+    tmp_path: Path, steps: int, finished: bool, after: tuple[str, ...], family: str
+) -> None:
+    world = World(tmp_path).job().train([3 + 7 * 0.97**i for i in range(steps)], every_s=30, total_steps=1000)
+    if finished:
+        world.say("train_end", "train_runtime", "training finished", severity="info")
+    world.say("signal", "shell", "line 12: 4411 Killed   python sft.py", signal=9, severity="fatal").text(*after)
+    draft = differential(world.facts()).draft
+    assert draft.family == family
+    assert family == "G1" or draft.confidence <= 0.65
