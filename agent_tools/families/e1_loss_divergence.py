@@ -30,6 +30,8 @@ HOPELESS = 1e-3
 """A loss scale below this: gradients overflow whatever it is multiplied with, so they are not finite themselves."""
 _UNSCORED = 3
 """Evaluations at the end of a log, one after another, whose loss is no number: what has been learned cannot be used."""
+_HIGH, _UNMOVED, _MANY = 4.0, 0.97, 30
+"""A loss as high as that of a guess, the share of its first value that it never got clearly below, and the reports for it."""
 DIVERGED = ("non_finite", "spike", "plateau", "flat")
 
 
@@ -375,14 +377,10 @@ def _actions(mode: str, shape: RowView | None) -> list[Claim]:
     )
 
 
-HIGH, UNMOVED, ENOUGH = 4.0, 0.97, 30
-"""A loss as high as that of a guess, the share of its first value that it never got clearly below, and the reports for it."""
-
-
 def never_moved(shape: RowView) -> bool:
     """High at the start and as high at the end, over many reports: a fine-tuning that hardly falls is low from its start."""
     start = count(shape, "start_loss")
-    return start > HIGH and count(shape, "end_loss") > UNMOVED * start and count(shape, "points") >= ENOUGH
+    return start > _HIGH and count(shape, "end_loss") > _UNMOVED * start and count(shape, "points") >= _MANY
 
 
 def above(shape: RowView) -> bool:
