@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim
 
 if TYPE_CHECKING:
     from agent_tools.facts.core import Facts
+
+
+_EXTERN = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.extern\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,16 @@ def read_host_oom(facts: Facts) -> HostOom:
         sources.append("slurm_job")
         limit = True
     words = facts.table("host_oom_words").first
-    if words is not None and words.get("killed"):
+    if words is not None and words.get("killed") and not (not sources and _beside(facts, words)):
         claims.append(Claim(text=f"The log says: {words['message']} ({words['file']} line {words['line_no']})."))
         sources.append("log_event")
     return HostOom(claims, sources, limit)
+
+
+def _beside(facts: Facts, words: RowView) -> bool:
+    """One kill, in the step of what came in over ssh, while the program ended by an exception of its own that nobody caught.
+
+    Without such an exception it may be the program: launchers that start their ranks over ssh have them there.
+    """
+    own = any(r.row.text("severity") == "fatal" for r in facts.causes)
+    return own and words.number("events") == 1 and _EXTERN.search(words.text("message")) is not None

@@ -196,3 +196,19 @@ def test_an_oom_kill_beside_a_run_that_came_to_its_end_is_a_warning(
     draft = differential.draft(world.facts())
     assert draft.family == family
     assert family == "A2" or any("message" in w.text for w in draft.warnings)
+
+
+@pytest.mark.parametrize(
+    ("step", "raised", "family"),
+    [("extern", True, "A3"), ("extern", False, "A2"), ("0", True, "A2")],
+    ids=["of a shell beside it", "of ranks over ssh", "of the program"],
+)
+def test_a_kill_in_the_extern_step_does_not_outweigh_what_the_program_raised(
+    tmp_path: Path, step: str, raised: bool, family: str
+) -> None:
+    world = World(tmp_path).job("FAILED").train([3 + 7 * 0.97**i for i in range(100)], every_s=30, total_steps=1000)
+    if raised:
+        world.say("exception", "KeyError", "'val_ppl'", entry_frame="/w/run/train.py:210 in <module>")
+    message = f"slurmstepd: error: Detected 1 oom_kill event in StepId=4812.{step}. Some of the step tasks have been OOM Killed."
+    world.say("host_oom", "oom_kill", message, severity="fatal")
+    assert differential.draft(world.facts()).family == family
