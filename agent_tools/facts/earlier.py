@@ -18,6 +18,8 @@ _UNLOADED = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "Ind
 _ENTRY = re.compile(r"(?P<file>.+):(?P<line>\d+) in <module>")
 _HEAD = 120
 """Lines at the head of a script in which its imports stand; one further down may come after hours of work."""
+_WAITED = ("rendezvous", "collective", "peer")
+"""What other ranks of the same start say, who waited in vain for the one that failed: no further than it."""
 _WENT_ON = 3
 """Steps, or lines of a loop, by which a run is known to have gone on."""
 
@@ -37,6 +39,8 @@ def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised],
     if _came_after(progress, line, file, tail):
         return True
     for other in others:
+        if other.role in _WAITED:
+            continue
         later = _ENTRY.fullmatch(other.row.text("entry_frame"))
         if later is None or other.row.text("file") != file or (other.row.number("line_no") or 0) <= line:
             continue

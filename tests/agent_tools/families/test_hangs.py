@@ -384,3 +384,13 @@ def test_a_run_that_still_runs_hangs_only_where_its_gpus_have_spun_for_long(
     found = judge(world, c2.assess)
     assert (found.status == "confirmed") == hangs
     assert not hangs or any("cold_gpu" in c.text for c in found.speaks_for)
+
+
+def test_ranks_that_waited_for_one_that_lacks_a_package_are_no_later_start(tmp_path: Path) -> None:
+    """One host lacks a package; the other waits until the store gives up, further down in the same file and script."""
+    world = World(tmp_path).job("FAILED", 11)
+    head = {"frame": "/w/llm/train.py:6 in <module>", "entry_frame": "/w/llm/train.py:6 in <module>"}
+    world.say("exception", "ModuleNotFoundError", "No module named 'transformer_engine'", rank=8, **head)
+    waited = "Timed out after 601 seconds waiting for clients. 8/16 clients joined."
+    world.say("exception", "DistStoreError", waited, rank=0, entry_frame="/w/llm/train.py:88 in <module>")
+    assert differential.draft(world.facts()).family == "A1"
