@@ -170,7 +170,7 @@ class Play:
         kill_s: tuple[float, float] = (5.0, 60.0),
         away_s: tuple[float, float] | None = None,
     ) -> dict[str, Any]:
-        """Submit a job about every `every_s`, never later than after twice as long, and kill a watcher in each pause of `kill_s`; then reckon.
+        """Submit a job about every `every_s`, never later than after twice as long, and after each pause of `kill_s` kill a watcher that is there; then reckon.
 
         With `away_s` slurmdbd is killed every one to three minutes, and comes back after so long.
         """
@@ -186,11 +186,11 @@ class Play:
                 if now >= submit_at:
                     self._submit(now)
                     submit_at = now + min(rng.expovariate(1 / every_s), 2 * every_s)
-                if now >= kill_at:
-                    for i in rng.choice(((0,), (1,), (0, 1))):
-                        if not any(j == i for _, j in down):
-                            w.kill(i)
-                            down.append((now + rng.uniform(0.0, 10.0), i))
+                alive = [i for i in (0, 1) if not any(j == i for _, j in down)]
+                if now >= kill_at and alive:
+                    for i in rng.choice([{0}, {1}, {0, 1}]) & set(alive) or alive:
+                        w.kill(i)
+                        down.append((now + rng.uniform(0.0, 10.0), i))
                     kill_at = now + rng.uniform(*kill_s)
                 for item in [d for d in down if now >= d[0]]:
                     down.remove(item)
