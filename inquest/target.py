@@ -20,7 +20,7 @@ from inquest import safe, who
 from inquest.commands import NOTHING, USAGE, Failure
 
 if TYPE_CHECKING:
-    from collector.bundle import ImportReport
+    from collector.bundle import FileReport, ImportReport
     from store import Reader
     from store.result import Result
 
@@ -106,7 +106,7 @@ def _imported(
         on_progress=_bytes(progress) if progress else None,
     )
     notes = _left_out(report)
-    if not any(sum(n for t, n in f.rows.items() if t != "source_health") for f in report.files):
+    if not any(sum(n for t, n in f.rows.items() if t != "source_health") or _silent(f) for f in report.files):
         raise Failure(_nothing(path, report))
     with Reader(folder) as reader:
         chosen = _chosen(reader, path, job)
@@ -152,6 +152,11 @@ def _listed(found: list[Candidate]) -> str:
         for c in found[:20]
     ]
     return ", ".join(shown) + (f" and {len(found) - 20} more" if len(found) > 20 else "")
+
+
+def _silent(file: FileReport) -> bool:
+    """A kernel log that was read and tells of nothing: that no fault stands in it is an answer."""
+    return file.importer == "kernel_log" and file.error is None
 
 
 def _left_out(report: ImportReport) -> list[str]:

@@ -345,7 +345,7 @@ def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
         None,
         0.02,
         missing=missing,
-        counterfactual="The log holds no loss that could be read, so the correctness of the training cannot be verified.",
+        counterfactual="No loss is there that could be read, so the correctness of the training cannot be verified.",
     )
 
 

@@ -11,6 +11,7 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 
 CODE = "F1"
@@ -278,7 +279,9 @@ def _not_it(facts: Facts, rows: list[RowView], fallen: list[RowView], state: str
         CODE,
         "undecidable",
         confidence=0.02,
-        counterfactual="No line of the log says that a node failed; from a log alone a lost node cannot be excluded.",
+        counterfactual=by_log(
+            facts, "No line of the log says that a node failed; from a log alone a lost node cannot be excluded."
+        ),
         missing=[
             lacks("Whether a node of the job went down.", "sacct and sacctmgr show event (slurm_job, slurm_node_state)")
         ],

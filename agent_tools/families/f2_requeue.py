@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -167,6 +168,6 @@ def _none(facts: Facts) -> Assessment:
         CODE,
         "ruled_out" if facts.has_log else "undecidable",
         confidence=0.01,
-        counterfactual="No line of the log speaks of a preemption or a requeue.",
+        counterfactual=by_log(facts, "No line of the log speaks of a preemption or a requeue."),
         missing=[lacks("Whether the job ran more than this attempt.", "sacct with duplicates (slurm_job)")],
     )

@@ -13,6 +13,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.c1_rendezvous_hang import stuck_at_start
+from agent_tools.families.wording import by_log
 from agent_tools.finished import unexited
 from agent_tools.held_up import at_work_to_the_end, unlaunched
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -327,6 +328,6 @@ def _not_reached(facts: Facts, wall: RowView | None) -> Assessment:
         CODE,
         "ruled_out" if facts.has_log else "undecidable",
         confidence=0.02,
-        counterfactual="No line of the log speaks of a time limit.",
+        counterfactual=by_log(facts, "No line of the log speaks of a time limit."),
         missing=[lacks("How the job ended in Slurm's eyes.", "sacct (slurm_job)")],
     )

@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.dependency import never_met
+from agent_tools.families.wording import by_log
 from agent_tools.held_up import came_to_rest, spinning
 from agent_tools.requested import AT_ONCE_S, LOG, POLITE, SOON_S, Request, ended_by_signal, in_batch, ran, requested
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -320,6 +321,6 @@ def _nothing(facts: Facts) -> Assessment:
         CODE,
         "ruled_out" if facts.has_log else "undecidable",
         confidence=0.02,
-        counterfactual="No line of the log speaks of a cancel, an interrupt or a closed session.",
+        counterfactual=by_log(facts, "No line of the log speaks of a cancel, an interrupt or a closed session."),
         missing=[lacks("How the job ended in Slurm's eyes.", "sacct (slurm_job)")],
     )

@@ -11,6 +11,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.steps import failed_steps, step_words
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from agent_tools.verdict import Claim
 
 CODE = "U0"
 EXPLAINS: tuple[str, ...] = ()
@@ -29,6 +30,8 @@ def assess(facts: Facts) -> Assessment:
             result.speaks_for.append(
                 claim(f"The log {extent['file']} has {extent['lines']} lines and ends with: {extent['last_text']}.")
             )
+    elif facts.has("host_event"):
+        result.speaks_for += _kernel(facts)
     steps = failed_steps(facts, of_any=not facts.has_log)
     if steps and facts.ending.succeeded:
         result.headline = f"Slurm records the job as completed, but its {step_words(steps[0])}."
@@ -70,6 +73,14 @@ def assess(facts: Facts) -> Assessment:
     )
     result.counterfactual = "Another family accounts for what is seen."
     return result
+
+
+def _kernel(facts: Facts) -> list[Claim]:
+    """What the kernel says where nothing else is there; what the driver says of GPUs is told beside every verdict."""
+    told = [*facts.table("host_events"), *facts.table("link_events")]
+    if not told and not facts.table("gpu_events"):
+        return [claim("The kernel log that is there tells of no fault, kill or stall.")]
+    return [claim(f"The kernel log tells of {row['event']}: {row['message']}.") for row in told[:4]]
 
 
 _STOP = "Look at that step's own output; with set -e in the batch script the job ends where a step fails."

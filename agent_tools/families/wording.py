@@ -34,6 +34,11 @@ def missing(text: str, signal: str = "") -> Missing:
     return Missing(text=text[:1200], signal=signal[:300])
 
 
+def by_log(facts: Facts, text: str) -> str:
+    """What a log does not say, for a job that accounting does not know: `text`, or that there is no log either."""
+    return text if facts.has_log else "Neither what the job printed nor its accounting is there."
+
+
 def gpu_of(
     row: RowView, node_column: str = "node", columns: tuple[str, ...] = ("gpu", "gpu_uuid", "pci_bus_id")
 ) -> str:

@@ -92,6 +92,35 @@ def test_nothing_to_go_on_ends_with_three(tmp_path: Path, capsys: pytest.Capture
     assert "nothing to go on" in err
 
 
+def test_a_kernel_log_that_tells_of_nothing_is_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "gpu07.log"
+    log.write_text(
+        "[Sun Mar  1 10:00:00 2026] nvidia: module license 'NVIDIA' taints kernel.\n"
+        "[Sun Mar  1 10:00:05 2026] mlx5_core 0000:1a:00.0: firmware version: 20.31.1014\n"
+        "[Sun Mar  1 10:00:09 2026] IPv6: ADDRCONF(NETDEV_CHANGE): ib0: link becomes ready\n"
+    )
+    status, out, _ = why(str(log), "--json", capsys=capsys)
+    verdict = json.loads(out)
+    assert (status, verdict["family"], verdict["attribution"]) == (0, "U0", "undetermined")
+    assert [c["text"] for c in verdict["shows"]] == ["The kernel log that is there tells of no fault, kill or stall."]
+    assert "No line of the log" not in json.dumps(verdict["ruled_out"])
+
+
+def test_a_kernel_log_alone_is_told_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "gpu07.log"
+    log.write_text(
+        "[Sun Mar  1 10:00:00 2026] nvidia: module license 'NVIDIA' taints kernel.\n"
+        "[Sun Mar  1 10:00:05 2026] Out of memory: Killed process 8123 (python3) total-vm:9000kB, anon-rss:8000kB\n"
+        "[Sun Mar  1 10:00:09 2026] mlx5_core 0000:1a:00.0 ib0: Link down\n"
+    )
+    status, out, _ = why(str(log), "--json", capsys=capsys)
+    verdict = json.loads(out)
+    assert (status, verdict["family"]) == (0, "U0")
+    told = " ".join(verdict["rendered"]["What the data shows"])
+    assert "Killed process 8123" in told
+    assert "ib0: Link down" in told
+
+
 def test_an_empty_folder_ends_with_three(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = why(str(tmp_path), capsys=capsys)
     assert status == 3
