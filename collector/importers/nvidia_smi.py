@@ -87,6 +87,17 @@ class NvidiaSmi:
                     power_limit_w=sample.power_limit_w,
                 )
 
+    def of_line(
+        self, line: str, names: list[str] | None, ctx: ImportContext
+    ) -> tuple[list[str] | None, GpuSample | None]:
+        """A line of a file that holds more than CSV: the header that holds from here on, and the sample if it is one."""
+        if len(_names(line)) >= 2:
+            return _bare(line.split(",")), None
+        cells = [c.strip() for c in line.split(",")]
+        if names is None or len(cells) != len(names):
+            return (None if line.startswith("#") else names), None
+        return names, _sample(dict(zip(names, cells, strict=True)), ctx)
+
 
 def _bare(cells: list[str]) -> list[str]:
     return [c.partition("[")[0].strip().lower() for c in cells]
