@@ -272,6 +272,8 @@ RULES: tuple[Rule, ...] = (
         )),
     Rule("code", 0.8, "a distribution is given values that it cannot have, such as NaN",
         says=(r"to satisfy the constraint .{0,80}found invalid values",)),
+    Rule("data", 0.8, "the data that a program is fed hold values that are missing or not finite",
+        says=(r"\b(inputs?|data(set|frame)?s?|columns?|features?|labels?|targets?|rows?|X|y)\b.{0,60}\b(contains?|has|have|holds?) .{0,20}\bnans?\b",)),
     Rule("config", 0.88, "a setting has a value that is not allowed",
         says=(
             r"is not a valid \w+", r"please select one of", r"Invalid value",

@@ -16,7 +16,7 @@ from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "E1"
-EXPLAINS = ("G1", "A3", "D1", "D2", "D3", "F2", "F3", "F4")
+EXPLAINS = ("G1", "A1", "A3", "D1", "D2", "D3", "F2", "F3", "F4")
 
 _REWARDS = re.compile(
     r"\b(?:grpo|ppo|rloo|dapo|gspo|rlhf)\b|\brewards?\b(?:[/_]\w+)*'?\s*[:=|]?\s*-?\d|\badvantages?\b|\bpolicy[_ ]loss|\bpg=-?\d",

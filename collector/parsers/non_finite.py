@@ -1,6 +1,7 @@
 """NaN, infinity and overflow named in words; a step that loss scaling skipped.
 
-SOURCE  PyTorch Lightning, Megatron, Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, DETR-style loops, autograd's anomaly mode,
+SOURCE  PyTorch Lightning, Megatron, Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, TensorFlow's estimators, Detectron2,
+        DETR-style loops, autograd's anomaly mode,
         darknet (what a region says of cells without an object; `-nan` elsewhere in its line only means that no object was there).
 ROWS    `non_finite`; the loss scale in detail.scale.
 CAVEAT  a skipped step with a lower scale is how mixed precision starts: normal unless it goes on. Numbers in progress lines
@@ -27,7 +28,7 @@ NAMES: dict[str, str] = {
     "anomaly": "autograd's anomaly mode names the function that returned NaN",
 }
 
-_N = r"(?:NaN|nan|NAN|[Ii]nf(?:inity)?|non-?finite|not finite)"
+_N = r"(?:NaN|nan|NAN|[Ii]nf(?:inity|inite)?|non-?finite|not finite)"
 _RULES: tuple[tuple[str, str, str], ...] = (
     ("scale_exhausted", "fatal", r"[Ll]oss scale already at minimum|Minimum loss scale reached"),
     ("overflow", "info", r"Gradient overflow\.?\s+Skipping step.{0,40}?(?:reducing loss scale to (?P<scale>[\d.e+-]+))?$"),
@@ -35,7 +36,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("overflow", "info", r"overflow detected, setting loss scale to:? (?P<scale>[\d.e+-]+)|Found inf(?:s)? in gradients?, skipping"),
     ("overflow", "info", r"[Oo]verflow detected(?:\. Skipping step\. Attempted loss scale: [\d.e+-]+, reducing to (?P<scale>[\d.e+-]+))?"),
     ("stopped", "fatal", rf"(?:[Ll]oss|grad(?:ient)?[_ ]?norm|gradients?) (?:is|became|was|are) (?:a )?{_N}\b.{{0,40}}?(?:[Ss]topping|[Tt]erminat|[Aa]bort|[Ee]xit|[Hh]alt)"),
-    ("stopped", "fatal", r"Batch \d+: Invalid loss, terminating training"),
+    ("stopped", "fatal", r"Batch \d+: Invalid loss, terminating training|Model diverged with loss = NaN|Loss became infinite or NaN at iteration"),
     ("anomaly", "fatal", r"Function '(?P<where>\w+)' returned nan values"),
     ("nan_loss", "error", rf"[Ll]oss (?:returned in .{{1,40}} )?(?:is|became|was|=) (?:a )?{_N}\b(?! *, *time)|[Nn]on-?finite loss|found {_N} in local forward loss|Unexpected result {_N}|(?:NaN|Inf|nan|inf) (?:or (?:NaN|Inf|nan|inf) )?(?:detected |found |encountered )?in (?:the )?loss"),
     ("nan_grad", "error", rf"found {_N} in (?:local )?grad|{_N}.{{0,20}} (?:in|detected in) (?:the )?grad|gradients? (?:is|are|contains?|has) {_N}|grad[_ ]norm (?:is|became) {_N}|gradients? from `parameters` is non-finite"),
@@ -61,6 +62,7 @@ class NonFinite(LineParser):
         "is inf",
         "is -inf",
         "became nan",
+        "became inf",
         "was nan",
         "are nan",
         "contains nan",

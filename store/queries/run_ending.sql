@@ -20,7 +20,7 @@
 -- COLUMN error_message: its text
 -- COLUMN error_file: its file
 -- COLUMN error_line: its line
--- COLUMN nan_errors: exceptions and errors that name a value which is not finite; overflows of the loss scale are none
+-- COLUMN nan_errors: exceptions and errors that name a value which is not finite; overflows of the loss scale and NaN in the data are none
 -- COLUMN nan_stops: those of them that end a run: exceptions, a stop because of it, a loss scale that cannot fall further
 -- COLUMN nan_name: type or short name of the most telling one
 -- COLUMN nan_message: its text
@@ -65,8 +65,12 @@ WITH said AS (
     regexp_matches(coalesce(name, ''), 'ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException')
       AS wrapper,
     regexp_matches(concat_ws(' ', name, message, cause_message),
-      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan')
+      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan|found invalid values:(?s:.){0,900}\bnan\b|to satisfy the constraint (IndependentConstraint\()?Real\(\)')
       AS nanny,
+    -- what a program is fed may hold NaN before anything is trained
+    regexp_matches(coalesce(message, ''),
+      '(?i)\b(inputs?|data(sets?|frames?)?|columns?|features?|labels?|targets?|rows?|X|y|sample_weight)\b.{0,60}\b(contains?|has|have|holds?) .{0,20}\b(nans?|inf)\b')
+      AS fed,
     (kind = 'train_end' AND NOT (name = 'exited' AND regexp_matches(coalesce(message, ''), '(?i)signal|SIGTERM')))
       OR (kind = 'launcher_event' AND name IN ('child_finished', 'group_finished')) AS ended
   FROM log_event
@@ -134,13 +138,16 @@ err AS (
   SELECT * FROM x
   WHERE kind = 'exception' AND severity IN ('fatal', 'error') AND NOT interrupt AND NOT wrapper AND NOT nanny
     AND (progress_here IS NULL OR coalesce(line_end, line_no) >= progress_here)
+    -- what a traceback without a last line would have said stands just before it, where a framework had logged why it stops
+    AND NOT (name = 'Traceback' AND EXISTS (FROM e AS w WHERE w.kind = 'non_finite' AND w.name IN ('stopped', 'scale_exhausted', 'overflow')
+      AND w.file IS NOT DISTINCT FROM x.file AND w.line_no BETWEEN x.line_no - 3 AND x.line_no))
     -- a thread beside the main one that fails once the run has said that it ended waited on what was being taken down
     AND NOT (regexp_matches(coalesce(entry_frame, ''), '\bthreading\.py:\d+ in _bootstrap')
       AND EXISTS (FROM e AS d WHERE d.ended AND d.file IS NOT DISTINCT FROM x.file AND d.line_no < x.line_no))
 ),
 nan AS (
   SELECT *, kind = 'exception' OR name IN ('stopped', 'scale_exhausted', 'anomaly') AS stops FROM x
-  WHERE (kind = 'exception' AND nanny OR kind = 'non_finite') AND severity IN ('fatal', 'error')
+  WHERE (kind = 'exception' AND nanny AND NOT fed OR kind = 'non_finite' AND NOT (name = 'nan_found' AND fed)) AND severity IN ('fatal', 'error')
 ),
 intr AS (
   SELECT * FROM e

@@ -111,4 +111,5 @@ VARIANTS = (
     *placed("noisy", _noisy, "array", "latent", kind="healthy"),
     *unseen("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "log_line", "log_line", until=0.2),
     *placed("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "unaccounted"),
+    Variant("fed-nan", "fault", _raises("data", "ValueError: Input X contains NaN.")),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import attempt_before, cancelled, time_limit
+from evals.scenarios.endings import at_start, attempt_before, cancelled, raised, time_limit
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
@@ -178,6 +178,19 @@ def _window(seed: int) -> tuple[Plan, Expected]:
     return plan, sound()
 
 
+def _drawn(seed: int) -> tuple[Plan, Expected]:
+    """A loop that reports nothing, until a distribution refuses the NaN that its policy gives out."""
+    plan = at_start(seed)
+    raised(
+        plan,
+        plan.minutes - 0.2,
+        "ValueError: Expected parameter loc (Tensor of shape (512, 6)) of distribution Normal(loc: torch.Size([512, 6]), scale: "
+        "torch.Size([512, 6])) to satisfy the constraint Real(), but found invalid values:",
+        "policy.py",
+    )
+    return plan, Expected(("E1",), "non_finite", "job", facts=("ValueError",))
+
+
 VARIANTS = (
     Variant("late-nan", "fault", _shape("non_finite", _nan(0.6))),
     Variant("early-nan", "fault", _shape("non_finite", _nan(0.15))),
@@ -205,4 +218,5 @@ VARIANTS = (
     *placed("noisy", _noisy, "printed", "latent", kind="healthy"),
     *unseen("late-nan", _shape("non_finite", _nan(0.6)), "log_line", "log_line"),
     *placed("late-nan", _shape("non_finite", _nan(0.6)), "unaccounted"),
+    Variant("drawn", "fault", _drawn),
 )

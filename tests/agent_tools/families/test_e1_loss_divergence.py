@@ -54,6 +54,17 @@ def test_a_crash_that_names_nan_is_divergence_even_without_a_curve(tmp_path: Pat
     assert (a.status, a.mode) == ("confirmed", "non_finite")
 
 
+def test_nan_in_what_a_program_is_fed_is_no_divergence(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job("FAILED").say("exception", "ValueError", "Input contains NaN."), assess)
+    assert a.status == "undecidable"
+
+
+def test_a_loss_of_nan_is_the_verdict_also_where_a_metric_then_refuses_it(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(learning(60) + [NAN] * 20)
+    a = judge(world.say("exception", "ValueError", "Input contains NaN."), assess)
+    assert (a.status, a.mode) == ("confirmed", "non_finite")
+
+
 @pytest.mark.parametrize("n", [20, 100, 1000])
 def test_a_noisy_healthy_curve_is_ruled_out(tmp_path: Path, n: int) -> None:
     assert judge(World(tmp_path).job().train(learning(n, noise=0.3)), assess).status == "ruled_out"
