@@ -28,7 +28,7 @@ _PREFIX = r"^[ \t]{0,12}(?:[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|
 LINE = re.compile(
     _PREFIX
     + r"(?:"
-    + r"\[(?P<ctime>\w{1,4}\.? \w{3,5}\.? +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
+    + r"\[(?P<ctime>\w{1,4}\.? (?:\w{3,5}\.?| ?\d{1,2}月) +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
     + r"|\[(?P<iso_b>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:[+-]\d\d:?\d\d)?)\]\s?"
     + r"|(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s"
     + r"|(?P<short>(?:[^\W\d_]{3,5}\.?| ?\d{1,2}月) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)\s"

@@ -37,7 +37,10 @@ class KernelLog:
         """Nearly every line begins as a kernel log's does. A job's own log that quotes the kernel is none."""
         clock = Clock(UTC, None)
         texts = [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip()]
-        spoken = [s for t in texts if (s := clock.split(t)) is not None and s.kernel and not _SLURM.search(t)]
+        dated = [(t, s) for t in texts if (s := clock.split(t)) is not None]
+        spoken = [s for t, s in dated if s.kernel and not _SLURM.search(t)]
+        if path.parent.name not in {"kernel", "logs"} and _syslog(dated, len(texts), head):
+            return 91
         if not spoken:
             return 0
         share = len(spoken) / len(texts)
@@ -74,6 +77,13 @@ class KernelLog:
             ctx.problem(
                 f"{len(undated)} events have no time: they count from a boot whose moment the log does not tell"
             )
+
+
+def _syslog(dated: list[tuple[str, Spoken]], of: int, head: bytes) -> bool:
+    """Whether this is what a host's programs and its kernel said, one line each behind the host's name."""
+    hosted = sum(1 for _, s in dated if s.host is not None)
+    others = sum(1 for _, s in dated if s.host is not None and not s.kernel)
+    return others > 0 and hosted >= 0.8 * of and b" kernel: " in head
 
 
 def _row(event: Event, ctx: ImportContext, undated: list[int]) -> Row:

@@ -155,6 +155,7 @@ def test_slurmstepds_count_of_kills_is_no_kernel_log() -> None:
         "10月 06 17:59:27 gpu07 kernel: ",
         "[Di Okt  6 17:59:27 2026] ",
         "[mar. oct.  6 17:59:27 2026] ",
+        "[二 10月  6 17:59:27 2026] ",
     ],
 )
 def test_months_are_read_in_the_words_of_the_locale(begins: str, tmp_path: Path) -> None:
@@ -169,3 +170,21 @@ def test_a_word_that_is_no_month_begins_no_line_of_the_kernel(tmp_path: Path) ->
     path = tmp_path / "a.log"
     path.write_text(f"Spam 06 17:59:27 gpu07 kernel: {XID}\n" * 3)
     assert KernelLog().claims(path, path.read_bytes()) == 0
+
+
+def test_a_hosts_syslog_is_read_for_what_its_kernel_said(tmp_path: Path) -> None:
+    """Most lines are other programs'; what such a program prints that looks like the kernel's word is none."""
+    text = "".join(f"Mar  1 10:00:{n:02d} gpu07 systemd[1]: Started unit {n}.\n" for n in range(12)) + (
+        f"Mar  1 10:01:00 gpu07 trainer[812]: {XID}\n"
+        f"Mar  1 10:02:00 gpu07 kernel: [103781.951727] {XID.replace('9b', '1b')}\n"
+        "Mar  1 10:03:00 gpu07 slurmd[27067]: slurmd: launch task StepId=8388.12 request from UID:1 GID:1 HOST:h PORT:2\n"
+    )
+    assert KernelLog().claims(tmp_path / "messages", text.encode()) == 91
+    rows, _ = lines(tmp_path, text, modified=datetime(2026, 3, 2, tzinfo=UTC))
+    assert [(r.node, r.pci_bus_id, r.ts) for r in rows if isinstance(r, GpuEvent)] == [
+        ("gpu07", "00000000:1B:00.0", datetime(2026, 3, 1, 10, 2, tzinfo=UTC))
+    ]
+    without = "".join(t for t in text.splitlines(keepends=True) if " kernel: " not in t)
+    assert KernelLog().claims(tmp_path / "messages", without.encode()) == 0
+    quoted = f"step 1 loss 2.5\nstep 2 loss 2.4\n{text[-300:]}" + "step 3 loss 2.3\n" * 4
+    assert KernelLog().claims(tmp_path / "job.log", quoted.encode()) == 0
