@@ -1,6 +1,6 @@
 """`scontrol show job` (with or without `-o`, `-d`): what the controller knows of a job that it has not forgotten yet.
 
-SOURCE  scontrol of Slurm 20.11 to 26.05.
+SOURCE  scontrol of Slurm 20.11 to 26.05; jobcomp/filetxt's file of completed jobs, a line each in the same keys.
 ROWS    slurm_job, slurm_job_event.
 CAVEAT  a snapshot: of a running job EndTime is a plan, of a pending one StartTime is an estimate; neither is kept.
 
@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
@@ -108,6 +110,12 @@ _KEYS = [
     "Mem",
     "GRES",
     "Cluster",
+    "Name",
+    "NodeCnt",
+    "ProcCnt",
+    "ReservationName",
+    "Tres",
+    "WcKey",
     "ResvName",
     "Reservation",
     "Container",
@@ -147,9 +155,13 @@ class ScontrolJob:
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One job per block with its events."""
         count = 0
+        completed: dict[str, int] = {}
         for number, block in BLOCKS.cut(lines(path, ctx)):
             count += 1
             job = _job(block, ctx, f"{ctx.name}:{number}")
+            if "NodeCnt" in block and job.job_id is not None:  # jobcomp/filetxt: a line for each time that it ended
+                completed[job.job_id] = completed.get(job.job_id, 0) + 1
+                job = replace(job, attempt=completed[job.job_id])
             yield job
             yield from job_events(job)
             restart = restart_event(job)
@@ -181,13 +193,13 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
     state, flags, by = sv.state(block.get("JobState"))
     status, signal = sv.exit_code(get("ExitCode"))
     derived, derived_signal = sv.exit_code(get("DerivedExitCode"))
-    allocated, requested = sv.tres(get("AllocTRES", "TRES")), sv.tres(get("ReqTRES", "TRES"))
+    allocated, requested = sv.tres(get("AllocTRES", "TRES", "Tres")), sv.tres(get("ReqTRES", "TRES", "Tres"))
     restarts = sv.integer(get("Restarts"))
-    nodes = sv.integer((get("NumNodes") or "").partition("-")[0])
-    cpus = sv.integer((get("NumCPUs") or "").partition("-")[0])
+    nodes = sv.integer((get("NumNodes", "NodeCnt") or "").partition("-")[0])
+    cpus = sv.integer((get("NumCPUs", "ProcCnt") or "").partition("-")[0])
     submit, start = sv.time(get("SubmitTime"), ctx.zone), sv.time(get("StartTime"), ctx.zone)
     end = sv.time(get("EndTime"), ctx.zone) if state in sv.ENDED else None
-    if state == "PENDING":
+    if state == "PENDING" or get("NodeCnt") == "0":  # jobcomp gives the end as the start of a job that never had a node
         start = None
     user = _USER.match(get("UserId") or "")
     gpus = sv.tres_gpus(allocated)
@@ -202,7 +214,7 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         array_task_id=task,
         het_job_id=het,
         sluid=get("SLUID", "Sluid"),
-        name=get("JobName"),
+        name=get("JobName", "Name"),
         user=user.group(1) if user else get("UserId"),
         uid=user.group(2) if user else None,
         account=get("Account"),
@@ -222,8 +234,8 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         start_ts=start,
         end_ts=end,
         suspend_ts=sv.time(get("SuspendTime"), ctx.zone),
-        elapsed_s=sv.duration(get("RunTime")) if start is not None else None,
-        time_limit_s=sv.duration(get("TimeLimit")),
+        elapsed_s=_elapsed(get("RunTime"), start, end),
+        time_limit_s=_limit(get("TimeLimit")),
         node_list=expanded(get("NodeList")),
         node_count=nodes or None,
         failed_node=get("FailedNode"),
@@ -232,8 +244,8 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         gpu_indices=_gpu_indices(block.get(EVERY, "")) if start is not None else None,
         memory_bytes=sv.tres_memory(allocated) or sv.tres_memory(requested) or _memory(block, nodes, cpus),
         # Before 22.05 there is one TRES: what is asked for while the job waits, what it has afterwards.
-        tres_alloc=get("AllocTRES") or (get("TRES") if state != "PENDING" else None),
-        tres_req=get("ReqTRES", "TRES"),
+        tres_alloc=get("AllocTRES", "Tres") or (get("TRES") if state != "PENDING" else None),
+        tres_req=get("ReqTRES", "TRES", "Tres"),
         priority=sv.integer(get("Priority")),
         dependency=get("Dependency"),
         submit_line=get("SubmitLine"),
@@ -245,6 +257,18 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         admin_comment=get("AdminComment"),
         extra=get("Extra"),
     )
+
+
+def _elapsed(told: str | None, start: datetime | None, end: datetime | None) -> float | None:
+    """Seconds; where no RunTime is printed, from the start to the end."""
+    if start is None:
+        return None
+    return sv.duration(told) if told or end is None else (end - start).total_seconds()
+
+
+def _limit(text: str | None) -> float | None:
+    """Seconds; a bare number is jobcomp's and counts minutes."""
+    return int(text) * 60.0 if text and text.isascii() and text.isdigit() and len(text) < 9 else sv.duration(text)
 
 
 def _gpu_indices(told: str) -> str | None:

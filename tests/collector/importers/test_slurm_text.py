@@ -200,3 +200,24 @@ def test_scontrol_job_keeps_which_gpus_of_each_node_were_given(one_line: bool, t
 )  # fmt: skip
 def test_indices_of_gpus_in_a_gres_string(text: str, found: list[int]) -> None:
     assert gres_indices(text) == found
+
+
+def test_jobcomps_file_is_read_as_scontrols_blocks_are(tmp_path: Path) -> None:
+    """jobcomp/filetxt: the limit counts minutes, there is no RunTime, and a job that never had a node has no start."""
+    tail = "ReservationName= Tres={} Account=lab QOS=normal WcKey=* Cluster=alpha SubmitTime=2026-03-01T09:59:00 EligibleTime=2026-03-01T09:59:00"
+    path = tmp_path / "jobcomp.log"
+    path.write_text(
+        f"JobId=7 UserId=ann(1001) GroupId=lab(100) Name=train.sh JobState=NODE_FAIL Partition=a100 TimeLimit=90 StartTime=2026-03-01T10:00:00 EndTime=2026-03-01T10:20:00 NodeList=gpu[01-02] NodeCnt=2 ProcCnt=32 WorkDir=/home/ann/my run {tail.format('cpu=32,mem=480G,node=2,gres/gpu=8')} DerivedExitCode=0:0 ExitCode=0:0 \n"
+        f"JobId=7 UserId=ann(1001) GroupId=lab(100) Name=train.sh JobState=FAILED Partition=a100 TimeLimit=90 StartTime=2026-03-01T10:30:00 EndTime=2026-03-01T10:30:02 NodeList=gpu03 NodeCnt=1 ProcCnt=16 WorkDir=/home/ann/my run {tail.format('cpu=16,mem=240G,node=1,gres/gpu=4')} DerivedExitCode=0:0 ExitCode=2:0 \n"
+        f"JobId=8 UserId=ann(1001) GroupId=lab(100) Name=train.sh JobState=CANCELLED Partition=a100 TimeLimit=UNLIMITED StartTime=2026-03-01T10:40:00 EndTime=2026-03-01T10:40:00 NodeList=(null) NodeCnt=0 ProcCnt=0 WorkDir=/home/ann {tail.format('cpu=1,node=1')} DerivedExitCode=0:0 ExitCode=0:0 \n"
+    )
+    lost, failed, never = [r for r in read(ScontrolJob(), path)[0] if isinstance(r, SlurmJob)]
+    assert [(j.job_id, j.attempt, j.state) for j in (lost, failed, never)] == [
+        ("7", 1, "NODE_FAIL"),
+        ("7", 2, "FAILED"),
+        ("8", 1, "CANCELLED"),
+    ]
+    assert (failed.name, failed.exit_code, failed.elapsed_s, failed.time_limit_s) == ("train.sh", 2, 2.0, 5400.0)
+    assert (failed.gpus, failed.cpus, failed.node_count, failed.memory_bytes) == (4, 16, 1, 240 << 30)
+    assert (failed.work_dir, failed.cluster, failed.node_list) == ("/home/ann/my run", "alpha", "gpu03")
+    assert (never.start_ts, never.elapsed_s, never.time_limit_s, never.node_list) == (None, None, None, None)
