@@ -1,5 +1,5 @@
 """Which metric of which exporter fills which column: dcgm-exporter, nvidia_gpu_exporter, telegraf, slurm-job-exporter,
-nvidia_gpu_prometheus_exporter, AMD's device-metrics-exporter, omnistat, node_exporter, vLLM.
+nvidia_gpu_prometheus_exporter, AMD's device-metrics-exporter, omnistat, node_exporter, cAdvisor and the kubelet, cgroup_exporter, vLLM.
 
 A column may be named by several metrics; the one with the lower rank wins, those with the same name and `add` are summed
 (over links, disks, interfaces). `shared` metrics describe the physical GPU and are repeated for each MIG instance.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Where a metric's value goes: `entity` is gpu, host, filesystem, link or inference; `scale` makes the column's unit.
+    """Where a metric's value goes: `entity` is gpu, host, filesystem, link, cgroup or inference; `scale` makes the column's unit.
 
     `bit` is the one of a bit mask that the metric stands for; `needs` is a label, and its value unless that is empty.
     """
@@ -202,6 +202,23 @@ for _name, _column, _scale in (
     ("node_infiniband_port_transmit_wait_total", "xmit_wait", 1.0),
 ):
     NAMES[_name] = Metric("link", _column, _scale, whole=_column != "rate_gbps")
+
+# cAdvisor and the kubelet tell of each container, slurm-job-exporter and cgroup_exporter (jobstats, too) of each job.
+for _name, _column, _rank, _needs in (
+    ("container_memory_usage_bytes", "memory_current_bytes", 0, ""),
+    ("container_memory_working_set_bytes", "memory_current_bytes", 1, ""),
+    ("container_memory_max_usage_bytes", "memory_peak_bytes", 0, ""),
+    ("container_spec_memory_limit_bytes", "memory_max_bytes", 0, ""),
+    ("container_oom_events_total", "oom_kills", 0, ""),
+    ("container_cpu_usage_seconds_total", "cpu_usage_s", 0, ""),
+    ("slurm_job_memory_usage", "memory_current_bytes", 0, "slurmjobid"),
+    ("slurm_job_memory_max", "memory_peak_bytes", 0, "slurmjobid"),
+    ("slurm_job_memory_limit", "memory_max_bytes", 0, "slurmjobid"),
+    ("cgroup_memory_used_bytes", "memory_current_bytes", 0, ""),
+    ("cgroup_memory_total_bytes", "memory_max_bytes", 0, ""),
+    ("cgroup_cpu_total_seconds", "cpu_usage_s", 0, ""),
+):
+    NAMES[_name] = Metric("cgroup", _column, rank=_rank, whole=_column != "cpu_usage_s", needs=(_needs, ""))
 
 for _name, _column, _rank, _whole in (
     ("vllm:num_requests_running", "requests_running", 0, True),

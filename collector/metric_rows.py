@@ -7,6 +7,7 @@ to the physical GPU goes to the row without an instance, once.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ from collector.importers.base import ImportContext
 from collector.metric_names import NAMES, Metric
 from collector.node_names import NodeNames
 from collector.slowdowns import Slowdowns
-from store.rows import GpuDevice, GpuEvent, GpuSample, HostSample, InferenceSample, LinkSample, Row
+from store.rows import CgroupSample, GpuDevice, GpuEvent, GpuSample, HostSample, InferenceSample, LinkSample, Row
 
 _BLANKS = (range(2_147_483_632, 2_147_483_636), range(140_737_488_355_328, 140_737_488_355_332))
 _BLANK_64 = 9.2e18
@@ -27,6 +28,7 @@ _INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
 _TROUBLE = 0xE8
 """Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
+_JOB = re.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
 _BOOLEAN = frozenset({"remap_pending", "remap_failure"})
 
 Key = tuple[str, str | None, tuple[tuple[str, Any], ...]]
@@ -84,6 +86,9 @@ class Samples:
             if PSEUDO.match(labels.get("fstype", "")):
                 return None
             return Series(metric, ("filesystem", node, (("filesystem", labels.get("mountpoint")),)))
+        if metric.entity == "cgroup":
+            own = _cgroup(labels)
+            return None if own is None else Series(metric, ("cgroup", node, own))
         if metric.entity == "inference":
             key: Key = ("inference", node, (("model", labels.get("model_name")),))
             return Series(metric, key, bound=_number(labels.get("le", "")) if "le" in labels else 0.0)
@@ -221,11 +226,38 @@ class Samples:
                 "fabric": "infiniband",
             }
             return LinkSample(**common, **labels, **named, **_typed(values))
+        if entity == "cgroup":
+            return CgroupSample(**common, **labels, **_cgroup_columns(values))
         if entity == "inference":
             return InferenceSample(**common, **labels, engine="vllm", **_inference(cells))
         if entity == "filesystem":
             return HostSample(**common, **labels, **_typed(values))
         return HostSample(**common, **_host(values, earlier.values if earlier else None))
+
+
+def _cgroup(labels: Mapping[str, str]) -> tuple[tuple[str, Any], ...] | None:
+    """Job, step and path of a job's cgroup or of a pod's container; None for what is neither (a unit, a pod's sandbox)."""
+    path = labels.get("cgroup") or labels.get("id") or ""
+    found = _JOB.search(path)
+    job = labels.get("slurmjobid") or labels.get("jobid") or (found["job"] if found else None)
+    if job:
+        step = labels.get("step") or (found["step"] if found else None)
+        return (("job_id", job), ("step_id", step or None), ("cgroup", path or None))
+    pod, container = (
+        labels.get("pod") or labels.get("pod_name"),
+        labels.get("container") or labels.get("container_name"),
+    )
+    if not pod or container in {None, "", "POD"}:
+        return None
+    return (("job_id", None), ("step_id", None), ("cgroup", f"{labels.get('namespace', '')}/{pod}/{container}"))
+
+
+def _cgroup_columns(values: dict[str, float]) -> dict[str, Any]:
+    """cAdvisor writes no limit as 0, the kernel's first cgroups as a number that no memory has."""
+    limit = values.get("memory_max_bytes")
+    if limit is not None and not 0 < limit < 2**60:
+        del values["memory_max_bytes"]
+    return _typed(values)
 
 
 def _model(labels: Mapping[str, str]) -> str | None:

@@ -1,8 +1,8 @@
 """Prometheus text exposition and OpenMetrics: one scrape, or a dump of series with timestamps.
 
 SOURCE  `curl NODE:9400/metrics` (dcgm-exporter), :9100 (node_exporter), :8000 (vLLM), `promtool tsdb dump-openmetrics`.
-ROWS    gpu_sample, host_sample, link_sample, inference_sample: the metrics of one moment merged to one row; gpu_event
-        where the last XID of a GPU changes.
+ROWS    gpu_sample, host_sample, link_sample, cgroup_sample, inference_sample: the metrics of one moment merged to one row;
+        gpu_event where the last XID of a GPU changes.
 CAVEAT  a scrape without timestamps gets the file's own time; metrics that fill no column are counted, not kept.
 
     DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-1f..",Hostname="node1"} 71234 1772359200000
@@ -43,20 +43,25 @@ class Prometheus:
         "gpu_device",
         "host_sample",
         "link_sample",
+        "cgroup_sample",
         "inference_sample",
     )
 
     def claims(self, path: Path, head: bytes) -> int:
-        """Most lines are samples or comments of the format."""
+        """Most lines are samples or comments; other comments than the format's own say nothing for or against it."""
         texts = [t for t in decode(head[:16_384]).splitlines() if t.strip()][:-1] or decode(head[:16_384]).splitlines()
         if not texts:
             return 0
         declared = sum(1 for t in texts if t.startswith(("# HELP ", "# TYPE ", "# UNIT ", "# EOF")))
+        remarks = sum(1 for t in texts if t.startswith("#")) - declared
         samples = [m for t in texts if not t.startswith("#") and (m := LINE.match(t))]
         labelled = sum(1 for m in samples if m.group(2) or m.group(1) in NAMES)
-        if (declared + len(samples)) / len(texts) < 0.9 or not (declared or labelled):
+        named = path.suffix == ".prom" and len(samples) > 0
+        if remarks > len(samples) or declared + len(samples) < 0.9 * (len(texts) - remarks):
             return 0
-        if path.parent.name == "metrics" or declared or any(m.group(1) in NAMES for m in samples):
+        if not (declared or labelled or named):
+            return 0
+        if path.parent.name == "metrics" or declared or named or any(m.group(1) in NAMES for m in samples):
             return 93
         return 70 if labelled > 0.9 * len(samples) else 0
 

@@ -1,7 +1,7 @@
 """The JSON answer of a Prometheus query: a matrix (`/api/v1/query_range`) or a vector (`/api/v1/query`).
 
 SOURCE  Prometheus, Thanos, Mimir, VictoriaMetrics.
-ROWS    gpu_sample, host_sample, link_sample, inference_sample, as from the exporters' own text.
+ROWS    gpu_sample, host_sample, link_sample, cgroup_sample, inference_sample, as from the exporters' own text.
 CAVEAT  a series without a name (the query used a function) is read by the file's name if that is a metric's.
 
     {"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL"},"values":[[1772359200,"97"]]}]}}
@@ -34,6 +34,7 @@ class PrometheusJson:
         "gpu_device",
         "host_sample",
         "link_sample",
+        "cgroup_sample",
         "inference_sample",
     )
 

@@ -16,7 +16,7 @@ from collector.importers.prometheus import Prometheus
 from collector.importers.prometheus_json import PrometheusJson
 from collector.metric_rows import node_of, quantile
 from collector.node_names import NodeNames
-from store.rows import GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample
+from store.rows import CgroupSample, GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample
 
 SAMPLES = Path(__file__).parent / "samples"
 TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -192,3 +192,48 @@ def test_hostile_lines_take_no_time(tmp_path: Path) -> None:
     rows, _ = read(Prometheus(), path)
     assert len(of(rows, HostSample)) == 1
     assert time.monotonic() - begun < 5
+
+
+def test_memory_of_jobs_and_containers_is_the_cgroups(tmp_path: Path) -> None:
+    """cAdvisor by the cgroup's path, the exporters of jobs by their labels; no limit is no number, and a sandbox is none."""
+    path = tmp_path / "gpu07.prom"
+    scope = "/system.slice/slurmstepd.scope/job_4812/step_0"
+    path.write_text(
+        "# HELP container_memory_usage_bytes Current memory usage in bytes.\n# TYPE container_memory_usage_bytes gauge\n"
+        f'container_memory_usage_bytes{{id="{scope}"}} 6.8e+10 1772359200000\n'
+        f'container_memory_working_set_bytes{{id="{scope}"}} 6.1e+10 1772359200000\n'
+        f'container_spec_memory_limit_bytes{{id="{scope}"}} 6.8719476736e+10 1772359200000\n'
+        f'container_oom_events_total{{id="{scope}"}} 2 1772359200000\n'
+        'container_memory_working_set_bytes{container="trainer",namespace="ml",pod="run-0"} 5e+09 1772359200000\n'
+        'container_spec_memory_limit_bytes{container="trainer",namespace="ml",pod="run-0"} 0 1772359200000\n'
+        'container_memory_working_set_bytes{container="POD",namespace="ml",pod="run-0"} 4096 1772359200000\n'
+        'container_memory_working_set_bytes{id="/system.slice/sshd.service"} 4096 1772359200000\n'
+        'slurm_job_memory_usage{account="lab",slurmjobid="4813",user="ann"} 1e+09 1772359200000\n'
+        'slurm_job_memory_max{account="lab",slurmjobid="4813",user="ann"} 2e+09 1772359200000\n'
+        'cgroup_memory_used_bytes{jobid="4814",step="batch",task=""} 3e+09 1772359200000\n'
+        'cgroup_memory_total_bytes{jobid="4814",step="batch",task=""} 4e+09 1772359200000\n'
+    )
+    rows, _ = read(Prometheus(), path, node="gpu07")
+    told = {(r.job_id, r.step_id, r.cgroup): r for r in of(rows, CgroupSample)}
+    assert set(told) == {
+        ("4812", "0", scope),
+        ("4813", None, None),
+        ("4814", "batch", None),
+        (None, None, "ml/run-0/trainer"),
+    }
+    step = told["4812", "0", scope]
+    assert (step.memory_current_bytes, step.memory_max_bytes, step.oom_kills) == (68_000_000_000, 64 << 30, 2)
+    assert (step.node, step.ts) == ("gpu07", TEN)
+    free = told[None, None, "ml/run-0/trainer"]
+    assert (free.memory_current_bytes, free.memory_max_bytes) == (5_000_000_000, None)
+    assert told["4813", None, None].memory_peak_bytes == 2_000_000_000
+    assert told["4814", "batch", None].memory_max_bytes == 4_000_000_000
+
+
+def test_remarks_that_the_format_does_not_know_are_no_reason_against_it(tmp_path: Path) -> None:
+    page = '# scraped by hand\n# HELP up Whether it is up.\n# again\nDCGM_FI_DEV_GPU_TEMP{gpu="0"} 41\nDCGM_FI_DEV_GPU_TEMP{gpu="1"} 42\n'
+    assert Prometheus().claims(tmp_path / "page.txt", page.encode()) == 93
+    assert Prometheus().claims(tmp_path / "own.prom", b"backup_age_seconds 12\nbackup_size_bytes 4\n") == 93
+    assert Prometheus().claims(tmp_path / "own.txt", b"backup_age_seconds 12\nbackup_size_bytes 4\n") == 0
+    script = b"# one\n# two\n# three\nloss 2.5\n"
+    assert Prometheus().claims(tmp_path / "job.log", script) == 0
