@@ -57,7 +57,7 @@ class Prometheus:
         samples = [m for t in texts if not t.startswith("#") and (m := LINE.match(t))]
         labelled = sum(1 for m in samples if m.group(2) or m.group(1) in NAMES)
         named = path.suffix == ".prom" and len(samples) > 0
-        if remarks > len(samples) or declared + len(samples) < 0.9 * (len(texts) - remarks):
+        if remarks > max(2, len(samples)) or declared + len(samples) < 0.9 * (len(texts) - remarks):
             return 0
         if not (declared or labelled or named):
             return 0
