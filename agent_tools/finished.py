@@ -69,6 +69,7 @@ def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
     looped = (
         count(words, "bar_line") < count(hints, "last_line") - _NEAR
     )  # a bar of the data, with the training after it
+    looped = looped or count(words, "parts") > 0
     said: list[str] = []
     if count(words, "dones") and count(words, "done_line") >= after:
         said.append(f"The log says {quoted(words, 'done_text', 'done_line')}.")

@@ -6,7 +6,8 @@
 -- COLUMN bar_text: the last one
 -- COLUMN bar_line: its line
 -- COLUMN bar_total: what it counts to
--- COLUMN dones: lines that say that training is complete, the model is saved, or in a batch system's words that the job ended well
+-- COLUMN parts: full bars of the same length before the last line that begins an epoch: each of them was one epoch's
+-- COLUMN dones: lines that say that training is complete, the model is saved, or in a batch system's words that the job ended well; not said of an epoch before
 -- COLUMN done_text: the last one
 -- COLUMN done_line: its line
 -- COLUMN saves: lines that say that a model or checkpoint is being saved
@@ -39,6 +40,7 @@ x AS (
       AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\bfinal\b.{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
     regexp_matches(text, '(?i)^.{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\|')
       AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
+    regexp_matches(text, '(?i)^.{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b') AS begins, regexp_replace(text, '\d+', '#', 'g') AS shape,
     regexp_matches(text, '(?i)\bsav(ing|ed)\b.{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration).{0,20} saved') AS saves,
     regexp_matches(text, '\bN[aA]Ns?\b|(?i)\bnan (loss|detected|encountered|found|in)\b|loss[:= ]+(nan|inf)\b')
       AND NOT regexp_matches(text, '(?i)no nan|nan iterations: *0|without nan|0 nan|skip_nan|check_nan|nan_to_num|isnan|dropna|fillna|\bnan,') AS nans
@@ -47,13 +49,21 @@ x AS (
 y AS (
   SELECT *, NOT nans AND regexp_matches(text, '(?i)loss[^a-z0-9]{0,4}[0-9]') AS finite_loss,
     max(line_no) FILTER (WHERE nans) OVER (PARTITION BY file) AS last_nan, bar.n <> '' AND bar.n = bar.total AND NOT regexp_matches(left(text, 60),
-    '(?i)epoch|eval|valid|test|predict|load|download|map|shard|fetch|token|generat|process|filter|resolv|captur|compil|sanity|pack|convert|extract|group|file') AS full_bar
+    '(?i)epoch|eval|valid|test|predict|load|download|map|shard|fetch|token|generat|process|filter|resolv|captur|compil|sanity|pack|convert|extract|group|file') AS full_bar,
+    max(line_no) FILTER (WHERE begins) OVER (PARTITION BY file) AS last_begin
   FROM x
+),
+z AS (
+  SELECT * REPLACE (done AND NOT coalesce(min(line_no) FILTER (WHERE done) OVER (PARTITION BY file, shape) < last_begin, false) AS done),
+    full_bar AND line_no < last_begin AS part, last_value(bar.total IGNORE NULLS) OVER (
+      PARTITION BY file, full_bar ORDER BY line_no ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_total
+  FROM y
 )
 SELECT
   count(*) FILTER (WHERE full_bar) AS bars, left(arg_max(text, line_no) FILTER (WHERE full_bar), 160) AS bar_text,
   max(line_no) FILTER (WHERE full_bar) AS bar_line,
   arg_max(TRY_CAST(bar.total AS BIGINT), line_no) FILTER (WHERE full_bar) AS bar_total,
+  count(*) FILTER (WHERE part AND bar.total = last_total) AS parts,
   count(*) FILTER (WHERE done) AS dones, left(arg_max(text, line_no) FILTER (WHERE done), 200) AS done_text,
   max(line_no) FILTER (WHERE done) AS done_line, count(*) FILTER (WHERE saves) AS saves,
   left(arg_max(text, line_no) FILTER (WHERE saves), 200) AS save_text, max(line_no) FILTER (WHERE saves) AS save_line,
@@ -62,4 +72,4 @@ SELECT
   max(line_no) FILTER (WHERE goes_on) AS goes_on_line,
   count(*) FILTER (WHERE finite_loss AND line_no > last_nan) AS losses_after, left(arg_max(text, line_no), 200) AS last_text, max(line_no) AS last_line,
   count(*) AS lines
-FROM y
+FROM z
