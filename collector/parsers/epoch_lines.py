@@ -55,11 +55,16 @@ class EpochLines(LineParser):
         if match is None:
             return self._split(line)
         rest = match[3]
-        named = [loss for loss in losses(rest) if loss.marked]
+        told = losses(rest)
+        named = [loss for loss in told if loss.marked]
         held_out = next((loss for loss in named if loss.of == "held out"), None)
         # The loss of something is that of the training where no other is told; what is joined to the word is a part's name.
         others = [n for n in named if n.of in ("unknown", "part") and " loss" in rest[n.start : n.end].lower()]
         train = whole(named) or (others[0] if len(others) == 1 else None)
+        if train is None and held_out is not None:
+            train = whole(
+                told
+            )  # `train loss 2.023 train acc: 0.16, val loss: 1.96`: the mark was forgotten at one of them
         if train is None and held_out is None:
             return ()
         batch = _BATCH.search(rest) or WITHIN.match(text, match.end(2) if match[2] else match.end(1))

@@ -23,7 +23,7 @@ _NMT = re.compile(
     rf"\bStep +(\d{{1,18}})/ *(\d{{1,18}}); +acc: +({NUMBER}); +ppl: +({NUMBER}); +xent: +({NUMBER}); +lr: +({NUMBER}); +({NUMBER})/ *{NUMBER} tok/s"
 )
 _MLX = re.compile(
-    rf"^Iter (\d{{1,18}}): (Train|Val) loss ({NUMBER})(?:, Learning Rate ({NUMBER}), It/sec ({NUMBER}), Tokens/sec ({NUMBER}))?"
+    rf"(?:^|\]\s{{0,4}})Iter (\d{{1,18}}): (Train|Val) loss ({NUMBER})(?:, Learning Rate ({NUMBER}), It/sec ({NUMBER}), Tokens/sec ({NUMBER}))?"
 )
 _MAX = re.compile(
     rf"\bcompleted step: (\d{{1,18}}), (?:seconds|step_time_seconds): ({NUMBER}),.*?(?:Tokens/s/device: ({NUMBER}),.*?)?\bloss: ({NUMBER})"
@@ -77,7 +77,7 @@ class Toolkits(LineParser):
                     metrics=as_json({**batches, **({"ppl": number(match["ppl"])} if match["ppl"] else {})}),
                 )
             ]
-        if match := _MLX.match(text):
+        if match := _MLX.search(text):
             each = number(match[5]) if match[5] else None
             return [
                 line.step(

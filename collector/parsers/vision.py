@@ -28,7 +28,8 @@ _MM = re.compile(
 _MMCV = re.compile(
     r"(?:^\s*| - (?:mm\w+ - )?INFO - |\[ ?INFO ?\]\s+)(Epoch|Iter) \[(\d{1,18})(?:/(\d{1,18}))?\](?:\[(\d{1,18})/(\d{1,18})\])?\s+(lr: .*)"
 )
-_PAIR = re.compile(rf"([A-Za-z_][\w.]*): +({NUMBER})(?=[\s,]|$)")
+# Not the hours or days that are left: `eta: 4 days, 2:10:11`.
+_PAIR = re.compile(rf"(?<![\w@=/%.])(?!eta:)([A-Za-z_][\w.@=/%]*): +({NUMBER})(?=[\s,]|$)")
 
 
 class Vision(LineParser):
