@@ -78,13 +78,13 @@ def pick(path: Path, head: bytes, alone: bool = True) -> Importer | None:
     best: Importer | None = None
     score = 0
     for importer in importers():
-        passes_over = getattr(importer, "passes_over", None)
-        if not alone and passes_over is not None and passes_over(path):
-            continue
         if "log_line" in importer.covers and not alone and not _log_place(path):
             continue
         sure = importer.claims(path, head)
-        if sure > score:
+        if sure <= score:
+            continue
+        passes_over = getattr(importer, "passes_over", None)  # asked last: it may look at what lies beside the file
+        if alone or passes_over is None or not passes_over(path):
             best, score = importer, sure
     return best
 
