@@ -1,7 +1,8 @@
 """pyslurm as a way in: Slurm's own library in our process, where a build of it for the cluster's release is installed.
 
-SOURCE  pyslurm 23.2 to 25.11: pyslurm.Jobs, Nodes, slurmctld.diag, db.Jobs. Not run against a cluster by our tests (it is
-        built for one release of Slurm): they hold it against objects with the attributes that the sources of 25.11 define.
+SOURCE  pyslurm 23.2 to 25.11: pyslurm.Jobs, Nodes, slurmctld.diag, db.Jobs. It is built for one release of Slurm: the live
+        tests take it as a third way where a tree with 25.11 is given; the others hold it against objects with the
+        attributes that the sources of 25.11 define.
 ROWS    those of `SlurmAccess`, through the parsers of the JSON that says the same.
 CAVEAT  accounting shows the last attempt of a job alone: where the commands or slurmrestd work they know more. Past node
         events and comments go the way beside.
@@ -145,52 +146,82 @@ def _gres(value: Any) -> str | None:
     return ",".join(f"{kind}:{count}" for kind, count in sj.obj(value).items()) or None
 
 
-def _gpus(job: Any) -> list[dict[str, Any]]:
-    """Allocated GPUs of accounting's `gpus` (by type, each with a count), as its JSON lists them."""
-    counts = [_get(gpu, "count") for gpu in sj.obj(_get(job, "gpus")).values()]
+def _task(job: Any) -> int | None:
+    """Its number in an array; pyslurm gives none for task 0, and none for the record of those that still wait."""
+    task = _get(job, "array_task_id")
+    return 0 if task is None and _get(job, "array_id") and not _get(job, "array_tasks_waiting") else task
+
+
+def _tres(job: Any, name: str) -> list[dict[str, Any]]:
+    """`allocated_tres` or `requested_tres` as accounting's JSON lists them; before 25.11 there are GPUs alone, by type."""
+    given = _get(job, name)
+    plain = [(kind, _get(_get(given, kind), "count")) for kind in ("cpu", "mem", "node", "billing")]
+    found: list[dict[str, Any]] = [{"type": kind, "count": n} for kind, n in plain if isinstance(n, int)]
+    gres = sj.obj(_get(given, "gres")) if given is not None else sj.obj(_get(job, "gpus"))
+    counts = [_get(gpu, "count") for kind, gpu in gres.items() if given is None or str(kind).startswith("gpu")]
     total = sum(c for c in counts if isinstance(c, int))
-    return [{"type": "gres", "name": "gpu", "count": total}] if total else []
+    return [*found, {"type": "gres", "name": "gpu", "count": total}] if total else found
+
+
+def _dependency(job: Any) -> str | None:
+    """`{"afterok": ["4811(unfulfilled)"], "satisfy": "all"}` as Slurm's text."""
+    told = sj.obj(_get(job, "dependencies"))
+    parts = [f"{kind}:{w}" for kind, waits in told.items() if isinstance(waits, list) for w in sj.words(waits)]
+    parts += ["singleton"] if told.get("singleton") is True else []
+    return ("?" if told.get("satisfy") == "any" else ",").join(parts) or None
 
 
 def _queued(job: Any) -> dict[str, Any]:
     nodes = _get(job, "num_nodes")
-    memory = _get(job, "memory")
-    gres = _get(job, "gres_per_node")
-    tres = [f"cpu={_get(job, 'cpus')}", f"node={nodes}"] + ([f"mem={memory}M"] if memory else [])
-    tres += [f"gres/gpu={int(v) * (nodes or 1)}" for k, v in sj.obj(gres).items() if str(k).startswith("gpu")]
+    wanted = sj.tres(_tres(job, "requested_tres")) or _asked(job, nodes)
+    held = (
+        sj.tres(_tres(job, "allocated_tres")) if _get(job, "allocated_nodes") else None
+    )  # a waiting job's GPUs stand there too
     return {
-        "job_id": job.id, "array_job_id": _get(job, "array_id"), "array_task_id": _get(job, "array_task_id"),
+        "job_id": job.id, "array_job_id": _get(job, "array_id"), "array_task_id": _task(job),
         "array_task_string": _get(job, "array_tasks_waiting"), "het_job_id": _get(job, "heterogeneous_id"),
         "het_job_offset": _get(job, "heterogeneous_offset"), "cluster": _text(job, "cluster"), "name": _get(job, "name"),
-        "user_name": _get(job, "user_name"), "account": _get(job, "account"), "partition": _get(job, "partition"),
-        "qos": _get(job, "qos"), "job_state": _state(job), "state_reason": _get(job, "state_reason"),
+        "user_name": _get(job, "user_name"), "user_id": _get(job, "user_id"), "account": _get(job, "account"),
+        "partition": _get(job, "partition"), "qos": _get(job, "qos"), "dependency": _dependency(job), "job_state": _state(job), "state_reason": _get(job, "state_reason"),
         "exit_code": _exit(job, "exit_code"), "derived_exit_code": _exit(job, "derived_exit_code"),
         "restart_cnt": _get(job, "requeue_count"), "submit_time": _get(job, "submit_time"),
         "eligible_time": _get(job, "eligible_time"), "start_time": _get(job, "start_time"),
         "end_time": _get(job, "end_time"), "suspend_time": _get(job, "suspend_time"),
         "time_limit": _get(job, "time_limit"), "nodes": _get(job, "allocated_nodes"), "node_count": nodes,
-        "cpus": _get(job, "cpus"), "tres_req_str": ",".join(tres), "priority": _get(job, "priority"),
-        "command": _get(job, "command"), "current_working_directory": _get(job, "working_directory"),
+        "cpus": _get(job, "cpus"), "tres_req_str": wanted, "tres_alloc_str": held,
+        "priority": _get(job, "priority"),
+        "command": _get(job, "command"), "submit_line": _get(job, "submit_line"),
+        "current_working_directory": _get(job, "working_directory"),
         "standard_output": _get(job, "standard_output"), "standard_error": _get(job, "standard_error"),
         "comment": _get(job, "comment"), "admin_comment": _get(job, "admin_comment"), "extra": _get(job, "extra"),
     }  # fmt: skip
 
 
+def _asked(job: Any, nodes: int | None) -> str:
+    """What a job asked for, by the attributes before 25.11."""
+    memory = _get(job, "memory")
+    tres = [f"cpu={_get(job, 'cpus')}", f"node={nodes}"] + ([f"mem={memory}M"] if memory else [])
+    gres = [(str(k).removeprefix("gres/"), v) for k, v in sj.obj(_get(job, "gres_per_node")).items()]
+    return ",".join([*tres, *(f"gres/gpu={int(v) * (nodes or 1)}" for k, v in gres if k.startswith("gpu"))])
+
+
 def _accounted(job: Any) -> dict[str, Any]:
     steps = _get(job, "steps")
     return {
-        "job_id": job.id, "array": {"job_id": _get(job, "array_id"), "task_id": _get(job, "array_task_id")},
+        "job_id": job.id, "array": {"job_id": _get(job, "array_id"), "task_id": _task(job)},
         "cluster": _text(job, "cluster"), "name": _get(job, "name"), "user": _get(job, "user_name"),
         "account": _get(job, "account"), "partition": _get(job, "partition"), "qos": _get(job, "qos"),
         "state": {"current": _state(job), "reason": _get(job, "state_reason")}, "exit_code": _exit(job, "exit_code"),
         "derived_exit_code": _exit(job, "derived_exit_code"), "kill_request_user": _get(job, "cancelled_by"),
         "het": {"job_id": _get(job, "heterogeneous_id"), "job_offset": _get(job, "heterogeneous_offset")},
         "restart_cnt": _get(job, "requeue_count"), "stdout": _get(job, "standard_output"),
-        "stderr": _get(job, "standard_error"), "tres": {"allocated": _gpus(job)},
+        "stderr": _get(job, "standard_error"), "tres": {
+            "allocated": _tres(job, "allocated_tres"), "requested": _tres(job, "requested_tres"),
+        },
         "time": {
             "submission": _get(job, "submit_time"), "eligible": _get(job, "eligible_time"),
             "start": _get(job, "start_time"), "end": _get(job, "end_time"), "elapsed": _get(job, "elapsed_time"),
-            "limit": _get(job, "time_limit"), "suspended": _get(job, "suspended_time"),
+            "limit": _get(job, "time_limit"), "suspended": _get(job, "suspended_time") or 0,  # none is nothing here
         },
         "nodes": _get(job, "nodelist"), "allocation_nodes": _get(job, "num_nodes"),
         "required": {"CPUs": _get(job, "cpus"), "memory_per_node": None}, "failed_node": _get(job, "failed_node"),
@@ -202,7 +233,11 @@ def _accounted(job: Any) -> dict[str, Any]:
 
 
 def _step(step: Any) -> dict[str, Any]:
-    code = getattr(step, "exit_code", None)
+    code, used = getattr(step, "exit_code", None), _get(step, "stats")
+    most: dict[str, Any] = {
+        "type": "mem", "count": _get(used, "max_resident_memory"), "node": _get(used, "max_resident_memory_node"),
+        "task": _get(used, "max_resident_memory_task"),
+    }  # fmt: skip
     return {
         "step": {"id": str(step.id), "name": _get(step, "name")}, "state": _state(step),
         "exit_code": {"return_code": code, "signal": {"id": getattr(step, "exit_code_signal", None) or 0}},
@@ -210,20 +245,20 @@ def _step(step: Any) -> dict[str, Any]:
             "start": _get(step, "start_time"), "end": _get(step, "end_time"), "elapsed": _get(step, "elapsed_time"),
         },
         "nodes": {"range": _get(step, "nodelist")}, "tasks": {"count": _get(step, "ntasks", "num_tasks")},
-        "submit_line": _get(step, "submit_command"),
+        "submit_line": _get(step, "submit_command"), "tres": {"requested": {"max": [most] if most["count"] else []}},
     }  # fmt: skip
 
 
 def _node(node: Any) -> dict[str, Any]:
-    load = _get(node, "cpu_load")
+    load, has = _get(node, "cpu_load"), _gres(_get(node, "configured_gres"))
     return {
         "name": node.name, "state": _state(node), "reason": _get(node, "reason"),
         "reason_changed_at": _get(node, "reason_time"), "reason_set_by_user": _get(node, "reason_user"),
         "cpu_load": round(load * 100) if isinstance(load, int | float) else None,
         "cpus": _get(node, "total_cpus"), "alloc_cpus": _get(node, "allocated_cpus", "alloc_cpus"),
         "real_memory": _get(node, "real_memory"), "alloc_memory": _get(node, "allocated_memory"),
-        "free_mem": _get(node, "free_memory"), "gres": _gres(_get(node, "configured_gres")),
-        "gres_used": _gres(_get(node, "allocated_gres", "alloc_gres")), "boot_time": _get(node, "boot_time"),
+        "free_mem": _get(node, "free_memory"), "gres": has,
+        "gres_used": _gres(_get(node, "allocated_gres", "alloc_gres")) or (has and "gpu:0"), "boot_time": _get(node, "boot_time"),
         "slurmd_start_time": _get(node, "slurmd_start_time"),
     }  # fmt: skip
 

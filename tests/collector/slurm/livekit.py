@@ -1,4 +1,4 @@
-"""One real Slurm for all scenarios of `test_live_slurm.py`: they run side by side while two ways in follow them."""
+"""One real Slurm for all scenarios of `test_live_slurm.py`: they run side by side while every way in follows them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ from collector.slurm.rest import Rest
 from collector.sources.base import SourceUnavailable
 from evals.recorder.cluster import Cluster
 from evals.recorder.config import REST_USER, ClusterSpec, User
+from evals.recorder.namespace import ClusterError
 from store import Reader, Writer
 
 ROOT = Path(os.environ["INQUEST_SLURM_ROOT"]) if os.environ.get("INQUEST_SLURM_ROOT") else None
 """The tree of another Debian (`evals/recorder/root.sh`): the same tests on its release of Slurm."""
+PYSLURM = os.environ.get("INQUEST_PYSLURM", "")
+"""An `inquest` inside that tree, beside a pyslurm of the tree's release: the third way in, which needs a process of its own."""
+WAYS = ("commands", "rest", *(("pyslurm",) if PYSLURM else ()))
 SPEC = ClusterSpec(rest=True, qos_limits=True, operators=(User("olga", 2101),), root=ROOT)
 HEAD = "#!/bin/bash\n#SBATCH --mem=100 --cpus-per-task=1 --output=/tmp/%x-%j.out\n"
 SCRIPTS = {
@@ -44,15 +48,38 @@ SCRIPTS = {
 class Way:
     """One way in, what it follows into, and what went wrong meanwhile."""
 
-    access: SlurmAccess
-    follow: Follow
-    writer: Writer
     lake: Path
-    troubles: list[str] = field(default_factory=list[str])
-    published: int = 0
+    troubles: list[str] = field(default_factory=list[str], kw_only=True)
 
     def look(self) -> None:
         """One look of each source; a Slurm that is away for a moment is no reason to give up."""
+        raise NotImplementedError
+
+
+@dataclass
+class Inside(Way):
+    """`inquest follow --once` in the tree's own Python, again and again: what it knows lies in the lake."""
+
+    cluster: Cluster
+
+    def look(self) -> None:
+        log = "--log=/var/log/slurm/slurmctld.log"
+        try:
+            self.cluster.run(PYSLURM, "follow", "--once", "--slurm=pyslurm", f"--lake=/tmp/{self.lake.name}", log)
+        except ClusterError as why:
+            self.troubles.append(str(why))
+
+
+@dataclass
+class Here(Way):
+    """A way in that this process can go."""
+
+    access: SlurmAccess
+    follow: Follow
+    writer: Writer
+    published: int = 0
+
+    def look(self) -> None:
         for source in self.follow.all:
             try:
                 if keep(self.writer, source) is not None:
@@ -73,6 +100,12 @@ class Told:
     reasons: dict[str, str]
     """Why jobs waited, as scontrol said it."""
 
+    def access(self, way: str) -> SlurmAccess:
+        """A way in that this process can go."""
+        found = self.ways[way]
+        assert isinstance(found, Here)
+        return found.access
+
     def ask(self, way: str, query: str, job: str, **params: Any) -> list[dict[str, Any]]:
         """A question of the catalog about the job of a scenario."""
         answer = self.readers[way].ask(query, job_id=self.jobs.get(job, job), max_rows=1000, **params)
@@ -92,7 +125,7 @@ class Told:
 
 
 def ways(cluster: Cluster, folder: Path) -> dict[str, Way]:
-    """The command line, and slurmrestd over TCP with a token."""
+    """The command line, slurmrestd over TCP with a token, and pyslurm where the tree has it."""
     commands = CommandLine(prefix=cluster.prefix())
     token = cluster.token(REST_USER.name)
     rest = Rest(f"unix:{cluster.rest_jwt}", user=REST_USER.name, token=token, beside=commands)
@@ -101,7 +134,9 @@ def ways(cluster: Cluster, folder: Path) -> dict[str, Way]:
         lake = folder / name
         state = lake / "slurm"
         sources = follow(access, state, lookback=timedelta(hours=1), log=cluster.state / "log/slurmctld.log")
-        found[name] = Way(access, sources, Writer(lake, durable=False), lake)
+        found[name] = Here(lake, access, sources, Writer(lake, durable=False))
+    if PYSLURM:
+        found["pyslurm"] = Inside(cluster.state / "tmp/pyslurm", cluster)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -160,6 +161,48 @@ def test_pyslurms_objects_become_the_same_rows():
     assert isinstance(sample, SlurmNodeSample) and (sample.gpus, sample.gpus_alloc, sample.cpu_load) == (8, 4, 2.5)
     (health,) = access.controller()
     assert isinstance(health, SlurmControllerSample) and (health.rpc_count, health.agent_queue) == (5, 1)
+
+
+def test_what_a_real_pyslurm_leaves_out_is_known():
+    """Seen on 25.11.2: no number for task 0 of an array, none for a suspension of nothing, and GPUs of a job that waits."""
+
+    def tres(**counts: int) -> Any:
+        held = {"gpu": SimpleNamespace(count=counts.pop("gpu"))}
+        return SimpleNamespace(gres=held, **{k: SimpleNamespace(count=n) for k, n in counts.items()})
+
+    found = module()
+    asked = tres(cpu=1, mem=100, node=1, billing=1, gpu=2)
+    (waits,) = found.Jobs.load().values()
+    waits.requested_tres, waits.allocated_tres = asked, tres(gpu=2)
+    waits.gres_per_node, waits.user_id, waits.submit_line = {"gres/gpu": 2}, 2001, "sbatch --array=0-3 run.sh"
+    waits.dependencies = {"after": [], "afterok": ["4811(unfulfilled)", "4812_*"], "singleton": False, "satisfy": "any"}
+    waits.array_id, waits.array_task_id, waits.array_tasks_waiting = 4813, None, "0-3"
+    (job,) = PySlurm(found).queue()
+    assert isinstance(job, SlurmJob)
+    assert (job.job_id, job.gpus, job.memory_bytes, job.uid) == ("4813_[0-3]", 2, 100 << 20, "2001")
+    assert (job.tres_alloc, job.tres_req) == (None, "cpu=1,mem=100M,node=1,billing=1,gres/gpu=2")
+    assert (job.dependency, job.submit_line) == (
+        "afterok:4811(unfulfilled)?afterok:4812_*",
+        "sbatch --array=0-3 run.sh",
+    )
+    waits.array_tasks_waiting, waits.requested_tres, waits.num_nodes = None, None, 2
+    (job,) = PySlurm(found).queue()
+    assert isinstance(job, SlurmJob) and (job.job_id, job.gpus) == ("4813_0", 4)
+
+    (ended,) = found.db.Jobs.load(None)
+    ended.array_id, ended.array_task_id, ended.suspended_time = 4812, None, None
+    ended.allocated_tres = ended.requested_tres = asked
+    ended.steps["batch"].stats = SimpleNamespace(
+        max_resident_memory=5 << 30, max_resident_memory_node="gpu01", max_resident_memory_task=0
+    )
+    job, step = (r for r in PySlurm(found).accounting(datetime.now(UTC)) if isinstance(r, SlurmJob | SlurmStep))
+    assert isinstance(job, SlurmJob) and isinstance(step, SlurmStep)
+    assert (job.job_id, job.suspended_s, job.tres_alloc) == ("4812_0", 0, "cpu=1,mem=100M,node=1,billing=1,gres/gpu=2")
+    assert (step.max_rss_bytes, step.max_rss_node, step.max_rss_task) == (5 << 30, "gpu01", 0)
+
+    (node,) = found.Nodes.load().values()
+    node.allocated_gres = {}
+    assert [r.gpus_alloc for r in PySlurm(found).nodes() if isinstance(r, SlurmNodeSample)] == [0]
 
 
 class Defined:
