@@ -10,6 +10,7 @@ EXAMPLES
     118/118 [==============================] - 1s 10ms/step - loss: 0.0516 - accuracy: 0.9842 - val_loss: 0.0407
     300/300 ━━━━━━━━━━━━━━━━━━━━ 20s 44ms/step - loss: nan - val_loss: nan
     333/333 - 3s - 8ms/step - accuracy: 0.9267 - loss: 0.2678
+     - 15s - loss: 0.8912 - acc: 0.6318 - val_loss: 0.9852          (verbose 2 up to 2.2; Keras 1 without the first dash)
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _EPOCH = re.compile(r"^\s*Epoch (\d{1,18})/(\d{1,18})\s*(?:$|\d+/)")
 _BAR = re.compile(
     r"(?<!\d)(?P<n>\d{1,18})/(?P<total>\d{1,18}|Unknown|None) *(?:\[[=>. ]+\]|[━╸╺─]{3,}|(?= - \d+s))[ -]*"
     r"(?P<rest>(?:ETA: )?[\d:]+m?u?s.*)"
+)
+# One line an epoch, without the count of its batches.
+_TIMED = re.compile(
+    r"^ {0,2}(?:- )?(?P<took>\d{1,9})s(?: \d{1,9}(?:s|ms|us)/(?:step|sample|epoch))?(?P<rest> - loss: .*)"
 )
 _LIKE_A_BAR = re.compile(r"\d/\w+ *(?: - \d|\[[=>. ]|[━╸╺─])")
 _METRIC = re.compile(rf"(?:^|[ -] ?)(?P<key>[A-Za-z_][\w./ +()-]{{0,60}}?): *(?P<value>{NUMBER})(?= |$|-)")
@@ -51,7 +56,7 @@ class Keras:
     @staticmethod
     def ignores(text: str) -> bool:
         """Lines with neither one of Keras's bars nor its heading."""
-        return _EPOCH.match(text) is None and _LIKE_A_BAR.search(text) is None
+        return _EPOCH.match(text) is None and _LIKE_A_BAR.search(text) is None and _TIMED.match(text) is None
 
     def __init__(self) -> None:
         self._epoch: int | None = None
@@ -75,6 +80,8 @@ class Keras:
             self._epoch, self._epochs, self._full = int(match[1]), int(match[2]), False
         if match := _BAR.search(text):
             rows += self._bar(line, match)
+        elif self._epoch is not None and not self._full and (match := _TIMED.match(text)):
+            rows += self._timed(line, match["rest"])
         return rows
 
     def close(self) -> Iterable[ParsedRow]:
@@ -85,36 +92,52 @@ class Keras:
         held, self._held = self._held, None
         return [held] if held is not None else []
 
-    def _bar(self, line: Line, match: re.Match[str]) -> list[ParsedRow]:
-        rest = match["rest"]
-        values = {m["key"].strip(): v for m in _METRIC.finditer(rest) if (v := number(m["value"])) is not None}
-        values.pop("ETA", None)
+    def _timed(self, line: Line, rest: str) -> list[ParsedRow]:
+        values = _values(rest)
         if "loss" not in values:
             return []
-        planned: list[ParsedRow] = []
-        if not self._planned and self._epochs is not None:
-            self._planned = True  # only now is it sure that the epochs were Keras's
-            total_epochs = float(self._epochs)
-            fields: dict[str, Any] = {"severity": "info", "framework": "keras", "total_epochs": total_epochs}
-            planned.append(line.event("train_plan", "epochs", f"Epoch {self._epoch}/{self._epochs}", **fields))
-        n = int(match["n"])
-        full = match["total"] in (match["n"], "Unknown", "None") and "ETA:" not in rest
-        evaluating = full and self._full and self._epoch is not None
+        self._full = True
+        return [*self._plan(line), self._row(line, "train", values, {})]
+
+    def _plan(self, line: Line) -> list[ParsedRow]:
+        if self._planned or self._epochs is None:
+            return []
+        self._planned = True  # only now is it sure that the epochs were Keras's
+        fields: dict[str, Any] = {"severity": "info", "framework": "keras", "total_epochs": float(self._epochs)}
+        return [line.event("train_plan", "epochs", f"Epoch {self._epoch}/{self._epochs}", **fields)]
+
+    def _row(
+        self, line: Line, split: str, values: dict[str, float], counted: dict[str, int], each: float | None = None
+    ) -> ParsedRow:
         loss = values.pop("loss")
         rate = values.pop("learning_rate", values.pop("lr", None))
-        each = next((m for m in _EACH.finditer(rest) if m["what"] == "step"), None)
-        total = None if match["total"] in ("Unknown", "None") else int(match["total"])
-        row = line.step(
+        return line.step(
             "keras",
-            split="eval" if evaluating else "train",
+            split=split,
             epoch=None if self._epoch is None else float(self._epoch),
             total_epochs=None if self._epochs is None else float(self._epochs),
             loss=loss,
             loss_name="loss",
             learning_rate=rate,
-            step_time_s=float(each["value"]) * _SCALE[each["unit"]] if each else None,
-            metrics=as_json({"batch": n, **({} if total is None else {"batches": total}), **values}),
+            step_time_s=each,
+            metrics=as_json({**counted, **values}),
         )
+
+    def _bar(self, line: Line, match: re.Match[str]) -> list[ParsedRow]:
+        rest = match["rest"]
+        values = _values(rest)
+        if "loss" not in values:
+            return []
+        planned = self._plan(line)
+        full = match["total"] in (match["n"], "Unknown", "None") and "ETA:" not in rest
+        evaluating = full and self._full and self._epoch is not None
+        loss = values["loss"]
+        each = next((m for m in _EACH.finditer(rest) if m["what"] == "step"), None)
+        counted = {"batch": int(match["n"])}
+        if match["total"] not in ("Unknown", "None"):
+            counted["batches"] = int(match["total"])
+        took = float(each["value"]) * _SCALE[each["unit"]] if each else None
+        row = self._row(line, "eval" if evaluating else "train", values, counted, took)
         if full:
             self._held, self._full, self._finite = None, True, True
             return [*planned, row]
@@ -123,3 +146,9 @@ class Keras:
             return [*planned, row]
         self._held = row
         return planned
+
+
+def _values(rest: str) -> dict[str, float]:
+    values = {m["key"].strip(): v for m in _METRIC.finditer(rest) if (v := number(m["value"])) is not None}
+    values.pop("ETA", None)
+    return values

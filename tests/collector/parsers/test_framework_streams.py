@@ -88,6 +88,15 @@ def test_a_keras_run_that_stopped_inside_an_epoch_shows_how_far_it_came() -> Non
     assert [(r.loss, json.loads(r.metrics or "")["batch"]) for r in rows] == [(0.5, 4)]
 
 
+@pytest.mark.parametrize("lead", [" - 15s", "15s", " - 15s 40ms/step"])
+def test_a_keras_line_without_counts_is_the_epochs_report_of_its_heading(lead: str) -> None:
+    text = f"Epoch 2/9\n{lead} - loss: 0.75 - acc: 0.5 - val_loss: nan\nEpoch 3/9\n{lead} - loss: 0.5 - acc: 0.625\n"
+    rows = [r for r in parse_text(Keras(), text) if isinstance(r, TrainStep)]
+    assert [(r.epoch, r.total_epochs, r.loss) for r in rows] == [(2.0, 9.0, 0.75), (3.0, 9.0, 0.5)]
+    assert json.loads(rows[0].metrics or "") == {"acc": 0.5, "val_loss": "nan"}
+    assert parse_text(Keras(), f"{lead} - loss: 0.75 - acc: 0.5\n") == []
+
+
 def test_epoch_lines_of_a_plain_loop_are_not_keras() -> None:
     assert parse_text(Keras(), "Epoch 1/2\ntrained for 3s - loss: 0.5\nEpoch 2/2\n") == []
 
