@@ -177,8 +177,8 @@ async def conclude(
         deadline=time.monotonic() + limits.seconds,
     )
 
-    async def run(opened: Model, label: str) -> _Answer:
-        return await _run(opened, label, deps, limits)
+    async def run(opened: Model, label: str, bounds: Limits) -> _Answer:
+        return await _run(_read(opened, deps, bounds), label, deps, bounds)
 
     answer, failures, whose = await first_answer(model, limits, "verdict", run, deps.emit)
     if answer is None:
@@ -191,6 +191,14 @@ async def conclude(
     answer.provenance.zone = zone_note
     answer.provenance.failed = whose
     return _verdict(answer, reader, ledger, job_id, attempt)
+
+
+def _read(model: Model, deps: Deps, limits: Limits) -> Model:
+    """The model, read as it meant it; a small one is listened to, so that an answer without an end is cut off."""
+    from agent_tools.streamed import Streamed
+    from agent_tools.tamed import Tamed
+
+    return Tamed(Streamed(model, None, set(), limits.requests, deps.emit) if limits.small else model)
 
 
 async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:

@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -70,7 +70,7 @@ async def first_answer(
     models: str | Model | None,
     limits: Limits,
     what: str,
-    run: Callable[[Model, str], Awaitable[T]],
+    run: Callable[[Model, str, Limits], Awaitable[T]],
     emit: Callable[[str], None],
 ) -> tuple[T | None, list[str], Whose]:
     """What the first model of a chain (names with commas between) answers, why each one before it gave none, and whose
@@ -99,26 +99,69 @@ async def first_answer(
                 async with asyncio.timeout(left):
                     with warnings.catch_warnings(record=True) as warned:
                         warnings.simplefilter("always")
-                        answer = await run(model, label)
+                        answer = await _fitted(run, model, label, limits, failures.append)
             if limits.usd is not None and any("cost" in str(w.message) for w in warned):
                 failures.append(f"What {one_line(label, 80)} costs is not known: the bound on money was not applied.")
             return answer, failures, ""
         except TimeoutError:
             whose = "endpoint"
-            why = f"gave no {what} within its {left:.3g} s"
+            why = (
+                f"gave no {what} within its {left:.3g} s; --seconds gives it longer{_LESS if not limits.small else ''}"
+            )
         except Exception as error:
             whose = "answer" if whose != "endpoint" and _answered(error) else "endpoint"
-            why = f"gave no {what}: {type(error).__name__}: {said(error)}"
+            why = f"gave no {what}: {_why(error)}"
         failures.append(f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s).")
         emit(failures[-1])
     return None, failures, whose
+
+
+_LESS = ", --small-model asks less of it"
+
+
+async def _fitted(
+    run: Callable[[Model, str, Limits], Awaitable[T]],
+    model: Model,
+    label: str,
+    limits: Limits,
+    told: Callable[[str], None],
+) -> T:
+    """What a model answers; one whose context window turns out too small is asked once more, for less, as a small model is.
+
+    `told` hears of it.
+    """
+    from pydantic_ai.exceptions import AgentRunError
+
+    from agent_tools.window import overflow
+
+    try:
+        return await run(model, label, limits)
+    except AgentRunError as error:
+        if limits.small or overflow(error) is None:
+            raise
+        told(f"The model {one_line(label, 80)} was asked for less, as with --small-model: {overflow(error)}.")
+    return await run(model, label, replace(limits, small=True))
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, and what helps where that is known."""
+    from agent_tools.streamed import EndlessAnswer
+    from agent_tools.window import overflow
+
+    if (found := overflow(error)) is not None:
+        return f"{found}"
+    if isinstance(error, EndlessAnswer):
+        return f"{error}"
+    return f"{type(error).__name__}: {said(error)}"
 
 
 def _answered(error: Exception) -> bool:
     """Whether the model did answer, and its answers did not hold or had no end."""
     from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
 
-    if isinstance(error, UsageLimitExceeded):
+    from agent_tools.streamed import EndlessAnswer
+
+    if isinstance(error, UsageLimitExceeded | EndlessAnswer):
         return True
     return isinstance(error, UnexpectedModelBehavior) and bool(_SPENT.search(str(error)))
 

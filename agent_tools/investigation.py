@@ -107,9 +107,12 @@ class Investigation:
         bounds = limits or Limits()
         deps.deadline = time.monotonic() + bounds.seconds
 
-        async def run(opened: Model, label: str) -> Reply:
-            heard = None if on_part is None else self._listened(opened, on_part, bounds)
-            made = await self._ask_model(heard or opened, label, deps, question, bounds)
+        async def run(opened: Model, label: str, bounds: Limits) -> Reply:
+            from agent_tools.tamed import Tamed
+
+            listened = on_part is not None or bounds.small
+            heard = self._listened(opened, on_part, bounds, deps.emit) if listened else None
+            made = await self._ask_model(Tamed(heard or opened), label, deps, question, bounds)
             if heard is not None and heard.again:
                 made.provenance.requests += heard.again
                 made.provenance.notes.append(AGAIN)
@@ -163,8 +166,8 @@ class Investigation:
         deps.opener, deps.judge = opener, self.examined
         return deps
 
-    def _listened(self, model: Model, on_part: Told, limits: Limits) -> Streamed:
-        """The model, its answers told sentence by sentence as they pass the gate."""
+    def _listened(self, model: Model, on_part: Told | None, limits: Limits, emit: Callable[[str], None]) -> Streamed:
+        """The model, its answers told sentence by sentence as they pass the gate, and cut off where they have no end."""
         from agent_tools.growing import Growing
         from agent_tools.streamed import Streamed
 
@@ -172,7 +175,8 @@ class Investigation:
             report = check_answer(part, self.ledger, self.assessments)
             return report.answer if report.ok else None
 
-        return Streamed(model, lambda: Growing(passed, on_part).more, self.whole, limits.requests)
+        listen = None if on_part is None else lambda: Growing(passed, on_part).more
+        return Streamed(model, listen, self.whole, limits.requests, emit)
 
     async def _ask_model(self, model: Model, label: str, deps: Deps, question: str, limits: Limits) -> Reply:
         started = time.monotonic()

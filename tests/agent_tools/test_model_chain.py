@@ -106,7 +106,8 @@ def test_the_responses_interface_is_spoken_too(tmp_path: Path, monkeypatch: Any)
 def test_a_small_model_gets_few_tools_a_short_prompt_and_makes_one_call_at_a_time(tmp_path: Path, monkeypatch: Any):
     sizes: dict[bool, int] = {}
     for small in (False, True):
-        with serving(by_model(tiny=GOOD), monkeypatch) as endpoint:
+        streamed = [replace(r, pieces=40) for r in GOOD]
+        with serving(by_model(tiny=streamed), monkeypatch) as endpoint:
             made = verdict(tmp_path / str(small), model="tiny", limits=replace(QUICK, small=small))
         assert made.provenance.model == "tiny", made.provenance.notes
         asked = endpoint.requests[0]
