@@ -65,7 +65,7 @@ class Streamed(WrapperModel):
     """
 
     def __init__(
-        self, wrapped: Model, listen: Listener | None, whole: set[str], most: int, emit: Callable[[str], None] = print
+        self, wrapped: Model, listen: Listener | None, whole: set[str], most: int, emit: Callable[[str], None]
     ) -> None:
         super().__init__(wrapped)
         self._listen = listen

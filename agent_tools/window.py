@@ -48,7 +48,14 @@ def overflow(error: BaseException) -> Overflow | None:
     body = cast("dict[str, Any]", given if isinstance(given, dict) else {})
     if not isinstance(error, ModelContextWindowExceededError) and not _SAID.search(text):
         return None
-    return Overflow(body.get("n_prompt_tokens") or _number(_ASKED, text), body.get("n_ctx") or _number(_WINDOW, text))
+    return Overflow(
+        _count(body, "n_prompt_tokens") or _number(_ASKED, text), _count(body, "n_ctx") or _number(_WINDOW, text)
+    )
+
+
+def _count(body: dict[str, Any], name: str) -> int | None:
+    value = body.get(name)
+    return value if isinstance(value, int) else None
 
 
 def _number(pattern: re.Pattern[str], text: str) -> int | None:

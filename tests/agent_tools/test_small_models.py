@@ -146,6 +146,10 @@ def test_each_server_s_words_for_it_are_understood(text: str, asked: int | None,
 
 
 def test_another_refusal_is_none():
+    odd = overflow(ModelHTTPError(400, "m", {"message": "context length", "n_ctx": "a lot", "n_prompt_tokens": [1]}))
+    assert (
+        odd is not None and (odd.asked, odd.window) == (None, None) and str(odd).startswith("its context window does")
+    )
     assert overflow(ModelHTTPError(400, "m", {"message": "tool_choice is not supported"})) is None
     assert overflow(ModelHTTPError(429, "m", {"message": "context length"})) is None
     assert overflow(ValueError("context window")) is None
