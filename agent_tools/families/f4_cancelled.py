@@ -189,7 +189,7 @@ def _by_message(facts: Facts, end: RowView) -> Assessment:
         sure -= 0.2
     if count(end, "task_first") and "STEP " in end.text("stop_message"):
         # srun ends the rest of a step by itself once one of its tasks has failed.
-        sure = min(sure, 0.3)
+        sure = min(sure, 0.2)
     if count(end, "ends"):
         sure = min(sure, 0.4)
     return _assessment(
