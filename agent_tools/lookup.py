@@ -98,7 +98,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         deps.opener(named[1], None)
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
-    node = node_of(question)
+    node = node_of(question) or _known_node(deps, question)
     topics = [name for pattern, name in TOPICS if re.search(pattern, question, re.I)]
     said: list[str] = []
     tables: list[str] = []
@@ -163,6 +163,14 @@ def node_of(question: str) -> str | None:
     if called is not None and (re.search(r"\d|-", called) or called[0].isupper()):
         return called
     return next((m[1] for m in _NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])), None)
+
+
+def _known_node(deps: Deps, question: str) -> str | None:
+    """The node that a question names by what could also be a GPU's name or a number format's (`gpu03`): jobs ran there."""
+    names = [name for m in _NODE.finditer(question) for name in dict.fromkeys((m[1], m[1].lower()))]
+    return next(
+        (n for n in names if _NO_NODE.fullmatch(n) and deps.reader.ask("find_jobs", node=n, max_rows=1).rows), None
+    )
 
 
 def _reply(

@@ -19,7 +19,11 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\b(?:gpu|cuda|device|video) memory\b|\bvram\b|\bcuda oom\b", ("B1",)),
     (r"\b(?:host|system) memory\b|\boom[ -]?kill\w*", ("A2",)),
     (r"\b(?:memory|oom)\b", ("B1", "A2")),
-    (r"\b(?:hardware|ecc|xids?|nvlink|broken gpu|bad gpu|gpu (?:fault|problem|error))\b", ("B2",)),
+    (
+        r"\b(?:hardware|ecc|xids?|nvlink|gpus? (?:fault\w*|problem|error|failure)|(?:broken|bad|faulty|defective|dead|failed|failing) (?:gpus?|cards?)"
+        r"|(?:gpus?|cards?) (?:broken|bad|defective|dead|break|fail\w*|die\w*))\b",
+        ("B2",),
+    ),
     (r"\b(?:throttl\w*|overheat\w*|too hot|thermal|temperature)\b", ("B3",)),
     (r"\b(?:hang|hung|stuck|deadlock\w*|nccl)\b", ("C2", "C1")),
     (r"\b(?:idle|unused)\b", ("C3", "D1")),

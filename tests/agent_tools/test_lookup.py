@@ -86,6 +86,19 @@ def test_the_jobs_that_a_node_ended_are_examined_and_told_from_those_that_it_did
     assert short.startswith("No job ended badly on this node")
 
 
+def test_a_node_whose_name_could_be_a_gpu_s_is_known_by_the_jobs_that_ran_there(tmp_path: Path):
+    """`gpu01` is a node in many clusters: without it, the jobs of all nodes were told."""
+    Writer(tmp_path / "l").append([job("21", 9, "FAILED", "gpu01"), job("22", 9, "FAILED", "gpu03,h100")], batch="b")
+    with Reader(tmp_path / "l") as reader:
+        for question in ("which jobs failed on gpu01?", "which jobs failed on GPU01?", "did gpu01 kill jobs?"):
+            _, short, said = asked(reader, question)
+            assert "21" in short and "22" not in " ".join([short, *said]), question
+        _, short, said = asked(reader, "which jobs failed on h100?")
+        assert "22" in short and "21" not in " ".join([short, *said])
+        _, short, said = asked(reader, "which jobs failed with gpu7?")
+        assert "21" in " ".join([short, *said]), "no node of that name: it narrows nothing"
+
+
 def test_a_time_in_words_bounds_what_is_looked_at(reader: Reader):
     _, short, _ = asked(reader, "which jobs did node n2 kill today?")
     assert short == "No job that ran on this node in that time is in the store."
@@ -198,6 +211,8 @@ def test_a_question_about_one_job_while_none_is_open_is_told_so(question: str, r
 def test_whether_it_was_this_or_that_is_answered_by_the_family_of_that_name(reader: Reader):
     _, short, said = asked(reader, "was it the hardware?", "12")
     assert short.startswith("Hardware fault on GPU 3 of n2")
+    for question in ("was the GPU broken?", "did the card fail?", "is it a faulty GPU?"):
+        assert asked(reader, question, "12")[1].startswith("Hardware fault on GPU 3 of n2"), question
     _, short, said = asked(reader, "was it preempted?", "12")
     assert short.startswith("Requeue or preemption (F2) is ruled out. Accounting shows a single attempt")
     assert said[0].startswith("Hardware fault on GPU 3 of n2"), "and what it was"
