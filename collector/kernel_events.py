@@ -71,6 +71,10 @@ _DRIVER = re.compile(
     r"NVRM: loading NVIDIA UNIX (?:Open )?|nvidia: module unload|NVRM: Unloading|nvidia-nvlink: Unregistered"
 )
 _AMD_RESET = re.compile(r"amdgpu (?P<pci>[0-9a-f:.]+): .*GPU reset")
+_AMD_RAS = re.compile(
+    r"amdgpu [0-9a-f:.]+: .*(?:\b[1-9]\d* (?:new )?uncorrectable hardware errors detected in (?!total)|uncorrectable hardware error\(\w+\) detected"
+    r"|poison is consumed by|Saved bad pages \d+ reaches threshold)"
+)
 _NVLINK = re.compile(r"NVRM: .*\b(?:NVLink|NVLINK|nvlink)\b.*(?:error|fail|fatal|degraded|down)", re.IGNORECASE)
 
 _WORDS = (
@@ -214,6 +218,8 @@ class Recogniser:
             kind = "driver_reload"
         elif "RmInitAdapter failed" in message:
             kind = "init_failed"
+        elif _AMD_RAS.search(message):
+            kind = "ras"
         elif _AMD_RESET.search(message):
             kind = "reset"
         elif _NVLINK.search(message):

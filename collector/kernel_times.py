@@ -37,6 +37,7 @@ LINE = re.compile(
     + r")"
 )
 _HOST = re.compile(r"(?P<host>[\w.:-]{1,80}) (?P<who>[\w./@-]{1,60}(?:\[\d+\])?): ?")
+_DEVICE = re.compile(r"[\w-]+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: ")
 _BOOT = re.compile(r"\[\s*\d{1,9}\.\d{3,9}\]\s?")
 _RTC = re.compile(r"setting system clock to (\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d) UTC")
 
@@ -77,7 +78,9 @@ class Clock:
         host: str | None = None
         kernel = True
         if found.group("iso") or found.group("short"):
-            spoken = _HOST.match(rest)
+            # dmesg alone writes a fraction behind a comma or the level first, and names no host; a device's address is no program.
+            own = "," in found.group() or ":" in line[: found.start("iso")] if found.group("iso") else False
+            spoken = None if own or _DEVICE.match(rest) else _HOST.match(rest)
             if spoken is not None:
                 host = spoken.group("host").partition(".")[0]
                 kernel = spoken.group("who").partition("[")[0] == "kernel"

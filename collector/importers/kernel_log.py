@@ -1,6 +1,7 @@
 """A node's kernel log: XIDs, OOM kills, crashes, storage stalls, links. See kernel_times for the printings that are read.
 
-SOURCE  `dmesg -T`, `dmesg --time-format iso`, `journalctl -k -o short-iso` (or json), syslog, /dev/kmsg, pstore.
+SOURCE  `dmesg -T`, `dmesg --time-format iso`, `journalctl -k -o short-iso` (or json), syslog, /dev/kmsg, pstore; `dmesg -t`
+        where it holds nothing but what drivers say of devices.
 ROWS    gpu_event, host_event, link_event. The file's name is the node's (`kernel/NODE.log`), else the host in the lines.
 CAVEAT  times since boot become times only where the log holds the line in which the kernel set its clock.
 """
@@ -17,12 +18,17 @@ from collector.importers.base import ImportContext, ImportFailed
 from collector.kernel_events import Event, Recogniser, interesting
 from collector.kernel_times import Clock, Spoken
 from collector.text import decode, lines
+from collector.text import head as first_bytes
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
 _TYPES = {"gpu_event": GpuEvent, "host_event": HostEvent, "link_event": LinkEvent}
 _WORDS = re.compile(
     r"\bkernel:|NVRM|nvidia|mlx5|usb \d|ACPI|systemd\[1\]|EXT4-fs|XFS \(|oom|segfault|Linux version|cgroup|audit:|IPv6:|pci |nvme|CPU\d|Memory|"
     r"SCSI|scsi|ata\d|Lustre|nfs|mce|EDAC|Call Trace|RIP:|docker|cali|eth\d|bond\d|PM:|perf:|VFS:|watchdog"
+)
+_LEVEL = re.compile(r"[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s")
+_PLAIN = re.compile(
+    r"NVRM: |(?:nvidia|nvidia-\w+|pcieport|amdgpu|mlx5_core) [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |nvidia-nv(?:switch|link)\d*: "
 )
 _SLURM = re.compile(r"\bStepId=\d|oom[-_]kill events?\b")  # slurmstepd dates its lines as a kernel may, and is none
 
@@ -36,13 +42,13 @@ class KernelLog:
     def claims(self, path: Path, head: bytes) -> int:
         """Nearly every line begins as a kernel log's does. A job's own log that quotes the kernel is none."""
         clock = Clock(UTC, None)
-        texts = [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip()]
+        texts = _begin(head)
         dated = [(t, s) for t in texts if (s := clock.split(t)) is not None]
         spoken = [s for t, s in dated if s.kernel and not _SLURM.search(t)]
         if path.parent.name not in {"kernel", "logs"} and _syslog(dated, len(texts), head):
             return 91
         if not spoken:
-            return 0
+            return 91 if _without_times(texts) and path.parent.name != "logs" else 0
         share = len(spoken) / len(texts)
         named = sum(1 for t in texts if _WORDS.search(t)) / len(texts)
         if path.parent.name == "kernel":
@@ -50,18 +56,22 @@ class KernelLog:
         if path.parent.name == "logs" or share < 0.8:
             return 0
         boot = sum(1 for s in spoken if s.since_boot is not None) / len(texts)
-        return 92 if named > 0.2 or boot > 0.8 else 0
+        levelled = sum(1 for t in texts if _LEVEL.match(t)) / len(texts)
+        return 92 if named > 0.2 or max(boot, levelled) > 0.8 else 0
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Events in the file's order."""
         clock, recogniser = Clock(ctx.zone, ctx.modified), Recogniser()
         read = number = 0
         undated: list[int] = []
+        plain = _without_times(_begin(first_bytes(path)))
         for number, line in lines(path, ctx):
             wanted = interesting(line)
             if not wanted and number % 64 != 1:
                 continue
             spoken = clock.split(line)
+            if spoken is None and plain and _PLAIN.match(line):
+                spoken = Spoken(None, None, None, line.strip(), True)
             if spoken is None or not spoken.kernel:
                 continue
             read += 1
@@ -75,7 +85,7 @@ class KernelLog:
             raise ImportFailed("no line begins as a kernel log's lines do")
         if undated:
             ctx.problem(
-                f"{len(undated)} events have no time: they count from a boot whose moment the log does not tell"
+                f"{len(undated)} events have no time: they have none, or count from a boot whose moment the log does not tell"
             )
 
 
@@ -84,6 +94,15 @@ def _syslog(dated: list[tuple[str, Spoken]], of: int, head: bytes) -> bool:
     hosted = sum(1 for _, s in dated if s.host is not None)
     others = sum(1 for _, s in dated if s.host is not None and not s.kernel)
     return others > 0 and hosted >= 0.8 * of and b" kernel: " in head
+
+
+def _begin(head: bytes) -> list[str]:
+    return [t for t in decode(head[:32_768]).splitlines()[:200] if t.strip()]
+
+
+def _without_times(texts: list[str]) -> bool:
+    """Whether nearly every line is a driver's word on a device, with nothing before it."""
+    return bool(texts) and sum(1 for t in texts if _PLAIN.match(t)) >= 0.8 * len(texts)
 
 
 def _row(event: Event, ctx: ImportContext, undated: list[int]) -> Row:

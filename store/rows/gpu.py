@@ -177,7 +177,8 @@ class GpuEvent(GpuRow):
     TABLE: ClassVar[str] = "gpu_event"
 
     event: Annotated[
-        str | None, col("xid, sxid, fallen_off_bus, init_failed, driver_reload, nvlink, row_remap, throttle, reset")
+        str | None,
+        col("xid, sxid, fallen_off_bus, init_failed, driver_reload, nvlink, row_remap, throttle, reset, ras"),
     ] = None
     xid: Annotated[int | None, col("XID code")] = None
     pid: Annotated[int | None, col("process that the driver names")] = None

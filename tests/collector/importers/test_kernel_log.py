@@ -188,3 +188,60 @@ def test_a_hosts_syslog_is_read_for_what_its_kernel_said(tmp_path: Path) -> None
     assert KernelLog().claims(tmp_path / "messages", without.encode()) == 0
     quoted = f"step 1 loss 2.5\nstep 2 loss 2.4\n{text[-300:]}" + "step 3 loss 2.3\n" * 4
     assert KernelLog().claims(tmp_path / "job.log", quoted.encode()) == 0
+
+
+def test_a_fraction_behind_a_comma_is_dmesgs_and_a_device_there_is_no_host(tmp_path: Path) -> None:
+    rows, ctx = lines(
+        tmp_path,
+        "kern  :info  : 2026-01-07T10:00:00,123456-06:00 Linux version 6.8.0-45-generic (buildd@host)\n"
+        "kern  :err   : 2026-01-07T10:02:00,500000-06:00 amdgpu 0000:01:00.0: {14}poison is consumed by client 12, kick off gpu reset flow\n"
+        "2026-01-07T10:02:01,500000-06:00 mlx5_core 0000:01:00.0: Port module event[error]: module 0, Cable error, Bus stuck\n"
+        "2026-01-07T16:02:02.500000+00:00 nvidia 0000:83:00.0: GPU has fallen off the bus.\n",
+    )
+    assert [type(r).TABLE for r in rows] == ["host_event", "gpu_event", "link_event", "gpu_event"]
+    assert [(r.event, r.pci_bus_id, r.node, r.ts) for r in rows if isinstance(r, GpuEvent)] == [
+        ("ras", "00000000:01:00.0", None, datetime(2026, 1, 7, 16, 2, 0, 500_000, UTC)),
+        ("fallen_off_bus", "00000000:83:00.0", None, datetime(2026, 1, 7, 16, 2, 2, 500_000, UTC)),
+    ]
+    assert not ctx.problem_count
+
+
+def test_levels_before_the_time_are_a_kernel_logs(tmp_path: Path) -> None:
+    head = b"user  :info  : 2026-01-07T10:00:00,123456-06:00 anything at all\n" * 5
+    assert KernelLog().claims(tmp_path / "a.log", head) > 90
+    assert not KernelLog().claims(tmp_path / "a.log", head.replace(b"user  :info  : ", b""))
+
+
+def test_what_drivers_say_of_devices_is_read_without_times_where_nothing_else_is_there(tmp_path: Path) -> None:
+    text = (
+        f"{XID}\nnvidia 0000:9b:00.0: PCIe Bus Error: severity=Correctable, type=Data Link Layer\nNVRM: GPU 0 is lost\n"
+    )
+    path = tmp_path / "a.log"
+    assert KernelLog().claims(path, text.encode()) > 90
+    assert not KernelLog().claims(path, (text + "step 1 loss 2.5\n").encode())
+    assert not KernelLog().claims(tmp_path / "logs" / "a.log", text.encode())
+    rows, ctx = lines(tmp_path, text)
+    assert [(r.xid, r.pid, r.ts) for r in rows if isinstance(r, GpuEvent)] == [(79, 1, None)]
+    assert ctx.problem_count == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("amdgpu: 2 uncorrectable hardware errors detected in umc block", "ras"),
+        ("{9} socket: 0, die: 1, 3 new uncorrectable hardware errors detected in gfx block", "ras"),
+        ("{1}uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!", "ras"),
+        ("amdgpu: Saved bad pages 150 reaches threshold value 128", "ras"),
+        ("amdgpu: GPU reset begin!", "reset"),
+        ("amdgpu: 0 uncorrectable hardware errors detected in umc block", None),
+        ("amdgpu: no uncorrectable hardware errors detected in umc block", None),
+        ("{9} 3 uncorrectable hardware errors detected in total in gfx block", None),
+        ("amdgpu: 7 correctable hardware errors detected in umc block", None),
+        ("{15}Poison is created", None),
+    ],
+)
+def test_amds_drivers_words_of_errors_that_were_not_corrected(tmp_path: Path, message: str, kind: str | None) -> None:
+    rows, _ = lines(tmp_path, f"[   12.345678] amdgpu 0000:c1:00.0: {message}\n")
+    assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == (
+        [(kind, "00000000:C1:00.0")] if kind else []
+    )
