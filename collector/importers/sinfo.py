@@ -1,6 +1,6 @@
 """`sinfo`, `sinfo -N`, `sinfo -R`: states of nodes, and why they are out of service.
 
-SOURCE  sinfo of any version in its default columns, without --noheader.
+SOURCE  sinfo of any version in its default columns, or in any with bars between them (`-o %all`), without --noheader.
 ROWS    slurm_node_state: a snapshot at the file's own time; with -R from when the reason was set.
 
     PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST
@@ -18,6 +18,7 @@ from typing import ClassVar
 from collector import slurm_values as sv
 from collector.hostlist import HostListError, expand
 from collector.importers.base import ImportContext
+from collector.importers.squeue import barred, between, heads
 from collector.node_states import node_state
 from collector.text import decode, lines
 from store.rows import Row, SlurmNodeState
@@ -34,35 +35,48 @@ _ROWS = {
         r"(?P<reason>.*?)\s+(?P<user>\S+)\s+(?P<time>\d{4}-\d\d-\d\dT[\d:]+|Unknown)\s+(?:(?P<state>[a-z_*~#!%$@^+-]+)\s+)?(?P<nodes>\S+)\s*$"
     ),
 }
+# Of two columns of one name the first is it, as `%all` prints them; a single node is also its host.
+_BARRED = {
+    "NODELIST": "nodes",
+    "HOSTNAMES": "host",
+    "STATE": "state",
+    "REASON": "reason",
+    "USER": "user",
+    "TIMESTAMP": "time",
+}
 
 
 class Sinfo:
-    """Reads sinfo's default tables."""
+    """Reads sinfo's default tables, and those with bars."""
 
     name: ClassVar[str] = "sinfo"
     covers: ClassVar[tuple[str, ...]] = ("slurm_node_state",)
 
     def claims(self, path: Path, head: bytes) -> int:
         """One of the default headers in the first lines."""
-        return 90 if any(_kind(t) for t in decode(head[:2048]).splitlines()[:5]) else 0
+        start = decode(head[:2048])
+        return 90 if any(_kind(t) for t in start.splitlines()[:5]) or heads(start, _barred) else 0
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One state per node; a node in several partitions once."""
         kind: str | None = None
+        names: list[str] | None = None
         seen: set[tuple[str, str | None, datetime | None]] = set()
         for number, line in lines(path, ctx):
-            kind = _kind(line) or kind
-            if kind is None or _kind(line) or not line.strip():
+            head, bars = _kind(line), _barred(line)
+            if head or bars or not line.strip():
+                kind, names = (head, bars) if head or bars else (kind, names)
                 continue
-            found = _ROWS[kind].match(line.strip())
-            if found is None:
+            if kind is None and names is None:
+                continue
+            part = _between(names, line) if names else _matched(kind, line)
+            if part is None:
                 ctx.problem(f"line {number}: not a row of sinfo: {line.strip()[:80]!r}")
                 continue
-            part = found.groupdict()
             base, flags = node_state(part.get("state") or "")
             since = sv.time(part.get("time"), ctx.zone) or ctx.modified
             try:
-                nodes = expand(part["nodes"]) if part["nodes"] != "n/a" else []
+                nodes = expand(part["nodes"] or "") if part["nodes"] != "n/a" else []
             except HostListError as wrong:
                 ctx.problem(f"line {number}: {wrong}")
                 continue
@@ -81,6 +95,32 @@ class Sinfo:
                     reason_user=sv.word(part.get("user")),
                     observed=True,
                 )
+
+
+def _matched(kind: str | None, line: str) -> dict[str, str | None] | None:
+    found = _ROWS[kind].match(line.strip()) if kind else None
+    return found.groupdict() if found else None
+
+
+def _barred(line: str) -> list[str] | None:
+    return barred(
+        line,
+        (
+            frozenset({"NODELIST", "HOSTNAMES"}),
+            frozenset({"STATE"}),
+            frozenset({"AVAIL", "REASON", "CPUS", "PARTITION"}),
+        ),
+    )
+
+
+def _between(names: list[str], line: str) -> dict[str, str | None] | None:
+    part = between(names, line, _BARRED)
+    if not part:
+        return None
+    part["nodes"] = part.get("nodes") or part.get("host") or "n/a"
+    if part.get("reason") is None:
+        part["user"] = part["time"] = None
+    return part
 
 
 def _kind(line: str) -> str | None:

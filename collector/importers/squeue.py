@@ -1,6 +1,7 @@
 """`squeue` in any columns that its header names, the state and the reason among them: what waits and why, what runs.
 
-SOURCE  squeue of any version and site wrappers that print its columns; lines of the default format also with --noheader.
+SOURCE  squeue of any version and site wrappers that print its columns; lines of the default format also with --noheader;
+        `-o %all` and other formats with bars between the columns.
 ROWS    slurm_job: a snapshot with the few columns there are; names may be cut by squeue.
 
     JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
@@ -10,7 +11,7 @@ ROWS    slurm_job: a snapshot with the few columns there are; names may be cut b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
@@ -46,6 +47,14 @@ _COLUMNS = {
     "REASON": r"(?P<reason>\S+)",
     "NODELIST": r"(?P<list>\S*)",
 }
+# What is taken of columns between bars. Of two of one name the first is it, as `%all` prints them.
+_BARRED = {
+    "JOBID": "job", "NAME": "name", "USER": "user", "PARTITION": "partition", "ST": "state", "STATE": "state", "TIME": "time",
+    "TIME_LIMIT": "limit", "NODES": "nodes", "NODELIST(REASON)": "where", "REASON": "reason", "NODELIST": "list",
+    "ACCOUNT": "account", "QOS": "qos", "CPUS": "cpus", "START_TIME": "start", "SUBMIT_TIME": "submit", "DEPENDENCY": "after",
+    "COMMAND": "command", "WORK_DIR": "dir",
+}  # fmt: skip
+_BARRED_NAME = re.compile(r"[A-Z][A-Z_:/]*(?:\([A-Z/]+\))?|")
 _SHORT = {
     "PD": "PENDING", "R": "RUNNING", "S": "SUSPENDED", "CD": "COMPLETED", "CA": "CANCELLED", "F": "FAILED",
     "TO": "TIMEOUT", "NF": "NODE_FAIL", "PR": "PREEMPTED", "BF": "BOOT_FAIL", "DL": "DEADLINE", "OOM": "OUT_OF_MEMORY",
@@ -62,6 +71,35 @@ def _columns(head: str) -> re.Pattern[str] | None:
     if len(set(names)) < len(names) or {"ST", "STATE"} <= set(names):
         return None
     return re.compile(r"\s*" + r"\s+".join(_COLUMNS.get(n, r"\S+") for n in names) + r"\s*$")
+
+
+def barred(line: str, needed: tuple[frozenset[str], ...]) -> list[str] | None:
+    """The names of a header of Slurm's with bars between them; None where it is none or lacks all of a set that is needed."""
+    names = [n.strip() for n in line.split("|")]
+    if len(names) < 2 or not all(_BARRED_NAME.fullmatch(n) for n in names):
+        return None
+    return names if all(some & {*names} for some in needed) else None
+
+
+def heads(start: str, barred_: Callable[[str], list[str] | None]) -> bool:
+    """Whether a header with bars stands in the first lines of a text and nothing but lines with bars follows it."""
+    found = [t for t in start.splitlines() if t.strip()]
+    at = next((i for i, t in enumerate(found[:5]) if barred_(t)), None)
+    return at is not None and all("|" in t for t in found[at : at + 10])
+
+
+def _barred(line: str) -> list[str] | None:
+    return barred(line, (frozenset({"JOBID"}), frozenset({"ST", "STATE"})))
+
+
+def between(names: list[str], line: str, meanings: dict[str, str]) -> dict[str, str | None]:
+    """What stands between a line's bars, by its meaning: of two columns of one name the first. Empty for more or fewer than named."""
+    cells = line.strip().split("|")
+    if len(cells) == len(names) + 1 and not cells[-1]:
+        cells.pop()
+    if len(cells) != len(names):
+        return {}
+    return {meanings[n]: sv.word(c) for n, c in reversed([*zip(names, cells, strict=True)]) if n in meanings}
 
 
 def _bare(text: str) -> bool:
@@ -83,7 +121,7 @@ class Squeue:
     def claims(self, path: Path, head: bytes) -> int:
         """A header of squeue's in the first lines, or nothing but lines of its default format."""
         start = decode(head[:2048])
-        if _header(start):
+        if _header(start) or heads(start, _barred):
             return 90
         whole = start if len(head) < 2048 else start.rpartition("\n")[0]
         return 85 if _bare(whole) else 0
@@ -91,40 +129,62 @@ class Squeue:
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A job per line."""
         pattern: re.Pattern[str] | None = None
+        names: list[str] | None = None
         for number, line in lines(path, ctx):
+            if (bars := _barred(line)) is not None:
+                names = bars
+                continue
+            if names is not None and line.strip():
+                yield from self._row(between(names, line, _BARRED), number, line, ctx)
+                continue
             head = _header(line)
             if head is not None or not line.strip():
                 pattern = head or pattern
                 continue
             match = (pattern or _BARE).match(line)
             found = {k: v.strip() if v else None for k, v in match.groupdict().items()} if match else {}
-            job = found.get("job")
-            if job is None:
-                ctx.problem(f"line {number}: not a job: {line.strip()[:80]!r}")
-                continue
-            where = found.get("where") or ""
-            reason = where if where.startswith("(") else found.get("reason") or ""
-            nodes = found.get("list") or ("" if where.startswith("(") else where)
-            state = _SHORT.get(found["state"] or "", found["state"])
-            elapsed = sv.duration(found.get("time"))
-            base, _, task = job.partition("_")
-            running = state == "RUNNING" and elapsed is not None and ctx.modified is not None
-            yield SlurmJob(
-                cluster=ctx.cluster,
-                ts=ctx.modified,
-                origin=f"{ctx.name}:{number}",
-                job_id=job,
-                attempt=1,
-                array_job_id=base if task else None,
-                array_task_id=task or None,
-                name=found.get("name"),
-                user=found.get("user"),
-                partition=found.get("partition"),
-                state=state,
-                state_reason=sv.word(reason.strip("()")) if reason.strip("()") else None,
-                start_ts=ctx.modified - timedelta(seconds=elapsed) if running and ctx.modified and elapsed else None,
-                elapsed_s=elapsed if state != "PENDING" else None,
-                time_limit_s=sv.duration(found.get("limit")),
-                node_list=expanded(nodes) if nodes else None,
-                node_count=sv.integer(found.get("nodes")),
-            )
+            yield from self._row(found, number, line, ctx)
+
+    @staticmethod
+    def _row(found: dict[str, str | None], number: int, line: str, ctx: ImportContext) -> Iterator[SlurmJob]:
+        """The job of a line of which this was found; a word to `ctx` where it is none."""
+        job = found.get("job")
+        if job is None:
+            ctx.problem(f"line {number}: not a job: {line.strip()[:80]!r}")
+            return
+        where = found.get("where") or ""
+        reason = where if where.startswith("(") else found.get("reason") or ""
+        nodes = found.get("list") or ("" if where.startswith("(") else where)
+        state = _SHORT.get(found.get("state") or "", found.get("state"))
+        elapsed = sv.duration(found.get("time"))
+        base, _, task = job.partition("_")
+        running = state == "RUNNING" and elapsed is not None and ctx.modified is not None
+        start = sv.time(found.get("start"), ctx.zone) if state != "PENDING" else None  # of what waits it is an estimate
+        if start is None and running and ctx.modified and elapsed:
+            start = ctx.modified - timedelta(seconds=elapsed)
+        yield SlurmJob(
+            cluster=ctx.cluster,
+            ts=ctx.modified,
+            origin=f"{ctx.name}:{number}",
+            job_id=job,
+            attempt=1,
+            array_job_id=base if task else None,
+            array_task_id=task or None,
+            name=found.get("name"),
+            user=found.get("user"),
+            partition=found.get("partition"),
+            state=state,
+            state_reason=sv.word(reason.strip("()")) if reason.strip("()") else None,
+            submit_ts=sv.time(found.get("submit"), ctx.zone),
+            start_ts=start,
+            elapsed_s=elapsed if state != "PENDING" else None,
+            time_limit_s=sv.duration(found.get("limit")),
+            node_list=expanded(nodes) if nodes else None,
+            node_count=sv.integer(found.get("nodes")),
+            account=found.get("account"),
+            qos=found.get("qos"),
+            cpus=sv.integer(found.get("cpus")),
+            dependency=found.get("after"),
+            command=found.get("command"),
+            work_dir=found.get("dir"),
+        )

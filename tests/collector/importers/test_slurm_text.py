@@ -221,3 +221,55 @@ def test_jobcomps_file_is_read_as_scontrols_blocks_are(tmp_path: Path) -> None:
     assert (failed.gpus, failed.cpus, failed.node_count, failed.memory_bytes) == (4, 16, 1, 240 << 30)
     assert (failed.work_dir, failed.cluster, failed.node_list) == ("/home/ann/my run", "alpha", "gpu03")
     assert (never.start_ts, never.elapsed_s, never.time_limit_s, never.node_list) == (None, None, None, None)
+
+
+ALL_JOBS = """\
+ACCOUNT|JOBID|NAME|COMMENT|TIME_LIMIT|COMMAND|PRIORITY|QOS|REASON||ST|USER|JOBID|CPUS|NODES|TIME|NODELIST|PARTITION|PRIORITY|NODELIST(REASON)|START_TIME|STATE|SUBMIT_TIME|WORK_DIR
+lab|88|train|(null)|1-00:00:00|/home/a/run.sh|0.99|high|None||R|alice|88|16|2|0:23|gpu[1-2]|big|4294901751|gpu[1-2]|2026-03-06T02:24:14|RUNNING|2026-03-06T02:20:00|/home/a
+(null)|89_[1-3]|sweep|(null)|UNLIMITED|(null)|0.99|(null)|Job's account not permitted||PD|bob|91|1|1|0:00||big|4294901750|(Job's account not permitted)|2026-03-09T00:00:00|PENDING|2026-03-06T02:21:00|
+lab|90|a|b|(null)|1:00|x
+"""
+
+
+def test_squeue_between_bars_is_read_by_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "q.txt"
+    path.write_text(ALL_JOBS)
+    assert Squeue().claims(path, path.read_bytes()) == 90
+    rows, ctx = read(Squeue(), path)
+    runs, waits = (r for r in rows if isinstance(r, SlurmJob))
+    assert (runs.job_id, runs.state, runs.state_reason, runs.user, runs.account, runs.qos, runs.cpus) == (
+        ("88", "RUNNING", None, "alice", "lab", "high", 16)
+    )
+    assert (runs.node_list, runs.node_count, runs.time_limit_s, runs.work_dir) == ("gpu1,gpu2", 2, 86400, "/home/a")
+    assert runs.start_ts == datetime(2026, 3, 6, 2, 24, 14, tzinfo=UTC)
+    assert runs.submit_ts == datetime(2026, 3, 6, 2, 20, tzinfo=UTC)
+    assert (waits.job_id, waits.array_job_id, waits.state, waits.state_reason) == (
+        ("89_[1-3]", "89", "PENDING", "Job's account not permitted")
+    )
+    assert (waits.start_ts, waits.node_list, waits.work_dir, waits.account) == (None, None, None, None)
+    assert ctx.problem_count == 1  # a bar within a name
+
+
+def test_sinfo_between_bars_is_read_by_its_names(tmp_path: Path) -> None:
+    path = tmp_path / "s.txt"
+    path.write_text(
+        "AVAIL|CPUS|HOSTNAMES|STATE|USER|NODES(A/I) |REASON |TIMESTAMP |NODELIST |PARTITION |STATE |USER \n"
+        "up|80|gpu1|drain*|root|0/0 |ECC errors |2026-06-02T05:54:34 |gpu1 |big* |drained* |root(0) |\n"
+        "up|80|gpu2|idle|Unknown|0/1 |none |Unknown |gpu2 |big* |idle |Unknown \n"
+        "up|80|gpu3\n"
+    )
+    assert Sinfo().claims(path, path.read_bytes()) == 90
+    rows, ctx = read(Sinfo(), path)
+    assert [(r.node, r.state, r.reason, r.reason_user) for r in rows if isinstance(r, SlurmNodeState)] == [
+        ("gpu1", "DRAINED", "ECC errors", "root"),
+        ("gpu2", "IDLE", None, None),
+    ]
+    assert ctx.problem_count == 1
+
+
+@pytest.mark.parametrize(
+    "head", ["JobID|State|ExitCode", "JOBID|NAME", "A|B", "| STATE | JOBID | lr=1 |", "JOBID|STATE\nepoch 1 loss 2.5"]
+)
+def test_other_bars_are_neither_squeues_nor_sinfos(head: str) -> None:
+    assert not Squeue().claims(Path("x"), head.encode())
+    assert not Sinfo().claims(Path("x"), head.encode())
