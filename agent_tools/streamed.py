@@ -47,13 +47,15 @@ KEPT = 400
 """Characters of an answer without an end that stay, for the model to see what it did."""
 TWICE = 2
 """Answers without an end after which the model is not asked again."""
+SAME = 3
+"""The same answer so often in a row, whatever was said to it in between: it will not be another one."""
 
 Listener = Callable[[], Callable[[str], None]]
 """Called where an output begins; gives who hears the pieces of its JSON."""
 
 
 class EndlessAnswer(UnexpectedModelBehavior):
-    """A model's answers have no end."""
+    """A model's answers have no end, or it gives the same one again and again."""
 
 
 class Streamed(WrapperModel):
@@ -74,6 +76,7 @@ class Streamed(WrapperModel):
         self._emit = emit
         self._made = 0
         self._endless = 0
+        self._said = list[str]()
         self.again = 0
 
     async def request(
@@ -82,7 +85,24 @@ class Streamed(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """The whole answer."""
+        """The whole answer. Raises EndlessAnswer."""
+        made = await self._asked(messages, model_settings, model_request_parameters)
+        said = [
+            f"{p.tool_name} {p.args}" if isinstance(p, ToolCallPart) else p.content
+            for p in made.parts
+            if isinstance(p, TextPart | ToolCallPart)
+        ]
+        self._said = [*self._said, "\n".join(said)][-SAME:]
+        if len(self._said) == SAME and len(set(self._said)) == 1:
+            raise EndlessAnswer(f"its answer was the same {SAME} times in a row")
+        return made
+
+    async def _asked(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
         begun = False
         self._count()
         if self.model_name not in self._whole:

@@ -25,6 +25,7 @@ RECORDED, LABELLED = "recorded", "labelled"
 class Settings:
     """How cases are asked, plain data that every worker gets. Without `model` the examiner answers.
 
+    `small` and `seconds` bound what the model may do (`Limits`).
     With `as_files` a made-up job is written as the files of other tools and imported, instead of into a lake.
     """
 
@@ -35,6 +36,8 @@ class Settings:
     max_tokens: int | None = None
     max_seconds: float | None = None
     as_files: bool = False
+    small: bool = False
+    seconds: float | None = None
 
 
 def expectation(case: CaseId, settings: Settings) -> tuple[str, Expected]:
@@ -78,12 +81,14 @@ def asked(case: CaseId, settings: Settings, ready: Ready | None = None) -> Answe
     `ready` is the case's lake, open, and its job, where the caller has them already.
     """
     from agent_tools.agent import diagnose
+    from agent_tools.drive import Limits
     from agent_tools.seal import seal
     from agent_tools.verify import verify
 
     with nullcontext(ready) if ready is not None else posed(case, settings) as (reader, job_id):
         begun = time.monotonic()
-        verdict = diagnose(reader, job_id, model=settings.model)
+        limits = Limits(small=settings.small, seconds=settings.seconds or Limits().seconds)
+        verdict = diagnose(reader, job_id, model=settings.model, limits=limits)
         seconds = time.monotonic() - begun
         return Answer(verdict, verify(seal(verdict), reader), seconds)
 

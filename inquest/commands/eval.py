@@ -31,6 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "4 the run is invalid, because the model's endpoint failed."
     )
     parser.add_argument("--model", metavar="M", help="a model behind an OpenAI-compatible endpoint; else the examiner")
+    parser.add_argument(
+        "--small-model", action="store_true", help="ask less of it, as `inquest why --small-model` does"
+    )
+    parser.add_argument("--seconds", type=seconds, metavar="S", help="at most so long for one answer (default 240)")
     parser.add_argument("--cases", metavar="GLOB", help="only cases FOLDER/VARIANT/SEED that match or begin like this")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--draw", type=count, metavar="N", help="N fresh draws of every variant, and nothing else")
@@ -66,7 +70,15 @@ def run(args: argparse.Namespace) -> int:
     from evals.suite import run as run_all
 
     settings = Settings(
-        args.model, args.judge, args.corpus, args.max_turns, args.max_tokens, args.max_seconds, args.as_files
+        args.model,
+        args.judge,
+        args.corpus,
+        args.max_turns,
+        args.max_tokens,
+        args.max_seconds,
+        args.as_files,
+        args.small_model,
+        args.seconds,
     )
     cases = _cases(args, settings)
     try:

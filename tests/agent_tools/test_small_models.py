@@ -88,6 +88,16 @@ def test_a_model_that_repeats_itself_without_end_is_cut_off_twice_and_no_more(
     assert time.monotonic() - started < 50
 
 
+@pytest.mark.parametrize("reply", [message("It failed."), message(calls=[("overview", {})])], ids=["text", "call"])
+def test_the_same_answer_again_and_again_is_not_waited_for_another_time(reply: Reply, tmp_path: Path, monkeypatch: Any):
+    """At temperature 0 a model that has been told what is wrong says the same once more."""
+    with serving(plays(replace(reply, pieces=50)), monkeypatch) as endpoint:
+        made = verdict(tmp_path, model="tiny", limits=SMALL)
+    assert (made.provenance.model, made.provenance.failed) == ("examiner", "answer")
+    assert "its answer was the same 3 times in a row" in "".join(made.provenance.notes)
+    assert len(endpoint.requests) == 3
+
+
 def test_arguments_that_are_no_json_are_not_sent_back_as_they_are(tmp_path: Path, monkeypatch: Any):
     """llama.cpp answers a request with such a call in its history with an error 500."""
     steps = [message(calls=[("read_log", '{"pattern": "x')]), message(calls=[("overview", {}), ("log_events", {})])]

@@ -61,6 +61,16 @@ def test_a_model_that_answers_rightly_passes(monkeypatch: pytest.MonkeyPatch) ->
     assert outcome.spent["tokens"] == 120 * len(endpoint.requests)
 
 
+def test_a_small_model_is_asked_for_less_within_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    for small in (False, True):
+        with serving(lambda turn, request: message("I do not know."), monkeypatch) as endpoint:
+            outcome = run_one(CASE, Settings(model="tiny", small=small, seconds=30.0))
+        assert [name for name, _ in outcome.failures] == ["answer"]
+        sizes.append(len(str(endpoint.requests[0]["tools"])))
+    assert sizes[1] < 0.8 * sizes[0]
+
+
 def test_a_limit_that_is_passed_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(answered(), monkeypatch):
         outcome = run_one(CASE, Settings(model="scripted", max_turns=1))

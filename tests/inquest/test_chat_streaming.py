@@ -190,7 +190,8 @@ def test_a_stream_that_is_cut_is_asked_for_whole(broken: str, opened: Told, monk
 
 def test_answers_that_always_break_off_end_at_the_bound_of_requests(opened: Told, monkeypatch: pytest.MonkeyPatch):
     def script(turn: int, request: Request) -> Reply:
-        return replace(LOOK, broken="overview") if request.get("stream") else LOOK
+        look = message(calls=[("read_log", {"pattern": f"never {turn}"})])
+        return replace(look, pieces=3, broken="never") if request.get("stream") else look
 
     endpoint = play(opened, script, monkeypatch, replace(QUICK, requests=5, tool_calls=99))
     assert len(endpoint.requests) == 5
