@@ -1,7 +1,7 @@
 """Which way into Slurm: slurmrestd, then the commands, then pyslurm; the first that works.
 
-slurmrestd starts no process and answers in JSON, which no job name can forge. Before 23.11 it does not know exit codes: there
-the commands go first. pyslurm is last: it works only in a process whose build matches the cluster's release.
+slurmrestd starts no process and answers in JSON, which no job name can forge. Before 23.11 it does not know exit codes, and
+before 24.11 it cannot be asked for several states at once: there the commands go first. pyslurm is last: it works only in a process whose build matches the cluster's release.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from collector.slurm.access import SlurmAccess
-from collector.slurm.command_line import JSON_SINCE, CommandLine
+from collector.slurm.command_line import CommandLine
 from collector.slurm.pyslurm import PySlurm
 from collector.slurm.rest import SOCKETS, configured
 from collector.sources.base import SourceUnavailable
 
+REST_SINCE = (24, 11)
+"""Release from which slurmrestd is asked before the commands."""
 WAYS = ("rest", "commands", "pyslurm")
 
 
@@ -66,7 +68,7 @@ def choose(way: str | None = None, environ: Mapping[str, str] = os.environ, pref
     for found in [tried(named, environ, prefix)] if named else every(environ, prefix):
         if not found.works or found.access is None:
             failed.append(found)
-        elif found.way == "rest" and not named and found.access.release < JSON_SINCE:
+        elif found.way == "rest" and not named and found.access.release < REST_SINCE:
             later = found.access
         else:
             return found.access

@@ -4,7 +4,7 @@ SOURCE  slurmrestd of Slurm 20.11 to 26.05 (API v0.0.36 to v0.0.45): the newest 
         `/slurmdb`, found in its OpenAPI description.
 ROWS    those of `SlurmAccess`, read by the parsers of `sacct --json`, `squeue --json`, `scontrol show node --json`,
         `sdiag --json`, which print the same objects.
-OVERHEAD  one request to a daemon per question.
+OVERHEAD  one request to a daemon per question; with v0.0.40 and v0.0.41 one for each job that is asked for by its id.
 CAVEAT  before 23.11 it says SUCCESS of every ended job: where the state contradicts that, the exit code is not known.
         It cannot tell of past node events, nor comment a job that has ended: `beside` (the commands) does that.
 """
@@ -39,6 +39,12 @@ SOCKETS = ("/run/slurmrestd/slurmrestd.socket", "/run/slurmrestd.socket", "/run/
 """Where slurmrestd's own and the distributions' units put it."""
 BATCH = 200
 """Jobs in one question: their ids fit into an address."""
+
+_SINGLE, _LISTS = 40, 42
+"""API versions from which a comma (as `%2C`) is refused, and from which a parameter may stand several times.
+
+In v0.0.40 of a real 23.11 the last of several holds and the others are lost; v0.0.41 was not seen, so it is not trusted either.
+"""
 
 Query: TypeAlias = Sequence[tuple[str, str]]
 _PATH = re.compile(r"/(slurm|slurmdb)/(v0\.0\.(\d{2,3}))/(\w+)(/?)\Z")
@@ -108,18 +114,23 @@ class Rest(Known):
     ) -> Iterator[Row]:
         """`/slurmdb/VERSION/jobs`."""
         path = self._path("slurmdb", "jobs")
+        version = int(path.split("/")[2].rpartition(".")[2])
         if job_ids is None:
             end = (until or datetime.now(UTC)) + timedelta(seconds=1)
             query = [("start_time", _epoch(since)), ("end_time", _epoch(end))]
-            query += [("state", s) for s in ENDED_NAMES] if self._listed(path) else [("state", ENDED_STATES)]
+            if version >= _LISTS:
+                query += [("state", s) for s in ENDED_NAMES]
+            elif version < _SINGLE:
+                query += [("state", ENDED_STATES)]
             yield from whole(
                 _ended(self._asked("slurmdbd", "jobs", path, query, SacctJson(), _LONG_S)), datetime.now(UTC)
             )
             return
         named = asked_for(job_ids)
-        for at in range(0, len(named), BATCH):
-            some = named[at : at + BATCH]
-            query = [("step", j) for j in some] if self._listed(path) else [("step", ",".join(some))]
+        batch = 1 if _SINGLE <= version < _LISTS else BATCH
+        for at in range(0, len(named), batch):
+            some = named[at : at + batch]
+            query = [("step", j) for j in some] if version >= _SINGLE else [("step", ",".join(some))]
             yield from whole(self._asked("slurmdbd", "jobs", path, query, SacctJson(), _LONG_S), datetime.now(UTC))
 
     def queue(self) -> Iterator[Row]:
@@ -189,11 +200,6 @@ class Rest(Known):
                 f"load its plugin: slurmrestd -s {plugin} (or no -s)",
             )
         return found
-
-    @staticmethod
-    def _listed(path: str) -> bool:
-        """From v0.0.40 on a list is a parameter given several times, and a comma (as `%2C`) is refused."""
-        return int(path.split("/")[2].rpartition(".")[2]) >= 40
 
     def _headers(self) -> dict[str, str]:
         token = self._token

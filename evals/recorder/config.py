@@ -123,12 +123,17 @@ def gres_conf(spec: ClusterSpec) -> str:
 
 def cgroup_conf(spec: ClusterSpec) -> str:
     """cgroup.conf: memory only; the processors of the host are fewer than the nodes claim."""
-    if spec.root is not None:
+    if spec.root is not None and _without_cgroups(spec.root):
         return "CgroupPlugin=disabled\n"
     return (
         "CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nCgroupAutomount=no\n"
         "ConstrainRAMSpace=yes\nConstrainCores=no\nConstrainDevices=no\n"
     )
+
+
+def _without_cgroups(root: Path) -> bool:
+    """Whether the tree's slurmd can do without cgroups: from 24.05 on, whose library is libslurm.so.41."""
+    return any(int(p.suffix[1:]) >= 41 for p in root.glob("usr/lib/*/libslurm.so.*") if p.suffix[1:].isdigit())
 
 
 def slurmdbd_conf(spec: ClusterSpec) -> str:

@@ -42,6 +42,7 @@ def tries(monkeypatch: pytest.MonkeyPatch, **works: tuple[int, int] | None) -> N
     [
         ({"rest": (24, 11), "commands": (24, 11)}, "rest"),
         ({"rest": (22, 5), "commands": (22, 5)}, "commands"),
+        ({"rest": (23, 11), "commands": (23, 11)}, "commands"),
         ({"rest": (22, 5)}, "rest"),
         ({"commands": (25, 5), "pyslurm": (25, 5)}, "commands"),
         ({"pyslurm": (25, 11)}, "pyslurm"),
@@ -50,7 +51,7 @@ def tries(monkeypatch: pytest.MonkeyPatch, **works: tuple[int, int] | None) -> N
 def test_the_best_way_that_works_is_taken(
     monkeypatch: pytest.MonkeyPatch, works: dict[str, tuple[int, int]], taken: str
 ):
-    """slurmrestd, unless it is too old to know exit codes and the commands work; pyslurm last."""
+    """slurmrestd, unless it is too old to know exit codes or to heed several states, and the commands work; pyslurm last."""
     tries(monkeypatch, **works)
     assert choose(environ={}).name == taken
 

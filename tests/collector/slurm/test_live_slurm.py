@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from collector.slurm.access import NotAllowed
-from collector.slurm.choose import choose, every
-from collector.slurm.command_line import JSON_SINCE, CommandLine
+from collector.slurm.choose import REST_SINCE, choose, every
+from collector.slurm.command_line import CommandLine
 from collector.slurm.follow import follow
 from collector.slurm.rest import Rest
 from collector.sources.base import SourceUnavailable
@@ -317,7 +317,7 @@ def test_the_way_that_knows_more_is_chosen(told: Told):
     year, month = told.access("commands").release
     assert found["rest"] == found["commands"] == (True, f"Slurm {year}.{month:02d}, cluster lab")
     assert not found["pyslurm"][0]
-    better = "command line" if (year, month) < JSON_SINCE else "slurmrestd"
+    better = "command line" if (year, month) < REST_SINCE else "slurmrestd"
     assert choose(None, environ, told.cluster.prefix()).name == better
     assert choose("rest", environ, told.cluster.prefix()).name == "slurmrestd"
 
@@ -326,7 +326,9 @@ def test_slurmrestd_on_its_own_socket_needs_no_token(told: Told):
     """Whoever is the same user may ask; over TCP nobody may without a token, and is told how to get one."""
     local = Rest(f"unix:{told.cluster.rest_local}")
     local.probe()
-    newest = {(22, 5): "v0.0.38", (24, 11): "v0.0.42", (25, 11): "v0.0.44", (26, 5): "v0.0.45"}[local.release]
+    newest = {(22, 5): "v0.0.38", (23, 11): "v0.0.40", (24, 11): "v0.0.42", (25, 11): "v0.0.44", (26, 5): "v0.0.45"}[
+        local.release
+    ]
     assert (local.cluster, local.versions) == ("lab", {"slurm": newest, "slurmdb": newest})
     assert list(local.queue())
     with pytest.raises(SourceUnavailable) as refused:

@@ -199,6 +199,23 @@ def test_before_v0_0_40_a_list_is_one_parameter():
     assert asked[-1].url.params["step"] == "1,2"
 
 
+@pytest.mark.parametrize("version", [40, 41])
+def test_of_several_values_that_version_heeds_one_alone(version: int):
+    """A real 23.11 heeds the last state or job that it is given: no state is named, and one job at a time."""
+    asked: list[httpx.Request] = []
+    old = {
+        "paths": {
+            p.replace("42", str(version)).replace("40", str(version)).replace("41", str(version)): {} for p in PATHS
+        }
+    }
+    body = {"jobs": [], "meta": META, "errors": []}
+    rest = served(asked, lambda r: httpx.Response(200, json=old if "openapi" in r.url.path else body))
+    list(rest.accounting(NOW, NOW))
+    assert "state" not in asked[-1].url.params
+    list(rest.accounting(NOW, None, ["1", "2"]))
+    assert [r.url.params.get_list("step") for r in asked[-2:]] == [["1"], ["2"]]
+
+
 def test_jobs_are_asked_for_in_batches_by_id():
     """An address holds 200 ids."""
     asked: list[httpx.Request] = []
