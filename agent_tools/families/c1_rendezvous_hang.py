@@ -11,6 +11,7 @@ import re
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.c2_collective_hang import transfer_failed
 from agent_tools.families.wording import claim, missing
 
 CODE = "C1"
@@ -64,7 +65,7 @@ def assess(facts: Facts) -> Assessment:
         return _found(facts, row)
     events = facts.table("nccl_events")
     failed = events.one_of("name", "connect_failed", "no_interface", "system_error")
-    gone = events.one_of("name", "remote_error")
+    gone = [] if transfer_failed(facts) else events.one_of("name", "remote_error")
     if (failed or gone) and not facts.causes and not facts.ending.succeeded:
         return _communicator(failed[0]) if failed else _peer_gone(gone[0])
     waiting = _waits(facts)

@@ -45,7 +45,8 @@ def assess(facts: Facts) -> Assessment:
     raised = facts.of_role("collective")
     # The process group aborts its process (SIGABRT) when its transport fails: only another signal is a death of its own.
     dead = facts.table("fatal_signals").where(lambda r: r.get("signal") != _SIGABRT)
-    if not weak and facts.progress.begun and not dead and not facts.of_role("application"):
+    under_way = facts.progress.begun or transfer_failed(facts)
+    if not weak and under_way and not dead and not facts.of_role("application"):
         # A fabric that fails under a running job: where nothing else is told, it is what is known.
         weak = events.one_of("name", "ib_error")
     waits = facts.table("nccl_waits")
@@ -110,6 +111,12 @@ def assess(facts: Facts) -> Assessment:
             )
         )
     return result
+
+
+def transfer_failed(facts: Facts) -> bool:
+    """A transfer over InfiniBand came back with an error: the group had formed by then, and was at a collective."""
+    rows = facts.table("nccl_events").one_of("name", "ib_error")
+    return any("ompletion from peer" in r.text("message") for r in rows)
 
 
 def _fabric(facts: Facts, result: Assessment) -> None:

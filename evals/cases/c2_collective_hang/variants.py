@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import attempt_before, cancelled, time_limit
+from evals.scenarios.endings import at_start, attempt_before, cancelled, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound, without_sm
 from evals.scenarios.plan import Gpu, Plan, healthy
 from evals.scenarios.settings import placed, unseen
@@ -228,6 +228,18 @@ def _resumed(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("C2",), extra={"culprit": {"rank": gpu.rank}, "warning": "preempted"})
 
 
+def _came_back(seed: int) -> tuple[Plan, Expected]:
+    """The first collectives fail in the fabric, before a step could be reported."""
+    plan = at_start(seed, gpus=16)
+    plan.say(
+        plan.minutes - 0.2,
+        "NCCL error: remote process exited or there was a network error, NCCL version 2.21.5",
+        "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.",
+        "NET/IB : Got completion from peer 10.7.0.4<40112> with status=12 opcode=129 len=0 vendor err 129 (Recv)",
+    )
+    return plan, Expected(("C2",))
+
+
 VARIANTS = (
     Variant("lost-peer", "fault", _lost_peer, 2),
     Variant("never-entered", "fault", _never_entered, 2),
@@ -269,4 +281,5 @@ VARIANTS = (
     Variant("clockless", "fault", _clockless),
     Variant("launched-no-more", "fault", _launched_no_more),
     *placed("never-entered", _never_entered, "unaccounted"),
+    Variant("came-back", "fault", _came_back),
 )
