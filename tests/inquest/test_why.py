@@ -230,3 +230,12 @@ def test_what_is_ruled_out_stands_apart_from_what_cannot_be_excluded(capsys: pyt
     assert "D3 Straggler" in left_open
     assert "D3" not in excluded
     assert "E3" not in left_open
+
+
+def test_a_saved_state_without_a_report_is_of_a_job_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "trainer_state.json"
+    saved.write_text('{"global_step": 6, "max_steps": 6, "is_world_process_zero": true, "log_history": []}')
+    status, out, _ = why(str(saved), "--json", capsys=capsys)
+    assert (status, json.loads(out)["family"]) == (0, "U0")
