@@ -24,6 +24,7 @@ Whose = Literal["", "endpoint", "answer"]
 """Whose failure it is that no model answered: "endpoint", one could not be asked or did not answer in time; "answer", each
 that was asked did answer, and nothing within its bounds held."""
 T = TypeVar("T")
+_CUT_OFF = re.compile(r"^Model token limit \(.*\) exceeded")
 _SPENT = re.compile(r"exceeded max\w* .*retries", re.IGNORECASE)
 
 
@@ -152,6 +153,8 @@ def _why(error: Exception) -> str:
         return f"{found}"
     if isinstance(error, EndlessAnswer):
         return f"{error}"
+    if _CUT_OFF.search(f"{error}"):
+        return "its server ended an answer before it was whole, at a limit on its tokens (max_tokens, n_predict): give it a higher one"
     return f"{type(error).__name__}: {said(error)}"
 
 

@@ -108,6 +108,17 @@ def test_arguments_that_are_no_json_are_not_sent_back_as_they_are(tmp_path: Path
     assert said and all(isinstance(json.loads(c["function"]["arguments"]), dict) for c in said)
 
 
+def test_an_answer_that_its_server_ends_too_early_is_told_with_what_helps(tmp_path: Path, monkeypatch: Any):
+    """The framework's words name a setting that nobody here can set."""
+    cut = message("")
+    cut.body["choices"][0]["finish_reason"] = "length"
+    with serving(plays(cut), monkeypatch):
+        made = verdict(tmp_path, model="tiny", limits=QUICK)
+    notes = "".join(made.provenance.notes)
+    assert "ended an answer before it was whole, at a limit on its tokens" in notes
+    assert "model setting" not in notes
+
+
 def test_a_window_that_is_too_small_is_asked_for_less_and_the_reader_is_told(tmp_path: Path, monkeypatch: Any):
     steps = iter([Reply({"error": TOO_LONG}, 400), *(replace(r, pieces=40) for r in GOOD)])
     with serving(lambda turn, request: next(steps), monkeypatch) as endpoint:
