@@ -63,7 +63,7 @@ TOPICS: tuple[tuple[str, str], ...] = (
     (r"\b(?:collectives?|nccl|rccl|all.?reduce|hang|hung|stuck)\b", "collectives"),
     (r"\b(?:gpus?|xids?|ecc|cards?|nvlink|throttl\w*|temperature|hot|memory)\b", "gpu_health"),
     (
-        r"\b(?:again|before|earlier|last (?:week|time|month|run)|history|previous|similar|other (?:runs?|jobs?)|same)\b",
+        r"\b(?:again|before(?! (?:(?:it|the|this|its|that) )?(?:\w+ )?(?:end|ended|crash|fail|died|stop|kill|error|exit|hang|hung|time ?out|step))|earlier|last (?:week|time|month|run)|history|previous|similar|other (?:runs?|jobs?)|same)\b",
         "history",
     ),
     (r"\b(?:nodes?|hosts?|drain\w*|down|reboot\w*)\b", "node_states"),

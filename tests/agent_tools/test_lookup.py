@@ -127,6 +127,14 @@ def test_what_the_loss_did_and_who_ended(reader: Reader):
     assert asked(reader, "which process exited?", "12")[1] == "Rank 7 on n2 ended by signal 6."
 
 
+def test_before_the_end_is_no_earlier_run(reader: Reader):
+    for question in ("what was the last loss before the end?", "what was the loss before the job crashed?"):
+        _, short, said = asked(reader, question, "12")
+        assert "run before it" not in " ".join([short, *said]), question
+    _, short, said = asked(reader, "did this happen before?", "12")
+    assert "the run before it" in " ".join([short, *said])
+
+
 def test_jobs_are_counted_by_what_the_question_names(reader: Reader):
     _, short, said = asked(reader, "which users have the most failures?")
     assert short.startswith("mira: 2 of 3 attempts failed")
