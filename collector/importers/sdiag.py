@@ -72,6 +72,7 @@ def _text(path: Path, ctx: ImportContext) -> Iterator[Row]:
             if begun:
                 yield _row(values, ts, ctx)
             values, begun, section, ts = {}, True, _TEXT, _moment(title, ctx)
+            by_type = False
         elif since:
             values["stats_since_ts"] = _moment(since, ctx)
         elif line.startswith("Main schedule"):

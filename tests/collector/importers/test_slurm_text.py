@@ -92,6 +92,17 @@ def test_sdiag_takes_the_exact_time_and_the_right_sections() -> None:
     assert (row.main_cycle_last_us, row.backfill_cycle_last_us, row.backfill_depth_mean) == (3508, 123456, 25)
 
 
+def test_an_sdiag_that_breaks_off_among_its_rpcs_leaves_the_next_one_whole(tmp_path: Path) -> None:
+    whole = (SAMPLES / "sdiag.txt").read_text()
+    begins = whole.index("Remote Procedure Call statistics by message type")
+    headless = whole.replace("Remote Procedure Call statistics by message type", "~")
+    path = tmp_path / "sdiag.txt"
+    path.write_text(f"{whole[: whole.index(chr(10), begins)]}\n{headless}")
+    rows, ctx = read(Sdiag(), path)
+    assert ctx.problem_count == 0
+    assert [(r.agent_queue, r.rpc_count) for r in rows] == [(7, 0), (7, None)]
+
+
 def test_squeue_reasons_with_spaces_and_running_jobs() -> None:
     rows, ctx = read(Squeue(), SAMPLES / "squeue.txt")
     assert ctx.problem_count == 0
