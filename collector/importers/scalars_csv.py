@@ -65,7 +65,7 @@ class ScalarsCsv:
         own = [path.parent]
         if _VERSION.fullmatch(path.parent.name):
             own += [*path.parents[1:3]]
-        return any(p.suffix in (".out", ".err", ".log") for folder in own for p in islice(folder.iterdir(), 1000))
+        return any(map(_holds_a_log, own))
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """What each row says of training, then what it says of data held out. Raises ImportFailed."""
@@ -170,6 +170,14 @@ class _Table:
         if evaluating:
             name = self.called.get(self.held_out, self.held_out) if held_out is not None else None
             yield "eval", {"loss": held_out, "loss_name": name, "metrics": as_json({**train, **aside})}
+
+
+def _holds_a_log(folder: Path) -> bool:
+    """In a folder that may not be listed, as one above what was given may be, none is seen."""
+    try:
+        return any(p.suffix in (".out", ".err", ".log") for p in islice(folder.iterdir(), 1000))
+    except OSError:
+        return False
 
 
 def _first(plain: dict[str, str], names: tuple[str, ...]) -> str:

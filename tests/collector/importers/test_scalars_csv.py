@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -108,6 +109,21 @@ def test_beside_a_log_it_is_read_only_when_asked_for(tmp_path: Path) -> None:
     (tmp_path / "slurm-7.out").write_text("")
     assert pick(path, LIGHTNING.encode(), alone=False) is None
     assert pick(path, LIGHTNING.encode()) is not None
+
+
+def test_a_folder_above_it_that_may_not_be_listed_holds_no_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "version_0/metrics.csv"
+    path.parent.mkdir()
+    path.write_text("epoch,step,train_loss\n0,49,2.3\n")
+    listed = Path.iterdir
+
+    def refused(folder: Path) -> Iterator[Path]:
+        if folder != path.parent:
+            raise PermissionError(13, "Permission denied", str(folder))
+        return listed(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    assert isinstance(pick(path, path.read_bytes(), alone=False), ScalarsCsv)
 
 
 def test_another_table_fails_with_its_reason(tmp_path: Path) -> None:
