@@ -1,7 +1,8 @@
 """Which way into Slurm: slurmrestd, then the commands, then pyslurm; the first that works.
 
 slurmrestd starts no process and answers in JSON, which no job name can forge. Before 23.11 it does not know exit codes, and
-before 24.11 it cannot be asked for several states at once: there the commands go first. pyslurm is last: it works only in a process whose build matches the cluster's release.
+before 24.11 it cannot be asked for several states at once: there the commands go first. pyslurm is last: it works only in a
+process whose build matches the cluster's release.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
 #   root.sh trixie DIR               Slurm 24.11
 #   root.sh sid DIR                  the newest that Debian has (26.05 in 2026)
 #   root.sh resolute DIR SOURCES     Ubuntu 26.04 with Slurm 25.11; SOURCES is its line of sources.list
+#   root.sh noble DIR SOURCES        Ubuntu 24.04 with Slurm 23.11
 # With PYSLURM=RELEASE also that pyslurm, built for the tree's Slurm, and this checkout beside it (/usr/local/inquest).
 # Needs root and the package mmdebstrap. The host's own packages stay as they are.
 set -euo pipefail
-[ "$#" = 2 ] || [ "$#" = 3 ] || { sed -n '2,7s/^# //p' "$0" >&2; exit 2; }
+[ "$#" = 2 ] || [ "$#" = 3 ] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
 build=()
 [ -z "${PYSLURM:-}" ] || build=("--include=libslurm-dev,gcc,libc6-dev,python3-dev,python3-venv,ca-certificates")
 mmdebstrap --mode=root --variant=apt --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
