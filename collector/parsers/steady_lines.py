@@ -2,12 +2,14 @@
 
 ROWS      train_step (split train or eval)
 CAVEAT    One such line merely resembles progress, so nothing is given before the third of one wording; then all three are.
+          Where only epochs are counted, a line may tell the same epoch again: nothing is given before the next epoch.
           A wording that another parser reads is left to it. The loss of a part (a discriminator's, a box's) is none: a line
           with such losses only is a step without a loss.
 EXAMPLES
     [2020-07-29T14:08:51] Step 14200 stats, train: loss = 0.9168887138366699
     [1,  2000] loss: 2.195
     iteration 400: loss 0.9357
+    epoch:  2 loss:  0.0503
     Train: [3/300][100/448]  eta 0:12:31 lr 0.001  loss 2.3113 (2.3012)
     (epoch: 3, iters: 100, time: 0.412, data: 0.003) G_GAN: 1.037 G_L1: 0.449 D_real: 0.061
 """
@@ -42,6 +44,8 @@ _FIGURE = re.compile(rf"[\s,|)\]][A-Za-z]\w{{0,30}}: {{0,40}}{NUMBER}(?![\w%]|\.
 _SCORE = re.compile(r"(?i)acc|iou|\bmap\b|psnr|ssim|\bf1|auc|dice|bleu|\bwer\b|recall|precision")
 _DIGITS = re.compile(rf"{NUMBER}|\d+")
 ENOUGH = 3
+ENOUGH_OF_ONE_EPOCH = 100
+"""Lines that tell one epoch and losses that differ: a loop, even if its next epoch is never seen."""
 LONGEST, MOST_WORDINGS = 400, 50
 GIVE_UP = 200
 """Lines without a steady wording after which a stream is no longer looked at."""
@@ -131,15 +135,26 @@ class SteadyLines(LineParser):
         at = (row.epoch or 0.0, float(row.step or 0))
         if wording.known:
             return ()
-        grows, wording.last = at > wording.last, at
+        grows, again, wording.last = at > wording.last, row.step is None and at == wording.last, at
         if wording.open:
             self._idle = 0
             return [row]
-        wording.held = [*wording.held, row] if grows else [row]
-        if len(wording.held) < ENOUGH:
+        if not (grows or again):
+            wording.held = []
+        wording.held.append(row)
+        if not _steady(wording.held):
             return ()
         given, wording.held, wording.open, self._idle = wording.held, [], True, 0
         return given
+
+
+def _steady(held: Sequence[TrainStep]) -> bool:
+    """Whether lines of one wording, whose count never falls, are a loop's: it grows, or many losses are told of one epoch."""
+    if len(held) < ENOUGH:
+        return False
+    if (held[0].epoch, held[0].step) != (held[-1].epoch, held[-1].step):
+        return True
+    return len(held) >= ENOUGH_OF_ONE_EPOCH and len({row.loss for row in held}) > ENOUGH
 
 
 def _left_out(text: str) -> bool:

@@ -37,6 +37,21 @@ def test_a_loss_after_a_time_in_seconds_is_the_whole_loss() -> None:
     assert [(r.epoch, r.loss, r.learning_rate) for r in got] == [(1, 0.1, 0.25), (2, 0.2, 0.25), (3, 0.3, 0.25)]
 
 
+def test_an_epoch_may_be_told_again_and_again_until_the_next_one_shows_that_it_is_a_loop() -> None:
+    lines = [f"epoch:  {epoch} loss:  {0.9 - epoch / 4 - part / 100:.2f}" for epoch in range(3) for part in range(4)]
+    assert steps(*lines[:4]) == []
+    got = steps(*lines)
+    assert [(r.epoch, r.loss) for r in got[:5]] == [(0, 0.9), (0, 0.89), (0, 0.88), (0, 0.87), (1, 0.65)]
+    assert len(got) == 12
+    assert [r.epoch for r in steps(*lines[4:6], *lines[:2], lines[4], lines[8])] == [0, 0, 1, 2], "it began anew"
+
+
+def test_many_losses_of_one_epoch_are_a_loop_and_one_loss_many_times_is_none() -> None:
+    assert len(steps(*(f"epoch 0 loss {2 - n / 200}" for n in range(120)))) == 120
+    assert not steps(*(f"epoch 0 loss {2 - n / 200}" for n in range(90)))
+    assert not steps(*["epoch 0 loss 2.5"] * 300)
+
+
 def test_what_merely_resembles_progress_is_left_alone() -> None:
     assert not steps("step 1 loss 0.5", "round 2: the loss 0.4 was seen", "epoch 3 box_loss 0.3"), "three wordings"
     assert not steps(*(f"step {n}: discriminator loss 0.{n}" for n in range(1, 6))), "the loss of a part"
