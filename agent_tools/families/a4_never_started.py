@@ -40,6 +40,10 @@ _NO_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 _UNREADABLE = re.compile(r"syntax error|unexpected EOF while", re.IGNORECASE)
+# Under `set -u` a script ends at the first variable that nobody has set.
+_UNSET = re.compile(
+    r"^\S{1,300}: (?:line )?\d+: [A-Za-z_]\w*(?:\[\S{0,40}\])?: (?:unbound variable|parameter (?:null or )?not set)"
+)
 _LINE = re.compile(
     r"(line \d+: |\.(?:sh|sbatch|slurm|job|cmd): \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*(command not found|No such file or directory|Permission denied|"
     r"cannot execute|Exec format error|bad interpreter|: not found|syntax error near|syntax error: |unexpected EOF while)|"
@@ -60,6 +64,9 @@ _CLOSES = re.compile(
     r"|exit(?:ed)?(?: with)?(?: an?)? (?:exit )?(?:code|status)|^srun: |^slurmstepd",
     re.IGNORECASE,
 )
+
+_SHORT = 6
+"""Lines of a log that holds nothing but the shell's complaint and what a script prints around it."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -229,6 +236,9 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     for row in facts.table("slurm_messages"):
         if cell is None and row.text("name") == "task_exit" and row.number("exit_code") in (126, 127):
             cell = row["exit_code"]
+    unset = _unset(facts) if cell is None else None
+    if unset is not None:
+        return unset
     line = next((r for r in facts.table("log_tail") if _LINE.search(r.text("text"))), None)
     missing_starter = _starter(facts)
     line = missing_starter or line
@@ -275,6 +285,24 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     )
 
 
+def _unset(facts: Facts) -> Assessment | None:
+    """The shell's word of a variable that is not set, with which a short log ends."""
+    tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
+    if not 0 < len(tail) <= _SHORT or not _UNSET.search(tail[-1].text("text")) or facts.raised:
+        return None
+    return Assessment(
+        CODE,
+        "confirmed",
+        "launch",
+        0.72,
+        "job",
+        "The program never started: the job script stopped at a variable that is not set.",
+        say(f"The log says: {quoted(tail[-1], 'text', 'line_no')}."),
+        implies=say("Under set -u the shell ends a script there; nothing below was run.", status="supported"),
+        actions=say("Set the variable before that line, or give it a default there (${NAME:-})."),
+    )
+
+
 def _starter(facts: Facts) -> RowView | None:
     """The line about an interpreter or a launcher that is not there, where only the script's own closing words follow."""
     if facts.fatal or facts.ending.succeeded:
@@ -294,7 +322,7 @@ def _starter(facts: Facts) -> RowView | None:
 def _shell_only(facts: Facts) -> bool:
     """Whether the log is so short that the shell's complaint is its content, and ends with it."""
     tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
-    return 0 < len(tail) <= 6 and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
+    return 0 < len(tail) <= _SHORT and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
 
 
 def _by_reason(overview: RowView) -> Assessment:
