@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from datetime import datetime
 
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.progress import Progress
-from agent_tools.facts.views import View
+from agent_tools.facts.views import RowView, View
 
 _UNLOADED = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
 _ENTRY = re.compile(r"(?P<file>.+):(?P<line>\d+) in <module>")
@@ -20,6 +21,9 @@ _HEAD = 120
 """Lines at the head of a script in which its imports stand; one further down may come after hours of work."""
 _WAITED = ("rendezvous", "collective", "peer")
 """What other ranks of the same start say, who waited in vain for the one that failed: no further than it."""
+_QUIET_S, _OTHER_WORDS = 120.0, 4
+"""Seconds and lines by which a log outlives all that failed in it, where another start has to be thought of."""
+_SLURMS = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |frame #\d+|\s*$")
 _WENT_ON = 3
 """Steps, or lines of a loop, by which a run is known to have gone on."""
 
@@ -60,3 +64,25 @@ def _came_after(progress: Progress, line: float, file: str, tail: Callable[[], V
     if (hints.number("bar_line") or 0) > line and (hints.number("bar_step") or 0) >= _WENT_ON:
         return True
     return (hints.number("first_line") or 0) > line and (hints.number("lines") or 0) >= _WENT_ON
+
+
+def outlived(raised: Raised, others: Iterable[Raised], tail: Callable[[], View]) -> tuple[RowView, RowView] | None:
+    """The last thing that failed in the log of this exception, and its last line, where minutes lie between the two.
+
+    What ends a program is close to the end of its log, or is followed by what else failed of it. Where the log goes on for
+    minutes with other words, something else was running, or the program was started anew.
+    """
+    file = raised.row.text("file")
+    told = (raised.row.number("line_end") or 0) + (raised.row.number("lines_left") or 0)
+    last = next((r.row for r in others if r.row.text("file") == file and r.row.number("line_end") == told), None)
+    if last is None or last.number("events") != 1:
+        return None
+    after = [
+        r
+        for r in tail()
+        if r.text("file") == file and (r.number("line_no") or 0) > told and not _SLURMS.match(r.text("text"))
+    ]
+    if len(after) < _OTHER_WORDS or not last.has("first_ts") or not after[-1].has("line_ts"):
+        return None
+    passed = datetime.fromisoformat(after[-1].text("line_ts")) - datetime.fromisoformat(last.text("first_ts"))
+    return (last, after[-1]) if passed.total_seconds() >= _QUIET_S else None

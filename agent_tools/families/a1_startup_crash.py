@@ -22,6 +22,7 @@ from agent_tools.families.wording import (
     alike,
     claim,
     missing,
+    outlived_by_log,
     spread,
 )
 
@@ -100,6 +101,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_against.append(
             claim("Just before it the log says that the run was interrupted from the keyboard.")
         )
+    outlived_by_log(facts, cause, result)
     if result.confidence < 0.6:
         result.status = "suspected"
     when = "in an evaluation, with no training before it in the log" if cause.evaluating else "before training began"

@@ -21,6 +21,7 @@ from agent_tools.families.wording import (
     alike,
     claim,
     missing,
+    outlived_by_log,
     spread,
 )
 from agent_tools.verdict import Attribution
@@ -132,6 +133,7 @@ def assess(facts: Facts) -> Assessment:
     either = alike(facts, cause)
     if either:
         result.confidence, result.attribution = min(result.confidence, _EITHER), "undetermined"
+    outlived_by_log(facts, cause, result)
     after = _after_the_end(facts, cause)
     doing = "after training had ended" if after else "while training"
     result.headline = f"The program crashed {doing}: {cause.name_ref}: {cause.message_ref}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts.core import Facts
+from agent_tools.facts.earlier import outlived
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
 from agent_tools.verdict import Claim, ClaimStatus, Missing
 
 UNSAID = 0.45
@@ -68,3 +70,19 @@ def spread(row: RowView) -> str:
     if row.has("rank"):
         return f"Rank {row['rank']}{node}"
     return f"The job{node}"
+
+
+def outlived_by_log(facts: Facts, cause: Raised, result: Assessment) -> None:
+    """Lower the confidence where the log goes on for minutes after all that failed, and nobody but the log tells of the end."""
+    if facts.state or facts.ending.failed:
+        return
+    found = outlived(cause, facts.raised, lambda: facts.table("log_tail"))
+    if found is None:
+        return
+    failed, last = found
+    result.status, result.confidence = "suspected", min(result.confidence, UNSAID)
+    text = f"The log goes on to {last['line_ts']}, and what failed last in it was printed at {failed['first_ts']}: another run, or another program, came after."
+    result.speaks_for.append(claim(text))
+    result.missing.append(
+        missing("Whether the last run in the log failed, too.", "sacct (slurm_job), or a log of each run")
+    )

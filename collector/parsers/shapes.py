@@ -73,6 +73,8 @@ LOG_LINE = re.compile(
     rf"End|Start|Date|Loss|loss)\b|\{{'|[\w.-]+:\d+:\d+ \[\d+\] NCCL|frame #\d+|Traceback \(most)"
 )
 """What a line that belongs to no message looks like: the start of another program's or logger's line."""
+MILD_PREFIX = re.compile(r"\s*\[?[WI]\d{4} \d\d:\d\d:\d\d")
+"""glog's, and torch's own, before a line that is a warning or less."""
 
 
 def fielded(text: str) -> bool:

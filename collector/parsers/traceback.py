@@ -31,7 +31,7 @@ from collector.parsers.raised import (
     names_exception,
     says_no_failure,
 )
-from collector.parsers.shapes import BAR, LOG_LINE, strip_label
+from collector.parsers.shapes import BAR, LOG_LINE, MILD_PREFIX, strip_label
 
 NAMES: dict[str, str] = {
     "*": "the exception's type as printed: ValueError, torch.OutOfMemoryError, ray.exceptions.RayTaskError(ValueError)",
@@ -212,7 +212,8 @@ class Traceback:
         shape = "|".join(re.sub(r"\d+", r"\\d+", re.escape(w)) for w in wholes)
         self._prefix = re.compile(f"(?:{shape}) ?")
         if LOG_LINE.match(bare) and "%|" not in bare:
-            self._severity = "error"
+            # A level that stands before every line of it is the program's own word that it went on.
+            self._severity = "warning" if MILD_PREFIX.match(bare) else "error"
             self._extra["logged"] = True
 
     def _clean(self, text: str) -> str:

@@ -285,3 +285,56 @@ def test_evaluations_without_a_loss_are_no_sure_health(tmp_path: Path, scores: s
     assert (draft.family, draft.confidence >= 0.5) == (family, sure), draft.headline
     assert draft.confidence < 0.6 or family == "G1"
     assert sure or "evaluations" in draft.headline
+
+
+REFUSED_SETTING = """\
+[2026-02-09 09:12:19,718][utils][INFO] - Instantiating model <models.Net>
+[2026-02-09 09:12:22,418][utils][ERROR] -
+Traceback (most recent call last):
+  File "/home/u/job/train.py", line 53, in main
+    log.info(cfg.data.folder)
+  File "/venv/lib/python3.11/site-packages/omegaconf/_utils.py", line 797, in _raise
+    raise ex.with_traceback(sys.exc_info()[2])
+omegaconf.errors.ConfigAttributeError: Key 'folder' is not in struct
+    full_key: data.folder
+"""
+STARTED = """\
+[2026-02-09 09:{minute}:19,718][utils][INFO] - Instantiating model <models.Net>
+[2026-02-09 09:{minute}:20,718][utils][INFO] - Instantiating datamodule <data.Module>
+[2026-02-09 09:{minute}:21,718][utils][INFO] - Instantiating callbacks...
+[2026-02-09 09:{minute}:22,718][utils][INFO] - Starting training!
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "sure"),
+    [
+        ("", True),
+        (STARTED.format(minute=12), True),
+        (STARTED.format(minute=25), False),
+        (STARTED.format(minute=25) + REFUSED_SETTING.replace("09:12", "09:26").replace("folder", "seed"), True),
+        ("srun: error: n7: task 0: Exited with exit code 1\n" * 5, True),
+        ("[2026-02-09 09:25:19,718][utils][INFO] - Output dir: out\n", True),
+    ],
+    ids=["ends", "another rank", "another run", "which failed", "slurm", "last words"],
+)
+def test_a_failure_that_its_log_outlives_by_minutes_is_not_surely_the_end(
+    tmp_path: Path, after: str, sure: bool
+) -> None:
+    draft = drafted(REFUSED_SETTING + after, tmp_path)
+    assert (draft.family, draft.mode, draft.confidence >= 0.6) == ("A1", "config", sure), draft.headline
+    assert sure == (not any("goes on to" in c.text for c in draft.shows))
+
+
+def test_a_warning_of_the_compiler_with_its_traceback_ends_no_run(tmp_path: Path) -> None:
+    prefix = "W0213 14:48:26.433000 2622 site-packages/torch/_dynamo/convert_frame.py:1233] "
+    told = "WON'T CONVERT forward model.py line 28\nTraceback (most recent call last):\n" + (
+        '  File "/venv/lib/python3.11/site-packages/torch/_dynamo/output_graph.py", line 1483, in _call\n'
+        "    raise BackendCompilerFailed(self.compiler_fn, e)\n"
+        "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nRuntimeError: Failed to find C compiler.\n"
+    )
+    warned = "".join(f"{prefix}{line}\n" for line in told.splitlines())
+    steps = "".join(f"iter {n}: loss {10.9 - n / 20:.4f}, time 210.25ms\n" for n in range(10))
+    (tmp_path / "error").mkdir()
+    assert drafted(warned + steps, tmp_path).family == "G1"
+    assert drafted(warned.replace("W0213", "E0213"), tmp_path / "error").family == "A1"
