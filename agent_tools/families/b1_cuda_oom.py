@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, gpu_of, missing, spread
+from agent_tools.families.wording import claim, gpu_of, missing, outlived_by_log, spread
 
 CODE = "B1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D1", "D2", "D3", "E1", "E2", "E3", "F4", "G1")
@@ -47,6 +47,8 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
     _curve(facts, result)
     _others(row, result)
+    if raised:
+        outlived_by_log(facts, raised[0], result)
     result.implies.insert(0, claim(_CROWDED, "supported") if _crowded(row) else claim(_PLAN))
     result.actions.append(
         claim(

@@ -326,6 +326,14 @@ def test_a_failure_that_its_log_outlives_by_minutes_is_not_surely_the_end(
     assert sure == (not any("goes on to" in c.text for c in draft.shows))
 
 
+@pytest.mark.parametrize(("minute", "sure"), [(12, True), (31, False)])
+def test_memory_that_ran_out_in_a_run_before_is_not_surely_the_end(tmp_path: Path, minute: int, sure: bool) -> None:
+    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.19 GiB of which 1.31 GiB is free.\n"
+    before, _, _ = REFUSED_SETTING.partition("omegaconf.errors")
+    draft = drafted(before + oom + STARTED.format(minute=minute), tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("B1", sure), draft.headline
+
+
 def test_a_warning_of_the_compiler_with_its_traceback_ends_no_run(tmp_path: Path) -> None:
     prefix = "W0213 14:48:26.433000 2622 site-packages/torch/_dynamo/convert_frame.py:1233] "
     told = "WON'T CONVERT forward model.py line 28\nTraceback (most recent call last):\n" + (
