@@ -88,6 +88,7 @@ def test_two_messages_in_a_row_stay_two():
         ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 63.98 GiB of which 0 bytes is free.", "torch_oom", GIB),
         ("ggml_cuda: cudaMalloc failed: out of memory", "cuda_error_oom", None),
         ("mxnet.base.MXNetError: [09:10:11] src/op.h:57: Check failed: err == cudaSuccess (2 vs. 0) Name: mxnet_generic_kernel ErrStr:out of memory", "cuda_error_oom", None),
+        ("F0203 04:05:06.789012 912 device.cc:81] Check failed: cudaSuccess == status (0 vs. 2) Cuda Error: out of memory", "cuda_error_oom", None),
     ],
 )  # fmt: skip
 def test_other_wordings(text, name, requested):
