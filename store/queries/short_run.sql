@@ -44,7 +44,10 @@ a AS (
     max(total_steps) FILTER (WHERE kind = 'train_plan') AS plan, count(*) FILTER (WHERE kind = 'train_end') AS ends,
     arg_max(left(message, 300), line_no) FILTER (WHERE kind = 'train_end') AS end_message,
     max(line_no) FILTER (WHERE kind = 'train_end') AS end_line,
-    max(step) FILTER (WHERE kind = 'train_end') AS end_step,
+    coalesce(max(step) FILTER (WHERE kind = 'train_end'),
+      -- Lightning names the limit that was reached; after a fit by epochs the steps of another are not all there were.
+      CASE WHEN count(*) FILTER (WHERE kind = 'train_end' AND framework = 'lightning' AND name <> 'max_steps') = 0
+        THEN max(total_steps) FILTER (WHERE kind = 'train_end' AND name = 'max_steps') END) AS end_step,
     max(coalesce(TRY_CAST(d->>'$.train_runtime' AS DOUBLE), elapsed_ms / 1000)) FILTER (WHERE kind = 'train_end') AS runtime_s,
     max(TRY_CAST(d->>'$.train_steps_per_second' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS rate,
     max(TRY_CAST(d->>'$.train_samples_per_second' AS DOUBLE)) FILTER (WHERE kind = 'train_end') AS sample_rate,

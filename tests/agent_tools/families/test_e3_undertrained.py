@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.families.base import Assessment
 from agent_tools.families.e3_undertrained import assess
 from store.rows import LogEvent, SlurmJob, TrainStep
 from tests.agent_tools.families.world import World, judge
@@ -25,6 +26,20 @@ def test_run_time_and_rate_tell_the_steps_where_no_step_is_printed(tmp_path: Pat
         detail='{"train_runtime": 41.6, "train_steps_per_second": 0.024, "epoch": 1.0}',
     )
     assert judge(world, assess).status == "confirmed"
+
+
+def test_the_limit_of_steps_that_lightning_reached_is_their_number(tmp_path: Path) -> None:
+    def fits(folder: str, *limits: tuple[str, int | None]) -> Assessment:
+        world = World(tmp_path / folder)
+        for name, steps in limits:
+            world.say("train_end", name, severity="info", framework="lightning", total_steps=steps)
+        return judge(world, assess)
+
+    assert fits("one", ("max_steps", 2)).status == "confirmed"
+    assert fits("many", ("max_steps", 4000)).status == "ruled_out"
+    assert fits("longer", ("max_steps", 2), ("max_steps", 4000)).status == "ruled_out"
+    # How many steps the epochs of the other fit were, nothing says.
+    assert fits("both", ("max_steps", 2), ("max_epochs", None)).status == "undecidable"
 
 
 def test_words_of_an_early_stop_tell_the_steps(tmp_path: Path) -> None:
