@@ -3,6 +3,8 @@
 SOURCE  Prometheus, Thanos, Mimir, VictoriaMetrics.
 ROWS    gpu_sample, host_sample, link_sample, cgroup_sample, inference_sample, as from the exporters' own text.
 CAVEAT  a series without a name (the query used a function) is read by the file's name if that is a metric's.
+        A range query repeats a sample on its grid for five minutes (the default lookback): of a series that was scraped
+        less often than that, each sample counts once.
 
     {"status":"success","data":{"resultType":"matrix","result":[{"metric":{"__name__":"DCGM_FI_DEV_GPU_UTIL"},"values":[[1772359200,"97"]]}]}}
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +25,9 @@ from collector.text import decode, whole
 from store.rows import Row
 
 LIMIT = 512 << 20
+_LOOKBACK_MS = 300_000
+_RUNS, _ENOUGH = 3, 6
+"""Runs, and samples in all, from which on a series shows how it was scraped."""
 _SHAPE = re.compile(r'"resultType"\s*:\s*"(?:matrix|vector)"')
 
 
@@ -67,10 +73,9 @@ class PrometheusJson:
             if series is None:
                 unknown[name or "(no name)"] = unknown.get(name or "(no name)", 0) + 1
                 continue
-            for pair in sj.items(item.get("values")) or [item.get("value")]:
-                sample = _sample(pair)
-                if sample is not None:
-                    samples.add(series, *sample)
+            pairs = sj.items(item.get("values")) or [item.get("value")]
+            for sample in _scraped([s for p in pairs if (s := _sample(p)) is not None]):
+                samples.add(series, *sample)
         if not count:
             raise ImportFailed("no series in it" + (f": {ctx.problems[0]}" if ctx.problems else ""))
         if unknown:
@@ -93,3 +98,23 @@ def _sample(pair: Any) -> tuple[int, float] | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return (round(ts * 1000), value) if 0 < ts < 2.5e11 else None
+
+
+def _scraped(found: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """The samples that were scraped, of those on a query's grid: the first of each where all stand in short runs of one value.
+
+    Runs with gaps between them, none longer than the lookback and each of a single value, are what a range query makes of
+    samples further apart than that.
+    """
+    if len(found) < _ENOUGH:
+        return found
+    found = sorted(found)
+    step = min(b[0] - a[0] for a, b in pairwise(found))
+    begins = [0, *(i for i in range(1, len(found)) if found[i][0] - found[i - 1][0] > step)]
+    if len(begins) < _RUNS or step <= 0:
+        return found
+    for begin, end in pairwise([*begins, len(found)]):
+        run = found[begin:end]
+        if run[-1][0] - run[0][0] > _LOOKBACK_MS or any(value != run[0][1] for _, value in run):
+            return found
+    return [found[i] for i in begins]

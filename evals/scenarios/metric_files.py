@@ -21,6 +21,8 @@ FORMS = ("exposed", "by_node", "by_metric")
 _STEPS_S = (15.0, 30.0, 60.0)
 _STALE = 1.5
 """Prometheus marks a series that its target no longer gives; a value is answered as long as the next may still come."""
+_LOOKBACK_S = 300.0
+"""And no longer than that, by default."""
 
 Metrics = Iterable[tuple[str, str, Callable[[Any], object]]]
 Labels = Mapping[str, str]
@@ -114,7 +116,7 @@ def _matrix(name: str, series: Mapping[str, list[tuple[float, object, Labels]]],
 
 def _gridded(points: list[tuple[float, object, Labels]], step: float) -> Iterator[list[object]]:
     gaps = sorted(b[0] - a[0] for a, b in pairwise(points))
-    fresh = _STALE * max(gaps[len(gaps) // 2] if gaps else step, step)
+    fresh = min(_STALE * max(gaps[len(gaps) // 2] if gaps else step, step), _LOOKBACK_S)
     at, tick = 0, -(-points[0][0] // step) * step
     while tick <= points[-1][0] + step:
         while at + 1 < len(points) and points[at + 1][0] <= tick:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,6 +92,39 @@ def test_a_range_query_with_rates_of_counters() -> None:
     assert [h.load1 for h in hosts] == [12.5, None], "NaN is no value"
     assert [h.cpu_busy for h in hosts] == [None, 10 / 15]
     assert "(no name)" in ctx.notes[0]
+
+
+def queried(folder: Path, points: dict[int, float]) -> list[int]:
+    """The times, in seconds, at which a GPU was sampled by a range query that answered these."""
+    series = {"metric": {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": "0", "Hostname": "gpu07"}}
+    values = [[TEN.timestamp() + at, str(value)] for at, value in points.items()]
+    path = folder / "util.json"
+    path.write_text(
+        json.dumps({"status": "success", "data": {"resultType": "matrix", "result": [{**series, "values": values}]}})
+    )
+    rows, _ = read(PrometheusJson(), path)
+    return [round((g.ts - TEN).total_seconds()) for g in of(rows, GpuSample) if g.ts]
+
+
+def test_what_a_range_query_repeats_of_one_scrape_counts_once(tmp_path: Path) -> None:
+    scrapes = dict.fromkeys(range(0, 3600, 750), 0.0)
+    held = {at + k: v for at, v in scrapes.items() for k in range(0, 301, 30)}
+    assert queried(tmp_path, held) == list(scrapes)
+    assert queried(tmp_path, dict(reversed(held.items()))) == list(scrapes)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        dict.fromkeys(range(0, 3600, 30), 0.0),
+        {at + k: 0.0 for at in range(0, 3600, 750) for k in range(0, 361, 30)},
+        {at + k: k / 30 for at in range(0, 3600, 750) for k in range(0, 301, 30)},
+        {at + k: 0.0 for at in (0, 750) for k in range(0, 301, 30)},
+    ],
+    ids=["no gap", "longer than the lookback", "values of their own", "one gap"],
+)
+def test_samples_that_nothing_shows_to_be_repeated_all_count(tmp_path: Path, points: dict[int, float]) -> None:
+    assert queried(tmp_path, points) == list(points)
 
 
 def test_inference_quantiles_come_from_the_histogram() -> None:
