@@ -2,7 +2,7 @@
 
 A sentence that says why something happened, or that blames hardware, needs more than a cell that happens to be true: it
 rests on a family's assessment of an opened job, on a stored verdict, or on the record of who ended a process. Otherwise
-it is a hypothesis and is called one.
+it is a hypothesis and is called one. So is an observation that says more than the rows that it cites.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_tools.answer import Answer
+from agent_tools.backing import Backing, remedy
 from agent_tools.causes import Stand
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
@@ -18,9 +19,11 @@ from agent_tools.grounds import Grounds
 from agent_tools.mood import REMEDY, stated
 from agent_tools.references import cited
 from agent_tools.sentences import Checked, Kind, check
-from agent_tools.verdict import Missing
+from agent_tools.verdict import Claim, Missing
 
 MAX_PROBLEMS = 12
+MAX_IMPLIES = 12
+"""Inferences that an answer holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,13 @@ class AnswerReport:
     answer: Answer
 
 
-def check_answer(answer: Answer, ledger: Ledger, assessments: Sequence[Assessment]) -> AnswerReport:
-    """Check an answer; problems name the place and the remedy."""
+def check_answer(
+    answer: Answer, ledger: Ledger, assessments: Sequence[Assessment], *, ours: bool = False
+) -> AnswerReport:
+    """Check an answer; problems name the place and the remedy.
+
+    `ours` are sentences that a program wrote about the very rows that it cites: their words need no backing.
+    """
     grounds = Grounds(ledger, assessments)
     stand = Stand(ledger, assessments)
     problems: list[str] = []
@@ -79,8 +87,29 @@ def check_answer(answer: Answer, ledger: Ledger, assessments: Sequence[Assessmen
             if not grounds.verbatim(text) and (clause := stated(text, "open")):
                 problems.append(f"cannot_answer[{i}] states {clause[:60]!r} and cites nothing: {REMEDY['open']}")
     implies = [stand.status(c) for c in implies]
+    if not ours:
+        backing = Backing(ledger, assessments)
+        if not grounds.verbatim(answer.short) and cited([short]) and (words := backing.unbacked(short)):
+            problems.append(f"short {remedy(words)}, or say it in hypotheses")
+        shows, guesses = _sorted(shows, backing, grounds)
+        implies = [c if grounds.verbatim(c.text) or not backing.unbacked(c.text) else _guess(c) for c in implies]
+        room = MAX_IMPLIES - len(implies)
+        problems += [f"shows: {c.text[:60]!r} {remedy(backing.unbacked(c.text))}" for c in guesses[room:]]
+        implies += guesses[:room]
     listed = problems[:MAX_PROBLEMS] + (
         [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
     )
     linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing)
     return AnswerReport(not problems, listed, linked)
+
+
+def _sorted(shows: Sequence[Claim], backing: Backing, grounds: Grounds) -> tuple[list[Claim], list[Claim]]:
+    """Observations that say what their rows say, and those that say more: these are hypotheses."""
+    held = [grounds.verbatim(c.text) or not backing.unbacked(c.text) for c in shows]
+    return [c for c, h in zip(shows, held, strict=True) if h], [
+        _guess(c) for c, h in zip(shows, held, strict=True) if not h
+    ]
+
+
+def _guess(claim: Claim) -> Claim:
+    return claim.model_copy(update={"status": "hypothesis"})

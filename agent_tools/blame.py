@@ -31,6 +31,11 @@ def blames_hardware(text: str) -> bool:
     return bool(_HARDWARE.search(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
 
 
+def without_blame(text: str) -> str:
+    """The text without the words that blame hardware, unless it denies: whether it may blame is decided elsewhere."""
+    return _HARDWARE.sub(" ", text) if blames_hardware(text) else text
+
+
 def reaches(text: str) -> str:
     """The link, the markup or the command in a text that would act somewhere when it is drawn, clicked or typed; "" for none."""
     found = _REACH.search(text) or _COMMAND.search(text)

@@ -24,7 +24,7 @@ CAUSES = frozenset(
 _CAUSAL = re.compile(
     r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
     r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
-    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|root)\b"
+    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|did (?:it|this|that) to|root)\b"
 )
 _THINGS = re.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
@@ -38,6 +38,11 @@ _THINGS = re.compile(
 def states_cause(text: str) -> bool:
     """Does the text say why something happened, in its own words?"""
     return bool(_CAUSAL.search(own_words(text)))
+
+
+def without_causes(text: str) -> str:
+    """The text without the words that make it a cause: whether it may state one is for `Stand` to say."""
+    return _CAUSAL.sub(" ", text)
 
 
 class Stand:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_tools import accord
+from agent_tools.backing import Backing, remedy
 from agent_tools.blame import BLAMES, blames_hardware
 from agent_tools.causes import Stand
 from agent_tools.evidence import Ledger
@@ -27,6 +28,8 @@ __all__ = ["BadReference", "Gate", "GateReport", "Span", "cited", "draft_texts",
 
 MAX_PROBLEMS = 12
 """Problems that one report lists: a reasoner mends a dozen at a time better than a hundred."""
+MAX_IMPLIES = 24
+"""Inferences that a draft holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,10 @@ class Gate:
             more = len(problems) - MAX_PROBLEMS
             listed = problems[:MAX_PROBLEMS] + ([f"... and {more} more of the kind"] if more > 0 else [])
             return GateReport(False, listed, linked)
-        guesses = [
-            c.model_copy(update={"status": "hypothesis"})
-            if stand.causal(c.text) and not grounds.verbatim(c.text)
-            else c
-            for c in linked.implies
-        ]
-        linked = linked.model_copy(update={"implies": guesses})
+        backing = Backing(ledger, assessments)
+        linked, problems = _backed(linked, backing, stand, grounds, preferred)
+        if problems:
+            return GateReport(False, problems, linked)
         return self._finish(accord.settle(linked, assessments, grounds, preferred), grounds)
 
     def prune(
@@ -106,6 +106,46 @@ class Gate:
             return GateReport(True, walk.problems, Draft.model_validate(done.model_dump()))
         except ValidationError as error:
             return GateReport(False, [f"{e['loc']}: {e['msg']}" for e in error.errors()], settled)
+
+
+def _backed(
+    draft: Draft, backing: Backing, stand: Stand, grounds: Grounds, preferred: Draft | None
+) -> tuple[Draft, list[str]]:
+    """The draft with what says more than its cells made a hypothesis, or left to the differential; and what cannot be either."""
+
+    def more(text: str) -> list[str]:
+        return [] if not text.strip() or grounds.verbatim(text) else backing.unbacked(text)
+
+    guesses = [c for c in (*draft.shows, *draft.warnings) if more(c.text)]
+    update: dict[str, Any] = {
+        "shows": [c for c in draft.shows if not more(c.text)],
+        "warnings": [c for c in draft.warnings if not more(c.text)],
+        "disposition": "" if more(draft.disposition) else draft.disposition,
+        "timeline": [m for m in draft.timeline if not more(m.text)],
+        "ruled_out": [r for r in draft.ruled_out if not more(r.text)],
+    }
+    theirs = preferred if preferred is not None and preferred.family == draft.family else None
+    if theirs is not None and draft.shows and not update["shows"]:
+        update["shows"] = theirs.shows
+    problems: list[str] = []
+    if words := more(draft.headline):
+        if theirs is not None:
+            update["headline"] = theirs.headline
+            guesses.insert(0, Claim(text=draft.headline))
+        else:
+            problems.append(f"headline {remedy(words)}")
+    implied = [
+        _guess(c) if (stand.causal(c.text) and not grounds.verbatim(c.text)) or more(c.text) else c
+        for c in draft.implies
+    ]
+    room = MAX_IMPLIES - len(implied)
+    problems += [f"shows: {c.text[:60]!r} {remedy(more(c.text))}" for c in guesses[room:]]
+    update["implies"] = [*implied, *(_guess(c) for c in guesses[:room])]
+    return draft.model_copy(update=update), problems
+
+
+def _guess(claim: Claim) -> Claim:
+    return claim.model_copy(update={"status": "hypothesis"})
 
 
 Choose = Callable[[Checked], bool]

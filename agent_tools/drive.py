@@ -23,6 +23,7 @@ EXAMINER = "examiner"
 Whose = Literal["", "endpoint", "answer"]
 """Whose failure it is that no model answered: "endpoint", one could not be asked or did not answer in time; "answer", each
 that was asked did answer, and nothing within its bounds held."""
+_QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)'[^']*$|\"[^\"]*\"")
 T = TypeVar("T")
 _CUT_OFF = re.compile(r"^Model token limit \(.*\) exceeded")
 _SPENT = re.compile(r"exceeded max\w* .*retries", re.IGNORECASE)
@@ -155,7 +156,10 @@ def _why(error: Exception) -> str:
         return f"{error}"
     if _CUT_OFF.search(f"{error}"):
         return "its server ended an answer before it was whole, at a limit on its tokens (max_tokens, n_predict): give it a higher one"
-    return f"{type(error).__name__}: {said(error)}"
+    words = said(error)
+    if _SPENT.search(words):  # a refused sentence is not for the reader: the gate's problems quote it
+        words = _QUOTED.sub("'...'", words)
+    return f"{type(error).__name__}: {words}"
 
 
 def _answered(error: Exception) -> bool:

@@ -173,7 +173,10 @@ class Investigation:
 
         def passed(part: Answer) -> Answer | None:
             report = check_answer(part, self.ledger, self.assessments)
-            return report.answer if report.ok else None
+            moved = len(report.answer.shows) < len(
+                part.shows
+            )  # one became a hypothesis: where it stands, the whole says
+            return report.answer if report.ok and not moved else None
 
         listen = None if on_part is None else lambda: Growing(passed, on_part).more
         return Streamed(model, listen, self.whole, limits.requests, emit)

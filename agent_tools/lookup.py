@@ -178,7 +178,11 @@ def _reply(
 ) -> Reply:
     """The sentences that hold at the gate, the first of them up front."""
     vetted = Grounds(deps.ledger, assessed)
-    held = [t for t in dict.fromkeys(said) if vetted.verbatim(t) or check_answer(_alone(t), deps.ledger, assessed).ok]
+    held = [
+        t
+        for t in dict.fromkeys(said)
+        if vetted.verbatim(t) or check_answer(_alone(t), deps.ledger, assessed, ours=True).ok
+    ]
     bare = [] if tables else [t for t in held if not cited([t])]  # what is absent has no cell: it is no observation
     held = [t for t in held if t not in bare]
     if not short and held:

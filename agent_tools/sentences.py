@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent_tools import figures
+from agent_tools.agreement import disagreement
 from agent_tools.blame import reaches
 from agent_tools.english import english
 from agent_tools.evidence import CellValue
 from agent_tools.formats import format_cell, unit_of
 from agent_tools.grounds import Grounds
+from agent_tools.labels import mislabelled
 from agent_tools.references import BadReference, Mark, marks, masked, resolve
 from agent_tools.untrusted import clean
 
@@ -74,6 +76,10 @@ def check(text: str, grounds: Grounds, kind: Kind = "claim") -> Checked:
         _link(done, grounds, kind, final=True)
     if kind == "time" and not done.problems:
         _time(done, grounds)
+    if done.problems or grounds.verbatim(done.text):
+        return done
+    if why := disagreement(done.text, grounds.ledger) or mislabelled(done.text, grounds.ledger):
+        done.problems.append(why)
     return done
 
 

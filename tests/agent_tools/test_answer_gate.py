@@ -86,8 +86,16 @@ def test_hardware_is_blamed_only_with_a_verdict_that_does(ledger: Ledger, blame:
 
 
 def test_hardware_may_be_blamed_where_the_verdict_does_and_denied_anywhere(ledger: Ledger):
-    assert not problems(ledger, "The node [[E1.node_list]] failed in hardware fault terms: [[E1.family]].")
-    assert not problems(ledger, "No hardware fault was reported for [[E1:1.job_id]].")
+    assert not problems(ledger, "The node [[E1.node_list]] failed with a hardware fault: [[E1.family]].")
+    clean = Assessment(
+        "B2",
+        "ruled_out",
+        attribution="infrastructure",
+        counterfactual="No hardware fault was reported: [[E1:1.state]].",
+    )
+    denied = "No hardware fault was reported for [[E1:1.job_id]]: [[E1:1.state]]."
+    assert not problems(ledger, denied, (clean,))
+    assert problems(ledger, denied), "that nothing was seen is no finding"
 
 
 def test_an_assessment_of_an_opened_job_backs_a_cause(ledger: Ledger):

@@ -65,7 +65,7 @@ def asked(reader: Reader, question: str, job: str = "") -> tuple[Investigation, 
         investigation.open(job)
     reply = investigation.ask(question)
     with investigation.ledger.seen_whole():
-        report = check_answer(reply, investigation.ledger, investigation.assessments)
+        report = check_answer(reply, investigation.ledger, investigation.assessments, ours=True)
     assert report.ok, report.problems
     return (
         investigation,

@@ -1,0 +1,298 @@
+"""Which words of a sentence does nothing that it cites say? A true cell is no proof of what is said around it.
+
+    Job [[E5.job_id]] corrupted its checkpoint.       the row of that job speaks of no checkpoint
+    The GPU of rank [[E6.rank]] overheated.           a temperature is a figure; that it is too high is a judgement
+
+What a sentence says in its own words has to stand in the rows that it cites (their text, the names and descriptions of the cited
+columns), in a finding that rests on the same cells, or among the words that claim nothing. The rest is a hypothesis.
+LIMIT: by words, not by grammar: it holds a sentence to what its evidence speaks of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from agent_tools.agreement import compares, compares_nothing, denied, extremes
+from agent_tools.blame import without_blame
+from agent_tools.causes import without_causes
+from agent_tools.evidence import Evidence, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.formats import unit_of
+from agent_tools.grounds import assessment_texts
+from agent_tools.references import BadReference, cited, parse, resolve
+from agent_tools.verdict import FAMILIES
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
+_MARK = re.compile(r"\[\[[^\]]*\]\]")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEUTRAL = _words(
+    """a an the this that these those it its itself they them their there here who whom whose which what when where while how and or also
+    as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has have had
+    having do does did can could may might would will shall i we us our you your s
+    about according against along among around away back before after between beside besides either further hence however
+    i.e. e.g. namely next now once out over own since still through together toward until up upon very
+    job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
+    process processes task tasks step steps epoch epochs iteration partition cluster training program script command batch
+    log logs line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
+    value values figure figures number count counted total mean median average maximum minimum sum rate ratio share range reading readings
+    time times moment date interval window start starts started starting begin begins began begun end ends ended ending
+    shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
+    given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
+    had used uses using belongs belonging made
+    exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
+    slurm accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
+    id ids number numbered order yes
+    stopped stops stop part whole respectively note question answer asked following follows below above respectively overview summary details
+    """
+)
+"""Words that claim nothing by themselves: grammar, what there is in a cluster, and that something was recorded."""
+
+_MEANS: dict[str, str] = {
+    "COMPLETED": "completed finished succeeded success successful successfully done normally",
+    "FAILED": "failed failing failure fails",
+    "CANCELLED": "cancelled canceled cancellation",
+    "TIMEOUT": "timeout timed out limit",
+    "OUT_OF_MEMORY": "out memory oom killed",
+    "NODE_FAIL": "node failed failure lost",
+    "PREEMPTED": "preempted preemption",
+    "REQUEUED": "requeued requeue",
+    "RUNNING": "running runs",
+    "PENDING": "pending waiting waits queued queue",
+    "DOWN": "down",
+    "DRAIN": "drained draining",
+}
+"""What Slurm's states say in other words."""
+
+_COLUMN: dict[str, str] = {
+    "temp": "temperature hot warm",
+    "power": "power draw drew draws watts",
+    "util": "utilisation utilization busy",
+    "elapsed": "lasted lasting duration long passed",
+    "requested": "asked requested tried allocate",
+    "mem": "memory",
+    "bytes": "memory size",
+    "lr": "learning rate",
+    "ts": "at",
+    "norm": "norm",
+    "grad": "gradient gradients",
+    "sender": "sent sender",
+    "dbe": "uncorrectable",
+    "sbe": "corrected",
+    "restarts": "restarted restart",
+    "attempt": "retry retried try",
+    "list": "allocated",
+    "gpus": "allocated",
+    "attribution": "attributed",
+    "confidence": "confident sure",
+    "reached": "reached",
+    "step": "reached",
+    "epoch": "reached",
+    "submit": "submitted",
+    "exit": "returned",
+}
+"""What parts of columns' names say in other words."""
+
+_UNIT: dict[str, str] = {
+    "s": "seconds second",
+    "min": "minutes minute",
+    "h": "hours hour",
+    "d": "days day",
+    "C": "degrees celsius",
+    "W": "watts watt",
+    "B": "bytes byte",
+    "ratio": "percent share fraction",
+    "%": "percent share",
+}
+
+_FAILED = "failed failure fails"
+"""What a family that ends a job says besides."""
+_NOT = _words("no not never none nobody nothing neither nor without cannot hardly barely")
+_ALIKE, _UNLIKE = _words("same identical equal equally too"), _words("different differ differs differed another other")
+_SEVERAL = _words("both each")
+_COMPARING = _words(
+    """more greater larger bigger higher longer later hotter warmer exceeds exceed exceeded exceeding beyond rose rise rises rising risen grew
+    grows growing grown increased increases increase increasing climbed jumped less fewer smaller lower shorter earlier cooler colder
+    fell fall falls falling fallen dropped drop drops decreased decreases decrease decreasing declined sank shrank slower
+    faster quicker worse"""
+)
+
+
+_MOST = _words(
+    "most highest largest biggest greatest longest latest hottest least lowest smallest fewest shortest earliest coldest coolest slowest worst "
+    "fastest quickest best first last"
+)
+_ORDER = _words("before after above below over under")
+
+
+class Backing:
+    """What the shown rows and the findings on an opened job say in words."""
+
+    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
+        self.ledger = ledger
+        self._found = [
+            (
+                set(cited(assessment_texts(a))),
+                _stems(
+                    f"{_title(a.code)} {a.mode or ''} {a.attribution} {' '.join(_bare(assessment_texts(a)))} {_FAILED if a.code[0] in 'ABCF' else ''}"
+                ),
+            )
+            for a in assessments
+            if a.status in ("confirmed", "suspected")
+        ]
+        self._denied = [
+            (set(cited([a.counterfactual])), _stems(" ".join([_title(a.code), *_bare([a.counterfactual])])))
+            for a in assessments
+            if a.status == "ruled_out"
+        ]
+
+    def unbacked(self, text: str) -> list[str]:
+        """The words of a sentence that nothing it cites says; empty where every one is backed."""
+        refs = cited([text])
+        backed = self._vocabulary(refs)
+        absent = self._absent(refs)
+        found: dict[str, None] = {}
+        if ref := denied(text, self.ledger):
+            found[f"the denial of [[{ref}]]"] = None
+        borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
+        states = {m for ref in refs for m in self._states(ref)}
+        found |= {
+            word: None
+            for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
+            if word in _MEANS and word not in states
+        }
+        for word in _own(text):
+            low = word.lower()
+            if low in _COMPARING or (low in _ORDER and not compares_nothing(text, self.ledger)):
+                known = borne_out or _backed(word, backed)
+            elif low in _MOST:
+                known = low != most or _backed(word, backed)
+            elif low in _ALIKE or low in _UNLIKE:
+                known = self._alike(refs, equal=low in _ALIKE) or _backed(word, backed)
+            elif low in _SEVERAL:
+                known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
+            elif low in _NOT or low.endswith(("n't", "n’t")):
+                known = absent is not None
+            else:
+                known = low in _NEUTRAL or _backed(word, backed) or (absent is not None and _backed(word, absent))
+            if not known:
+                found[low] = None
+        return list(found)
+
+    def _vocabulary(self, refs: Iterable[str]) -> frozenset[str]:
+        """The stems of what the cited rows say: texts of the rows, names and descriptions of the columns, findings on the cells."""
+        said: list[str] = []
+        for ref in refs:
+            try:
+                cell = resolve(ref, self.ledger)
+            except BadReference:
+                continue
+            evidence = self.ledger.get(cell.id)
+            said += [evidence.tool, evidence.query, cell.column, cell.doc, _UNIT.get(unit_of(cell), "")]
+            said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
+            said += self._row(evidence, cell.row)
+        stems = set(_stems(" ".join(said)))
+        for backed, words in self._found:
+            if backed & set(refs):
+                stems |= words
+        return frozenset(stems)
+
+    def _states(self, ref: str) -> list[str]:
+        """The words in capitals that a cited row has."""
+        try:
+            cell = resolve(ref, self.ledger)
+        except BadReference:
+            return []
+        return [
+            w
+            for said in self._row(self.ledger.get(cell.id), cell.row)
+            for w in re.findall(r"[A-Z]{2,}(?:_[A-Z]+)*", said)
+        ]
+
+    def _row(self, evidence: Evidence, row: int) -> list[str]:
+        said: list[str] = []
+        for c in evidence.columns:
+            value = evidence.value(c.name, row)
+            if isinstance(value, str) and self.ledger.is_shown(evidence.id, row, c.name):
+                said.append(value[:4000])
+                said += [_MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in _MEANS]
+                if c.name == "family":
+                    said.append(_title(value))
+        return said
+
+    def _absent(self, refs: Sequence[str]) -> frozenset[str] | None:
+        """What may be said not to be there: a cited zero or "no" of that name, or what a finding rules out on the same cells."""
+        said: list[str] = []
+        stems: set[str] = set()
+        found = False
+        for ref in refs:
+            try:
+                cell = resolve(ref, self.ledger)
+            except BadReference:
+                continue
+            if isinstance(cell.value, (bool, int, float)) and not cell.value:
+                found = True
+                said += [cell.column, cell.doc]
+        for backed, words in self._denied:
+            if backed and backed <= set(refs):
+                found = True
+                stems |= words
+        return frozenset(stems | _stems(" ".join(said))) if found else None
+
+    def _alike(self, refs: Sequence[str], *, equal: bool) -> bool:
+        """Whether two cited cells of one column are equal (or differ)."""
+        by: dict[str, list[object]] = {}
+        for ref in refs:
+            try:
+                cell = resolve(ref, self.ledger)
+            except BadReference:
+                continue
+            by.setdefault({"node_list": "node"}.get(parse(ref)[2], parse(ref)[2]), []).append(cell.value)
+        several = [values for values in by.values() if len(values) > 1]
+        return any((len({str(v) for v in values}) == 1) == equal for values in several)
+
+
+def remedy(words: Sequence[str]) -> str:
+    """What is wrong with a sentence of such words, and what helps."""
+    said = ", ".join(w if w.startswith("the denial") else repr(w) for w in words[:6])
+    return f"says {said}, which nothing that it cites says: say what the cells show, cite the row that says it"
+
+
+def _title(code: str) -> str:
+    return FAMILIES[code][0] if code in FAMILIES else ""
+
+
+def _bare(texts: Iterable[str]) -> list[str]:
+    return [_MARK.sub(" ", t) for t in texts]
+
+
+def _own(text: str) -> list[str]:
+    """The words of a sentence; a quotation's too: who says it has to be cited."""
+    said = without_blame(without_causes(_MARK.sub(" ", text)))
+    return [w for piece in _WORD.findall(said) for w in _CAMEL.split(piece) if w]
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(_stem(w) for piece in re.findall(r"[^\W\d]+", text) for w in _CAMEL.split(piece) if w)
+
+
+def _stem(word: str) -> str:
+    low = word.lower().replace("’", "'")
+    for end in ("'s", "ations", "ation", "ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e", "y"):
+        if low.endswith(end) and len(low) - len(end) >= 3:
+            low = low[: -len(end)]
+            break
+    return low[:-1] if len(low) > 4 and low[-1] == low[-2] else low
+
+
+def _backed(word: str, stems: frozenset[str]) -> bool:
+    stem = _stem(word)
+    if stem in stems or word.lower() in stems:
+        return True
+    return len(stem) >= 5 and any(s.startswith(stem) or (len(s) >= 5 and stem.startswith(s)) for s in stems)
