@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from store.redact_issued import BEGINNINGS, BEHIND, HINTED, HINTS, ISSUED, LONG, LOOSE
+
 TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "private key",
@@ -62,7 +64,7 @@ TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("api token", re.compile(r"\beyJ[A-Za-z0-9_-]{60,}={0,2}")),
 )
 
-_URL = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)([^\s/@:\"'<>]{0,256}:[^\s/@\"'<>]{1,512})@")
+_URL = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)([^\s/@:\"'<>]{0,256}:[^\s/\"'<>]{1,512})@")
 _URL_TOKEN = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)([A-Za-z0-9_-]{20,256})@")
 _BEARER = re.compile(
     r"\b((?:[Aa]uthorization\s{0,3}[:=]\s{0,3})?(?:[Bb]earer|[Bb]asic|[Tt]oken)\s{1,3})([A-Za-z0-9._~+/=-]{20,})"
@@ -120,9 +122,14 @@ _BODY = re.compile(r"[A-Za-z0-9+/=]{1,80}|(?:Proc-Type|DEK-Info|Comment|Version)
 
 def redact(text: str) -> str:
     """The text without secrets."""
-    if len(text) < 10 or not _suspect(text):
+    if len(text) < 10:
         return text
-    for kind, pattern in TOKENS:
+    small = text.lower()
+    hinted = any(map(small.__contains__, HINTS))
+    long = LONG.search(text) is not None and any(map(text.__contains__, BEGINNINGS))
+    if not (long or hinted or any(map(small.__contains__, _PIECES)) or (len(text) >= 38 and _RUN.search(text))):
+        return text
+    for kind, pattern in (*TOKENS, *(ISSUED if long else ()), *(HINTED if hinted else ())):
         text = pattern.sub(f"[redacted: {kind}]", text)
     text = _URL.sub(r"\1[redacted: password]@", text)
     text = _URL_TOKEN.sub(_mixed("token", "@"), text)
@@ -130,16 +137,15 @@ def redact(text: str) -> str:
     text = _LOGIN.sub(_named, text)
     text = _DOCKER.sub(r"\1[redacted: registry login]", text)
     text = _COOKIE.sub(r"\1[redacted: cookie]", text)
+    if hinted:
+        text = BEHIND.sub(_named, text)
     text = _NAMED.sub(_named, text)
+    if "token" in small or "key" in small or "_sk" in small:
+        text = LOOSE.sub(_mixed("token"), text)
     text = _ENV.sub(_mixed("secret"), text)
     text = _HEADER.sub(r"\1[redacted: token]", text)
     text = _BEARER.sub(_mixed("token"), text)
     return _KEY_LINE.sub(_key_line, text)
-
-
-def _suspect(text: str) -> bool:
-    small = text.lower()
-    return any(map(small.__contains__, _PIECES)) or (len(text) >= 38 and _RUN.search(text) is not None)
 
 
 def redact_lines(texts: Sequence[str]) -> list[str]:

@@ -57,6 +57,21 @@ def samples(seed: int = 1) -> dict[str, tuple[str, str]]:
         "grafana": "glsa_" + some(32) + "_" + some(8, _HEX), "sentry": "sntrys_" + some(80), "linear": "lin_api_" + some(40),
         "terraform": some(14) + ".atlasv1." + some(67), "jwt": jwt, "age": "AGE-SECRET-KEY-1" + some(58, _UPPER + _DIGITS),
         "munge": "MUNGE:" + b64 + ":",
+        "google refresh": "1//0" + some(60), "aws bedrock": "ABSK" + some(120), "aws session alone": "IQoJ" + some(200),
+        "azure devops": some(76) + "AZDO" + some(4), "shopify": "shpat_" + some(32, _HEX), "twilio": "SK" + some(32, _HEX),
+        "mailgun": "key-" + some(32, _HEX), "mailchimp": some(32, _HEX) + "-us12", "square": "EAAA" + some(60), "notion": "ntn_" + some(46),
+        "notion, older": "secret_" + some(43), "figma": "figd_" + some(40), "airtable": "pat" + some(14) + "." + some(64, _HEX),
+        "postman": "PMAK-" + some(24, _HEX) + "-" + some(34, _HEX), "new relic": "NRAK-" + some(27, _UPPER + _DIGITS),
+        "pulumi": "pul-" + some(40, _HEX), "fly": "fo1_" + some(43), "render": "rnd_" + some(32), "supabase": "sbp_" + some(40, _HEX),
+        "supabase secret": "sb_secret_" + some(31), "planetscale": "pscale_tkn_" + some(43), "netlify": "nfp_" + some(40),
+        "rubygems": "rubygems_" + some(48, _HEX), "crates": "cio" + some(32), "circleci": "CCIPAT_" + some(22) + "_" + some(40, _HEX),
+        "buildkite": "bkua_" + some(40, _HEX), "artifactory": "AKCp" + some(69), "sonar": "squ_" + some(40, _HEX),
+        "langsmith": "lsv2_pt_" + some(32, _HEX) + "_" + some(10, _HEX), "together": "tgp_v1_" + some(43), "fireworks": "fw_" + some(24),
+        "cerebras": "csk-" + some(48, _LOWER + _DIGITS), "voyage": "pa-" + some(43), "pinecone": "pcsk_" + some(6) + "_" + some(60),
+        "tavily": "tvly-" + some(32), "elevenlabs": "sk_" + some(48, _HEX), "modal": "as-" + some(22), "kaggle": "KGAT_" + some(32, _HEX),
+        "runpod": "rpa_" + some(40, _UPPER + _DIGITS), "prefect": "pnu_" + some(36), "vault, older": "s." + some(24),
+        "tailscale": "tskey-auth-" + some(12) + "-" + some(32), "fernet": "gAAAAAB" + some(180), "aliyun": "LTAI" + some(20),
+        "matrix": "syt_" + some(20) + "_" + some(20) + "_" + some(6), "unix hash": "$6$" + some(16) + "$" + some(86), "bcrypt": "$2b$12$" + some(53),
     }.items():  # fmt: skip
         add(kind, "using @@ for this run", secret)
     word = some(14)
@@ -107,8 +122,32 @@ def samples(seed: int = 1) -> dict[str, tuple[str, str]]:
         ("mysql variable", "export MYSQL_PWD=@@", word),
         ("any token variable", "+ export DEPLOY_TOKEN=@@", some(32)),
         ("any key variable", "BACKUP_KEY=@@", some(32)),
+        ("function key", "https://x.example/api?code=@@", some(54)),
+        ("kaggle file", '{"username": "x", "key": "@@"}', some(32, _HEX)),
+        ("registry login as nvidia has it", "$oauthtoken:@@", some(84)),
+        ("okta", "Authorization: SSWS @@", some(42)),
+        ("opsgenie", "GenieKey @@", str(uuid.UUID(int=rng.getrandbits(128)))),
+        ("pagerduty", "routing_key: @@", some(32, _HEX)),
+        ("kubeconfig", "    client-key-data: @@", b64),
+        ("sshpass variable", "SSHPASS=@@", word),
+        ("passphrase option", "gpg --batch --passphrase @@ -c x", word),
+        ("openssl option", "openssl rsa -passin pass:@@ -in x", word),
+        ("ipmitool", "ipmitool -H bmc -U root -P @@ sel list", word),
+        ("redis-cli", "redis-cli -a @@ ping", word),
+        ("mongosh", "mongosh -u x -p @@ db", word),
+        ("ldapsearch", "ldapsearch -x -w @@ -D cn=x", word),
+        ("7z", "7z x -p@@ a.7z", word),
+        ("odbc", "Server=h;Uid=x;Pwd=@@;", word),
+        ("password in a sentence", "Your password is @@", word),
+        ("password in escaped json", '{\\"password\\": \\"@@\\"}', word),
+        ("token argument", "login(token='@@')", some(34)),
+        ("token of an environment", "os.environ['HUB_TOKEN'] = '@@'", some(34)),
+        ("teams webhook", "https://x.webhook.office.com/webhookb2/@@", some(60)),
+        ("telegram url", "https://api.telegram.org/bot@@/sendMessage", some(10, _DIGITS[1:]) + ":" + some(35)),
+        ("mattermost webhook", "https://chat.example/hooks/@@", some(26, _LOWER + _DIGITS)),
     ]:  # fmt: skip
         add(kind, line, secret)
+    found["url with an at sign in the password"] = f"connecting to postgres://train:p@{word}@db-1/runs", word
     return found
 
 

@@ -1,0 +1,125 @@
+"""Tokens that are known by how their issuer begins them, and secrets that stand behind a tool's option or a name.
+
+Each beginning is followed by as many characters as that issuer gives: a hash, a path or an identifier of a run has none of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_HEX32, _UUID = r"[0-9a-f]{32}", r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(rf"(?<![A-Za-z0-9_-])(?:{'|'.join(shapes)})"))
+    for kind, shapes in {
+        "cloud key": (
+            r"1//0[A-Za-z0-9_-]{40,}",
+            r"ABSK[A-Za-z0-9+/=]{100,}",
+            r"(?:IQoJ|FwoG|FQoG)[A-Za-z0-9+/=]{60,}",
+            r"LTAI[A-Za-z0-9]{16,20}(?![A-Za-z0-9])",
+            r"AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+            r"AQVN[A-Za-z0-9_-]{35,}",
+            r"t1\.[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{80,}",
+            r"CW-SECRET-[A-Za-z0-9]{32,}",
+            r"HRKU-" + _UUID,
+            r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}",
+            r"sb_secret_[A-Za-z0-9_-]{24,}",
+            r"sbp_[0-9a-f]{40}",
+            r"f(?:o1|m[12]r?)_[A-Za-z0-9+/=_-]{40,}",
+            r"rnd_[A-Za-z0-9]{28,}",
+            r"nf[bcopu]_[A-Za-z0-9]{36,}",
+            r"vc[aikpr]_[A-Za-z0-9]{40,}",
+            r"pul-[0-9a-f]{40}",
+            r"tskey-[a-z]{3,8}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{20,}",
+            r"rpa_[A-Z0-9]{40,}",
+            r"a[ks]-(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{22}(?![A-Za-z0-9])",
+            r"gAAAAA[A-Za-z0-9_-]{80,}={0,2}",
+        ),
+        "model key": (
+            r"sk-lf-" + _UUID,
+            r"sk_[0-9a-f]{48}",
+            r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",
+            r"tgp_v1_[A-Za-z0-9_-]{30,}",
+            r"fw_(?=[A-Za-z]*\d)[A-Za-z0-9]{22,26}(?![A-Za-z0-9])",
+            r"csk-[a-z0-9]{40,}",
+            r"pa-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])",
+            r"pcsk_[A-Za-z0-9]{5,8}_[A-Za-z0-9]{40,}",
+            r"tvly-[A-Za-z0-9-]{24,}",
+            r"KGAT_[0-9a-f]{32}",
+            r"pnu_[A-Za-z0-9]{30,}",
+            r"secret_[A-Za-z0-9_]{1,40}_[0-9a-f]{32}\.[A-Za-z0-9]{20,}",
+            r"rf_(?=[A-Za-z]*\d)[A-Za-z0-9]{28}(?![A-Za-z0-9])",
+        ),
+        "service token": (
+            r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",
+            r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
+            rf"SK{_HEX32}(?![0-9a-f])",
+            rf"key-{_HEX32}(?![0-9a-f])",
+            rf"{_HEX32}-us\d{{1,2}}(?![0-9])",
+            r"EAAA[A-Za-z0-9_-]{56,}",
+            r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}",
+            r"ntn_[A-Za-z0-9]{40,}",
+            r"secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])",
+            r"figd_[A-Za-z0-9_-]{38,}",
+            r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}",
+            r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",
+            r"NRAK-[A-Z0-9]{27}",
+            r"rubygems_[0-9a-f]{48}",
+            r"cio(?=[A-Za-z]*\d)(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+            r"CCI(?:PAT|PRJ)_[A-Za-z0-9]{20,}_[0-9a-f]{40}",
+            r"bk[a-z]{1,3}_[0-9a-f]{40}",
+            r"AKCp[A-Za-z0-9]{60,}",
+            r"cmVmdGtuO[A-Za-z0-9+/=]{50,}",
+            r"sq[apu]_[0-9a-f]{40}",
+            r"snyk_[us]at\.[A-Za-z0-9]{8}\.[A-Za-z0-9._-]{30,}",
+            r"syt_[A-Za-z0-9]{4,}_[A-Za-z0-9]{20}_[A-Za-z0-9]{6}",
+            r"s\.(?=[A-Za-z]*\d)(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9])",
+        ),
+    }.items()
+)
+"""Kind, and what it looks like; every one has a `LONG`."""
+
+HINTED: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("password hash", re.compile(r"\$(?:apr1|1|2[abxy]|5|6|y|gy|argon2id?)\$[A-Za-z0-9./$,=+-]{20,}")),
+    (
+        "webhook",
+        re.compile(
+            r"webhook\.office\.com/webhookb2/[^\s\"'<>]{30,}|hooks\.zapier\.com/hooks/catch/[^\s\"'<>]{8,}"
+            r"|/bot/v2/hook/[0-9a-fA-F-]{30,}|(?<=/hooks/)[a-z0-9]{26}(?![a-z0-9])|api\.telegram\.org/bot\d{6,12}:[A-Za-z0-9_-]{30,}"
+        ),
+    ),
+)
+"""Kind, and what it looks like; every one has one of `HINTS`."""
+
+BEHIND = re.compile(
+    r"(?i)(\b(?:SSHPASS|PGPASS)=|\s--?pass(?:phrase|in|out)?[ =](?:pass:)?|\bipmitool\b[^\n|;]{0,200}?\s-P ?|\bredis-cli\b[^\n|;]{0,200}?\s(?:-a|--pass) ?"
+    r"|\bmongo(?:sh|dump|restore)?\b[^\n|;]{0,200}?\s-p ?|\bldap(?:search|modify|add|whoami|passwd)\b[^\n|;]{0,200}?\s-w ?|\b(?:7za?|unrar|unzip)\b[^\n|;]{0,60}?\s-[pP](?=\S)"
+    r"|\bpasswor[dt]\s(?:is|was)\s+|(?<![a-z0-9_])pwd=(?![./~$])|\bSSWS\s|\bGenieKey\s|\$oauthtoken:|[?&]code=(?=[^\s&]{30})|\bclient-key-data:\s{0,3}|\brouting_key[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+    r"|\bAccessKeySecret[\"']?\s{0,3}[:=]\s{0,3}[\"']?|\\\"(?:password|passwd|secret|token|api_key|apikey)\\\"\s{0,3}:\s{0,3}\\\")([^\s\"'\\;&<>]{6,4000})"
+)
+"""What comes before a secret, and the secret."""
+
+LOOSE = re.compile(
+    r"(?i)((?<![a-z0-9])(?:token|(?:secret|api|access) key|[a-z0-9_]{1,40}_(?:sk|token))[\"']?\]?\s{0,3}[=:]\s{0,3}[\"']?"
+    r"|[\"']username[\"']:\s?[\"'][^\"']{1,80}[\"'],\s?[\"']key[\"']:\s?[\"'])([A-Za-z0-9._~+/=-]{20,512})"
+)
+"""Names that ordinary things have too: what follows must look random."""
+
+HINTS = tuple(
+    """
+    $apr1$ $2a$ $2b$ $2y$ $5$ $6$ $1$ $y$ argon2 webhook /hook telegram sspass sshpass pgpass geniekey ssws mongo redis-cli ipmitool ldap
+    7z unrar unzip -pass password passwort oauthtoken &code ?code key-data routing_key keysecret pwd= \\" key: token= token: token" token'
+    _sk= "key" 'key'
+    """.split()  # noqa: SIM905
+)
+"""A piece, in small letters, of everything that has no long run of letters and digits."""
+BEGINNINGS = tuple(
+    """
+    1//0 ABSK IQoJ FwoG FQoG LTAI AKID AQVN t1. CW-SECRET HRKU- pscale_ sb_secret sbp_ fo1_ fm1 fm2 rnd_ nfb_ nfc_ nfo_ nfp_ nfu_ vca_ vci_
+    vck_ vcp_ vcr_ pul- tskey- rpa_ ak- as- gAAAAA sk-lf- sk_ lsv2_ tgp_ fw_ csk- pa- pcsk_ tvly- KGAT_ pnu_ secret_ rf_ AZDO shp SK key-
+    -us EAAA sq0 ntn_ figd_ pat PMAK NRAK rubygems_ cio CCI bk AKCp cmVmd sqa_ sqp_ squ_ snyk_ syt_ s.
+    """.split()  # noqa: SIM905
+)
+"""A piece of each of `ISSUED`."""
+LONG = re.compile(r"[A-Za-z0-9]{20}|[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
+"""What everything else above has: a run of letters and digits, or the end of a UUID."""
