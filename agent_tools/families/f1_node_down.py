@@ -31,6 +31,10 @@ def assess(facts: Facts) -> Assessment:
     state = facts.state
     says = end if end is not None and count(end, "node_failures") else None
     history = facts.table("requeue_history").first
+    booted = next(iter(facts.table("slurm_messages").one_of("name", "boot_failed")), None)
+    if booted is not None and not state and not facts.progress.begun:
+        text = f"The nodes had not come up yet: {quoted(booted, 'message', 'line_no')}."
+        return Assessment(CODE, "ruled_out", confidence=0.05, counterfactual=text)
     failed_before = history if history is not None and count(history, "node_fail_attempts") else None
     if state == "NODE_FAIL" or says is not None or (overview is not None and overview.has("failed_node")):
         return _confirmed(facts, overview, says, fallen, 0.97 if state == "NODE_FAIL" else 0.93)

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools import differential
 from agent_tools.families.f1_node_down import assess
 from store.rows import SlurmNodeState
+from tests.agent_tools.families.test_log_verdicts import facts_of
 from tests.agent_tools.families.world import World, judge
 
 
@@ -117,3 +119,15 @@ def test_a_reboot_that_waits_for_the_jobs_end_did_not_end_it(
 def test_a_node_that_was_rebooted_under_the_job_is_it(tmp_path: Path) -> None:
     world = running(tmp_path, "FAILED").node("n1", "DOWN", 59, reason="x : reboot issued", state_flags="REBOOT_ISSUED")
     assert judge(world, assess).status == "confirmed"
+
+
+def test_nodes_that_never_came_up_are_a_launch_that_failed(tmp_path: Path) -> None:
+    woken = (
+        "srun: error: Node failure on gpu-dy-1\nsrun: error: Nodes gpu-dy-1 are still not ready\n"
+        "srun: error: Something is wrong with the boot of the nodes.\n"
+    )
+    draft = differential.draft(facts_of(woken, tmp_path))
+    assert (draft.family, draft.mode, draft.attribution) == ("A4", "launch", "infrastructure"), draft.headline
+    (tmp_path / "ran").mkdir()
+    ran = "".join(f"step {n}/900 loss {2 - n / 100:.2f} lr 1e-4 9.5 it/s\n" for n in range(20)) + woken
+    assert differential.draft(facts_of(ran, tmp_path / "ran")).family == "F1"

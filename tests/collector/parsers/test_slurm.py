@@ -134,6 +134,8 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("srun: error: Task launch for StepId=77.0 failed on node n3: Invalid job credential", "launch_failed"),
         ("srun: error: Application launch failed: Invalid job credential", "launch_failed"),
         ("srun: error: Node failure on n3", "node_failure"),
+        ("srun: error: Nodes gpu-dy-[1-2] are still not ready", "boot_failed"),
+        ("srun: error: Something is wrong with the boot of the nodes.", "boot_failed"),
         ("srun: First task exited 60s ago", "first_task_exited"),
         ("yhrun: error: Node failure on cn9", "node_failure"),
         ("yhbatch: error: Batch job submission failed: Invalid account", "submit_failed"),
