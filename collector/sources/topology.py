@@ -23,6 +23,7 @@ from collector.owners import NOBODY, Owner
 from collector.sources.base import SourceUnavailable
 from collector.topology import processes
 from collector.topology.ends import Ends
+from collector.topology.environment import names_gpus
 from collector.topology.processes import Seen
 from store.rows import Process, Row
 
@@ -109,7 +110,7 @@ class Topology:
 
     def _begun(self, pid: int) -> Process | None:
         assert self._boot is not None and self._ends is not None
-        seen = processes.look(self._here.proc, pid, self._boot)
+        seen = processes.look(self._here.proc, pid, self._boot, self._live)
         if seen is None:
             return None
         owners = self._here.owners
@@ -120,7 +121,7 @@ class Topology:
                 if len(owners.names) > NAMES:
                     del owners.names[next(iter(owners.names))]
         owner = self._inherited(seen, seen.owner(owners.names))
-        live = _Live(seen, owner, processes.gpus_of(seen, owners.gpu_order))
+        live = _Live(seen, owner, self._visible(seen))
         self._live[pid] = live
         if self._here.proc == Path("/proc"):  # a tree from elsewhere numbers the processes of another namespace
             self._ends.watch(pid)
@@ -132,19 +133,33 @@ class Topology:
         now = processes.read(self._here.proc, live.seen.pid)
         if now is None or now[1] == live.seen.comm:
             return None
-        seen = processes.look(self._here.proc, live.seen.pid, self._boot)
+        seen = processes.look(self._here.proc, live.seen.pid, self._boot, (now[0],))
         if seen is None or seen.started != live.seen.started:
             return None
         live.seen, live.owner = seen, self._inherited(seen, seen.owner(self._here.owners.names))
-        live.visible = processes.gpus_of(seen, self._here.owners.gpu_order)
+        live.visible = self._visible(seen) or live.visible
         return self._row(live, 1)
 
     def _inherited(self, seen: Seen, owner: Owner) -> Owner:
-        """A job's process whose environment cannot be read is what its parent is, but for the rank."""
+        """Whose environment says nothing of a job is what its parent is.
+
+        The rank, too, where the environment was read: a task's container is that task. Where it could not be read nobody knows.
+        """
         parent = self._live.get(seen.ppid)
-        if seen.env or parent is None or parent.owner.job_id is None:
+        if not (seen.bare or not seen.env) or parent is None or parent.owner.job_id is None:
             return owner
-        return replace(parent.owner, rank=None, local_rank=None, step_id=owner.step_id or parent.owner.step_id)
+        if owner.job_id not in (None, parent.owner.job_id):
+            return owner  # another job's, which its cgroup names
+        rank, local = owner.rank, owner.local_rank
+        if rank is None and seen.bare and not seen.who.launcher:
+            rank, local = parent.owner.rank, parent.owner.local_rank
+        return replace(parent.owner, rank=rank, local_rank=local, step_id=owner.step_id or parent.owner.step_id)
+
+    def _visible(self, seen: Seen) -> tuple[str, ...]:
+        """The GPUs that its environment lets it see; one that says nothing of them leaves what the parent has."""
+        parent = self._live.get(seen.ppid)
+        found = processes.gpus_of(seen, self._here.owners.gpu_order)
+        return parent.visible if not found and seen.bare and parent is not None and not names_gpus(seen.env) else found
 
     def _named_by_driver(self) -> Iterator[Row]:
         used: dict[int, list[str]] = {}

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SLUID = r"s[0-9A-HJKMNP-TV-Z]{13}"
 """Slurm's globally unique job id as it prints it: 's' and thirteen digits of Crockford's base 32."""
@@ -55,7 +55,19 @@ def place(path: str) -> Place:
     )
 
 
-def telling(text: str) -> str:
-    """Of /proc/PID/cgroup the path that says most: v2 has one, v1 one per controller, a hybrid both."""
-    paths = [line.split(":", 2)[-1] for line in text.splitlines()]
-    return max(paths, key=lambda path: (_SLURM.search(path) is not None, len(path)), default="")
+def placed(text: str) -> Place:
+    """What /proc/PID/cgroup says: v2 has one path, v1 one per controller, a hybrid both.
+
+    The path that names Slurm's job, else the longest, says where; of the container and the pod any of them may tell: a runtime
+    moves a process in the hierarchies that it manages, Slurm in its own.
+    """
+    paths = sorted({line.split(":", 2)[-1] for line in text.splitlines()}, key=_telling, reverse=True)
+    places = [place(path) for path in paths] or [Place("")]
+    # A container that no pod holds in its own hierarchy lies within the pod's.
+    containers = sorted((p.pod is not None, n) for n, p in enumerate(places) if p.container)
+    container = places[containers[0][1]].container if containers else None
+    return replace(places[0], container=container, pod=next((p.pod for p in places if p.pod), None))
+
+
+def _telling(path: str) -> tuple[bool, int, str]:
+    return _SLURM.search(path) is not None, len(path), path

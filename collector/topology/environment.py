@@ -42,6 +42,8 @@ class Identity:
     local_rank: int | None = None
     world_size: int | None = None
     image: str | None = None
+    launcher: bool = False
+    """It starts ranks and is none: torchrun, mpirun, a shell."""
 
 
 def chosen(raw: bytes) -> dict[str, str]:
@@ -74,6 +76,7 @@ def identity(env: Mapping[str, str], command: str, step: str | None = None) -> I
         rank=rank,
         local_rank=local,
         world_size=world,
+        launcher=launcher,
         image=next(
             (env[n] for n in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "ENROOT_ROOTFS") if env.get(n)), None
         ),
@@ -102,6 +105,11 @@ def visible(env: Mapping[str, str], order: Mapping[int, str]) -> tuple[str, ...]
     named = [w for w in words if w.startswith(("GPU-", "MIG-"))]
     full = [next((u for u in order.values() if u.startswith(w)), w) for w in named]
     return tuple(dict.fromkeys([*full, *(order[n] for n in numbers if n in order)]))
+
+
+def names_gpus(env: Mapping[str, str]) -> bool:
+    """Whether it says anything of GPUs, be it that there are none."""
+    return any(name in env for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "SLURM_STEP_GPUS"))
 
 
 def _job(env: Mapping[str, str]) -> str | None:

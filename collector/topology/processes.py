@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from collector.owners import Owner
-from collector.topology.cgroup_paths import Place, place, telling
+from collector.topology.cgroup_paths import Place, placed
 from collector.topology.environment import Identity, chosen, identity, visible
 from store.redact import redact
 from store.rows import Process
@@ -29,6 +30,8 @@ class Seen:
     who: Identity
     command: str
     env: dict[str, str] = field(default_factory=dict[str, str])
+    bare: bool = False
+    """Its environment was read and names no job: a container's, or one that somebody emptied."""
 
     def owner(self, names: dict[str, str]) -> Owner:
         """Whose it is; `names` gives the job's shown id where only the cgroup names it."""
@@ -51,24 +54,27 @@ def read(proc: Path, pid: int) -> tuple[int, str, int] | None:
     return int(rest[1]), text[begin + 1 : end].decode("utf-8", "replace"), int(rest[19])
 
 
-def look(proc: Path, pid: int, boot: datetime) -> Seen | None:
-    """The process if it belongs to a job, else None: what belongs to none is read no further than its cgroup."""
+def look(proc: Path, pid: int, boot: datetime, jobs: Container[int] = ()) -> Seen | None:
+    """The process if it belongs to a job, else None: what belongs to none is read no further than its parent.
+
+    `jobs` are processes of jobs: their children are, too, where a container left them neither Slurm's cgroup nor environment.
+    """
     text = _read(proc, pid, "cgroup")
     if text is None:
         return None
-    where = place(telling(text.decode("utf-8", "replace")))
+    where = placed(text.decode("utf-8", "replace"))
     raw = _read(proc, pid, "environ")
-    env = chosen(raw) if raw and (b"SLURM_JOB_ID=" in raw or where.job or where.sluid) else {}
-    if not (where.job or where.sluid or env.get("SLURM_JOB_ID")):
+    named = raw is not None and b"SLURM_JOB_ID=" in raw
+    stat = read(proc, pid) if jobs or named or where.job or where.sluid else None
+    if stat is None or not (named or where.job or where.sluid or stat[0] in jobs):
         return None
-    stat = read(proc, pid)
-    if stat is None:
-        return None
+    env = chosen(raw) if raw else {}
     ppid, comm, ticks = stat
     command = (_read(proc, pid, "cmdline") or b"").replace(b"\0", b" ").strip().decode("utf-8", "replace")
     who = identity(env, command, where.step)
     started = boot + timedelta(seconds=ticks / TICKS)
-    return Seen(pid, ppid, comm, started, where, who, redact(command[: 4 * COMMAND])[:COMMAND], env)
+    bare = bool(raw) and not env.get("SLURM_JOB_ID")
+    return Seen(pid, ppid, comm, started, where, who, redact(command[: 4 * COMMAND])[:COMMAND], env, bare)
 
 
 def row(

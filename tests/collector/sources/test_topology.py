@@ -147,6 +147,34 @@ def test_a_sluid_is_resolved_through_the_environment(tmp_path: Path) -> None:
     assert [r.job_id for r in node.look()] == ["990017", "990017"]
 
 
+def test_a_container_outside_of_slurms_cgroup_is_its_parents(tmp_path: Path) -> None:
+    """As crun and podman leave it under a job's step: a cgroup of the runtime's own, an environment without a word of Slurm."""
+    node = Node(tmp_path)
+    away = f"0::/libpod_parent/libpod-{'9c0f' * 16}"
+    node.tree.process(
+        50, "0::/slurm/job_990017/step_0/task_3", {**JOB, "CUDA_VISIBLE_DEVICES": "1"}, command="crun run c1"
+    )
+    node.tree.process(51, away, {"PATH": "/bin", "HOME": "/root"}, ppid=50)
+    node.tree.process(52, away, {"PATH": "/bin", "RANK": "5", "CUDA_VISIBLE_DEVICES": ""}, ppid=51)
+    node.tree.process(53, away, {"PATH": "/bin"}, ppid=1)
+    found = {r.pid: r for r in node.look()}
+    assert sorted(found) == [50, 51, 52], "another's container is nobody's"
+    assert [found[p].job_id for p in (51, 52)] == ["990017", "990017"]
+    assert (found[51].step_id, found[51].rank, found[51].gpu_uuids) == ("0", 3, "GPU-1")
+    assert found[51].container == "9c0f" * 16
+    assert (found[52].rank, found[52].gpu_uuids) == (5, None), "what it says itself counts for more"
+
+
+def test_of_an_environment_that_cannot_be_read_no_rank_is_made_up(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.tree.process(50, "0::/slurm/job_990017/step_0/task_3", JOB)
+    node.tree.process(51, "0::/slurm/job_990017/step_0/task_3", None, ppid=50)
+    node.tree.process(52, "0::/slurm/job_990018/step_1", {"PATH": "/bin"}, ppid=50)
+    found = {r.pid: r for r in node.look()}
+    assert (found[51].job_id, found[51].rank) == ("990017", None)
+    assert (found[52].job_id, found[52].step_id, found[52].rank) == ("990018", "1", None), "its cgroup is another job's"
+
+
 def test_a_process_that_was_seen_before_its_exec_is_told_anew(tmp_path: Path) -> None:
     """slurmstepd's child is slurmstepd until it becomes the user's program."""
     node = Node(tmp_path)

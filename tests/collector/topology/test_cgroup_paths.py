@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collector.topology.cgroup_paths import Place, place, telling
+from collector.topology.cgroup_paths import Place, place, placed
 
 HEX = "9c0f" * 16
 POD = "1f2e3d4c-5b6a-7988-a9b0-c1d2e3f40516"
@@ -48,5 +48,16 @@ def test_of_many_controllers_the_one_that_names_the_job_counts() -> None:
         "9:name=systemd:/system.slice/slurmd.service/with/a/long/path/that/says/nothing\n"
         "4:memory:/slurm/uid_1000/job_17/step_0/task_1\n3:cpuset:/slurm/uid_1000/job_17/step_0\n0::/\n"
     )
-    assert telling(text) == "/slurm/uid_1000/job_17/step_0/task_1"
-    assert telling("0::/system.slice/slurmstepd.scope/job_4/step_0/user/task_0\n").endswith("task_0")
+    assert placed(text) == Place("/slurm/uid_1000/job_17/step_0/task_1", job="17", step="0", task=1)
+    assert placed("0::/system.slice/slurmstepd.scope/job_4/step_0/user/task_0\n").path.endswith("task_0")
+    assert placed("") == Place("")
+
+
+def test_a_container_counts_wherever_it_is_named() -> None:
+    """A runtime moves a process in the hierarchies that it manages, Slurm in its own."""
+    text = (
+        f"9:pids:/libpod_parent/libpod-{HEX}\n4:memory:/slurm/uid_1000/job_17/step_0/task_1\n"
+        f"1:name=systemd:/kubepods/burstable/pod{POD}/{'ab' * 32}\n"
+    )
+    found = placed(text)
+    assert (found.job, found.task, found.pod, found.container) == ("17", 1, POD, HEX), "the innermost container"
