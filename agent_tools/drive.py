@@ -156,6 +156,8 @@ def _why(error: Exception) -> str:
         return f"{error}"
     if _CUT_OFF.search(f"{error}"):
         return "its server ended an answer before it was whole, at a limit on its tokens (max_tokens, n_predict): give it a higher one"
+    if isinstance(error, LookupError | TypeError | AttributeError | ValueError | RecursionError):
+        return f"its endpoint's answer cannot be read ({type(error).__name__}: {said(error)})"
     words = said(error)
     if _SPENT.search(words):  # a refused sentence is not for the reader: the gate's problems quote it
         words = _QUOTED.sub("'...'", words)

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import httpx2
 import tenacity
@@ -22,6 +23,9 @@ from pydantic_ai.retries import AsyncHTTPX2TenacityTransport, RetryConfig, wait_
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """HTTP statuses that may pass by themselves."""
+LONGEST = 16 << 20
+"""Bytes of one answer; a verdict has some thousands, a stream of one some hundred times that."""
+_OF_THE_WAY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class ModelUnavailable(Exception):
@@ -104,27 +108,61 @@ def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = No
     )
 
 
+class TooLong(Exception):
+    """An endpoint's answer is longer than any answer is."""
+
+
 class _Whole(httpx2.AsyncBaseTransport):
     """Reads an answer to its end before it is handed on, so that one that was cut off on its way is asked for again.
 
-    A stream of events is handed on as it comes: who listens to it asks again where it is cut.
+    A stream of events is handed on as it comes: who listens to it asks again where it is cut. Neither goes on for more than
+    `LONGEST` bytes, unpacked: an endpoint that sends without end would take the host's memory within seconds.
     """
 
     def __init__(self, wrapped: httpx2.AsyncBaseTransport) -> None:
         self._wrapped = wrapped
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers["accept-encoding"] = "identity"
         response = await self._wrapped.handle_async_request(request)
-        if response.status_code == 200 and response.headers.get("content-type", "").startswith("text/event-stream"):
+        kind, packed = response.headers.get("content-type", ""), "content-encoding" in response.headers
+        if response.status_code == 200 and kind.startswith("text/event-stream") and not packed:
+            response.stream = _Bounded(cast("httpx2.AsyncByteStream", response.stream))
             return response
         try:
-            await response.aread()
+            body = bytearray()
+            async for piece in response.aiter_bytes():
+                body += piece
+                _bounded(len(body))
         finally:
             await response.aclose()
-        return response
+        plain = [(k, v) for k, v in response.headers.multi_items() if k.lower() not in _OF_THE_WAY]
+        return httpx2.Response(response.status_code, headers=plain, content=bytes(body), extensions=response.extensions)
 
     async def aclose(self) -> None:
         await self._wrapped.aclose()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A stream that ends with TooLong where it should have ended long ago."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._stream:
+            size += len(piece)
+            _bounded(size)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _bounded(size: int) -> None:
+    if size > LONGEST:
+        raise TooLong(f"its endpoint's answer is longer than {LONGEST >> 20} MiB")
 
 
 def _raise_if_passing(response: httpx2.Response) -> None:
