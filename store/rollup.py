@@ -186,6 +186,13 @@ say nothing against it."""
 _UNPAIRED = "coalesce(severe_clock_n, 0) + coalesce(free_clock_n, 0) = 0"
 
 
+# One source's minutes that neither say of trouble nor of work without their clocks have nothing to be put together from.
+_PIECED = (
+    "min(coalesce(origin, '')) <> max(coalesce(origin, ''))"
+    f" OR coalesce(bool_or({_UNPAIRED} AND (severe_n > 0 OR engine_sum > 0.3 * engine_n)), false)"
+)
+"""Whether a GPU's minutes have to be put together from several rows each, which costs twice what all the rest does."""
+
 NAMELESS = "CASE WHEN gpu_uuid IS NULL THEN gpu END"
 """A GPU is its UUID, and its number where it has none: of an exporter's metrics often one alone knows the number."""
 
@@ -207,13 +214,17 @@ def totals(job_id: str, nodes: str, gpus: str, from_ts: str, to_ts: str) -> str:
       AND ({gpus} IS NULL OR gpu_uuid IS NULL OR list_contains(string_split({gpus}, ','), gpu_uuid)))
   ),
   e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s),
-  t AS (SELECT node, max(gpu) AS gpu, gpu_uuid, {picked} FROM s, e GROUP BY node, gpu_uuid, {NAMELESS}),
+  t AS MATERIALIZED (
+    SELECT node, max(gpu) AS gpu, gpu_uuid, {_PIECED} AS pieced, {picked} FROM s, e GROUP BY node, gpu_uuid, {NAMELESS}
+  ),
+  p AS (SELECT node AS p_node, gpu_uuid AS p_uuid, {NAMELESS} AS p_gpu FROM t WHERE pieced),
   o AS (
     SELECT node, {NAMELESS} AS gpu, gpu_uuid, ts, sum(throttle_n) AS throttle_n, sum(severe_n) AS severe_n,
       sum(throttle_n) FILTER (WHERE {_UNPAIRED}) AS bits, sum(severe_n) FILTER (WHERE {_UNPAIRED}) AS severe,
       sum(clock_n) FILTER (WHERE {_UNPAIRED}) AS clock_n, sum(clock_sum_mhz) FILTER (WHERE {_UNPAIRED}) AS clock_sum_mhz,
       sum(engine_sum) FILTER (WHERE {_UNPAIRED}) AS engine_sum, sum(engine_n) FILTER (WHERE {_UNPAIRED}) AS engine_n
-    FROM s
+    FROM s SEMI JOIN p
+      ON node IS NOT DISTINCT FROM p_node AND gpu_uuid IS NOT DISTINCT FROM p_uuid AND {NAMELESS} IS NOT DISTINCT FROM p_gpu
     WHERE throttle_n > 0 OR ({_UNPAIRED} AND (clock_n > 0 OR engine_n > 0))
     GROUP BY node, gpu_uuid, {NAMELESS}, ts, origin
   ),
@@ -227,7 +238,7 @@ def totals(job_id: str, nodes: str, gpus: str, from_ts: str, to_ts: str) -> str:
   a AS (
     SELECT node, gpu, gpu_uuid, sum(throttle_n) AS throttle_n, sum(severe_n) AS severe_n, {apart} FROM m GROUP BY node, gpu, gpu_uuid
   )
-  SELECT t.* REPLACE ({both})
+  SELECT t.* EXCLUDE (pieced) REPLACE ({both})
   FROM t LEFT JOIN a
     ON t.node IS NOT DISTINCT FROM a.node AND t.gpu_uuid IS NOT DISTINCT FROM a.gpu_uuid
     AND (t.gpu_uuid IS NOT NULL OR t.gpu IS NOT DISTINCT FROM a.gpu)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
-from store import Reader, Writer
-from store.rows import GpuSample
+from store import Reader, Writer, rollup, views
+from store.rows import GpuMinute, GpuSample
 
 T = datetime(2026, 3, 1, 10, 0, 30, tzinfo=UTC)
 Run = tuple[str, str | None, str | None, datetime | None]
@@ -116,3 +118,53 @@ def test_a_gpu_whose_number_one_metric_alone_knows_is_one_gpu(tmp_path: Path) ->
     assert [(r["severe_throttle_share"], r["sm_clock_throttled_mhz"]) for r in gpus] == [(0.0, None), (0.5, 700.0)]
     assert [(r["gpu"], r["engine_mean"]) for r in duty] == [(0, 0.9), (1, 0.9)]
     assert [(r["gpu"], r["counter"], r["rise"]) for r in risen] == [(1, "ecc_dbe_total", 1)]
+
+
+def minute(draw: random.Random, at: int, gpu: int, origins: list[str | None]) -> dict[str, object]:
+    """A row of a GPU's minute as one source has it: bits, clocks and activity together, or one of them alone."""
+    count = draw.randint(1, 4)
+    bits, clocks, busy = (count if draw.random() < 0.75 else 0 for _ in range(3))
+    severe = draw.choice([0, 0, draw.randint(0, bits)])
+    paired = bool(bits and clocks) and draw.random() < 0.5
+    return {
+        "node": "n1",
+        "origin": draw.choice(origins),
+        "job_id": "7",
+        "gpu": gpu,
+        "gpu_uuid": draw.choice(["GPU-1", None]) if gpu else "GPU-0",
+        "ts": T.replace(minute=at, second=0),
+        "first_ts": T.replace(minute=at, second=1),
+        "last_ts": T.replace(minute=at, second=41),
+        "samples": count,
+        "engine_n": busy,
+        "engine_sum": busy * draw.choice([0.0, 0.1, 0.3, 0.31, 0.9]) if busy else None,
+        "throttle_n": bits,
+        "severe_n": severe,
+        "clock_n": clocks,
+        "clock_sum_mhz": 1500.0 * clocks if clocks else None,
+        "severe_clock_n": severe if paired else 0,
+        "free_clock_n": draw.randint(0, count) if paired else 0,
+    }
+
+
+@pytest.mark.parametrize("origins", [["a"], [None], ["a", None], ["a", "b"]])
+@pytest.mark.parametrize("seed", range(6))
+def test_minutes_that_one_source_tells_whole_need_no_putting_together(
+    seed: int, origins: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(seed)
+    con = duckdb.connect()
+    for row in (GpuMinute, GpuSample):
+        con.execute(f"CREATE TABLE {row.TABLE} ({views.definition(row.TABLE)})")
+    for at in range(10):
+        for gpu in range(3):
+            for _ in range(draw.choice([1, 1, 2])):
+                values = minute(draw, at, gpu, origins)
+                marks = ", ".join("?" * len(values))
+                con.execute(f"INSERT INTO gpu_minute ({', '.join(values)}) VALUES ({marks})", list(values.values()))
+    con.execute(rollup.WINDOW)
+    run: dict[str, object] = {"job_id": "7", "nodes": None, "gpus": None, "from_ts": None, "to_ts": None}
+    found = con.execute(rollup.totals(*rollup.RUN), run).fetchall()
+    monkeypatch.setattr(rollup, "_PIECED", "true")
+    whole = con.execute(rollup.totals(*rollup.RUN), run).fetchall()
+    assert sorted(map(repr, found)) == sorted(map(repr, whole)) and len(found) >= 3
