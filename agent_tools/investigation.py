@@ -24,7 +24,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.references import cited, parse
 from agent_tools.traces import traced
 from agent_tools.untrusted import Fence, one_line
-from agent_tools.viewer import Forbidden
+from agent_tools.viewer import Forbidden, Guarded
 from prompts import load
 from store.redact import redact
 
@@ -124,12 +124,20 @@ class Investigation:
             reply = await look_up(deps, question, lambda: self.assessments)
             reply.provenance = provenance_of(EXAMINER, time.monotonic() - started)
         reply.job = deps.job_id or None
-        reply.provenance.notes = [*notes, *reply.provenance.notes]
+        reply.provenance.notes = [*notes, *self._sight(), *reply.provenance.notes]
         used = {parse(ref)[0] for ref in cited(answer_texts(reply))} | set(reply.tables)
         new = {e.id for e in self.ledger.all()[before:]}
         reply.evidence = [seal.record(e, e.id in used) for e in self.ledger.all() if e.id in used | new]
         self.turns.append(reply)
         return reply
+
+    def _sight(self) -> list[str]:
+        """What whoever asks does not see: "no such job" then says nothing of the store."""
+        if not isinstance(self.reader, Guarded):
+            return []
+        return [
+            f"Only the jobs of {one_line(self.reader.viewer.user, 60)} were looked at: a user sees own jobs, an operator all."
+        ]
 
     def deps(self, on_event: Callable[[str], None] | None = None) -> Deps:
         """What a tool's call carries."""

@@ -16,6 +16,7 @@ from typing import Any
 from agent_tools.answer import Answer, Reply
 from agent_tools.drive import Limits
 from agent_tools.investigation import Investigation
+from agent_tools.references import plain
 from inquest import safe
 from inquest.chat_log import ChatLog, cut_off
 from inquest.commands import Failure
@@ -30,7 +31,7 @@ HELP = """\
 /evidence E7       one piece of evidence whole, with its query
 /sql SELECT ...    read-only SQL
 /model M           ask another model; /model examiner asks none
-/history           the questions so far
+/history [N]       the questions so far with their answers; one of them whole
 /help  /quit
 Anything else is a question."""
 WITHDRAWN = "(Withdrawn: what stands above since the question. The answer did not hold as a whole; this is it.)"
@@ -171,9 +172,11 @@ class Chat:
         from store import free_sql
         from store.result import StoreError
 
-        lake = getattr(self.investigation.reader, "lake", None)
-        if lake is None or not rest:
+        if not rest:
             raise Failure("/sql SELECT ...")
+        lake = getattr(self.investigation.reader, "lake", None)
+        if lake is None:
+            raise Failure("free SQL sees every job, so it is an operator's; /job, /jobs and questions show your own")
         try:
             result = free_sql.run(lake, rest)
         except StoreError as error:
@@ -185,8 +188,15 @@ class Chat:
         self.model = None if rest in ("", "examiner") else rest
         self.say(f"asking {safe.line(self.model or 'the built-in examiner')}")
 
-    def _history(self, _: str) -> None:
-        self.say(
-            "\n".join(f"{i}. {safe.line(t.question)}" for i, t in enumerate(self.investigation.turns, 1))
-            or "nothing yet"
-        )
+    def _history(self, rest: str) -> None:
+        turns = self.investigation.turns
+        if not rest:
+            told = (
+                f"{i}. {safe.line(t.question)}\n   {safe.line(plain(t.short, self.investigation.ledger))}"
+                for i, t in enumerate(turns, 1)
+            )
+            self.say("\n".join(told) or "nothing yet")
+        elif rest.isdecimal() and 1 <= int(rest) <= len(turns):
+            self.say("\n".join(self._lines(turns[int(rest) - 1])))
+        else:
+            raise Failure(f"/history N, of the {len(turns)} turns so far")

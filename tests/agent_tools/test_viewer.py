@@ -87,3 +87,10 @@ def test_an_investigation_of_a_viewer_cannot_open_another_s_job(reader: Reader):
     reply = Investigation(seen_by(reader, Viewer("ada"))).ask("why did job 2 fail?")
     assert SECRET not in reply.model_dump_json()
     assert "bob" not in reply.model_dump_json()
+
+
+def test_an_answer_says_whose_jobs_it_speaks_of(reader: Reader):
+    """ "No such job in the store" would be false of a store of which a user sees a part."""
+    reply = Investigation(seen_by(reader, Viewer("ada"))).ask("which jobs failed?")
+    assert "Only the jobs of ada" in "\n".join(reply.provenance.notes)
+    assert not Investigation(reader).ask("which jobs failed?").provenance.notes
