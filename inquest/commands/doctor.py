@@ -66,6 +66,8 @@ def _watch(args: argparse.Namespace, state: Path) -> int:
     from collector.slurm.command_line import CommandLine
     from collector.sources.base import SourceUnavailable
     from inquest.watch.checkup import checkup
+    from inquest.watch.renamed import home
+    from inquest.watch.shared import Shared
     from inquest.watch.state import folder_of
 
     try:
@@ -75,6 +77,8 @@ def _watch(args: argparse.Namespace, state: Path) -> int:
         with contextlib.suppress(SourceUnavailable):
             access.probe()  # the controller may tell the cluster's name though slurmdbd is away
     folder, known = folder_of(state, access.cluster), sorted(state.glob("*/watch.sqlite"))
+    with contextlib.suppress(SourceUnavailable):
+        folder = home(state, Shared(access))
     if access.cluster is None and len(known) == 1:
         folder = known[0].parent
     points = checkup(access, folder, args.spool, args.notify_config)

@@ -16,6 +16,7 @@ from inquest.options import add_json, add_lake, add_timezone, count, lake_of, pr
 
 if TYPE_CHECKING:
     from collector.slurm.access import SlurmAccess
+    from inquest.watch.hand import Hand
     from inquest.watch.loop import Watcher
     from inquest.watch.notify.base import Notifier
     from inquest.watch.shared import Shared
@@ -64,15 +65,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch until told to stop."""
+    """Watch until told to stop; a cluster that is renamed meanwhile is watched on."""
     from inquest.watch.hand import Hand
 
     hand = Hand()  # before any thread, and before the database is open
     lake = lake_of(args, must_exist=False)
+    from inquest.watch.noticing import Renamed
+    from inquest.watch.teller import say
+
+    try:
+        while True:
+            try:
+                return _serve(args, lake, hand)
+            except Renamed as news:
+                say(f"{news}: going on under that name")
+                time.sleep(2.0)
+    finally:
+        hand.close()
+
+
+def _serve(args: argparse.Namespace, lake: Path, hand: Hand) -> int:
+    """Watch the cluster as it is called now. Raises Renamed."""
     from collector.slurm.command_line import CommandLine
     from inquest.watch.config import BadConfig, load
     from inquest.watch.shared import Shared
-    from inquest.watch.state import State, folder_of
+    from inquest.watch.state import State
     from store import Lake
 
     try:
@@ -83,13 +100,13 @@ def run(args: argparse.Namespace) -> int:
     except BadConfig as error:
         raise Failure(str(error), USAGE) from error
     Lake(lake).create()
-    folder = folder_of(args.state or lake / "watch", access.cluster)
+    folder = _home(args, lake, access)
     state = State(folder)
     try:
         return _watch(args, access, lake, folder, state, notifiers)
     finally:
+        state.release()
         state.close()
-        hand.close()
 
 
 def _watch(
@@ -99,7 +116,6 @@ def _watch(
     from inquest.watch.following import Following
     from inquest.watch.loop import Options, Watcher
     from inquest.watch.metrics import Server
-    from inquest.watch.noticing import Renamed
     from inquest.watch.pool import Pool
     from inquest.watch.spool import Spool
     from inquest.watch.teller import Teller
@@ -133,8 +149,6 @@ def _watch(
         if following is not None:
             following.start()
         watcher.run(threading.Event())
-    except Renamed as error:
-        raise Failure(str(error)) from error
     finally:
         if following is not None:
             following.stop()
@@ -143,6 +157,22 @@ def _watch(
         if server is not None:
             server.close()
     return 0
+
+
+def _home(args: argparse.Namespace, lake: Path, access: Shared) -> Path:
+    """The state's folder; a service waits for a controller that has to say which, `--once` does not."""
+    from collector.sources.base import SourceUnavailable
+    from inquest.watch.renamed import home
+    from inquest.watch.teller import say
+
+    while True:
+        try:
+            return home(args.state or lake / "watch", access)
+        except SourceUnavailable as error:
+            if args.once:
+                raise Failure(f"Slurm cannot be asked: {error.reason}") from error
+            say(f"Slurm cannot be asked: {error.reason}")
+            time.sleep(15.0)
 
 
 def _reached(way: str | None, once: bool) -> SlurmAccess:

@@ -49,6 +49,8 @@ class Attempt:
     stdout_path: str | None = None
     stderr_path: str | None = None
     several: bool = False
+    known_as: str | None = None
+    """The cluster's name in keys, where it has another one by now."""
 
     @property
     def key(self) -> str:
@@ -61,7 +63,7 @@ class Attempt:
         run = self.start_ts or (f"never-started:{self.submit_ts}" if self.submit_ts else str(self.attempt))
         if self.start_ts and self.start_ts == self.submit_ts:
             run = f"at-once:{run}"
-        return f"verdict:{self.cluster}:{self.job_id}:{run}"
+        return f"verdict:{self.known_as or self.cluster}:{self.job_id}:{run}"
 
     @property
     def ended(self) -> float:
@@ -84,19 +86,23 @@ def read(text: str) -> Attempt:
     return Attempt(**json.loads(text))
 
 
-def ended(rows: Iterable[Row], cluster: str) -> list[Attempt]:
-    """The ended attempts among accounting's rows, in order of their end."""
+def ended(rows: Iterable[Row], cluster: str, known_as: str | None = None) -> list[Attempt]:
+    """The ended attempts among accounting's rows, in order of their end. `known_as` is the cluster's name in their keys."""
     jobs = merged(r for r in rows if isinstance(r, SlurmJob))
     counts: dict[str | None, int] = {}
     for job in jobs:
         counts[job.job_id] = counts.get(job.job_id, 0) + 1
-    found = [_attempt(j, cluster, counts[j.job_id] > 1) for j in jobs if _over(j)]
+    found = [_attempt(j, cluster, counts[j.job_id] > 1, known_as) for j in jobs if _over(j)]
     return sorted(found, key=lambda a: (a.ended, a.job_id, a.attempt))
 
 
-def running(rows: Iterable[SlurmJob], cluster: str) -> list[tuple[Attempt, SlurmJob]]:
+def running(rows: Iterable[SlurmJob], cluster: str, known_as: str | None = None) -> list[tuple[Attempt, SlurmJob]]:
     """The attempts that run now, each with its row."""
-    return [(_attempt(j, cluster, False), j) for j in merged(rows) if (j.state or "").upper() == "RUNNING" and j.job_id]
+    return [
+        (_attempt(j, cluster, False, known_as), j)
+        for j in merged(rows)
+        if (j.state or "").upper() == "RUNNING" and j.job_id
+    ]
 
 
 def merged(rows: Iterable[SlurmJob]) -> list[SlurmJob]:
@@ -119,9 +125,11 @@ def _over(job: SlurmJob) -> bool:
     return job.job_id is not None and (job.state or "").upper() in ENDED and job.end_ts is not None
 
 
-def _attempt(job: SlurmJob, cluster: str, several: bool) -> Attempt:
+def _attempt(job: SlurmJob, cluster: str, several: bool, known_as: str | None = None) -> Attempt:
+    name = job.cluster or cluster
     return Attempt(
-        cluster=job.cluster or cluster,
+        cluster=name,
+        known_as=known_as if known_as and known_as.casefold() != name.casefold() else None,
         job_id=job.job_id or "",
         attempt=job.attempt or 1,
         state=(job.state or "").upper(),

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from collector.sources.base import SourceUnavailable
 from inquest.watch.around import Around
-from inquest.watch.attempt import ended, merged
+from inquest.watch.attempt import Attempt, ended, merged
 from inquest.watch.paths import Outputs
+from inquest.watch.renamed import NAME, Records, met
 from inquest.watch.requests import Requests
 from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
@@ -54,6 +55,10 @@ class Noticing:
         self._outputs = Outputs(access)
         self._around = Around(access)
         self._requests = Requests(access, log)
+        self._records = Records(access, state, lake)
+        state.set_mark(NAME, self._cluster(), keep=True)
+        self._other: str | None = None
+        access.learn.append(self._look_at_name)
 
     def poll(self) -> int:
         """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable, Renamed."""
@@ -65,9 +70,10 @@ class Noticing:
             since = min(since, max(began, datetime.now(UTC) - SWEEP))
         rows = list(self._access.accounting(since, datetime.now(UTC) + AHEAD))
         self._same_cluster(rows)
+        rows = self._records.right(rows)
         self.answered = time.monotonic()
         self._outputs.keep_up()
-        over = [a for a in ended(rows, self._cluster()) if a.ended >= began.timestamp()]
+        over = [a for a in self._ended(rows) if a.ended >= began.timestamp()]
         new = self.note(sorted({a.job_id for a in self._state.unknown(over)}))
         last = max((a.end_ts for a in over if a.end_ts), default=None)
         if last is not None and (mark is None or last > mark):
@@ -88,20 +94,19 @@ class Noticing:
         begun = time.monotonic()
         try:
             rows = list(self._access.accounting(self._began(), job_ids=sorted(told)))
+            self._same_cluster(rows)
+            rows = self._records.right(rows, told)
         except SourceUnavailable:
             # A refusal comes at once and costs nobody much; one that took long is a daemon in trouble.
             self._asked = time.monotonic()
             self._wait_s = max(min(max(1.0, self._wait_s * 2), AWAY_S), 2 * (self._asked - begun))
             raise
-        self._same_cluster(rows)
         self._asked = self.answered = time.monotonic()
         took = self._asked - begun
         jobs = merged(r for r in rows if isinstance(r, SlurmJob))
-        new = self.note(sorted({a.job_id for a in ended(rows, self._cluster())}), rows)
-        left = {
-            a.key for a in self._state.unknown(ended(rows, self._cluster())) if a.ended >= self._began().timestamp()
-        }
-        over = {(a.job_id, a.attempt) for a in ended(rows, self._cluster()) if a.key not in left}
+        new = self.note(sorted({a.job_id for a in self._ended(rows)}), rows)
+        left = {a.key for a in self._state.unknown(self._ended(rows)) if a.ended >= self._began().timestamp()}
+        over = {(a.job_id, a.attempt) for a in self._ended(rows) if a.key not in left}
         progress = False
         for raw, files in told.items():
             mine = [j for j in jobs if raw in (j.job_id_raw, j.job_id)]
@@ -121,10 +126,11 @@ class Noticing:
         if not job_ids:
             return 0
         wanted = set(job_ids)
-        told = rows if rows is not None else list(self._access.accounting(self._began(), job_ids=job_ids))
-        told = [r for r in told if getattr(r, "job_id", None) in wanted]
+        if rows is None:
+            rows = self._records.right(list(self._access.accounting(self._began(), job_ids=job_ids)), wanted)
+        told = [r for r in rows if getattr(r, "job_id", None) in wanted]
         began = self._began().timestamp()
-        found = [a for a in ended(told, self._cluster()) if a.ended >= began]
+        found = [a for a in self._ended(told) if a.ended >= began]
         new = {(a.job_id, a.attempt) for a in self._state.unknown(found)}
         if not new:
             return 0
@@ -138,13 +144,25 @@ class Noticing:
         told += around + self._requests.rows([j for j in jobs if j.job_id not in later])
         digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
         self._writer.append(told, batch=f"watch:{digest}")
-        return self._state.add([a for a in ended(told, self._cluster()) if a.ended >= began])
+        return self._state.add([a for a in self._ended(told) if a.ended >= began])
 
     def _same_cluster(self, rows: Sequence[Row]) -> None:
-        known = self._cluster().casefold()
-        other = next((r.cluster for r in rows if r.cluster and r.cluster.casefold() != known), None)
+        other = self._other or self._another(rows)
         if other is not None:
-            raise Renamed(f"the cluster was called {self._cluster()} and is {other} now: start the watcher anew")
+            met(self._state, other)
+            raise Renamed(f"the cluster was called {self._cluster()} and is {other} now")
+
+    def _look_at_name(self, queue: Sequence[SlurmJob]) -> None:
+        """The controller says the new name before accounting has anything to say; a federation's display mixes names."""
+        if queue and len({j.cluster for j in queue}) == 1:
+            self._other = self._another(queue)
+
+    def _another(self, rows: Sequence[Row]) -> str | None:
+        known = self._cluster().casefold()
+        return next((r.cluster for r in rows if r.cluster and r.cluster.casefold() != known), None)
+
+    def _ended(self, rows: Sequence[Row]) -> list[Attempt]:
+        return ended(rows, self._cluster(), self._state.mark(NAME))
 
     def _began(self) -> datetime:
         mark = self._state.mark("began")

@@ -18,6 +18,7 @@ from inquest.watch.attempt import Attempt
 from inquest.watch.attempt import running as running_attempts
 from inquest.watch.notify.base import Notifier
 from inquest.watch.outbox import put
+from inquest.watch.renamed import NAME
 from inquest.watch.settling import of_job
 from inquest.watch.shared import Shared
 from inquest.watch.state import State, count
@@ -49,9 +50,8 @@ class Running:
         if self._listed is None or now - self._listed >= self._every_s / 2:
             self._listed = now
             rows = self._access.recent(self._every_s / 2)
-            self._jobs = {
-                _key(a): (a, r) for a, r in running_attempts(rows, self._access.cluster or "cluster") if wanted(a)
-            }
+            found = running_attempts(rows, self._access.cluster or "cluster", self._state.mark(NAME))
+            self._jobs = {_key(a): (a, r) for a, r in found if wanted(a)}
             self._looked = {k: v for k, v in self._looked.items() if k in self._jobs}
         due = [
             k

@@ -109,6 +109,11 @@ class State:
         with self.change() as db:
             db.execute(f"INSERT OR {verb} INTO mark VALUES (?, ?)", (name, value))
 
+    def unmark(self, name: str) -> None:
+        """Forget a word."""
+        with self.change() as db:
+            db.execute("DELETE FROM mark WHERE name = ?", (name,))
+
     # -- attempts -------------------------------------------------------------------------------------------------------
 
     def unknown(self, attempts: Iterable[Attempt]) -> list[Attempt]:
@@ -153,6 +158,11 @@ class State:
                 "UPDATE attempt SET lease = ? WHERE key = ? AND owner = ?",
                 [(now + LEASE_S, k, self.owner) for k in keys],
             )
+
+    def release(self) -> None:
+        """Let go of all that we claimed and have not settled, for whoever comes next: that may be this very process."""
+        with self.change() as db:
+            db.execute("UPDATE attempt SET owner = NULL, lease = NULL WHERE owner = ? AND done IS NULL", (self.owner,))
 
     def failed(self, key: str, error: str) -> int:
         """Note that an examination broke off; gives how often that has happened. The claim stays ours."""
