@@ -115,7 +115,7 @@ def test_a_chat_is_resumed_and_listed_by_name(tmp_path: Path):
     done = chat(tmp_path, "/history", "/history 1", "/history 2", options=("--resume", name))
     assert "1. which jobs failed?\n   Job 7 ended as FAILED at" in done.stdout
     assert "Job 7 [E3] ended as FAILED [E3]" in done.stdout, "one turn whole, with what it cites"
-    assert "of the 1 turns" in done.stderr
+    assert "of the 1 turns" in done.stdout
     assert name in chat(tmp_path, options=("--list",)).stdout
     assert "no chat 1999" in chat(tmp_path, options=("--resume", "1999")).stderr
 
