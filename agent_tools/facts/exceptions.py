@@ -50,6 +50,7 @@ _ECC = re.compile(
 )
 _KILLED_WORKER = re.compile(
     r"DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
+    r"background workers? (?:are|is) no longer alive|"
     r"process pool was terminated abruptly|worker.{0,40}killed by signal|killed due to memory pressure|"
     r"killed due to the node running low on memory|TerminatedWorkerError",
     re.IGNORECASE,

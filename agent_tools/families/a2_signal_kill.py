@@ -33,6 +33,8 @@ _BROKE = ("ib_error", "remote_error", "system_error", "internal_error", "cuda_er
 """Errors of a communicator, at which PyTorch's process group takes its own process down."""
 _LOADERS = ("dataloader_killed", "shared_memory", "worker_crashed")
 _WORKERS = {**dict.fromkeys(_LOADERS, "A DataLoader worker"), "pool_killed": "A pool's worker"}
+_SAID_ABOVE = re.compile(r"\bprint statements above for the actual error")
+"""Words of a pool that only saw a worker gone: by a signal, or by an exception that the worker printed."""
 _ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
 
 
@@ -69,9 +71,16 @@ def assess(facts: Facts) -> Assessment:
             )
     elif workers:
         first = workers[0]
-        result.headline = f"A worker process was killed: {first.message_ref}"
+        result.headline = (
+            f"A worker process {'died' if _SAID_ABOVE.search(first.message) else 'was killed'}: {first.message_ref}"
+        )
         result.speaks_for.append(claim(f"{first.name_ref}: {first.message_ref} ({first.where_ref})."))
         result.confidence = 0.82
+        if _SAID_ABOVE.search(first.message) and not oom:
+            result.status, result.confidence = "suspected", UNSAID
+            result.speaks_against.append(
+                claim("A worker whose own exception was printed elsewhere ends in the same words.")
+            )
     if facts.wrapped_only:
         result.speaks_for.append(
             claim(

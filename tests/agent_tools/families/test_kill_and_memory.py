@@ -150,6 +150,33 @@ def test_a_loaders_worker_that_crashed_while_the_training_went_on_ended_nothing(
     assert (draft.family, draft.confidence >= 0.5) == ("A2", sure), (draft.confidence, draft.headline)
 
 
+GONE = (
+    "Exception in thread Thread-4 (results_loop):\nTraceback (most recent call last):\n"
+    '  File "/opt/env/lib/python3.11/site-packages/batchgenerators/dataloading/augmenter.py", line 103, in results_loop\n'
+    '    raise RuntimeError("One or more background workers are no longer alive. Exiting. Please check the "\n'
+    "RuntimeError: One or more background workers are no longer alive. Exiting. Please check the print statements above for "
+    "the actual error message\n"
+)
+RAISED = (
+    'Process ForkProcess-7:\nTraceback (most recent call last):\n  File "/home/ada/job/loader.py", line 88, in draw\n'
+    "    data = data.reshape(shape)\nValueError: cannot reshape array of size 1200 into shape (1,40,40)\n"
+)
+OOM_KILLED = (
+    "slurmstepd: error: Detected 2 oom_kill events in StepId=77.batch. Some of the step tasks have been OOM Killed.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "sure"),
+    [(GONE, "A2", False), (STEPS + RAISED + GONE, "A3", True), (STEPS + GONE + OOM_KILLED, "A2", True)],
+)
+def test_workers_that_are_no_longer_alive_are_explained_by_what_stands_beside(
+    text: str, family: str, sure: bool, tmp_path: Path
+) -> None:
+    draft = drafted(text, tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == (family, sure), (draft.confidence, draft.headline)
+
+
 def aborted(folder: Path, *ranks: int) -> World:
     world = World(folder).job("FAILED").train(LOSSES)
     for rank in ranks:
