@@ -48,6 +48,8 @@ _STOPPED = re.compile(
     r"`?Trainer\.fit`? stopped: (?:No training batches|`?(?P<what>max_\w+|min_\w+)=(?P<value>[^` ]+)`? reached)"
 )
 _OTHER = re.compile(r"(?:Validat|Sanity|Testing|Predict)\w*")
+# Users name a metric by its split first (val/loss) or last (loss/val, loss_val).
+_HELD_OUT = re.compile(r"(?i)(?:^|[_/ .-])(?:val|valid|validation|test|eval|dev)(?![A-Za-z])")
 LOSSES = ("loss", "train_loss", "train/loss", "loss_step", "train_loss_step", "train/loss_step", "reduced_train_loss")
 _OF_STEP = ("reduced_train_loss", "loss_step", "train_loss_step", "train/loss_step")
 
@@ -146,10 +148,8 @@ def _loss_name(values: dict[str, float]) -> str | None:
     for name in LOSSES:
         if name in values:
             return name
-    train = [
-        k for k in values if "loss" in k.lower() and not re.match(r"(?:val|valid|validation|test|eval|dev)[_/ ]", k)
-    ]
-    for wanted in (r"(?:train|training|tr)\w*[_/ .]", ""):
+    train = [k for k in values if "loss" in k.lower() and not _HELD_OUT.search(k)]
+    for wanted in (r"(?:train|training|tr)\w*[_/ .]", r".*[_/ .-](?:train|training|tr)(?:[_/ .-]|$)", ""):
         for key in train:
             if re.match(wanted, key):
                 return key

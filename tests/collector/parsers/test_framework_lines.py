@@ -108,6 +108,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "Epoch 3: 100%|██████████| 938/938 [00:10<00:00, 88.2it/s, v_num=0, train_loss=0.125, val_loss=0.5]",
         {"loss": 0.125, "step": 938, "epoch": 3.0},
     ),
+    (
+        "lightning",
+        "Epoch 4: 100%|██████████| 98/98 [00:20<00:00,  4.86it/s, v_num=0, loss/val=0.5, loss/aux=0.25, loss/train_step=0.125]",
+        {"step": 98, "loss": 0.125, "loss_name": "loss/train_step"},
+    ),
     ("lightning", "Epoch 7:  20% 25/124 [00:05<00:20,  1.41s/it, v_num=0x8c, train/loss_step=9.5e-9]", {"loss": 9.5e-9, "step": 25}),
     (
         "lightning",
@@ -165,6 +170,8 @@ NOT_PROGRESS = [
     "    load-checkpoint ................................: (1267.00, 1267.01)",
     " > using checkpoint value 0.00015 for learning rate",
     "Epoch 0:   0%|          | 0/938 [00:00<?, ?it/s]",
+    "Epoch 4: 100%|██████████| 98/98 [00:20<00:00,  4.86it/s, v_num=0, loss/val=0.5, acc/val=91.5]",
+    "Epoch 4: 100%|██████████| 98/98 [00:20<00:00,  4.86it/s, v_num=0, avg_val_loss=0.5, loss_test=0.25]",
     "Validation DataLoader 0:  50%|█████     | 5/10 [00:00<00:00, 80.1it/s, v_num=0, loss=0.5]",
     "313/313 [==============================] - 0s 1ms/step",
     "Epoch 1/10",
