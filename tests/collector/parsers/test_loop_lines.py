@@ -139,6 +139,13 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "Training (epoch 3 / 8):  25%|██▌       | 10/40 [01:40<05:00, 10.00s/it, loss=2.75, lr=0.02]",
         {"step": 10, "epoch": 3.0, "total_epochs": 8.0, "loss": 2.75, "learning_rate": 0.02, "step_time_s": 10.0},
     ),
+    (
+        "paddle",
+        "....I0203 11:18:44.281013  7409 TrainerInternal.cpp:165]  Batch=300 samples=19200 AvgCost=0.75 CurrentCost=0.5 Eval: error=0.05",
+        {"step": 300, "epoch": None, "loss": 0.5},
+    ),
+    ("paddle", "Pass 2, Batch 100, Cost 0.125000, {'error_evaluator': 0.0546875}", {"step": 100, "epoch": 2.0, "loss": 0.125}),
+    ("paddle", "Pass: 2, Batch: 13, TrainCost: 37.500000", {"step": 13, "epoch": 2.0, "loss": 37.5}),
     ("nanogpt", "2026-03-22 09:31:34 iter 2970: loss 3.5000, time 1097.65ms, mfu 15.34%", {"step": 2970, "loss": 3.5}),
     ("lightning", "Epoch 7: 100%|██████████| 412/412 [02:11<00:00,  3.14it/s, v_num=11, train_loss=nan.0]", {"step": 412}),
     (
@@ -182,6 +189,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
 LOOK_ALIKES = [
     "Epoch 3 finished, the loss of the generator is not printed",
     "Epoch: 1, Val accuracy: 0.75",
+    "Test with Pass 0, Cost 0.347865, {'error_evaluator': 0.148}",
+    "Time cost: 00:04/21:46 of Batch 7, Cost 3",
     "[Epoch 3/50] [Batch 100/448] [D loss: 0.25] [G loss: 0.5]",
     "Best epoch: 5, best val loss: 0.33",
     "Saving checkpoint for epoch 5 to out/loss-0.35.pt",
