@@ -113,7 +113,7 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
         if still is not None and not (may_rise and not _rate_is_zero(good)):
             return still
         if not may_rise and min(losses) >= 0.0:
-            risen = _exploded(losses) or _diverged(good, losses)
+            risen = _exploded(losses) or _doubled(good, losses) or _diverged(good, losses)
             if risen is not None:
                 return risen
     return _trend(losses)
@@ -235,6 +235,24 @@ def _exploded(losses: list[float]) -> Reading | None:
     # A first report that is merely too low (a shorter window) leaps at once and falls from there; this one climbed.
     if peak >= 2 and losses[peak] >= 3.0 * first and tail >= 1.5 * first and lowest >= 1.2 * first:
         return Reading("spike", n, at=1, strong=True)
+    return None
+
+
+def _doubled(good: list[Point], losses: list[float]) -> Reading | None:
+    """In a curve of few points a loss that had fallen and then stays at twice its highest: never strong.
+
+    Among so few points the leap itself passes for noise.
+    """
+    n = len(losses)
+    if n >= 2 * FEW:
+        return None
+    for start in range(2, n - 3):
+        before, after = losses[:start], losses[start:]
+        high = max(before)
+        if before[-1] < before[0] and high >= 0.1 and min(after) >= 2.0 * high and max(after) >= 3.0 * high:
+            if _window_changed(good, start, 3) or _recovers(after, min(before), median(after[-3:]) - min(before)):
+                return None
+            return Reading("spike", n, at=start, strong=False, why="doubled")
     return None
 
 

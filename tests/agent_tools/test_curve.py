@@ -219,3 +219,13 @@ def test_a_last_report_a_hundred_times_above_all_before_is_a_weak_spike() -> Non
     last = read(curve([12.5, 11.75, 7150.0]))
     assert (last.shape, last.strong) == ("spike", False)
     assert read(curve([12.5, 11.75, 71.0])).shape != "spike"
+
+
+def test_a_loss_that_stays_at_twice_its_highest_is_a_weak_spike_where_the_points_are_few() -> None:
+    lost = [1.75, 1.5, 3.9, 6.1, 5.6, 5.2, 5.3, 5.0]
+    reading = read(curve(lost))
+    assert (reading.shape, reading.strong, reading.at) == ("spike", False, 2)
+    assert read(curve(lost), may_rise=True).shape != "spike"
+    assert read(curve([*lost[:4], 4.1, 2.4, 1.8, 1.5])).shape != "spike", "it comes back"
+    other_window = [Point(10.0, 1.75), Point(11.0, 1.5), *(Point(12.0 + 50 * i, v) for i, v in enumerate(lost[2:]))]
+    assert read(other_window).shape != "spike"
