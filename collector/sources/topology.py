@@ -121,6 +121,8 @@ class Topology:
                 if len(owners.names) > NAMES:
                     del owners.names[next(iter(owners.names))]
         owner = self._inherited(seen, seen.owner(owners.names))
+        if owner.job_id is None and not (seen.place.job or seen.place.sluid):
+            return None  # its parent's job is not known either
         live = _Live(seen, owner, self._visible(seen))
         self._live[pid] = live
         if self._here.proc == Path("/proc"):  # a tree from elsewhere numbers the processes of another namespace
@@ -136,7 +138,9 @@ class Topology:
         seen = processes.look(self._here.proc, live.seen.pid, self._boot, (now[0],))
         if seen is None or seen.started != live.seen.started:
             return None
-        live.seen, live.owner = seen, self._inherited(seen, seen.owner(self._here.owners.names))
+        owner = self._inherited(seen, seen.owner(self._here.owners.names))
+        # One that emptied its environment is the same process still (Apptainer's starter).
+        live.seen, live.owner = seen, owner if owner.job_id is not None else live.owner
         live.visible = self._visible(seen) or live.visible
         return self._row(live, 1)
 

@@ -73,7 +73,7 @@ def look(proc: Path, pid: int, boot: datetime, jobs: Container[int] = ()) -> See
     command = (_read(proc, pid, "cmdline") or b"").replace(b"\0", b" ").strip().decode("utf-8", "replace")
     who = identity(env, command, where.step)
     started = boot + timedelta(seconds=ticks / TICKS)
-    bare = bool(raw) and not env.get("SLURM_JOB_ID")
+    bare = raw is not None and not env.get("SLURM_JOB_ID")
     return Seen(pid, ppid, comm, started, where, who, redact(command[: 4 * COMMAND])[:COMMAND], env, bare)
 
 

@@ -104,6 +104,44 @@ def test_a_real_process_from_begin_to_end() -> None:
         assert (end.exit_code, end.exit_signal) == (7, 0)
 
 
+POD, HEX = "1f2e3d4c-5b6a-7988-a9b0-c1d2e3f40516", "9c0f" * 16
+HIERARCHIES = [Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup/pids")]
+HIERARCHY = next((h for h in HIERARCHIES if os.access(h / "cgroup.procs", os.W_OK)), None)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or HIERARCHY is None, reason="namespaces and cgroups of one's own need root")
+def test_a_real_container_of_a_step_in_a_pods_cgroup(tmp_path: Path) -> None:
+    """Namespaces of its own, no word of Slurm in its environment, and a cgroup as kubelet makes it: job, rank, pod and container."""
+    assert HIERARCHY is not None
+    pod = HIERARCHY / f"kubepods/burstable/pod{POD}"
+    cgroup = pod / HEX
+    cgroup.mkdir(parents=True)
+    script = "import time; open('begun', 'w').close(); time.sleep(60)"
+    container = ["env", "-i", "unshare", "--mount", "--pid", "--fork", "--cgroup", sys.executable, "-c", script]
+    outer = (
+        f"open({str(cgroup / 'cgroup.procs')!r}, 'w').write('0'); import subprocess, sys; subprocess.run(sys.argv[1:])"
+    )
+    step = subprocess.Popen(
+        [sys.executable, "-c", outer, *container], env={**os.environ, **JOB}, cwd=tmp_path, start_new_session=True
+    )
+    source = Topology(Here(node="node1"))
+    try:
+        until((tmp_path / "begun").exists)
+        source.open()
+        found = {r.command: r for r in source.rows() if isinstance(r, Process) and r.job_id == "990017"}
+        inside = next(r for c, r in found.items() if (c or "").startswith(f"{sys.executable} -c {script[:11]}"))
+        assert inside.pid != step.pid
+        assert (inside.step_id, inside.rank, inside.pod, inside.container) == ("0", 3, POD, HEX)
+    finally:
+        source.close()
+        os.killpg(step.pid, 9)
+        step.wait()
+        until(lambda: not (cgroup / "cgroup.procs").read_text())
+        for folder in (cgroup, pod, pod.parent, pod.parent.parent):
+            if not any(p.is_dir() for p in folder.iterdir()):
+                folder.rmdir()
+
+
 def test_ranks_gpus_and_containers(tmp_path: Path) -> None:
     """A rank in a pod, a worker of it, and a process that belongs to no job and is not told."""
     node = Node(tmp_path)
@@ -163,6 +201,19 @@ def test_a_container_outside_of_slurms_cgroup_is_its_parents(tmp_path: Path) -> 
     assert (found[51].step_id, found[51].rank, found[51].gpu_uuids) == ("0", 3, "GPU-1")
     assert found[51].container == "9c0f" * 16
     assert (found[52].rank, found[52].gpu_uuids) == (5, None), "what it says itself counts for more"
+
+
+def test_a_process_that_empties_its_environment_stays_its_jobs(tmp_path: Path) -> None:
+    """As Apptainer's starter does, whose container has what it was given (`--cleanenv`)."""
+    node = Node(tmp_path)
+    node.tree.process(50, env={**JOB, "CUDA_VISIBLE_DEVICES": "1"}, comm="starter")
+    assert [r.job_id for r in node.look()] == ["990017"]
+    node.tree.process(50, env={"PATH": "/bin"}, comm="parent")
+    node.tree.process(51, env={"APPTAINER_CONTAINER": "/images/train.sif"}, ppid=50)
+    node.clock.passes(15)
+    found = {r.pid: r for r in [*node.look(), *node.look()]}
+    assert [(found[p].job_id, found[p].rank, found[p].gpu_uuids) for p in (50, 51)] == [("990017", 3, "GPU-1")] * 2
+    assert found[51].container == "/images/train.sif"
 
 
 def test_of_an_environment_that_cannot_be_read_no_rank_is_made_up(tmp_path: Path) -> None:
