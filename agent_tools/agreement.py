@@ -89,7 +89,7 @@ class _Clause:
 def disagreement(text: str, ledger: Ledger) -> str:
     """Why the cells of a sentence do not belong together as it says, in words that say what to do; "" where they do."""
     for clause in _clauses(text, ledger):
-        why = _apart(clause, ledger) or _compared(clause) or _bounded(clause)
+        why = _apart(clause, ledger) or _compared(clause) or _backwards(clause, ledger) or _bounded(clause)
         if why:
             return why
     return ""
@@ -296,6 +296,27 @@ def _holds(direction: int, a: CellValue, b: CellValue) -> bool:
 
 def _contradicted(word: str, a: CellValue, b: CellValue) -> str:
     return f"{word!r} is not what [[{a.ref}]] and [[{b.ref}]] show: turn it round, or leave the comparison out"
+
+
+_GOES = re.compile(r"(?i)[^.;]*\b(?:to|then|later|until|before)\b[^.;]*")
+_WHEN = ("ts", "step", "event_ts", "start_ts", "begin_ts", "epoch")
+
+
+def _backwards(clause: _Clause, ledger: Ledger) -> str:
+    """From one point of a curve to another that came before it: what fell has risen, told that way."""
+    own = masked(clause.text)
+    measures = [m for m in _measures(clause.groups) if m[0].column not in _WHEN]
+    for i, (a, _, end) in enumerate(measures):
+        for b, start, _ in measures[i + 1 :]:
+            if a.id != b.id or a.column != b.column or not _GOES.fullmatch(own[end:start]):
+                continue
+            for column in _WHEN:
+                first, second = _size(_held(ledger, a, column)), _size(_held(ledger, b, column))
+                if first is not None and second is not None:
+                    if type(first) is type(second) and first > second:  # type: ignore[operator]
+                        return f"[[{a.ref}]] comes after [[{b.ref}]] in time: tell them in the order in which they came"
+                    break
+    return ""
 
 
 def _bounded(clause: _Clause) -> str:

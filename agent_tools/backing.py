@@ -26,6 +26,9 @@ from agent_tools.verdict import FAMILIES
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
 _MARK = re.compile(r"\[\[[^\]]*\]\]")
+_BARE = re.compile(
+    r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -48,7 +51,7 @@ _NEUTRAL = _words(
     had used uses using belongs belonging made
     exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
     slurm accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
-    id ids number numbered order yes
+    id ids number numbered order
     stopped stops stop part whole respectively note question answer asked following follows below above respectively overview summary details
     """
 )
@@ -158,6 +161,8 @@ class Backing:
         backed = self._vocabulary(refs)
         absent = self._absent(refs)
         found: dict[str, None] = {}
+        if _BARE.fullmatch(_MARK.sub("*", text)):
+            found["the bare reference"] = None  # beside "who broke it?" a name alone is an accusation
         if ref := denied(text, self.ledger):
             found[f"the denial of [[{ref}]]"] = None
         borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
@@ -260,7 +265,7 @@ class Backing:
 
 def remedy(words: Sequence[str]) -> str:
     """What is wrong with a sentence of such words, and what helps."""
-    said = ", ".join(w if w.startswith("the denial") else repr(w) for w in words[:6])
+    said = ", ".join(w if w.startswith("the ") else repr(w) for w in words[:6])
     return f"says {said}, which nothing that it cites says: say what the cells show, cite the row that says it"
 
 

@@ -26,6 +26,13 @@ _CAUSAL = re.compile(
     r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
     r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|did (?:it|this|that) to|root)\b"
 )
+_ACTS = re.compile(
+    r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
+    r"(?:(?:ended|ends|stopped|stops|gave|gives)\s+(?:(?:the|this|that|its|his|their|job|run|rank|attempt|training|process|it|them)\b|\*)"
+    r"|(?:took|takes|put|puts|made|makes|got)\s+(?:(?:the|this|that|its|his|their)\s+)?(?:job|run|rank|attempt|training|process|node|it|them)\b)"
+    r"|\b(?:comes?|came|coming) from\b"
+)
+"""One that does something to another: `* stopped job *` (a star is a reference); `Rank * took *` is how long it took."""
 _THINGS = re.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
     r"|oom|drivers?|firmware|kernel|cuda|nccl|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
@@ -37,7 +44,8 @@ _THINGS = re.compile(
 
 def states_cause(text: str) -> bool:
     """Does the text say why something happened, in its own words?"""
-    return bool(_CAUSAL.search(own_words(text)))
+    words = own_words(text)
+    return bool(_CAUSAL.search(words) or _ACTS.search(words))
 
 
 def without_causes(text: str) -> str:

@@ -36,7 +36,7 @@ _GENERIC = re.compile(
 _AHEAD = re.compile(
     rf"(?i)\b({'|'.join(_THINGS)})(?: (?:number|id|name))?(?: (?:is|was|were|called|named|at|with))?(?: ?[=:#])? ?$"
 )
-_BEHIND = re.compile(r"(?i) (ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b(?!')")
+_BEHIND = re.compile(r"(?i) (ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b")
 _BEGAN = re.compile(r"(?i)\b(?:start\w*|began|begun|begin\w*|submitted|launched)(?: (?:at|on))? ?:? ?$")
 _ENDED = re.compile(r"(?i)\b(?:end|ended|ends|ending|finished|stopped|died|over)(?: (?:at|on))? ?:? ?$")
 _OF_BEGIN, _OF_END = (
