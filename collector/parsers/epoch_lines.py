@@ -7,6 +7,7 @@ EXAMPLES
     Epoch: 1, Train Loss: 11.008990, Val Loss: 11.003721
     Epoch [1/5], Step [100/600], Loss: 0.3512
     Train Epoch: 14 [51200/60000 (85%)]	Loss: 0.041220
+    Train Epoch: 1.20 [92/459 (20%)]	Loss: 0.8428
     iteration 250, epoch 2 : loss : 1.350536, lr: 0.000800
     [ Train | 100/100 ] loss = 0.01990, acc = 0.99361
 """
@@ -22,7 +23,9 @@ from collector.parsers.loop_words import NORM, RATE, WITHIN, losses, whole
 from collector.parsers.nanogpt import between_bars
 from collector.parsers.values import NUMBER, as_json, number
 
-_EPOCH = re.compile(r"(?<![\w(])[Ee]poch:? ?(?:\[ ?)?#?(\d{1,18})(?: ?(?:/|of) ?(\d{1,18}))?\]?(?=[\s,:|;)-])(.*)")
+_EPOCH = re.compile(
+    r"(?<![\w(])[Ee]poch:? ?(?:\[ ?)?#?(\d{1,18}(?:\.\d{1,4})?)(?: ?(?:/|of) ?(\d{1,18}))?\]?(?=[\s,:|;)-])(.*)"
+)
 # The split and the epoch in one pair of brackets, the loss behind it.
 _SPLIT = re.compile(
     rf"^\[ ?(?P<split>Train|Valid|Val|Test)\w* ?\| ?(?P<epoch>\d{{1,9}}) ?/ ?(?P<total>\d{{1,9}}) ?\] loss ?[:=] ?(?P<loss>{NUMBER})",
@@ -68,6 +71,8 @@ class EpochLines(LineParser):
         if train is None and held_out is None:
             return ()
         batch = _BATCH.search(rest) or WITHIN.match(text, match.end(2) if match[2] else match.end(1))
+        if batch is None and "." in match[1]:
+            return ()  # a share of an epoch is counted by batches; without one the line is no epoch's mean
         before = None if batch else _GLOBAL.search(text[: match.start()])
         at: dict[str, Any] = {
             "epoch": float(match[1]),

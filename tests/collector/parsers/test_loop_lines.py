@@ -145,6 +145,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"step": 300, "epoch": None, "loss": 0.5},
     ),
     ("paddle", "Pass 2, Batch 100, Cost 0.125000, {'error_evaluator': 0.0546875}", {"step": 100, "epoch": 2.0, "loss": 0.125}),
+    ("plain-loop", "Train Epoch: 1.20 [92/460 (20%)]\tLoss: 0.7500\tError: 7.000\t", {"epoch": 1.2, "step": 92, "loss": 0.75}),
     ("paddle", "Pass: 2, Batch: 13, TrainCost: 37.500000", {"step": 13, "epoch": 2.0, "loss": 37.5}),
     ("nanogpt", "2026-03-22 09:31:34 iter 2970: loss 3.5000, time 1097.65ms, mfu 15.34%", {"step": 2970, "loss": 3.5}),
     ("lightning", "Epoch 7: 100%|██████████| 412/412 [02:11<00:00,  3.14it/s, v_num=11, train_loss=nan.0]", {"step": 412}),
@@ -189,6 +190,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
 LOOK_ALIKES = [
     "Epoch 3 finished, the loss of the generator is not printed",
     "Epoch: 1, Val accuracy: 0.75",
+    "Epoch 1.3.2 [3/9] loss: 0.5",
+    "epoch 3.25 | loss: 0.5",
     "Test with Pass 0, Cost 0.347865, {'error_evaluator': 0.148}",
     "Time cost: 00:04/21:46 of Batch 7, Cost 3",
     "[Epoch 3/50] [Batch 100/448] [D loss: 0.25] [G loss: 0.5]",
