@@ -23,7 +23,7 @@ _KEPT = 2000
 
 _REMEDIES: tuple[tuple[str, str], ...] = (
     (r"configuration source|resolve_ctls_from_dns_srv|Unable to (?:open|stat) .*slurm\.conf",
-     "point SLURM_CONF at the cluster's slurm.conf, or run `inquest` on a node that has one"),
+     "export SLURM_CONF=/PATH/slurm.conf (the cluster's)"),
     (r"accounting storage is disabled|accounting_storage/none",
      "set AccountingStorageType=accounting_storage/slurmdbd in slurm.conf and run `scontrol reconfigure`"),
     (r"[Mm]unge|Protocol authentication error|Invalid authentication credential", "systemctl restart munge"),

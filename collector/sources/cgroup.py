@@ -63,7 +63,10 @@ class Cgroup:
             why = "cgroup v1 gives no pressure per job"
             self.missing = dict.fromkeys(("psi_memory_full", "psi_io_full", "oom_group_kills"), why)
         else:
-            raise SourceUnavailable("no cgroup hierarchy with memory", "in a container mount the host's /sys/fs/cgroup")
+            raise SourceUnavailable(
+                "no cgroup hierarchy with memory",
+                "docker run -v /sys/fs/cgroup:/sys/fs/cgroup:ro ... (in a pod a hostPath)",
+            )
         self._find_due = float("-inf")
 
     def rows(self) -> Iterator[Row]:

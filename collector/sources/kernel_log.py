@@ -65,9 +65,11 @@ class KernelLog:
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except PermissionError:
-            raise SourceUnavailable(f"may not read {path}", "run as root, or sysctl kernel.dmesg_restrict=0") from None
+            raise SourceUnavailable(f"may not read {path}", "sysctl kernel.dmesg_restrict=0 (or run as root)") from None
         except OSError as error:
-            raise SourceUnavailable(f"{path}: {error.strerror}", "in a container mount the host's /dev/kmsg") from None
+            raise SourceUnavailable(
+                f"{path}: {error.strerror}", "docker run --device /dev/kmsg ... (in a pod a hostPath)"
+            ) from None
         self._next = self._remembered()
 
     def rows(self) -> Iterator[Row]:

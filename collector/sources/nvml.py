@@ -113,7 +113,10 @@ class Nvml:
             yield from self._xids_of_ours(steady)
             raise self._unavailable(error) from None
         if not self._gpus:
-            raise SourceUnavailable(f"all GPUs are lost ({len(self._lost)})", "reset the GPUs or reboot the node")
+            raise SourceUnavailable(
+                f"all GPUs are lost ({len(self._lost)})",
+                "nvidia-smi --gpu-reset (no process may use them), else reboot",
+            )
 
     def rest(self) -> Iterator[Row]:
         """XIDs that still wait for the kernel's log to tell of them."""

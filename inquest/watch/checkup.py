@@ -29,6 +29,9 @@ class Point:
     remedy: str = ""
 
 
+_AGAIN = "systemctl restart inquest-watch (once what the channel complains of is mended)"
+
+
 def checkup(access: SlurmAccess, state: Path, spool: Path, config: Path | None) -> list[Point]:
     """Look at everything; never raises for what is merely missing."""
     return [
@@ -55,7 +58,7 @@ def _rights() -> Point:
     if os.geteuid() == 0:
         return Point("rights", True, "root: every job's output is read as its owner")
     text = "not root: only output that this user may read is read, and no file is written beside it"
-    return Point("rights", None, text, "run the watcher as root (deploy/systemd/inquest-watch.service)")
+    return Point("rights", None, text, "systemctl enable --now inquest-watch (its unit runs as root)")
 
 
 def _state(folder: Path) -> list[Point]:
@@ -77,7 +80,7 @@ def _state(folder: Path) -> list[Point]:
     lag = f", the oldest for {late:,.0f} s" if waiting else ""
     points = [Point("watcher", good, told + lag, "" if good else "journalctl -u inquest-watch")]
     return points + [
-        Point(f"channel {channel}", False, f"{n} messages cannot be told: {error}", "see docs/watch.md")
+        Point(f"channel {channel}", False, f"{n} messages cannot be told: {error}", _AGAIN)
         for channel, n, error in stuck
     ]
 
@@ -90,7 +93,10 @@ def _spool(spool: Path) -> Point:
     old = sum(1 for p in spool.glob("*.ended") if time.time() - p.stat().st_mtime > 600)
     if old:
         return Point(
-            "epilog's spool", False, f"{old} files in {spool} wait for a watcher", "is --spool of the watcher the same?"
+            "epilog's spool",
+            False,
+            f"{old} files in {spool} wait for a watcher",
+            f"systemctl restart inquest-watch (with --spool {spool})",
         )
     return Point("epilog's spool", True, str(spool))
 
@@ -107,7 +113,10 @@ def _hook(spool: Path) -> list[Point]:
     named = [f"{k}={v}" for k, v in hooks.items() if v != "(null)" and k != "Prolog"]
     if named:
         return [Point("epilog", True, ", ".join(named))]
-    remedy = "EpilogSlurmctld=/usr/libexec/inquest/epilog.sh in slurm.conf, then systemctl restart slurmctld"
+    conf = re.search(r"^SLURM_CONF\s*=\s*(/\S+)", done.stdout, re.M)
+    file = conf.group(1) if conf else "/etc/slurm/slurm.conf"
+    line = "EpilogSlurmctld=/usr/libexec/inquest/epilog.sh"
+    remedy = f"echo {line} >> {file} && systemctl restart slurmctld"
     return [Point("epilog", None, "no epilog is configured: verdicts wait for the next poll", remedy)]
 
 
@@ -116,7 +125,7 @@ def _log(path: Path | None) -> Point:
     name = "controller's log"
     if path is None:
         text = "none is known here: who had a job signalled (scancel --signal) stays unknown"
-        return Point(name, None, text, "run the watcher on slurmctld's host, or give it --log FILE")
+        return Point(name, None, text, "inquest watch --log FILE (slurmctld's own is found on its host)")
     if not os.access(path, os.R_OK):
         return Point(name, None, f"{path} cannot be read", f"setfacl -m u:$USER:r {path}")
     return Point(name, True, str(path))
@@ -129,7 +138,7 @@ def _notifiers(config: Path | None, access: SlurmAccess) -> list[Point]:
     try:
         made = load(config, access, hand)
     except BadConfig as error:
-        return [Point("notifiers", False, str(error), "see docs/watch.md")]
+        return [Point("notifiers", False, str(error), f"$EDITOR {config}")]
     finally:
         hand.close()
     return [Point("notifiers", True, ", ".join(n.name for n in made) or "none")]
