@@ -9,6 +9,7 @@ import re
 
 from store.engine import literal
 from store.redact import TOKENS
+from store.redact_issued import HINTED, ISSUED
 
 COLUMNS = frozenset(
     """
@@ -24,7 +25,12 @@ _NAMED = (
     r"(?i:\b(?:authorization|cookie)[\"']?\s{0,3}[:=][^\n]*)",
     r"(?i:\blogin\s+\S+\s+password\s+\S+|\bwandb\s+login\s[^\n]*|\bsshpass\s+-p\s*\S+|\bcurl\b[^\n]*\s(?:-u|--user)[ =]?\S+)",
     r"(?i:\bmysql(?:dump)?\b[^\n]*\s-p\S+|--(?:password|passwd|token|api-?key|secret|hub[_-]token)[ =]\S+|\b(?:bearer|basic)\s+\S{20,})",
-    r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/@]*@",
+    r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/]*@",
+    r"(?i:\b(?:SSHPASS|PGPASS)=\S+|\s--?pass(?:phrase|in|out)?[ =]\S+|\bipmitool\b[^\n]*\s-P ?\S+|\bredis-cli\b[^\n]*\s(?:-a|--pass) ?\S+"
+    r"|\bmongo(?:sh|dump|restore)?\b[^\n]*\s-p ?\S+|\bldap[a-z]+\b[^\n]*\s-w ?\S+|\b(?:7za?|unrar|unzip)\b[^\n]*\s-p\S+"
+    r"|\bpasswor[dt]\s(?:is|was)\s+\S+|\b(?:SSWS|GenieKey)\s+\S+|\$oauthtoken:\S+|[?&]code=\S{30,}"
+    r"|\b(?:client-key-data|routing_key|AccessKeySecret)[\"']?\s*[:=]\s*\S+|\\\"(?:password|passwd|secret|token|api_?key)\\\"\s*:\s*\\\"[^\s\"]+)",
+    r"(?i:(?:(?:\b|_)token|(?:secret|api|access) key|_sk|[\"']key)[\"']?\]?\s{0,3}[=:]\s{0,3}[\"']?[A-Za-z0-9._~+/=-]{20,})",
     r"(?i:[?&][\w-]*(?:sig|signature|credential|token|key|auth)=[^\s&\"']{8,})",
     r"\"(?:auth|identitytoken|registrytoken)\"\s*:\s*\"[^\"]*\"",
     r"(?:^|\s)[A-Za-z0-9+/]{5,70}[G-Z][A-Za-z0-9+/]{35,70}={0,2}\s*$",
@@ -33,8 +39,13 @@ _NAMED = (
 
 def pattern() -> str:
     """One RE2 expression for every secret."""
-    tokens = [re.sub(r"\(\?<?[!=](?:\[[^\]]*\]|\\.|[^)])*\)", "", p.pattern).replace(r"\Z", r"\z") for _, p in TOKENS]
+    tokens = [_plain(p.pattern) for _, p in (*TOKENS, *HINTED)] + [rf"\b{_plain(p.pattern)}" for _, p in ISSUED]
     return "(?s:" + "|".join(f"(?:{p})" for p in tokens) + ")|" + "|".join(_NAMED)
+
+
+def _plain(expression: str) -> str:
+    """An expression without its look-around."""
+    return re.sub(r"\(\?<?[!=](?:\[[^\]]*\]|\\.|[^)])*\)", "", expression).replace(r"\Z", r"\z")
 
 
 def macro() -> str:

@@ -82,7 +82,7 @@ def _asked(
 def _answered(reader: Reader, model: Model | str, heard: Callable[[], Iterable[str]]) -> list[str]:
     asked = Investigation(reader, JOB)
     started = time.monotonic()
-    _, secret = SECRETS[0][1]
+    _, secret = dict(SECRETS)["github"]  # one that is known without a word before it
     parts = list[Answer]()
     reply: Reply = asked.ask(f"why did it fail? my key is {secret}", model=model, limits=LIMITS, on_part=parts.append)
     seconds = time.monotonic() - started

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import duckdb
 import pytest
 
 from agent_tools.evidence import Ledger
 from evals.recorded import EXAMPLES
 from evals.redteam.secrets import ordinary, private_key, samples
 from store.redact import redact, redact_lines
+from store.redact_sql import pattern
 from store.result import Result, ResultColumn
 
 KINDS = sorted(samples())
@@ -49,3 +51,14 @@ def test_normal_lines_stay_as_they_are() -> None:
     changed = [line for line in lines if redact(line) != line]
     assert not changed, changed[:5]
     assert len(set(lines)) > 50_000, "the lines are not one line many times over"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stranger_s_sql_does_not_see_it_either(kind: str) -> None:
+    """The engine has its own expression, without look-around."""
+    with duckdb.connect() as engine:
+        for seed in range(5):
+            line, secret = samples(seed)[kind]
+            asked = engine.execute("SELECT regexp_replace(?, ?, '[redacted]', 'g')", [line, pattern()]).fetchone()
+            assert asked is not None
+            assert secret[-12:] not in asked[0]
