@@ -64,3 +64,10 @@ def test_rows_and_parsers_load_without_the_engine() -> None:
         "import sys, store.rows, collector.parsers.base; sys.exit('duckdb' in sys.modules or 'pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+@pytest.mark.xdist_group("one worker")
+def test_tests_of_one_group_stay_on_one_worker(request: pytest.FixtureRequest) -> None:
+    """Two clusters on one host are in each other's way; pytest-xdist tells a group by the end of a test's name."""
+    spread = getattr(request.config.option, "loadgroup", False) and not request.node.nodeid.endswith("@one worker")
+    assert not spread, "is pytest newer than pytest-xdist knows?"
