@@ -241,6 +241,8 @@ class Play:
     def third_act(self, looked: Callable[[], None]) -> None:
         """The controller is killed, then slurmdbd; jobs end meanwhile."""
         c = self.cluster
+        # Two of a user's jobs that begin at once on one node race for its control groups; the loser drains the node.
+        self.until("requeued", {"COMPLETED"})
         self.submit("over-restart", "naps", "-w", "gpu01")
         self.until("over-restart", {"RUNNING"})
         looked()

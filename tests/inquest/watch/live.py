@@ -181,13 +181,21 @@ def before_the_start(cluster: Cluster) -> dict[tuple[str, int], frozenset[str]]:
         cluster.run("bash", "-c", again)
         found[str(job), 1] = _families("A4 launch")
         if not options:  # it is held, and given up
-            time.sleep(1.5)
+            _sent_back(cluster, job)
             cluster.cancel(job)
             found[str(job), 2] = _families("F4 operator")
     cluster.run("srun", "--job-name=by-prolog", *here, "true", user="mira", cwd="/home/mira", check=False)
     job = int(cluster.run("squeue", "-h", "--states=all", "--name=by-prolog", "-o", "%i").split()[0])
     (cluster.data / "refuse").unlink()
     return {**found, (str(job), 1): _families("A4 launch")}
+
+
+def _sent_back(cluster: Cluster, job: int) -> None:
+    """Wait until the job waits again: what is cancelled earlier has one attempt, which ended by the cancellation."""
+    deadline = time.monotonic() + 60
+    while (told := cluster.job(job))["Restarts"] == "0" or told["JobState"] != "PENDING":
+        assert time.monotonic() < deadline, f"job {job} was not sent back: {told['JobState']} {told['Reason']}"
+        time.sleep(0.3)
 
 
 def heterogeneous(cluster: Cluster) -> int:
