@@ -2,6 +2,7 @@
 
 Requests to models are refused, and no key or address of one is in the environment. Generated examples are the same on every
 run and machine, and take the time that they take: a busy host made Hypothesis call a test unreliable that merely waited.
+Whatever a test is given, its name is short and the same in every process: the workers must agree on the names, or none runs.
 Ctrl-C works, also in the background of a script, where a shell lets it be ignored, which every child would inherit.
 """
 
@@ -24,6 +25,11 @@ pydantic_ai.models.ALLOW_MODEL_REQUESTS = False
 
 for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "INQUEST_MODEL"):
     os.environ.pop(_name, None)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes and long texts are named by their place: a packed file that held the second it was packed in stopped a whole run."""
+    return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > 120) else None
 
 
 @pytest.fixture

@@ -318,11 +318,11 @@ def test_links_that_lead_out_devices_and_pipes_are_left_alone(tmp_path: Path, la
         ("slurm/notes.txt", b"just some words\n", "text in no known format"),
         ("slurm/empty.txt", b"", "empty file"),
         ("slurm/sacct.json", b'{"jobs": [{"association": ', "no job could be read"),
-        ("metrics/dcgm.prom.gz", gzip.compress(b"node_load1 1 1772359200000\n" * 9000)[:-20], None),
+        ("metrics/dcgm.prom.gz", gzip.compress(b"node_load1 1 1772359200000\n" * 9000, mtime=0)[:-20], None),
         ("kernel/n1.log.zst", b"\x28\xb5\x2f\xfd" + b"\0" * 20, "zstd"),
         (
             "slurm/job.tgz",
-            gzip.compress(tarred("slurm-1.out", b"step 1/2 loss 2.5\n")),
+            gzip.compress(tarred("slurm-1.out", b"step 1/2 loss 2.5\n"), mtime=0),
             "a tar archive; unpack it first",
         ),
         ("slurm/job.tar", tarred("slurm-1.out", b"step 1/2 loss 2.5\n"), "a tar archive; unpack it first"),
