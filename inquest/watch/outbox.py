@@ -20,13 +20,20 @@ from inquest.watch.state import State, count
 
 Note = dict[str, Any]
 
+LONGEST_WAIT_S = 900.0
+"""Between two tries of a delivery, before it is spread by half to either side."""
+
+FEWEST_TRIES = 3
+"""A delivery that failed less often is not given up, however old it seems: a clock that jumped ahead makes each one old."""
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How a channel groups and how long it tries. Seconds.
 
     A group is told when it got no new member for `quiet_s` and no task of its array still waits, after `longest_s` in any
-    case; what comes later waits until `again_s` have passed. `deadline_s` is when a delivery that fails is given up.
+    case; what comes later waits until `again_s` have passed. `deadline_s` is when a delivery that fails is given up, once it
+    has failed `FEWEST_TRIES` times.
     """
 
     group: bool = True
@@ -118,7 +125,8 @@ class Outbox:
         found: list[Delivery] = []
         for key, made, tries, due in rows:
             wait = float(str(due)) - moment
-            if now or wait <= 0 or wait > self._policy.deadline_s:
+            # A longer wait than any that is ever set is a clock that was ahead when it was set.
+            if now or wait <= 0 or wait > LONGEST_WAIT_S * 1.5:
                 found.append(
                     Delivery(str(key), self._channel, self._notes(str(key)), float(str(made)), int(str(tries)))
                 )
@@ -147,10 +155,10 @@ class Outbox:
         moment = time.time()
         with self._state.change() as db:
             count(db, "failures", 1, self._channel)
-        if moment - delivery.made > self._policy.deadline_s:
+        if moment - delivery.made > self._policy.deadline_s and delivery.tries + 1 >= FEWEST_TRIES:
             self.told(delivery, "dropped", error)
             return
-        wait = min(900.0, 5.0 * 2 ** min(delivery.tries, 10)) * random.uniform(0.5, 1.5)
+        wait = min(LONGEST_WAIT_S, 5.0 * 2 ** min(delivery.tries, 10)) * random.uniform(0.5, 1.5)
         with self._state.change() as db:
             db.execute(
                 "UPDATE delivery SET tries = tries + 1, due = ?, error = ? WHERE id = ?",
