@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 from collector.ebpf.kernel import Map
 
-_LAUNCHES = ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
+_LAUNCHES = (
+    "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernelMultiDevice",
+)  # fmt: skip
 _CALLS = ("cuMemAlloc_v2", "cuMemFree_v2", "cuModuleLoadData", "cuModuleLoadDataEx", "cuLibraryLoadData")
 _SYNCS = ("cuCtxSynchronize", "cuStreamSynchronize", "cuStreamSynchronize_ptsz", "cuEventSynchronize")
 _COPIES = {"copy_h2d": "cuMemcpyHtoD", "copy_d2h": "cuMemcpyDtoH", "copy_d2d": "cuMemcpyDtoD"}

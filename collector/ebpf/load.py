@@ -26,8 +26,9 @@ UPROBES: dict[str, tuple[str, ...]] = {
         "launch", "graph", "call", "sync", "copy_h2d", "copy_d2h", "copy_d2d", "copy_peer", "leave", "attached",
     ),
     "nccl": (
-        "all_reduce", "broadcast", "bcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter",
-        "send", "recv", "init", "split", "init_done", "closed", "recorded", "event_asked", "stream_asked", "finished",
+        "all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter",
+        "send", "recv", "init", "scalable", "split", "init_done", "closed", "recorded", "event_asked", "stream_asked",
+        "finished",
     ),
 }  # fmt: skip
 """Functions that are attached to libraries later; tracepoints attach as they are compiled."""

@@ -71,7 +71,6 @@ static __always_inline void enqueued(u32 kind, u64 count, u64 type, u64 comm, u6
 #define P(N) PT_REGS_PARM##N(ctx)
 COLLECTIVE(all_reduce, 1, P(3), P(4), P(6), ARG7(ctx))
 COLLECTIVE(broadcast, 2, P(3), P(4), P(6), ARG7(ctx))
-COLLECTIVE(bcast, 2, P(2), P(3), P(5), P(6))
 COLLECTIVE(reduce, 3, P(3), P(4), ARG7(ctx), ARG8(ctx))
 COLLECTIVE(all_gather, 4, P(3), P(4), P(5), P(6))
 COLLECTIVE(reduce_scatter, 5, P(3), P(4), P(6), ARG7(ctx))
@@ -81,27 +80,34 @@ COLLECTIVE(scatter, 8, P(3), P(4), P(6), ARG7(ctx))
 COLLECTIVE(send, 9, P(2), P(3), P(5), P(6))
 COLLECTIVE(recv, 10, P(2), P(3), P(5), P(6))
 
-// ncclCommInitRank(comm *, size, unique id (128 bytes, by value), rank)
-int init(struct pt_regs *ctx) {
+// What names a communicator on all of its ranks: the hash of its unique id of 128 bytes.
+static __always_inline void begun(u64 out, u32 size, s32 rank, u64 unique) {
     u64 task = bpf_get_current_pid_tgid(), words[16] = {}, id = 14695981039346656037ULL;
-    struct init_t start = {};
-    start.out = P(1);
-    start.size = P(2);
-#if defined(__aarch64__)
-    bpf_probe_read_user(&words, sizeof(words), (void *)P(3));
-    start.rank = P(4);
-#else
-    bpf_probe_read_user(&words, sizeof(words), (void *)(PT_REGS_SP(ctx) + 8));
-    start.rank = P(3);
-#endif
+    struct init_t start = {.out = out, .size = size, .rank = rank};
+    bpf_probe_read_user(&words, sizeof(words), (void *)unique);
 #pragma unroll
     for (int i = 0; i < 16; i++) id = (id ^ words[i]) * 1099511628211ULL;
     start.id = id;
     starting.update(&task, &start);
+}
+
+// ncclCommInitRank(comm *, size, unique id by value, rank): a copy in memory for arm64, on the stack for x86-64
+int init(struct pt_regs *ctx) {
+#if defined(__aarch64__)
+    begun(P(1), P(2), P(4), P(3));
+#else
+    begun(P(1), P(2), P(3), PT_REGS_SP(ctx) + 8);
+#endif
     return 0;
 }
 
-// ncclCommSplit(parent, colour, key, comm *, config): size and rank are decided by NCCL and not told here.
+// ncclCommInitRankScalable(comm *, size, rank, ids, unique ids *, config): PyTorch's choice beyond 128 ranks.
+int scalable(struct pt_regs *ctx) {
+    begun(P(1), P(2), P(3), P(5));
+    return 0;
+}
+
+// ncclCommSplit(parent, colour, key, comm *, config) and ncclCommShrink(parent, ranks, count, comm *, config, flags): size and rank are decided by NCCL and not told here.
 int split(struct pt_regs *ctx) {
     u64 task = bpf_get_current_pid_tgid();
     struct init_t start = {};

@@ -17,11 +17,15 @@ KINDS = {
     8: "scatter", 9: "send", 10: "recv",
 }  # fmt: skip
 _COLLECTIVES = {
-    "ncclAllReduce": "all_reduce", "ncclBroadcast": "broadcast", "ncclBcast": "bcast", "ncclReduce": "reduce",
+    "ncclAllReduce": "all_reduce", "ncclBroadcast": "broadcast", "ncclReduce": "reduce",
     "ncclAllGather": "all_gather", "ncclReduceScatter": "reduce_scatter", "ncclAlltoAll": "all_to_all",
     "ncclGather": "gather", "ncclScatter": "scatter", "ncclSend": "send", "ncclRecv": "recv",
 }  # fmt: skip
-_INITS = {"ncclCommInitRank": "init", "ncclCommInitRankConfig": "init", "ncclCommSplit": "split"}
+"""Not ncclBcast, which calls ncclBroadcast: it would be counted twice."""
+_INITS = {
+    "ncclCommInitRank": "init", "ncclCommInitRankConfig": "init", "ncclCommInitRankScalable": "scalable",
+    "ncclCommSplit": "split", "ncclCommShrink": "split",
+}  # fmt: skip
 
 PROBES: tuple[tuple[str, str, bool], ...] = (
     *((symbol, program, False) for symbol, program in _COLLECTIVES.items()),

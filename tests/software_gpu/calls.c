@@ -16,6 +16,7 @@ int cuEventQuery(void *);
 int cuStreamSynchronize(void *);
 int ncclGetUniqueId(ncclUniqueId *);
 int ncclCommInitRank(void **, int, ncclUniqueId, int);
+int ncclCommInitRankScalable(void **, int, int, int, ncclUniqueId *, void *);
 int ncclAllReduce(const void *, void *, size_t, int, int, void *, void *);
 int ncclAllGather(const void *, void *, size_t, int, void *, void *);
 
@@ -27,9 +28,11 @@ int main(int argc, char **argv) {
     if (!fgets(line, sizeof line, stdin)) return 3;
     const char *rank = getenv("SLURM_PROCID");
     ncclUniqueId id;
+    int mine = rank ? atoi(rank) : 0;
     cuCtxCreate_v2(&ctx, 0, 0);
     ncclGetUniqueId(&id);
-    if (ncclCommInitRank(&comm, 8, id, rank ? atoi(rank) : 0)) return 4;
+    if (getenv("CALLS_SCALABLE") ? ncclCommInitRankScalable(&comm, 8, mine, 1, &id, 0) : ncclCommInitRank(&comm, 8, id, mine))
+        return 4;
     for (long i = 0; i < launches; i++) cuLaunchKernel(0, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0);
     if (gap_ms) usleep(gap_ms * 1000);
     cuLaunchKernelEx(0, 0, 0, 0);

@@ -19,14 +19,20 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
     for (int i = 0; i < 128; i++) id->internal[i] = (char)(7 * i);
     return OK;
 }
-ncclResult_t ncclCommInitRank(ncclComm_t *comm, int size, U ncclUniqueId id, int rank) {
+__attribute__((visibility("hidden"))) int made(ncclComm_t *comm, int size, int rank) {
     if (rank < 0 || rank >= size) return INVALID_ARGUMENT;
     *comm = malloc(sizeof **comm);
     **comm = (struct ncclComm){size, rank};
     return OK;
 }
-ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int size, ncclUniqueId id, int rank, U void *config) {
-    return ncclCommInitRank(comm, size, id, rank);
+ncclResult_t ncclCommInitRank(ncclComm_t *comm, int size, U ncclUniqueId id, int rank) {
+    return made(comm, size, rank);
+}
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int size, U ncclUniqueId id, int rank, U void *config) {
+    return made(comm, size, rank);
+}
+ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int size, int rank, int n, U ncclUniqueId *ids, U void *config) {
+    return n < 1 ? INVALID_ARGUMENT : made(comm, size, rank);
 }
 ncclResult_t ncclCommSplit(U ncclComm_t comm, U int color, int key, ncclComm_t *to, U void *config) {
     *to = malloc(sizeof **to);
@@ -50,7 +56,9 @@ ncclResult_t ncclGroupStart(void) DONE
 ncclResult_t ncclGroupEnd(void) DONE
 ncclResult_t ncclAllReduce(U const void *s, U void *r, U size_t n, U int type, U int op, U ncclComm_t c, U stream_t t) DONE
 ncclResult_t ncclBroadcast(U const void *s, U void *r, U size_t n, U int type, U int root, U ncclComm_t c, U stream_t t) DONE
-ncclResult_t ncclBcast(U void *b, U size_t n, U int type, U int root, U ncclComm_t c, U stream_t t) DONE
+ncclResult_t ncclBcast(void *b, size_t n, int type, int root, ncclComm_t c, stream_t t) {
+    return ncclBroadcast(b, b, n, type, root, c, t); /* as the real one does */
+}
 ncclResult_t ncclReduce(U const void *s, U void *r, U size_t n, U int type, U int op, U int root, U ncclComm_t c, U stream_t t) DONE
 ncclResult_t ncclAllGather(U const void *s, U void *r, U size_t n, U int type, U ncclComm_t c, U stream_t t) DONE
 ncclResult_t ncclReduceScatter(U const void *s, U void *r, U size_t n, U int type, U int op, U ncclComm_t c, U stream_t t) DONE

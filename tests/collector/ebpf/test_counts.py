@@ -12,6 +12,7 @@ import pytest
 from collector.ebpf import cuda, nccl
 from collector.ebpf.elf import NotElf, functions
 from collector.ebpf.kernel import NO_EXIST, Map
+from collector.ebpf.load import UPROBES
 from store.rows import CudaSample, NcclSample
 from tests.collector.ebpf.probed import Probed, copied, go, libraries, program
 from tests.software_gpu import driver
@@ -80,6 +81,22 @@ def test_a_stream_that_was_waited_for_ends_all_and_ranks_name_one_communicator(n
             process.communicate()
 
 
+def test_a_communicator_of_many_ranks_is_known_by_size_rank_and_name_however_it_is_made(node: Probed) -> None:
+    """PyTorch makes it by ncclCommInitRankScalable beyond 128 ranks: the same unique id is the same name."""
+    ranks = [program(0, 1, 0, rank=5), program(0, 1, 0, rank=6, CALLS_SCALABLE="1")]
+    try:
+        for process in ranks:
+            node.probes(process)
+            go(process)
+        node.sample()
+        found = [node.of(NcclSample, p.pid)[-1] for p in ranks]
+        assert [(r.comm_rank, r.comm_size, r.seq) for r in found] == [(5, 8, 2), (6, 8, 2)]
+        assert found[0].comm == found[1].comm
+    finally:
+        for process in ranks:
+            process.communicate()
+
+
 def test_an_end_that_does_not_come_is_in_flight(node: Probed, tmp_path: Path) -> None:
     held = tmp_path / "held"
     held.touch()
@@ -140,6 +157,12 @@ def test_symbols_are_where_the_loader_finds_them() -> None:
     # One and the same distance for all: file and memory differ by where the segment was mapped.
     assert len(base) == 1
     assert functions(str(libraries() / "libcuda.so.1"), [s for s, _, _ in cuda.PROBES]).keys() >= {"cuLaunchKernel"}
+
+
+def test_each_program_that_is_to_be_attached_is_loaded() -> None:
+    """One that is not loaded is attached nowhere, and nothing else says so."""
+    for probe, symbols in (("cuda", cuda.PROBES), ("nccl", (*nccl.PROBES, *nccl.ENDS))):
+        assert {program for _, program, _ in symbols} == set(UPROBES[probe])
 
 
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
