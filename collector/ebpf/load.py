@@ -27,8 +27,8 @@ UPROBES: dict[str, tuple[str, ...]] = {
     ),
     "nccl": (
         "all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter",
-        "send", "recv", "init", "scalable", "split", "init_done", "closed", "recorded", "event_asked", "stream_asked",
-        "finished",
+        "send", "recv", "init", "scalable", "split", "shrunk", "init_done", "closed", "recorded", "event_asked",
+        "stream_asked", "finished",
     ),
 }  # fmt: skip
 """Functions that are attached to libraries later; tracepoints attach as they are compiled."""

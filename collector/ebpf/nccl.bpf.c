@@ -3,7 +3,7 @@
 #include <uapi/linux/ptrace.h>
 
 struct comm_key_t { u64 comm; u32 pid, pad; };
-struct comm_t { u64 id, seq, done; u32 size; s32 rank; u32 ends, closed; };
+struct comm_t { u64 id, seq, done; u32 size; s32 rank; u32 ends, closed, parted, pad; };
 struct kind_key_t { u64 comm; u32 pid, kind; };
 struct kind_t { u64 count, bytes; };
 struct handle_t { u64 handle; u32 pid, pad; };
@@ -107,13 +107,29 @@ int scalable(struct pt_regs *ctx) {
     return 0;
 }
 
-// ncclCommSplit(parent, colour, key, comm *, config) and ncclCommShrink(parent, ranks, count, comm *, config, flags): size and rank are decided by NCCL and not told here.
-int split(struct pt_regs *ctx) {
+// What NCCL makes of a communicator is named after it: all of its ranks part it in the same order, and those of one colour
+// get the same part. Its size and rank are NCCL's to decide and not told here.
+static __always_inline void parted(u64 parent, u64 colour, u64 out) {
     u64 task = bpf_get_current_pid_tgid();
-    struct init_t start = {};
-    start.out = P(4);
-    start.rank = -1;
+    struct init_t start = {.out = out, .rank = -1};
+    struct comm_key_t key = {.comm = parent, .pid = task >> 32};
+    struct comm_t *c = comms.lookup(&key);
+    if (c && c->id) {
+        c->parted += 1;
+        start.id = ((c->id ^ c->parted) * 1099511628211ULL ^ colour) * 1099511628211ULL;
+    }
     starting.update(&task, &start);
+}
+
+// ncclCommSplit(parent, colour, key, comm *, config)
+int split(struct pt_regs *ctx) {
+    parted(P(1), (u32)P(2), P(4));
+    return 0;
+}
+
+// ncclCommShrink(parent, ranks left out, their number, comm *, config, flags): who is left out does not call it.
+int shrunk(struct pt_regs *ctx) {
+    parted(P(1), 1ULL << 32, P(4));
     return 0;
 }
 

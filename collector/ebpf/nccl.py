@@ -24,7 +24,7 @@ _COLLECTIVES = {
 """Not ncclBcast, which calls ncclBroadcast: it would be counted twice."""
 _INITS = {
     "ncclCommInitRank": "init", "ncclCommInitRankConfig": "init", "ncclCommInitRankScalable": "scalable",
-    "ncclCommSplit": "split", "ncclCommShrink": "split",
+    "ncclCommSplit": "split", "ncclCommShrink": "shrunk",
 }  # fmt: skip
 
 PROBES: tuple[tuple[str, str, bool], ...] = (
@@ -41,7 +41,7 @@ ENDS: tuple[tuple[str, str, bool], ...] = (
 )  # fmt: skip
 """Functions of libcuda, probed only where a process maps both libraries."""
 
-COMM_KEY, COMM, KIND_KEY, KIND = "=QII", "=QQQIiII", "=QII", "=QQ"
+COMM_KEY, COMM, KIND_KEY, KIND = "=QII", "=QQQIiIIII", "=QII", "=QQ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Talks:
             if only is not None:
                 self.kinds.delete(comm, pid, kind)
                 self._counts.pop((comm, pid, kind), None)
-        for (comm, pid, _), (ident, seq, done, size, rank, ends, closed) in self.comms.items():
+        for (comm, pid, _), (ident, seq, done, size, rank, ends, closed, *_) in self.comms.items():
             if only is not None and pid != only:
                 continue
             completed = done - self._done.get((comm, pid), 0) if ends else None

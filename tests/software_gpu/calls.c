@@ -17,6 +17,8 @@ int cuStreamSynchronize(void *);
 int ncclGetUniqueId(ncclUniqueId *);
 int ncclCommInitRank(void **, int, ncclUniqueId, int);
 int ncclCommInitRankScalable(void **, int, int, int, ncclUniqueId *, void *);
+int ncclCommSplit(void *, int, int, void **, void *);
+int ncclCommShrink(void *, int *, int, void **, void *, int);
 int ncclAllReduce(const void *, void *, size_t, int, int, void *, void *);
 int ncclAllGather(const void *, void *, size_t, int, void *, void *);
 
@@ -33,6 +35,15 @@ int main(int argc, char **argv) {
     ncclGetUniqueId(&id);
     if (getenv("CALLS_SCALABLE") ? ncclCommInitRankScalable(&comm, 8, mine, 1, &id, 0) : ncclCommInitRank(&comm, 8, id, mine))
         return 4;
+    if (getenv("CALLS_PARTED")) { /* two parts by colour, nothing for the others, and a smaller one: one collective each */
+        void *part = 0;
+        ncclCommSplit(comm, mine % 2, mine, &part, 0);
+        ncclAllReduce(0, 0, 100, 7, 0, part, stream);
+        ncclCommSplit(comm, mine < 4 ? 0 : -1, mine, &part, 0);
+        if (part) ncclAllReduce(0, 0, 10, 7, 0, part, stream);
+        ncclCommShrink(comm, &here, 1, &part, 0, 0);
+        ncclAllReduce(0, 0, 1, 7, 0, part, stream);
+    }
     for (long i = 0; i < launches; i++) cuLaunchKernel(0, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0);
     if (gap_ms) usleep(gap_ms * 1000);
     cuLaunchKernelEx(0, 0, 0, 0);

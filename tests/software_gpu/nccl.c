@@ -34,10 +34,12 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int size, U ncclUniqueId i
 ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int size, int rank, int n, U ncclUniqueId *ids, U void *config) {
     return n < 1 ? INVALID_ARGUMENT : made(comm, size, rank);
 }
-ncclResult_t ncclCommSplit(U ncclComm_t comm, U int color, int key, ncclComm_t *to, U void *config) {
-    *to = malloc(sizeof **to);
-    **to = (struct ncclComm){1, key};
-    return OK;
+ncclResult_t ncclCommSplit(U ncclComm_t comm, int color, int key, ncclComm_t *to, U void *config) {
+    *to = 0;
+    return color < 0 ? OK : made(to, key + 1, key);
+}
+ncclResult_t ncclCommShrink(U ncclComm_t comm, U int *out, U int n, ncclComm_t *to, U void *config, U int flags) {
+    return made(to, 1, 0);
 }
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
     free(comm);

@@ -97,6 +97,29 @@ def test_a_communicator_of_many_ranks_is_known_by_size_rank_and_name_however_it_
             process.communicate()
 
 
+def test_parts_of_a_communicator_have_one_name_on_all_of_their_ranks(node: Probed) -> None:
+    """The process groups of FSDP, tensor and pipeline parallelism, which PyTorch parts from the whole."""
+    ranks = {n: program(0, 0, 0, rank=n, CALLS_PARTED="1") for n in (0, 2, 3, 4)}
+    try:
+        for process in ranks.values():
+            node.probes(process)
+            go(process)
+        node.sample()
+        names = {n: {r.bytes: r.comm for r in node.of(NcclSample, p.pid)} for n, p in ranks.items()}
+        assert {n: set(of) for n, of in names.items()} == {
+            n: {4000, 400, 4} | ({40} if n < 4 else set()) for n in ranks
+        }
+        whole, colour, few, fewer = ({n: of.get(size) for n, of in names.items()} for size in (4000, 400, 40, 4))
+        assert colour[0] == colour[2] == colour[4] != colour[3]
+        assert few[0] == few[2] == few[3] and few[4] is None
+        assert [len(set(of.values())) for of in (whole, fewer)] == [1, 1]
+        assert len({whole[0], colour[0], colour[3], few[0], fewer[0]}) == 5
+        assert {r.comm_size for r in node.of(NcclSample, ranks[0].pid) if r.bytes == 400} == {None}
+    finally:
+        for process in ranks.values():
+            process.communicate()
+
+
 def test_an_end_that_does_not_come_is_in_flight(node: Probed, tmp_path: Path) -> None:
     held = tmp_path / "held"
     held.touch()
