@@ -11,16 +11,18 @@ LIMIT: by words, not by grammar: it holds a sentence to what its evidence speaks
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from agent_tools.agreement import compares, compares_nothing, denied, extremes
 from agent_tools.blame import without_blame
 from agent_tools.causes import without_causes
-from agent_tools.evidence import Evidence, Ledger
+from agent_tools.clauses import SUBJECTS
+from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.formats import unit_of
 from agent_tools.grounds import assessment_texts
-from agent_tools.references import BadReference, cited, parse, resolve
+from agent_tools.references import BadReference, cited, resolve
 from agent_tools.verdict import FAMILIES
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -48,7 +50,7 @@ _NEUTRAL = _words(
     time times moment date interval window start starts started starting begin begins began begun end ends ended ending
     shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
     given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
-    had used uses using belongs belonging made
+    had used uses using belong belongs belonging made reached reach reaches spent spend
     exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
     slurm accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
     id ids number numbered order
@@ -123,13 +125,13 @@ _COMPARING = _words(
     """more greater larger bigger higher longer later hotter warmer exceeds exceed exceeded exceeding beyond rose rise rises rising risen grew
     grows growing grown increased increases increase increasing climbed jumped less fewer smaller lower shorter earlier cooler colder
     fell fall falls falling fallen dropped drop drops decreased decreases decrease decreasing declined sank shrank slower
-    faster quicker worse"""
+    faster quicker worse down"""
 )
 
 
 _MOST = _words(
     "most highest largest biggest greatest longest latest hottest least lowest smallest fewest shortest earliest coldest coolest slowest worst "
-    "fastest quickest best first last"
+    "fastest quickest best furthest first last"
 )
 _ORDER = _words("before after above below over under")
 
@@ -166,7 +168,7 @@ class Backing:
         if ref := denied(text, self.ledger):
             found[f"the denial of [[{ref}]]"] = None
         borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
-        states = {m for ref in refs for m in self._states(ref)}
+        states = self._states(refs)
         found |= {
             word: None
             for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
@@ -179,11 +181,13 @@ class Backing:
             elif low in _MOST:
                 known = low != most or _backed(word, backed)
             elif low in _ALIKE or low in _UNLIKE:
-                known = self._alike(refs, equal=low in _ALIKE) or _backed(word, backed)
+                known = self._alike(refs, equal=low in _ALIKE, of=_of(text, word)) or _backed(word, backed)
             elif low in _SEVERAL:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
             elif low in _NOT or low.endswith(("n't", "n’t")):
-                known = absent is not None
+                known = (absent is not None and _is_absent(low, text, absent)) or self._says(word, text, refs)
+            elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):
+                known = True  # "the least of all": the superlative was held against the column
             else:
                 known = low in _NEUTRAL or _backed(word, backed) or (absent is not None and _backed(word, absent))
             if not known:
@@ -193,11 +197,7 @@ class Backing:
     def _vocabulary(self, refs: Iterable[str]) -> frozenset[str]:
         """The stems of what the cited rows say: texts of the rows, names and descriptions of the columns, findings on the cells."""
         said: list[str] = []
-        for ref in refs:
-            try:
-                cell = resolve(ref, self.ledger)
-            except BadReference:
-                continue
+        for cell in self._cells(refs):
             evidence = self.ledger.get(cell.id)
             said += [evidence.tool, evidence.query, cell.column, cell.doc, _UNIT.get(unit_of(cell), "")]
             said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
@@ -208,17 +208,14 @@ class Backing:
                 stems |= words
         return frozenset(stems)
 
-    def _states(self, ref: str) -> list[str]:
-        """The words in capitals that a cited row has."""
-        try:
-            cell = resolve(ref, self.ledger)
-        except BadReference:
-            return []
-        return [
+    def _states(self, refs: Iterable[str]) -> set[str]:
+        """The words in capitals that the cited rows have."""
+        return {
             w
+            for cell in self._cells(refs)
             for said in self._row(self.ledger.get(cell.id), cell.row)
             for w in re.findall(r"[A-Z]{2,}(?:_[A-Z]+)*", said)
-        ]
+        }
 
     def _row(self, evidence: Evidence, row: int) -> list[str]:
         said: list[str] = []
@@ -236,12 +233,8 @@ class Backing:
         said: list[str] = []
         stems: set[str] = set()
         found = False
-        for ref in refs:
-            try:
-                cell = resolve(ref, self.ledger)
-            except BadReference:
-                continue
-            if isinstance(cell.value, (bool, int, float)) and not cell.value:
+        for cell in self._cells(refs):
+            if cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value:
                 found = True
                 said += [cell.column, cell.doc]
         for backed, words in self._denied:
@@ -250,17 +243,42 @@ class Backing:
                 stems |= words
         return frozenset(stems | _stems(" ".join(said))) if found else None
 
-    def _alike(self, refs: Sequence[str], *, equal: bool) -> bool:
-        """Whether two cited cells of one column are equal (or differ)."""
-        by: dict[str, list[object]] = {}
+    def _cells(self, refs: Iterable[str]) -> Iterator[CellValue]:
+        """The cells of references, but of those that lead nowhere: another check tells of them."""
         for ref in refs:
-            try:
-                cell = resolve(ref, self.ledger)
-            except BadReference:
-                continue
-            by.setdefault({"node_list": "node"}.get(parse(ref)[2], parse(ref)[2]), []).append(cell.value)
-        several = [values for values in by.values() if len(values) > 1]
+            with suppress(BadReference):
+                yield resolve(ref, self.ledger)
+
+    def _says(self, word: str, text: str, refs: Iterable[str]) -> bool:
+        """Whether a cited column says a negation itself: "not finite"."""
+        phrase = re.search(rf"\b{re.escape(word)} [a-z]+", text)
+        docs = " ".join(cell.doc for cell in self._cells(refs))
+        return phrase is not None and phrase[0].lower() in docs.lower()
+
+    def _alike(self, refs: Sequence[str], *, equal: bool, of: str = "") -> bool:
+        """Whether two cited cells of one column are equal (or differ): the column that is named, else one that names no subject."""
+        by: dict[str, list[object]] = {}
+        for cell in self._cells(refs):
+            by.setdefault({"node_list": "node"}.get(cell.column, cell.column), []).append(cell.value)
+        by = {column: values for column, values in by.items() if len(values) > 1}
+        named = {c: v for c, v in by.items() if of and of in c}
+        others = {c: v for c, v in by.items() if c not in SUBJECTS}
+        several = list((named or others or by).values())
         return any((len({str(v) for v in values}) == 1) == equal for values in several)
+
+
+def _is_absent(word: str, text: str, absent: frozenset[str]) -> bool:
+    """Whether "no" is said of what is absent: one of the words after it, up to the next cell, is of what the zero counts."""
+    if word not in ("no", "none", "without"):
+        return True
+    found = re.findall(rf"(?i)\b{word}\b((?: [^\W\d]+)+?)(?= (?:and|but|while|with)\b|\W*$|[,;:.([]| \[)", text)
+    return all(_stems(said) & absent or any(_backed(w, absent) for w in said.split()) for said in found)
+
+
+def _of(text: str, word: str) -> str:
+    """What "the same node" is said of: the stem of the next word."""
+    found = re.search(rf"(?i)\b{re.escape(word)}\s+([a-z]+)", text)
+    return _stem(found[1]) if found else ""
 
 
 def remedy(words: Sequence[str]) -> str:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from agent_tools.blame import BLAMES, blames_hardware, own_words
-from agent_tools.evidence import Ledger
+from agent_tools.clauses import clauses, held
+from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.grounds import assessment_texts
 from agent_tools.references import BadReference, cited, parse, resolve
@@ -24,15 +25,23 @@ CAUSES = frozenset(
 _CAUSAL = re.compile(
     r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
     r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
-    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|thanks to|did (?:it|this|that) to|root)\b"
+    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|hence|therefore|thus|consequently|thanks to|did (?:it|this|that) to|root)\b"
 )
 _ACTS = re.compile(
     r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
     r"(?:(?:ended|ends|stopped|stops|gave|gives)\s+(?:(?:the|this|that|its|his|their|job|run|rank|attempt|training|process|it|them)\b|\*)"
     r"|(?:took|takes|put|puts|made|makes|got)\s+(?:(?:the|this|that|its|his|their)\s+)?(?:job|run|rank|attempt|training|process|node|it|them)\b)"
-    r"|\b(?:comes?|came|coming) from\b"
+    r"|\b(?:comes?|came|coming) from\b|\*[^*;.]*,\s*so\b(?! (?:far|that|to)\b)[^*;.]*\*"
 )
 """One that does something to another: `* stopped job *` (a star is a reference); `Rank * took *` is how long it took."""
+_REASON_AHEAD = re.compile(
+    r"(?i)\b(?:led to|leads to|caus(?:ed?|es|ing)(?! by\b)|result(?:s|ed)? in|killed(?! by\b)|kills|triggered(?! by\b)|brought down|took down"
+    r"|hence|therefore|thus|consequently)\b|,\s*so\b"
+)
+_REASON_BEHIND = re.compile(
+    r"(?i)\b(?:because|due to|owing to|thanks to|caused by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
+)
+"""On which side of a word of cause its reason stands."""
 _THINGS = re.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
     r"|oom|drivers?|firmware|kernel|cuda|nccl|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
@@ -90,11 +99,34 @@ class Stand:
             if backed & set(refs)
         ]
         words += [self._said(ref) for ref in refs if parse(ref)[2] in CAUSES]
-        if not words:
+        if not words or not self._connected(text):
             return False
         vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
         named = (m[0].lower() for m in _THINGS.finditer(own_words(text)))
         return all(thing[:5] in vocabulary for thing in named)
+
+    def _connected(self, text: str) -> bool:
+        """Whether what a sentence gives as the reason is cited by a finding, of the same job and of another kind than what it explains."""
+        for clause in clauses(text, self.ledger):
+            ahead, behind = _REASON_AHEAD.search(clause.own), _REASON_BEHIND.search(clause.own)
+            word = behind or ahead
+            if word is None:
+                continue
+            left = [c for g in clause.groups if g.end <= word.start() for c in g.cells]
+            right = [c for g in clause.groups if g.start >= word.end() for c in g.cells]
+            reasons, explained = (right, left) if behind else (left, right)
+            if len({job for c in (*left, *right) if (job := self._job(c))}) > 1:
+                return False
+            vouched = any(c.column in CAUSES for c in (*left, *right))
+            if reasons and not vouched and not any(c.ref in refs for c in reasons for _, refs in self.found):
+                return False
+            if {c.column for c in reasons} & {c.column for c in explained}:
+                return False
+        return True
+
+    def _job(self, cell: CellValue) -> str:
+        job = held(self.ledger, cell, "job_id") or self.ledger.get(cell.id).params.get("job_id")
+        return str(job or "")
 
     def _said(self, ref: str) -> str:
         """What a cell holds, a family's code with its name."""

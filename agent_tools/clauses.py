@@ -1,0 +1,110 @@
+"""A sentence in clauses, each with its cells: cells of one column that are said in one breath are a group.
+
+Ranks [[E6.rank]] and [[E6:1.rank]] ran on [[E6.node]].      one clause, two groups: two ranks, a node
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.references import BadReference, marks, masked, resolve
+from store.result import Cell
+
+SUBJECTS = frozenset(
+    {"job_id", "rank", "node", "gpu", "gpu_uuid", "gpu_index", "user", "pid", "local_rank", "uuid", "task"}
+)
+"""Columns that say of whom or of what a row is."""
+
+_CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n+|\s[–—]\s")
+_JOINED = re.compile(r"\W*(?:and|or|&)?\W*(?:the )?\W*")
+TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+
+
+@dataclass(slots=True)
+class Group:
+    """Cells of one column that are said in one breath: `ranks A, B and C`."""
+
+    cells: list[CellValue]
+    start: int
+    end: int
+
+    @property
+    def column(self) -> str:
+        """The column that its cells have in common."""
+        return self.cells[0].column
+
+    @property
+    def subject(self) -> bool:
+        """Whether it says of whom or of what a row is."""
+        return self.column in SUBJECTS
+
+
+@dataclass(slots=True)
+class Clause:
+    """A clause with its cells; positions are those of the clause. `own` is its text with the references masked."""
+
+    text: str
+    groups: list[Group] = field(default_factory=list[Group])
+
+    @property
+    def own(self) -> str:
+        """The text with each reference as holes."""
+        return masked(self.text)
+
+    def measures(self) -> list[tuple[CellValue, int, int]]:
+        """Each cell that can be larger or smaller than another, with where its group begins and ends."""
+        return [(c, g.start, g.end) for g in self.groups if not g.subject for c in g.cells if size(c.value) is not None]
+
+
+def clauses(text: str, ledger: Ledger) -> list[Clause]:
+    """The clauses of a text that have cells."""
+    found: list[Clause] = []
+    for piece in _CLAUSE.split(text):
+        clause = Clause(piece)
+        for mark in marks(piece):
+            try:
+                cell = resolve(mark.ref, ledger)
+            except BadReference:
+                continue
+            last = clause.groups[-1] if clause.groups else None
+            if last and last.column == cell.column and _JOINED.fullmatch(masked(piece)[last.end : mark.start]):
+                last.cells.append(cell)
+                last.end = mark.end
+            else:
+                clause.groups.append(Group([cell], mark.start, mark.end))
+        if clause.groups:
+            found.append(clause)
+    return found
+
+
+def segments(groups: Sequence[Group]) -> list[list[Group]]:
+    """The groups of a clause, anew wherever a kind of cell comes again: there another subject begins."""
+    made: list[list[Group]] = []
+    for group in groups:
+        if not made or any(kind(g.column) == kind(group.column) for g in made[-1]):
+            made.append([])
+        made[-1].append(group)
+    return made
+
+
+def kind(column: str) -> str:
+    """What a column holds one of, or a list of: `all_ranks` are ranks."""
+    return column.removeprefix("all_").removesuffix("s") if column.startswith("all_") else column
+
+
+def held(ledger: Ledger, cell: CellValue, column: str) -> Cell:
+    """What the row of a cell has in another column; None where it has no such column."""
+    evidence = ledger.get(cell.id)
+    if column not in {c.name for c in evidence.columns}:
+        return None
+    return evidence.value(column, cell.row)
+
+
+def size(value: Cell) -> float | str | None:
+    """What can be larger or smaller: a number, or a time."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    return value if isinstance(value, str) and TIME.match(value) else None
