@@ -18,7 +18,8 @@ SETTLE_S = 2.0
 GAP_S = 10.0
 """At least so long between two seals: a verdict waits some ten seconds for us."""
 SHARE, BURST_S, FIRST_COST_S = 0.001, 5.0, 0.3
-"""What seals that alarms ask for may cost: this share of a core, saved up to so many CPU seconds; a seal takes about so many."""
+"""What seals that alarms ask for may cost: this share of a core, saved up to so many CPU seconds; a seal takes about so many.
+The others may cost as much: where one takes more than 0.3 CPU seconds they come less often, down to every second time."""
 LIMIT_S = 300.0
 """A child that takes longer is killed; what it published stays, the rest is tried again."""
 
@@ -69,7 +70,7 @@ class Sealer:
     def start(self) -> None:
         """Start a child for the chunks that wait."""
         now = self._clock.steady()
-        self._last, self._due = now, now + self._every
+        self._last, self._due = now, now + min(2 * self._every, max(self._every, self._cost / SHARE))
         if self._child is not None or not self._spool.waiting:
             return
         words = [sys.executable, "-P", "-m", "collector.seal", str(self._spool.folder), str(self._lake), self._node]

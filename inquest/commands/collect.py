@@ -33,7 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--once", action="store_true", help="look once and end")
     parser.add_argument("--print", action="store_true", help="print rows instead of keeping them")
     parser.add_argument("--interval", type=seconds, default=0.0, metavar="S", help="no source looks more often")
-    parser.add_argument("--seal", type=seconds, default=300.0, metavar="S", help="into the lake every S seconds (300)")
+    parser.add_argument(
+        "--seal",
+        type=seconds,
+        default=300.0,
+        metavar="S",
+        help="into the lake every S seconds (300), or where that is dear every second time",
+    )
     parser.add_argument("--node", metavar="NAME", help="the node's name (default: as slurmd or the host has it)")
     parser.add_argument("--cluster", metavar="NAME", help="the cluster's name")
     add_json(parser)

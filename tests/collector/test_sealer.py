@@ -33,6 +33,15 @@ def test_now_and_then(tmp_path: Path) -> None:
     assert passed_until_due(it, clock) == 300
 
 
+def test_less_often_where_a_seal_is_dear_but_at_least_every_second_time(tmp_path: Path) -> None:
+    clock = SetClock()
+    it = sealer(tmp_path, clock)
+    for cost_s, wait in ((0.2, 300), (0.5, 500), (5.0, 600), (0.2, 300)):
+        it.spent(cost_s)
+        it.start()
+        assert passed_until_due(it, clock) == wait
+
+
 def storm(it: Sealer, clock: SetClock, seals: int, cost_s: float) -> list[float]:
     """Alarms without end: how long each seal took to come."""
     waits: list[float] = []
@@ -61,7 +70,7 @@ def test_a_node_that_seals_slowly_still_tells_of_a_fault_and_of_the_end_after_it
 
 def test_a_storm_of_dear_seals_delays_none_beyond_the_usual(tmp_path: Path) -> None:
     clock = SetClock()
-    assert max(storm(sealer(tmp_path, clock), clock, 10, cost_s=5.0)) == 300
+    assert max(storm(sealer(tmp_path, clock), clock, 10, cost_s=5.0)) == 600
 
 
 def test_after_a_quiet_time_an_alarm_is_sealed_at_once_again(tmp_path: Path) -> None:
