@@ -37,10 +37,13 @@ _NAMED = (
 )
 
 
-def pattern() -> str:
-    """One RE2 expression for every secret."""
-    tokens = [_plain(p.pattern) for _, p in (*TOKENS, *HINTED)] + [rf"\b{_plain(p.pattern)}" for _, p in ISSUED]
-    return "(?s:" + "|".join(f"(?:{p})" for p in tokens) + ")|" + "|".join(_NAMED)
+def patterns() -> tuple[str, ...]:
+    """RE2 expressions for every secret, one after the other: as one, a line of random letters costs three times as much.
+
+    What is known by how it is issued goes first: a shorter form of another kind would leave the rest of it.
+    """
+    tokens = [rf"\b{_plain(p.pattern)}" for _, p in ISSUED], [_plain(p.pattern) for _, p in (*TOKENS, *HINTED)]
+    return (*(f"(?s:{'|'.join(f'(?:{p})' for p in group)})" for group in tokens), "|".join(_NAMED))
 
 
 def _plain(expression: str) -> str:
@@ -50,7 +53,7 @@ def _plain(expression: str) -> str:
 
 def macro() -> str:
     """`without_secrets(text)`, for questions that take a pattern: a search for a secret must not tell whether it is there."""
-    return f"CREATE TEMP MACRO without_secrets(t) AS regexp_replace(t, {literal(pattern())}, '[redacted]', 'g')"
+    return f"CREATE TEMP MACRO without_secrets(t) AS {without('t')}"
 
 
 def redacting(sql: str, columns: list[str]) -> str:
@@ -58,6 +61,12 @@ def redacting(sql: str, columns: list[str]) -> str:
     free = [c for c in columns if c in COLUMNS]
     if not free:
         return sql
-    secret = literal(pattern())
-    parts = [f"regexp_replace(\"{c}\", {secret}, '[redacted]', 'g') AS \"{c}\"" for c in free]
+    parts = [f"{without(quoted)} AS {quoted}" for c in free for quoted in (f'"{c}"',)]
     return f"SELECT * REPLACE ({', '.join(parts)}) FROM ({sql})"
+
+
+def without(expression: str) -> str:
+    """An expression of a text, without the secrets in it."""
+    for secret in patterns():
+        expression = f"regexp_replace({expression}, {literal(secret)}, '[redacted]', 'g')"
+    return expression
