@@ -10,6 +10,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from collector import discover, log_zone, text, zones
@@ -21,11 +22,13 @@ from collector.node_names import NodeNames
 from collector.survey import survey
 from collector.walk import Found, walk
 from store import Writer
-from store.rows import Block, HostEvent, JobRow, Row, SlurmJob, one_by_one
+from store.rows import Block, HostEvent, JobRow, LogEvent, LogLine, Row, SlurmJob, TrainStep, one_by_one
 
 LOG_TABLES = frozenset({"log_line", "log_event", "train_step", "nccl_sample"})
 NODE_TABLES = frozenset({"gpu_event", "host_event", "gpu_sample", "host_sample", "link_sample"})
 _NODE_FOLDERS = frozenset({"kernel", "metrics"})
+_ENDED = frozenset({"cancelled", "preempted", "requeued", "time_limit", "node_failure"})
+"""Slurm's words in a log for the end of an attempt."""
 _FULL_DIGEST = 64 << 20
 _SAMPLE = 1 << 18
 FORMAT = "1"
@@ -306,6 +309,7 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
     several = index.several(ctx.job_id)
     spelt = NodeNames(index.nodes).spelt
     attempt: int | None = None
+    over = _Over()
     if several or (ctx.job_id is None and index.attempts):
         rows = one_by_one(rows)
     for row in rows:
@@ -325,10 +329,27 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
             if several and isinstance(row, JobRow) and row.attempt is None and row.job_id == ctx.job_id:
                 if getattr(row, "ts_kind", None) != "file":
                     attempt = index.attempt_at(ctx.job_id, row.ts) or attempt
-                put(row, "attempt", attempt)
+                put(row, "attempt", None if over.behind(row) else attempt)
         elif isinstance(row, JobRow) and row.attempt is None and index.attempts:
             _tie(row, index)
         yield row
+
+
+class _Over:
+    """Slurm's word that an attempt was ended. What follows without a time may be the next attempt's as well as its last words."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[str | None, datetime | None], int] = {}
+
+    def behind(self, row: JobRow) -> bool:
+        """Whether the time of a row is carried from such a line above it, so that it tells nothing of its attempt."""
+        if not isinstance(row, LogLine | LogEvent | TrainStep) or row.line_no is None:
+            return False
+        key = (row.file, row.ts)
+        if isinstance(row, LogEvent) and row.kind == "slurm" and row.name in _ENDED and row.ts_kind == "embedded":
+            self._said.setdefault(key, row.line_no)
+            return False
+        return row.ts_kind == "carried" and row.line_no > self._said.get(key, row.line_no)
 
 
 def _tie(row: JobRow, index: discover.JobIndex) -> None:

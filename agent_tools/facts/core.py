@@ -16,10 +16,12 @@ from agent_tools.facts.earlier import of_earlier_try
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training
 from agent_tools.facts.exceptions import Raised, read
+from agent_tools.facts.last_run import OF_THE_END, last_told
 from agent_tools.facts.last_word import beneath
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
+from agent_tools.facts.watching import silent_since
 from agent_tools.xids import APPLICATION_XIDS
 
 _BY_NODE = {
@@ -45,8 +47,6 @@ _OWN = ("illegal_address", "device_assert", "misaligned", "illegal_instruction")
 """CUDA errors of a kernel's own making."""
 _OPEN = frozenset({"launch_failure", "unknown_error", "initialization", "other"})
 """CUDA errors that a kernel and a broken card give alike."""
-_MOST = 0.6
-"""Share of a run that samples have to cover before they say what the run was like."""
 _COLD = 0.02
 """Mean engine activity below which a GPU did nothing."""
 _UNLAUNCHED = {"REQUEUED", "PENDING", "REQUEUE_HOLD", "SPECIAL_EXIT", "CANCELLED", "BOOT_FAIL", "LAUNCH_FAILED"}
@@ -61,7 +61,7 @@ _LOADING = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "Inde
 _NO_MODEL = re.compile(
     r"(?i)token|vocab|bpe|sentencepiece|unigram|k-?means|codebook|\bindex|scaler|\bpca\b|language id|warm-?up|\btest\b"
 )
-_WHOLE_JOB = {"coverage", "job_attempts", "lone_nodes"}
+_WHOLE_JOB = {"coverage", "job_attempts", "log_attempts", "lone_nodes"}
 
 
 class Facts:
@@ -84,8 +84,10 @@ class Facts:
                 asked = {**self.scope, **asked}
                 if query in _BY_GPU and self.own_gpus:
                     asked["gpus"] = self.own_gpus
-            elif query not in _WHOLE_JOB and self.attempt is not None:
-                asked.setdefault("attempt", self.attempt)
+            elif query not in _WHOLE_JOB:
+                only = self._last_told if self.attempt is None and query in OF_THE_END else self.attempt
+                if only is not None:
+                    asked.setdefault("attempt", only)
             most = _ALL_GPUS if query in _PER_GPU else MAX_ROWS
             view = self._views[key] = View(self.ledger.ask(self._reader, query, max_rows=most, **asked))
         return view
@@ -102,6 +104,10 @@ class Facts:
             begin = min((r.text("first_ts") for r in extent if r.has("first_ts")), default=None)
             end = max((r.text("last_ts") for r in extent if r.has("last_ts")), default=None)
         return {"nodes": ",".join(nodes) if nodes else None, "from_ts": begin, "to_ts": end}
+
+    @cached_property
+    def _last_told(self) -> int | None:
+        return last_told(self.overview, self.table("log_attempts"))
 
     @cached_property
     def lone_nodes(self) -> View | tuple[()]:
@@ -157,7 +163,7 @@ class Facts:
     @cached_property
     def silent_gpus(self) -> RowView | None:
         """The GPU that was sampled last, where that was before most of the run was over; None where samples cover the run."""
-        return self._silent("gpu_summary")
+        return silent_since(self.overview, self.table("gpu_summary"))
 
     @cached_property
     def cold(self) -> bool:
@@ -168,15 +174,8 @@ class Facts:
     @cached_property
     def silent_launches(self) -> bool:
         """Whether launch counts are not there either, or end before most of the run was over."""
-        return not self.table("cuda_activity") or self._silent("cuda_activity") is not None
-
-    def _silent(self, query: str) -> RowView | None:
-        o, rows = self.overview, self.table(query).where(lambda r: r.has("last_ts"))
-        if o is None or not rows or not o.has("start_ts") or not o.number("elapsed_s"):
-            return None
-        last = max(rows, key=lambda r: r.text("last_ts"))
-        seen = (_time(last.text("last_ts")) - _time(o.text("start_ts"))).total_seconds()
-        return last if seen < _MOST * (o.number("elapsed_s") or 0) else None
+        launches = self.table("cuda_activity")
+        return not launches or silent_since(self.overview, launches) is not None
 
     # -- scheduler ----------------------------------------------------------------------------------------------------
 
@@ -394,7 +393,3 @@ class Facts:
             lambda r: r.has("signal") or r.has("exit_code") or r.text("kind") == "launcher_summary"
         )
         return sorted(rows, key=lambda r: 0 if r.text("kind") == "launcher_summary" else 1)
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))

@@ -9,6 +9,7 @@ DECIDES  kernel logs and counters; the CUDA runtime's own ECC error in a traceba
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.last_run import of_run_before
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 from agent_tools.verdict import Claim
@@ -44,12 +45,19 @@ def assess(facts: Facts) -> Assessment:
         near = [r for r in near if _at_once(r) and _refusing(facts, r)]
         if not near:
             return _besides([r for r in (*risen, *hard) if _near(r)], warnings)
-    runtime = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
+    said = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
+    runtime = [r for r in said if not of_run_before(r, facts.overview, facts.causes)]
+    ecc = [r for r in facts.of_role("ecc") if not of_run_before(r.row, facts.overview, facts.causes)]
+    if said and not runtime:
+        warnings += [
+            f"An earlier run of the job had a hardware error by its runtime's word: {said[0]['message']} "
+            f"({said[0]['file']} line {said[0]['line_no']}); have the GPUs that it ran on looked at."
+        ]
     if near:
         result = _confirmed(facts, near[0], bool(risen) and bool(hard))
         if facts.beside is not None:
             _whose(facts, result)
-    elif runtime or facts.of_role("ecc"):
+    elif runtime or ecc:
         result = _runtime(facts, runtime)
     elif facts.copied_xid is not None:
         result = _heard(facts, facts.copied_xid)

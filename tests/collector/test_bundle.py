@@ -261,6 +261,34 @@ def test_lines_of_a_requeued_jobs_one_log_go_to_the_attempt_of_their_time(tmp_pa
     ]
 
 
+def test_what_follows_slurms_word_of_an_end_without_a_time_is_not_known_to_be_the_ended_attempts(
+    tmp_path: Path, lake: Lake
+) -> None:
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "logs").mkdir()
+    (root / "slurm" / "sacct.txt").write_text(
+        "JobID|State|Submit|Start|End\n"
+        "5|PREEMPTED|2026-03-01T09:00:00|2026-03-01T09:00:00|2026-03-01T09:30:00\n"
+        "5|FAILED|2026-03-01T09:31:00|2026-03-01T09:45:00|2026-03-01T10:30:00\n"
+    )
+    (root / "logs" / "slurm-5.out").write_text(
+        "2026-03-01 09:10:00,000 INFO first run\nmore\n"
+        "slurmstepd: error: *** JOB 5 ON n1 CANCELLED AT 2026-03-01T09:30:00 DUE TO PREEMPTION ***\n"
+        "whose\nKeyError: 'whose'\n2026-03-01 09:50:00,000 INFO second run\nmore again\n"
+    )
+    import_paths([root], Path("lake"))
+    assert [(r.text.split()[-1], r.attempt) for r in lake.rows("log_line")] == [
+        ("run", 1),
+        ("more", 1),
+        ("***", 1),
+        ("whose", None),
+        ("'whose'", None),
+        ("run", 2),
+        ("again", 2),
+    ]
+
+
 def test_a_given_job_names_the_log_that_is_asked_for_and_fills_in_for_those_that_say_nothing(
     tmp_path: Path, lake: Lake
 ) -> None:
