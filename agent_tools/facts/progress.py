@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agent_tools.facts.views import RowView, View
 
 FAR = 20
-"""A single line of a loop counts as training where it is of this step or a later one."""
+"""A single line of a loop that does not give the whole loss counts as training where it is of this step or a later one."""
 
 _SAYS_AFTER = frozenset({"hf-trainer", "megatron", "ultralytics", "fairseq", "detectron2", "espnet"})
 """Trainers whose own word of the end is printed after the loop, and nowhere else."""
@@ -94,6 +94,7 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         (hints.number("lines") or 0) >= 2
         or (hints.number("furthest") or 0) >= FAR
         or (hints.number("passes") or 0) >= 1
+        or (hints.number("counted") or 0) >= 1
         or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
     )
     tracked = any(p.text("name") == "run_history" for p in phases)

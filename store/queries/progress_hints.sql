@@ -8,6 +8,7 @@
 -- COLUMN first_text: text of the first one
 -- COLUMN last_text: text of the last one
 -- COLUMN passes: those of them that begin with the loss of a whole training pass
+-- COLUMN counted: those of them that count a step or an epoch, from one on, and give the whole loss of training behind it
 -- COLUMN furthest: the highest count of steps, iterations or batches on such a line
 -- COLUMN bar_text: last progress bar that moved
 -- COLUMN bar_line: its line
@@ -29,12 +30,19 @@ f AS (
     length(text) < 600
       AND regexp_matches(text, '(?i)(^|[^a-z])(loss|acc|accuracy|psnr|ssim|m?iou|dice|auc|f1|error|err|reward|return|ppl|perplexity|map|bleu|wer|cer|nll|elbo|mse|mae|rmse|top-?1|total)(/[a-z0-9_]{1,20}|@[0-9.]+|_[a-z0-9_]{1,16})?(\s*[:= ]\s*|\]\s*[:=]\s*\[)-?[0-9]+\.[0-9]')
       AND regexp_matches(text, '(?i)\bepoch[^a-z0-9]{0,6}0*([2-9]|[1-9][0-9]+)\b|(^|[\s\[(,])0*([1-9][0-9]+)\s*/\s*[0-9]{2,}|\bepoch\b.*train.{0,20}loss.*val.{0,20}loss')
-      AND NOT regexp_matches(text, '(?i)^\W*(test|eval|valid|val|sanity|predict|infer)|namespace\(|=(true|false|none)\b|examples/s|[kmg]i?b/s') AS far
+      AND NOT regexp_matches(text, '(?i)^\W*(test|eval|valid|val|sanity|predict|infer)|namespace\(|=(true|false|none)\b|examples/s|[kmg]i?b/s|\b(re)?load(ed|ing)?\b.{0,60}(checkpoint|ckpt|model|weights|epoch)|\b(resum|restor)(ed|ing)\b') AS far,
+    -- the whole loss, in decimals, behind a figure or a mark, and no other's; a checkpoint that is told of with the loss it was saved at has none
+    length(text) < 600
+      AND regexp_matches(text, '(?i)(^|[^a-z_/-])(epoch|iter|iteration|step|batch|update|it)s?\b[^a-z0-9]{0,6}0*[1-9][0-9]*\b.*([0-9.,:;|)\]-])\s{0,4}(?:(train(ing)?|total|mean|average|avg|running|batch|epoch)[ _])?loss\s{0,2}[:= ]\s{0,2}-?([0-9]+\.[0-9]|[0-9](\.[0-9]*)?e[+-]?[0-9])')
+      AND NOT regexp_matches(text, '(?i)\b(test|eval|valid|val|dev|sanity|predict|infer|load|resum|restor|sav|checkpoint|ckpt|best|lowest|min|target|expect|initial|warm|error|fail|skip)|namespace\(|=(true|false|none)\b') AS counted,
+    -- the loss has a line of its own, below a heading for its epoch
+    regexp_matches(text, '(?i)^\s*((total|mean|average|avg|running|batch|epoch)[ _])?loss\s*[:=]\s*-?[0-9]+\.[0-9]+') AS bare,
+    regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b') AS heading
   FROM l
 ),
 h AS (
   SELECT * FROM f
-  WHERE (far
+  WHERE (far OR counted OR (bare AND EXISTS (SELECT 1 FROM f AS e WHERE e.heading AND e.file = f.file AND e.line_no < f.line_no))
     -- an epoch with the time that it took has been done
     OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b.{0,40}\b(time|took|elapsed|duration|time usage)\b[^0-9]{0,12}[0-9]')
     OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
@@ -65,6 +73,7 @@ SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
   count(*) FILTER (far OR regexp_matches(text, '(?i)(^\s*|\bINFO\b[\]:|\s-]{1,6})train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
+  count(*) FILTER (counted) AS counted,
   max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]{0,6}([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,
   (SELECT max(done) FROM m) AS bar_step, (SELECT max(total) FROM m) AS bar_total,

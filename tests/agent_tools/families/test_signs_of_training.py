@@ -30,6 +30,16 @@ REFUSES = "ValueError: the two halves do not fit\n"
         # bars that a copy left on one line, without the carriage returns between them
         ("fit:   0%|   | 0/38 [00:00<?, ?it/s]fit:  50%|#  | 19/38 [00:01<00:01, 19.0it/s]fit:  97%|###| 37/38 [00:02<00:00, 19.0it/s]\n" + OPEN + REFUSES, "A3", "code"),
         ("map:   0%|   | 0/38 [00:00<?, ?it/s]map:  97%|###| 37/38 [00:02<00:00, 19.0it/s]\n" + OPEN + REFUSES, "A1", "code"),
+        # one line is enough where it counts from one on and gives the whole loss in decimals
+        ("reading shards\nEpoch 1 step 12 loss 2.625\n" + OPEN + REFUSES, "A3", "code"),
+        ("update 3 of the night: loss=7.5e-01 tokens=4096\n" + OPEN + REFUSES, "A3", "code"),
+        ("Epoch 1 step 12 box loss 2.625\n" + OPEN + REFUSES, "A1", "code"),
+        ("Step 0: loss 10.375\n" + OPEN + REFUSES, "A1", "code"),
+        ("Epoch 1 warm-up step 4, loss 9.5\n" + OPEN + REFUSES, "A1", "code"),
+        ("=> loaded checkpoint runs/best.pt (epoch 7, loss 0.375)\n" + OPEN + REFUSES, "A1", "code"),
+        # a loss with a line of its own, below the heading of its epoch
+        ("Epoch 1/9\n-----\nLoss: 2.375\nLoss: 2.125\nEpoch 2/9\n-----\nLoss: 1.875\n" + OPEN + REFUSES, "A3", "code"),
+        ("Loss: 2.375\nLoss: 2.125\n" + OPEN + REFUSES, "A1", "code"),
         ("losses: [mse, kl], weights: [1.0, 0.1], epochs: 20\nlosses in epoch 1 of 20: mse, kl\n" + OPEN + REFUSES, "A1", "code"),
         ("Training complete!\n" + OPEN + "OSError: [Errno 28] No space left on device\n", "A3", "storage"),
         ("训练完成！\n" + OPEN + REFUSES, "A3", "code"),
