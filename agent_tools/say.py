@@ -60,7 +60,7 @@ def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
         return f"CUDA ran out of memory ({end['cuda_ooms']} messages)"
     if count(end, "host_ooms"):
         return f"the host ran out of memory ({end['host_ooms']} messages)"
-    if count(end, "errors") and not _outlived(facts, end):
+    if count(end, "errors") and not _outlived(facts, end) and not _cut_after(facts, end):
         where = f" (line {end['error_line']})" if end.has("error_line") else ""
         return f"{end['error_name']} was raised{where}"
     if causes_only:
@@ -92,3 +92,11 @@ def _outlived(facts: Facts, end: RowView) -> bool:
     line = count(own, "line_end") or count(end, "error_line")
     bar = count(hints, "bar_line") if count(hints, "bar_step") > 1 else 0
     return count(hints, "last_line") > line or bar > line + CLOSING
+
+
+def _cut_after(facts: Facts, end: RowView) -> bool:
+    """Whether all that was raised is what a log ends inside of, below the word of who stopped the run: raised by that end."""
+    stop, cuts = count(end, "stop_line"), [r for r in facts.of_role("cut", "wrapper") if r.name == "Traceback"]
+    if not stop or count(end, "progress_line") > stop or count(end, "errors") != len(cuts):
+        return False
+    return all(r.row.text("file") == end.text("stop_file") and count(r.row, "line_no") > stop for r in cuts)

@@ -160,6 +160,27 @@ def test_a_cut_traceback_beside_another_sign_is_no_cause(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("why", "family"),
+    [(" DUE TO PREEMPTION", "F2"), (" DUE TO JOB REQUEUE", "F2"), (" DUE TO TIME LIMIT", "F3"), ("", "F4")],
+)
+@pytest.mark.parametrize(
+    "frame",
+    ["/home/ada/job/run.py", "/opt/env/lib/python3.13/site-packages/torch/distributed/elastic/agent/server/api.py"],
+)
+def test_a_log_that_ends_inside_what_slurms_end_made_it_raise_is_slurms(
+    tmp_path: Path, why: str, family: str, frame: str
+) -> None:
+    """The program is told to end, and its traceback is cut off when it is killed."""
+    text = "".join(f"Epoch 1, step {n}0, loss: 2.{9 - n}\n" for n in range(1, 5))
+    stop = f"slurmstepd: error: *** JOB 77 ON g1 CANCELLED AT 2026-03-25T10:34:07{why} ***\n"
+    raised = f'Traceback (most recent call last):\n  File "{frame}", line 908, in wait\n    time.sleep(interval)\n'
+    verdict = drafted(text + stop + raised, tmp_path / "after")
+    assert verdict.family == family and verdict.confidence >= 0.6
+    before = drafted(text + raised + stop, tmp_path / "before")
+    assert before.family != "F2" and before.confidence <= verdict.confidence
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Worker exit type: INTENDED_SYSTEM_EXIT Worker exit detail: Worker exits because it was idle.\n",
