@@ -58,7 +58,15 @@ class Lightning(LineParser):
     """Bars whose postfix holds a training loss."""
 
     name: ClassVar[str] = "lightning"
-    anchors: ClassVar[tuple[str, ...]] = ("v_num", "loss=", "loss_step=", " • ", "Trainer.fit")
+    anchors: ClassVar[tuple[str, ...]] = (
+        "v_num",
+        "loss=",
+        "loss_step=",
+        "loss_train=",
+        "loss/train=",
+        " • ",
+        "Trainer.fit",
+    )
 
     alone: ClassVar[bool] = True  # but for a bar that is printed again, which `fresh` tells
 

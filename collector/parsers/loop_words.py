@@ -30,6 +30,7 @@ _WHOLE = frozenset(
         " iter iteration local global"
     )
 )
+_UNITS = frozenset(_WORDS.findall("per tok token tokens example examples sample samples"))
 _HELD_OUT = frozenset(_WORDS.findall("v vl vld val vali valid validate validation eval evaluation test tst dev"))
 _PARTS = frozenset(
     _WORDS.findall(
@@ -79,7 +80,7 @@ def _of(words: set[str], joined: bool) -> Of:
         return "aside"
     if words & _HELD_OUT:
         return "held out"
-    if words <= _WHOLE:
+    if words <= _WHOLE or ("per" in words and words - _UNITS <= _WHOLE):
         return "whole"
     return "part" if joined or words & _PARTS or any(w.isdigit() for w in words) else "unknown"
 

@@ -46,7 +46,7 @@ _DIGITS = re.compile(rf"{NUMBER}|\d+")
 ENOUGH = 3
 ENOUGH_OF_ONE_EPOCH = 100
 """Lines that tell one epoch and losses that differ: a loop, even if its next epoch is never seen."""
-LONGEST, MOST_WORDINGS = 400, 50
+LONGEST, MOST_WORDINGS = 800, 50
 GIVE_UP = 200
 """Lines without a steady wording after which a stream is no longer looked at."""
 

@@ -109,6 +109,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {"loss": 0.125, "step": 938, "epoch": 3.0},
     ),
     (
+        "tqdm",
+        "Epoch 4/9: 100%|██████████| 98/98 [00:20<00:00,  4.86it/s, loss_train=0.125, loss_val=0.5]",
+        {"step": 98, "epoch": 4.0, "loss": 0.125, "loss_name": "loss_train"},
+    ),
+    (
         "lightning",
         "Epoch 4: 100%|██████████| 98/98 [00:20<00:00,  4.86it/s, v_num=0, loss/val=0.5, loss/aux=0.25, loss/train_step=0.125]",
         {"step": 98, "loss": 0.125, "loss_name": "loss/train_step"},

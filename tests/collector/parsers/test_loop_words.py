@@ -17,6 +17,8 @@ LOSSES = [
     ("Losses: 1.25, closs: 2.5, Loss2: 3.5", "1.25", "whole part part"),
     ("Loss Average : 1.25", "1.25", "whole"),
     ("avg loss so far is 1.25", "1.25", "whole"),
+    ("per_token_loss: 1.25 | z_loss: 20.5 | per_example_loss: 900.5", "1.25", "whole part whole"),
+    ("token_loss: 1.25, per_class_loss: 2.5", None, "part part"),
     ("the loss so far of 12 runs", None, ""),
     ("triplet loss: 1.25", None, "unknown"),
     ("0% packet loss, time 31ms; loss of 3 lines; loss at 64%", None, ""),

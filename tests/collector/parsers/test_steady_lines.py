@@ -27,6 +27,20 @@ def test_epoch_and_batch_in_brackets_count_together() -> None:
     assert got[0].loss == 2.195 and math.isnan(got[-1].loss or 0.0)
 
 
+def test_a_long_line_of_many_figures_is_read_by_its_loss_per_token() -> None:
+    rest = " | ".join(f"num_of_{word}_since_last_report: {n}.5E+08" for n, word in enumerate("abcdefghijkl"))
+    got = steps(
+        *(
+            f"iteration: {n}00/ 90000   0% | elapsed time: 0{n}:41:19 | per_token_loss: {4 - n}.25 | lr: 1.5E-05 | {rest}"
+            for n in (1, 2, 3)
+        )
+    )
+    assert [(r.step, r.total_steps, r.loss, r.learning_rate) for r in got][::2] == [
+        (100, 90000, 3.25, 1.5e-05),
+        (300, 90000, 1.25, 1.5e-05),
+    ]
+
+
 def test_held_out_losses_are_told_from_training() -> None:
     got = steps(*(f"step {n}: val loss 2.{n}" for n in range(1, 4)))
     assert [r.split for r in got] == ["eval"] * 3
