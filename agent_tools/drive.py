@@ -147,6 +147,7 @@ async def _fitted(
 
 def _why(error: Exception) -> str:
     """What went wrong, and what helps where that is known."""
+    from agent_tools.remedies import remedy
     from agent_tools.streamed import EndlessAnswer
     from agent_tools.window import overflow
 
@@ -156,11 +157,16 @@ def _why(error: Exception) -> str:
         return f"{error}"
     if _CUT_OFF.search(f"{error}"):
         return "its server ended an answer before it was whole, at a limit on its tokens (max_tokens, n_predict): give it a higher one"
-    if isinstance(error, LookupError | TypeError | AttributeError | ValueError | RecursionError):
-        return f"its endpoint's answer cannot be read ({type(error).__name__}: {said(error)})"
     words = said(error)
     if _SPENT.search(words):  # a refused sentence is not for the reader: the gate's problems quote it
         words = _QUOTED.sub("'...'", words)
+    elif helps := remedy(error):
+        return one_line(redact(helps), 400)
+    elif isinstance(error, LookupError | TypeError | AttributeError | ValueError | RecursionError):
+        return (
+            f"its endpoint's answer cannot be read ({type(error).__name__}: {words}): does it speak what --model names, openai: or "
+            "openai-responses:?"
+        )
     return f"{type(error).__name__}: {words}"
 
 
@@ -184,12 +190,16 @@ def chain(models: str | Model | None) -> list[str | Model]:
     return [name for part in models.split(",") if (name := part.strip()) and name != EXAMINER]
 
 
+_INSIDE = (BaseExceptionGroup, StopIteration)
+"""What a client wraps around an error on its way, and says nothing of it."""
+
+
 def said(error: BaseException | str) -> str:
     """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
     if isinstance(error, str):
         return one_line(redact(error), 300)
     root: BaseException = error
-    while (below := root.__cause__ or root.__context__) is not None:
+    while (below := root.__cause__ or root.__context__) is not None and not isinstance(below, _INSIDE):
         root = below
     words = f"{error}" if root is error else f"{error} (from {type(root).__name__}: {root})"
     return one_line(redact(words), 400)

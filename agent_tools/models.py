@@ -21,6 +21,8 @@ from pydantic_ai.providers import infer_provider_class
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.retries import AsyncHTTPX2TenacityTransport, RetryConfig, wait_retry_after
 
+from agent_tools.remedies import lasting
+
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """HTTP statuses that may pass by themselves."""
 LONGEST = 16 << 20
@@ -98,7 +100,7 @@ def transport(patience: Patience, wrapped: httpx2.AsyncBaseTransport | None = No
     )
     return AsyncHTTPX2TenacityTransport(
         RetryConfig(
-            retry=tenacity.retry_if_exception_type((httpx2.HTTPStatusError, httpx2.TransportError)),
+            retry=tenacity.retry_if_exception(_passing),
             wait=wait_retry_after(fallback_strategy=backoff, max_wait=patience.wait_max_s),
             stop=tenacity.stop_after_attempt(patience.attempts) | tenacity.stop_before_delay(patience.seconds),
             reraise=True,
@@ -163,6 +165,10 @@ class _Bounded(httpx2.AsyncByteStream):
 def _bounded(size: int) -> None:
     if size > LONGEST:
         raise TooLong(f"its endpoint's answer is longer than {LONGEST >> 20} MiB")
+
+
+def _passing(error: BaseException) -> bool:
+    return isinstance(error, httpx2.HTTPStatusError | httpx2.TransportError) and not lasting(error)
 
 
 def _raise_if_passing(response: httpx2.Response) -> None:
