@@ -68,6 +68,8 @@ m AS MATERIALIZED (
   FROM b WHERE TRY_CAST(bar.done AS BIGINT) > 0
     -- one of one is a check or an evaluation of a single batch
     AND TRY_CAST(bar.total AS BIGINT) > 1
+    -- nor is what was done whole within its first second: a plan or a set-up
+    AND NOT (bar.done = bar.total AND regexp_extract(text, '.*\[\s*([0-9:]+)\s*<', 1) = '00:00')
 )
 SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,

@@ -40,6 +40,9 @@ REFUSES = "ValueError: the two halves do not fit\n"
         # a loss with a line of its own, below the heading of its epoch
         ("Epoch 1/9\n-----\nLoss: 2.375\nLoss: 2.125\nEpoch 2/9\n-----\nLoss: 1.875\n" + OPEN + REFUSES, "A3", "code"),
         ("Loss: 2.375\nLoss: 2.125\n" + OPEN + REFUSES, "A1", "code"),
+        # a bar that was full within its first second counted no training
+        ("rounds: 100%|###| 4/4 [00:00<00:00, 2104.71it/s]\nplan:   0%|   | 0/38 [00:00<?, ?it/s]\n" + OPEN + "ModuleNotFoundError: No module named 'parts'\n", "A1", "env"),
+        ("rounds:  50%|#  | 2/4 [00:00<00:00, 12.71it/s]\n" + OPEN + REFUSES, "A3", "code"),
         ("losses: [mse, kl], weights: [1.0, 0.1], epochs: 20\nlosses in epoch 1 of 20: mse, kl\n" + OPEN + REFUSES, "A1", "code"),
         ("Training complete!\n" + OPEN + "OSError: [Errno 28] No space left on device\n", "A3", "storage"),
         ("训练完成！\n" + OPEN + REFUSES, "A3", "code"),
