@@ -117,7 +117,8 @@ def _content(e: BaseException) -> str:
             return "it declined to answer, or its provider's filter did: ask another model"
         case UsageLimitExceeded():
             option = next((o for word, o in _BOUNDS if word in f"{e}"), "--turns, --tokens or --usd")
-            return f"a bound was reached ({str(e).rstrip('.')}): {option} gives it more"
+            words = f"{e}".partition(" Consider ")[0].rstrip(".")  # then come the framework's own pages
+            return f"a bound was reached ({words}): {option} gives it more"
         case json.JSONDecodeError():
             return _NO_INTERFACE
         case _:

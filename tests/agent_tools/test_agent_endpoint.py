@@ -156,7 +156,8 @@ def test_a_server_that_hangs_costs_its_time_and_no_more(tmp_path: Path, monkeypa
 
 def test_an_endless_loop_of_tools_is_cut(tmp_path: Path, monkeypatch: Any):
     result, endpoint = ran(tmp_path, monkeypatch, message(calls=LOOK))
-    fell_back(result, "a bound was reached")
+    fell_back(result, "): --turns gives it more")
+    assert "pydantic.dev" not in " ".join(result.provenance.notes)
     assert len(endpoint.requests) <= QUICK.requests
 
 

@@ -220,6 +220,9 @@ def test_every_recorded_conversation_is_played_back_as_the_documentation_says(
     tapes = sorted(own_model.CASSETTES.iterdir())
     assert len(tapes) == len(own_model.CASES) and asked == 2 * len(tapes)
     assert all("loopback" not in tape.read_text() and "untrusted" not in tape.read_text() for tape in tapes)
+    assert all("BaseHTTP" not in tape.read_text() for tape in tapes), (
+        "what a server says of itself and of the account is not kept"
+    )
     monkeypatch.setattr(own_model, "RECORD", False)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://model/v1")
     for case in own_model.CASES:
