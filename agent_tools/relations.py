@@ -33,7 +33,7 @@ _NAMES_ONE = re.compile(rf"(?i)\b(?:{_NOUN}) $")
 
 _DOER = re.compile(r"sender|_by$|reason_user$|^told_by$")
 """Columns that say who did it."""
-_DOES = re.compile(r"(?i)^\W{0,2} ?(?:has |had )?(?:sent|sends|gave|gives)\b")
+_DOES = re.compile(r"(?i)^\W{0,2} ?(?:has |had )?(?:sent|sends|gave|gives)\b(?! up\b)")
 _BY = re.compile(
     rf"(?i)\b(?:ended|stopped|finished|taken|put|down|out|over)\b[^,;]{{0,24}}\bby (?:the |its )?(?:{_NOUN})?\s*$"
     rf"|\b(?:got|gets|took|takes|had|has|sent|signal)\b[^,;]{{0,40}}\bfrom (?:the |its )?(?:{_NOUN})?\s*$"
