@@ -9,6 +9,7 @@ import re
 
 from agent_tools.clauses import TIME, held
 from agent_tools.evidence import CellValue, Ledger
+from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
 
 _THINGS: dict[str, str] = {
@@ -40,9 +41,7 @@ _SINCE = re.compile(r"(?i)\s*(?:from|since)\b[^,;]*$")
 _RUNNING = re.compile(
     r"(?i)\b(?:is|are) (?:\w+ )?(?:running|(?:on |within |in )(?:its|their|the) run)\b|\bstill (?:runs?|running|goes)\b"
 )
-_OVER = frozenset(
-    {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE"}
-)
+_OVER = {"COMPLETED", *FAILED_STATES}
 """States in which nothing runs any more."""
 _SPANS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (

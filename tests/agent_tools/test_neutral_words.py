@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import relations
 from agent_tools.answer import Answer
 from agent_tools.answer_gate import check_answer
 from tests.agent_tools.wordkit import Book, book
@@ -346,10 +345,3 @@ def test_a_reference_that_leads_nowhere_is_told_beside_a_denial(held: Book):
     problems = check_answer(Answer(short=text), held.ledger, held.found).problems
     assert any("no column 'nothing'" in p for p in problems)
     assert any("no evidence 'E9999'" in p for p in problems)
-
-
-def test_giving_up_is_done_to_nobody() -> None:
-    """What the examiner says of a rank whose collective timed out; giving a signal is something else."""
-    hole = " "
-    assert relations._DOES.match(f"{hole}gave it signal")  # pyright: ignore[reportPrivateUsage]
-    assert not relations._DOES.match(f"{hole}gave up waiting")  # pyright: ignore[reportPrivateUsage]

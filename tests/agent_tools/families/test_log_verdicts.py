@@ -34,19 +34,13 @@ def facts_of(text: str, folder: Path) -> Facts:
 
 @pytest.mark.parametrize("case", CASES, ids=[c["name"] for c in CASES])
 def test_a_log_alone_gives_a_family_that_a_careful_reader_accepts(case: dict[str, str], tmp_path: Path) -> None:
+    """And every sentence of its draft passes the gate: one that is refused is dropped from the verdict."""
     facts = facts_of((LOGS / f"{case['name']}.txt").read_text(encoding="utf-8"), tmp_path)
     draft = differential.draft(facts)
     found = f"{draft.family}:{draft.mode}" if draft.mode else draft.family
     accepted = case["accepted"].split("|")
     assert found in accepted or draft.family in accepted, draft.headline
-
-
-@pytest.mark.parametrize(
-    "name", ["a1-asset-401", "a2-slurm-oom", "a3-peer-first", "b1-torch1", "c1-barrier", "c2-trainer"]
-)
-def test_every_sentence_of_a_draft_passes_the_gate(name: str, tmp_path: Path) -> None:
-    facts = facts_of((LOGS / f"{name}.txt").read_text(encoding="utf-8"), tmp_path)
-    draft, assessed = differential.draft(facts), list(differential.assess_all(facts).values())
+    assessed = list(differential.assess_all(facts).values())
     facts.ledger.show_all()
     report = Gate().check(draft, facts.ledger, assessed, draft)
     assert report.ok, report.problems

@@ -24,7 +24,7 @@ nccl = ctypes.CDLL(sys.argv[1])
 size, none = ctypes.c_size_t, ctypes.c_void_p()
 FLOAT16, FLOAT32, BFLOAT16, FLOAT8 = 6, 7, 9, 10
 sys.stdin.readline()
-unique, comm = (ctypes.c_char * 128)(), ctypes.c_void_p()
+comm = ctypes.c_void_p()
 class Id(ctypes.Structure):
     _fields_ = [("internal", ctypes.c_char * 128)]
 refused = [nccl.ncclCommInitRank(ctypes.byref(comm), -1, Id(), 0)]
