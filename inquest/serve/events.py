@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 from fastapi import HTTPException
@@ -49,22 +50,29 @@ async def told(found: Investigation, question: str, model: str | None, limits: L
     return reply
 
 
-async def events(answer: Callable[[Send], Awaitable[dict[str, Any]]]) -> AsyncIterator[str]:
-    """The events' text, until the reply or a problem."""
+async def events(answer: Callable[[Send], Awaitable[Any]]) -> AsyncGenerator[tuple[str, Any]]:
+    """What is sent while an answer is made, by name, until its `reply` or a `problem`."""
     made: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
     task = asyncio.ensure_future(answer(lambda name, data: made.put_nowait((name, data))))
     task.add_done_callback(lambda _: made.put_nowait(None))
     try:
         while (event := await made.get()) is not None:
-            yield _event(*event)
+            yield event
         try:
-            yield _event("reply", task.result())
+            yield "reply", task.result()
         except HTTPException as error:
-            yield _event("problem", error.detail)
+            yield "problem", error.detail
         except StoreError as error:
-            yield _event("problem", str(error))
+            yield "problem", str(error)
     finally:
         task.cancel()
+
+
+async def as_text(made: AsyncGenerator[tuple[str, Any]]) -> AsyncGenerator[str]:
+    """Events as the text of an event stream."""
+    async with aclosing(made):
+        async for name, data in made:
+            yield _event(name, data)
 
 
 def _event(name: str, data: Any) -> str:

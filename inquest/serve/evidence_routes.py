@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, HTTPException, Query, Request
 
@@ -18,8 +18,14 @@ from agent_tools.seal import finite
 from agent_tools.viewer import Viewer
 from store.catalog import Param, QueryInfo, catalog
 
-Opened = Callable[[Viewer], AbstractAsyncContextManager[Investigation]]
-"""An investigation of what a viewer may see."""
+
+class Opened(Protocol):
+    """Opens an investigation of what a viewer may see, of a job where one is named."""
+
+    def __call__(self, viewer: Viewer, job: str | None = None) -> AbstractAsyncContextManager[Investigation]:
+        """Raises HTTPException where there is no such job, or too much is asked at once."""
+        ...
+
 
 MAX_TEXT = 2000
 _WIDTH = 2**63

@@ -24,7 +24,8 @@ from agent_tools.viewer import Forbidden, Viewer, seen_by
 from inquest import __version__
 from inquest.render.reply import reply_json
 from inquest.render.show import json_value
-from inquest.serve.events import Send, events, told
+from inquest.serve.console import Serving, console_routes
+from inquest.serve.events import Send, as_text, events, told
 from inquest.serve.evidence_routes import evidence_routes
 from inquest.serve.tokens import Rate, digest
 from inquest.serve.toolbox import Toolbox
@@ -129,6 +130,8 @@ def app(settings: Settings) -> FastAPI:
         summary="Why did this GPU training job fail?",
         lifespan=lifespan,
         responses=PROBLEMS,
+        docs_url=None,  # the framework's own load scripts from elsewhere
+        redoc_url=None,
     )
 
     api.state.holder = holder
@@ -179,6 +182,7 @@ def app(settings: Settings) -> FastAPI:
             return json_value(made)
 
     api.include_router(evidence_routes(investigation, Who))
+    api.include_router(console_routes(Serving(investigation, holder, settings.model, settings.limits)))
 
     @api.post("/v1/ask")
     async def ask(who: Who, body: Question) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
@@ -197,7 +201,9 @@ def app(settings: Settings) -> FastAPI:
                 reply = await told(found, body.question, settings.model, settings.limits, send)
                 return finite(reply_json(reply, found.ledger))
 
-        return StreamingResponse(events(answer), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        return StreamingResponse(
+            as_text(events(answer)), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        )
 
     @api.exception_handler(Forbidden)
     async def forbidden(_: Request, error: Forbidden) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]

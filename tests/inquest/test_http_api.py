@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import threading
-import time
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +15,6 @@ import pytest
 pytest.importorskip("fastapi", reason="the serve extra is not installed: pip install 'jobinquest[serve]'")
 
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, given, settings
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -33,29 +28,7 @@ from store.catalog import catalog
 from tests.agent_tools import endpoint
 from tests.agent_tools.casekit import TOKEN, lake
 from tests.agent_tools.disagreeing import disagreeing, shows_the_disagreement
-
-ROOT, ADA = "inq_root", "inq_ada"
-HOLDERS = {tokens.digest(ROOT): Viewer("root", operator=True), tokens.digest(ADA): Viewer("ada")}
-
-
-@contextmanager
-def serving(folder: Path, **fields: Any) -> Generator[str]:
-    wanted: dict[str, Any] = {"per_minute": 100_000, **fields}
-    made = app(Settings(lake(folder), HOLDERS, **wanted))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(made, port=port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 30
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(10)
+from tests.inquest.serving import ADA, HOLDERS, ROOT, serving
 
 
 @pytest.fixture(scope="module")
