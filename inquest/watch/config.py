@@ -1,5 +1,6 @@
 """The notifiers' configuration: one TOML file.
 
+    console = "https://inquest.example.org"   # where `inquest serve` answers: messages lead there
     [comment]                          # the job's comment in Slurm
     [file]                             # a file beside the job's output
     [webhook.tickets]
@@ -17,6 +18,7 @@ group, quiet_s, longest_s, again_s, deadline_s (how). Secrets come from files, s
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import fields
@@ -51,20 +53,21 @@ def load(path: Path, access: SlurmAccess, hand: Hand) -> list[Notifier]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadConfig(f"{path} is no TOML: {error}") from error
     made: list[Notifier] = []
+    console = _console(document.pop("console", ""))
     for kind, value in document.items():
         if kind in ("comment", "file"):
-            made.append(_one(kind, kind, _section(kind, value), access, hand))
+            made.append(_one(kind, kind, _section(kind, value), access, hand, console))
         elif kind in ("webhook", "slack", "mail"):
             for name, section in _section(kind, value).items():
-                made.append(_one(kind, f"{kind}.{name}", _section(f"{kind}.{name}", section), access, hand))
+                made.append(_one(kind, f"{kind}.{name}", _section(f"{kind}.{name}", section), access, hand, console))
         else:
             raise BadConfig(f"[{kind[:40]}] is no way of telling; there are comment, file, webhook, slack, mail")
     return made
 
 
-def _one(kind: str, name: str, section: Section, access: SlurmAccess, hand: Hand) -> Notifier:
+def _one(kind: str, name: str, section: Section, access: SlurmAccess, hand: Hand, console: str) -> Notifier:
     left = dict(section)
-    common: Section = {"name": name, "filter": _filter(name, left)}
+    common: Section = {"name": name, "filter": _filter(name, left), "console": console}
     policy = {k: left.pop(k) for k in list(left) if k in _POLICY}
     if policy:
         per_job: Section = {"group": False, "deadline_s": 3600.0} if kind in ("comment", "file") else {}
@@ -82,6 +85,13 @@ def _one(kind: str, name: str, section: Section, access: SlurmAccess, hand: Hand
     if left:
         raise BadConfig(f"[{name}]: {', '.join(left)} is not known here")
     return notifier
+
+
+def _console(given: object) -> str:
+    address = str(given).rstrip("/")
+    if address and not (isinstance(given, str) and re.fullmatch(r"https?://[^\s/?#<>]+(/[^\s?#<>]*)?", address)):
+        raise BadConfig('console is the address of `inquest serve`, as in "https://inquest.example.org"')
+    return address
 
 
 def _mail(name: str, left: Section, common: Section) -> Mail:

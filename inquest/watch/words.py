@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from agent_tools.untrusted import one_line
 from agent_tools.verdict import FAMILIES
@@ -40,8 +41,8 @@ def subject(notes: Sequence[Note]) -> str:
     return f"{len(notes):,} {_of_whom(notes)}: {what}"
 
 
-def body(notes: Sequence[Note]) -> list[str]:
-    """The lines of a message."""
+def body(notes: Sequence[Note], console: str = "") -> list[str]:
+    """The lines of a message, the last of which leads to the console where there is one."""
     first = notes[0]
     lines = [subject(notes), ""]
     if len(notes) == 1:
@@ -54,8 +55,24 @@ def body(notes: Sequence[Note]) -> list[str]:
     lines.append(_cost(notes))
     actions: list[object] = first.get("actions") or []
     lines += [f"- {safe(a, 300)}" for a in actions[:3]]
-    lines.append(_where(notes))
+    lines += [_where(notes), link(notes, console)]
     return [line for i, line in enumerate(lines) if line or i == 1]
+
+
+def link(notes: Sequence[Note], console: str) -> str:
+    """Where the console shows a job's verdict, or the jobs that a message is about; "" where there is no console."""
+    if not console:
+        return ""
+    first = notes[0]
+    if len(notes) == 1:
+        run = f"?attempt={int(first['attempt'])}" if (first.get("attempt") or 1) > 1 else ""
+        return f"{console}/jobs/{quote(str(first['job']), safe='')}{run}"
+    shared = {"job": "array", "user": "user", "name": "name", "family": "family"}
+    wanted = {k: str(first[of]) for k, of in shared.items() if first.get(of) and len({n.get(of) for n in notes}) == 1}
+    name = wanted.pop("name", None)
+    if name is not None and "job" not in wanted and redact(name) == name:
+        wanted["name"] = f"^{re.escape(name)}$"
+    return f"{console}/?{urlencode(wanted)}"
 
 
 def short(note: Note, limit: int = 240) -> str:

@@ -66,9 +66,13 @@ class Notifier(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Channel:
-    """What every notifier has; the grouping is by array, or by user and job name, and by the kind of failure."""
+    """What every notifier has; the grouping is by array, or by user and job name, and by the kind of failure.
+
+    `console` is the address of `inquest serve` that messages lead to, "" for none.
+    """
 
     name: str
+    console: str = ""
     policy: Policy = field(default_factory=Policy)
     filter: Filter = field(default_factory=Filter)
     whole: bool = False

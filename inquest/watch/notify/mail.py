@@ -67,7 +67,7 @@ class Mail(Channel):
         message["Date"] = formatdate()
         message["Message-ID"] = f"<{delivery.id}@{socket.getfqdn() or 'localhost'}>"
         message["Auto-Submitted"] = "auto-generated"
-        message.set_content("\n".join(words.body(delivery.notes)) + "\n")
+        message.set_content("\n".join(words.body(delivery.notes, self.console)) + "\n")
         return message
 
     def _by_smtp(self, message: EmailMessage, to: list[str]) -> None:

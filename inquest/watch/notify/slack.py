@@ -22,7 +22,7 @@ class Slack(Channel):
 
     def send(self, delivery: Delivery) -> None:
         """POST it."""
-        text = escaped("\n".join(words.body(delivery.notes)))[:MOST_CHARACTERS]
+        text = escaped("\n".join(words.body(delivery.notes, self.console)))[:MOST_CHARACTERS]
         message = {"text": text, "mrkdwn": False, "link_names": False, "unfurl_links": False, "unfurl_media": False}
         headers = {"Content-Type": "application/json", "Idempotency-Key": delivery.id}
         post(self.url, json.dumps(message).encode(), headers)

@@ -30,7 +30,7 @@ class UserFile(Channel):
             if folder is None:
                 raise Permanent("nothing says where the job's output lies")
             try:
-                self.hand.write(folder, name_of(note), text_of(note), note.get("user"))
+                self.hand.write(folder, name_of(note), text_of(note, self.console), note.get("user"))
             except Refused as refused:
                 raise Permanent(str(refused)) from refused
 
@@ -50,9 +50,9 @@ def name_of(note: dict[str, Any]) -> str:
     return f"inquest-{job[:60]}{attempt}.txt"
 
 
-def text_of(note: dict[str, Any]) -> str:
+def text_of(note: dict[str, Any], console: str = "") -> str:
     """The verdict in words; the figures in brackets name the evidence."""
-    lines = list(words.body([note]))
+    lines = list(words.body([note], console))
     rendered: dict[str, Any] = note.get("rendered") or {}
     for title, items in rendered.items():
         if isinstance(items, list) and title not in (OTHERS, OPEN):

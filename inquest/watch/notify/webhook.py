@@ -38,7 +38,9 @@ class Webhook(Channel):
 
     def send(self, delivery: Delivery) -> None:
         """POST it."""
-        payload = json.dumps(content(delivery), ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace")
+        payload = json.dumps(content(delivery, self.console), ensure_ascii=False, allow_nan=False).encode(
+            "utf-8", "backslashreplace"
+        )
         stamp = str(int(time.time()))
         headers = {"Content-Type": "application/json", "Idempotency-Key": delivery.id, "X-Inquest-Timestamp": stamp}
         if self.secret:
@@ -46,12 +48,13 @@ class Webhook(Channel):
         post(self.url, payload, headers)
 
 
-def content(delivery: Delivery) -> dict[str, Any]:
+def content(delivery: Delivery, console: str = "") -> dict[str, Any]:
     """What is posted."""
     return {
         "id": delivery.id,
         "count": len(delivery.notes),
         "subject": words.subject(delivery.notes),
+        **({"link": words.link(delivery.notes, console)} if console else {}),
         "items": [_item(n) for n in delivery.notes[:MOST]],
     }
 

@@ -42,6 +42,7 @@ def test_a_configuration_becomes_channels(tmp_path: Path, hand: Hand) -> None:
         tmp_path,
         hand,
         f"""
+        console = "https://inquest.example.org/"
         [webhook.tickets]
         url = "https://tickets.example.org"
         secret_file = "{tmp_path}/key"
@@ -55,6 +56,7 @@ def test_a_configuration_becomes_channels(tmp_path: Path, hand: Hand) -> None:
     )
     assert isinstance(webhook, Webhook)
     assert (webhook.secret, webhook.policy.group, webhook.filter.families) == ("s3cret", False, {"B2", "F1"})
+    assert {webhook.console, mail.console} == {"https://inquest.example.org"}
     assert isinstance(mail, Mail)
     assert (mail.name, mail.policy.quiet_s, mail.smtp) == ("mail.owners", 60, "localhost:2525")
 
@@ -62,6 +64,8 @@ def test_a_configuration_becomes_channels(tmp_path: Path, hand: Hand) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ('console = "inquest.example.org"', "address of `inquest serve`"),
+        ("console = 1", "address of `inquest serve`"),
         ("[pigeon]", "no way of telling"),
         ("[webhook.a]", "url or url_file is missing"),
         ('[webhook.a]\nurl = "ftp://x"', "begins with https"),

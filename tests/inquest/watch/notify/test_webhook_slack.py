@@ -80,3 +80,21 @@ def test_nothing_in_a_message_comes_to_life() -> None:
         assert alive not in text
     assert "&lt;!channel&gt;" in text
     assert escaped("a < b & c") == "a &lt; b &amp; c"
+
+
+def test_a_message_leads_to_the_console_and_takes_no_secret_along() -> None:
+    """One job: its verdict. Many: the jobs that they share, an array by its number, others by user, name and family."""
+    console = "https://inquest.example.org"
+    with serving() as served:
+        slack = Slack(name="s", url=served.url, console=console)
+        slack.send(delivery(note(attempt=2)))
+        slack.send(delivery(note("1", name="a+b"), note("2", name="a+b")))
+        slack.send(delivery(note("1", name=HOSTILE), note("2", name=HOSTILE)))
+        Webhook(name="w", url=served.url, console=console).send(
+            delivery(*(note(f"47_{i}", array="47") for i in range(3)))
+        )
+    one, two, hostile, array = (json.loads(body) for _, body in served.got)
+    assert one["text"].splitlines()[-1] == f"{console}/jobs/4812?attempt=2"
+    assert two["text"].splitlines()[-1] == f"{console}/?user=mira&amp;family=A3&amp;name=%5Ea%5C%2Bb%24"
+    assert hostile["text"].splitlines()[-1] == f"{console}/?user=mira&amp;family=A3"
+    assert array["link"] == f"{console}/?job=47&user=mira&family=A3"
