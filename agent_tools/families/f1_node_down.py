@@ -253,12 +253,13 @@ def _not_it(facts: Facts, rows: list[RowView], fallen: list[RowView], state: str
         return Assessment(CODE, "ruled_out", confidence=0.05, counterfactual=text, warnings=say(text))
     if rows:
         row = rows[0]
-        drained = (
-            f"Node {row['node']} was taken out of service at {row['since_ts']} ({row['state']}), which ends no job that runs there."
-            if row.get("at_end") and not row.get("down")
-            else f"Node {row['node']} was {row['state']} from {row['since_ts']}, which does not match the end of the job (its begin lies {row['before_end_s']} before the end)."
-        )
-        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=drained, warnings=say(drained))
+        if row.get("at_end") and not row.get("down"):
+            text = f"Node {row['node']} was taken out of service at {row['since_ts']} ({row['state']}), which ends no job that runs there."
+        elif row.get("after_end_s"):
+            text = f"Node {row['node']} was {row['state']} from {row['since_ts']}, {row['after_end_s']} after the job had ended."
+        else:
+            text = f"Node {row['node']} was {row['state']} from {row['since_ts']}, which does not match the end of the job (its begin lies {row['before_end_s']} before the end)."
+        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text, warnings=say(text))
     if state:
         text = (
             f"Slurm recorded the end as {facts.overview['state']} and names no failed node." if facts.overview else ""

@@ -3,7 +3,7 @@
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: slurm_job
 -- NEEDS: slurm_node_state
--- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BOOLEAN, BOOLEAN, BOOLEAN, BIGINT, BIGINT
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, BOOLEAN, BOOLEAN, BOOLEAN, BIGINT, BIGINT
 -- COLUMN node: node of the job
 -- COLUMN state: state
 -- COLUMN state_flags: flags
@@ -12,6 +12,7 @@
 -- COLUMN since_ts: begin of the state
 -- COLUMN until_ts: its end, nothing while it lasts
 -- COLUMN before_end_s [s]: from its begin to the end of the job; negative when it began after the end
+-- COLUMN after_end_s [s]: from the end of the job to its begin, where it began after the end
 -- COLUMN down: true for DOWN, FAIL, NOT_RESPONDING, POWERED_DOWN or a reason that says so; false for a drain, and for a reboot or power-down that was asked for, which waits for the job's end
 -- COLUMN at_end: true when it began while the job ran and lasted to its end, or within two minutes after it
 -- COLUMN named: true when Slurm itself names the node as the failed one of this job
@@ -46,7 +47,8 @@ s AS (
     AND s.ts <= n.end_ts + INTERVAL 1 DAY AND coalesce(s.end_ts >= n.start_ts, true)
 )
 SELECT
-  node, state, state_flags, reason, reason_user, since_ts, until_ts, before_end_s, down, at_end, named, job_nodes,
+  node, state, state_flags, reason, reason_user, since_ts, until_ts, before_end_s,
+  CASE WHEN before_end_s < 0 THEN -before_end_s END AS after_end_s, down, at_end, named, job_nodes,
   (SELECT count(DISTINCT node) FROM s WHERE at_end AND down) AS bad_nodes
 FROM s
 ORDER BY named DESC, at_end AND down DESC, at_end DESC, since_ts, node

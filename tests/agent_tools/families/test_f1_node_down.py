@@ -69,6 +69,13 @@ def test_a_node_drained_afterwards_or_recovered_before_is_not_it(
     assert (a.status, a.confidence < 0.1) == ("ruled_out", True)
 
 
+def test_a_node_that_went_down_when_the_job_was_over_is_told_so(tmp_path: Path) -> None:
+    after = judge(running(tmp_path / "a", "FAILED").node("n1", "DOWN", 180), assess)
+    before = judge(running(tmp_path / "b", "FAILED").node("n1", "DOWN", 5, 20), assess)
+    assert "after_end_s]] after the job had ended" in after.counterfactual
+    assert "before_end_s]] before the end" in before.counterfactual
+
+
 def test_a_node_that_is_none_of_the_jobs_says_nothing(tmp_path: Path) -> None:
     a = judge(running(tmp_path, "FAILED").node("n9", "DOWN", 59, reason="Not responding"), assess)
     assert (a.status, a.confidence < 0.1) == ("undecidable", True)
