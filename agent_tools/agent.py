@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent_tools import seal
 from agent_tools.citations import Gate, GateReport
 from agent_tools.cost import cost
-from agent_tools.drive import EXAMINER, Limits, first_answer, said
+from agent_tools.drive import EXAMINER, Limits, chain, first_answer, said
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.traces import traced
@@ -93,7 +93,7 @@ async def diagnose_async(
 ) -> Verdict:
     """`diagnose` for callers that have an event loop."""
     ledger = Ledger()
-    ready = preload()
+    ready = preload(model)
     found = examine(reader, ledger, job_id, attempt)
     ready.join()
     return await conclude(
@@ -110,23 +110,28 @@ async def diagnose_async(
     )
 
 
-@cache
-def preload() -> threading.Thread:
-    """Load the framework and build the agent beside other work: half a second that nobody has to wait for. Once.
+def preload(model: str | Model | None = None) -> threading.Thread:
+    """Load the families, and where a model is asked the framework, beside other work: time that nobody has to wait for. Once.
 
     Searching a log and running a query give the interpreter away, so the two overlap. A failure shows where it is used.
     """
-    thread = threading.Thread(target=_load, name="preload", daemon=True)
+    return _preloading(bool(chain(model)))
+
+
+@cache
+def _preloading(framework: bool) -> threading.Thread:
+    thread = threading.Thread(target=_load, args=(framework,), name="preload", daemon=True)
     thread.start()
     return thread
 
 
-def _load() -> None:
+def _load(framework: bool) -> None:
     with contextlib.suppress(Exception):
         from agent_tools.families.registry import families
 
-        agent()
         families()
+        if framework:
+            agent(False)
 
 
 def examine(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Found:
@@ -186,7 +191,7 @@ async def conclude(
             failures.append("The verdict is the built-in examiner's.")
         deps.trusted = True
         ledger.show_all()
-        answer = await _ask_examiner(deps, limits)
+        answer = await _ask_examiner(deps, limits) if failures else _examined(deps)
     answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
     answer.provenance.zone = zone_note
     answer.provenance.failed = whose
@@ -201,8 +206,25 @@ def _read(model: Model, deps: Deps, limits: Limits) -> Model:
     return Tamed(Streamed(model, None, set(), limits.requests, deps.emit) if limits.small else model)
 
 
+def _examined(deps: Deps) -> _Answer:
+    """The examiner's answer where no model is asked: what its two calls ask, its draft, the gate.
+
+    The framework would add nothing but the time that it takes to load, which is more than all the rest of a small job's verdict.
+    """
+    from agent_tools.first_sight import first_sight
+
+    started = time.monotonic()
+    first_sight(deps)
+    deps.emit("differential")
+    deps.ledger.show_all()
+    report = Gate().check(deps.draft, deps.ledger, deps.assessments, deps.draft)
+    if not report.ok:
+        return _pruned(deps)
+    return _Answer(report.draft, provenance_of(EXAMINER, time.monotonic() - started))
+
+
 async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
-    """The examiner's answer; sentences of its draft that the gate refuses are dropped and noted."""
+    """The same from the examiner as the model at the end of a chain, in the agent that the others were asked in."""
     from pydantic_ai.exceptions import AgentRunError
 
     from agent_tools.examiner import Examiner
@@ -210,10 +232,15 @@ async def _ask_examiner(deps: Deps, limits: Limits) -> _Answer:
     try:
         return await _run(Examiner(), EXAMINER, deps, limits)
     except AgentRunError:
-        report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
-        provenance = provenance_of(EXAMINER, 0.0)
-        provenance.notes = [f"Dropped, no shown cell backs it: {said(p)}" for p in dict.fromkeys(report.problems)]
-        return _Answer(report.draft, provenance)
+        return _pruned(deps)
+
+
+def _pruned(deps: Deps) -> _Answer:
+    """The examiner's draft without the sentences that the gate refuses, which are noted."""
+    report = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft)
+    provenance = provenance_of(EXAMINER, 0.0)
+    provenance.notes = [f"Dropped, no shown cell backs it: {said(p)}" for p in dict.fromkeys(report.problems)]
+    return _Answer(report.draft, provenance)
 
 
 async def _run(model: Model, label: str, deps: Deps, limits: Limits) -> _Answer:

@@ -1,7 +1,8 @@
 """The examiner: the deterministic model. It needs no key and no network, calls the same tools, passes the same gate.
 
 It asks for the overview and the differential, and answers with the draft that the differential attached. The framework
-sees an ordinary model, so everything around it (tools, gate, limits, events) is exercised on every verdict.
+sees an ordinary model at the end of the chain of those that were asked. Where none was, `agent` does the same without the
+framework, which takes longer to load than the rest of such a verdict takes.
 """
 
 from __future__ import annotations

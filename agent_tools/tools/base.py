@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic_ai import ModelRetry
-
 from agent_tools.evidence import Asks, CellValue, Evidence, Ledger
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
@@ -72,6 +70,8 @@ class Deps:
     def job(self) -> str:
         """The job that is open. Raises ModelRetry where none is: an empty answer would look like a finding."""
         if not self.job_id:
+            from pydantic_ai import ModelRetry  # only a model can stand where no job is open, and it loads for long
+
             raise ModelRetry("No job is open: find_jobs lists jobs, open_job opens one.")
         return self.job_id
 

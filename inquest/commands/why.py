@@ -56,7 +56,7 @@ def _run(args: argparse.Namespace) -> int:
     from agent_tools.investigation import Investigation
 
     progress = _progress() if sys.stderr.isatty() and not args.json else None
-    ready = preload()
+    ready = preload(args.model)
     try:
         with found(args.target, lake=_lake(args), job=args.job, timezone=args.timezone, progress=progress) as job:
             if args.attempt is not None:
