@@ -94,8 +94,8 @@ async def look_up(
 
 
 async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime) -> Reply:
-    if deps.opener is not None and (named := _JOB.search(question)) is not None and named[1] != deps.job_id:
-        deps.opener(named[1], None)
+    if deps.opener is not None and (named := job_of(question)) is not None and named != deps.job_id:
+        deps.opener(named, None)
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
     node = node_of(question) or _known_node(deps, question)
@@ -155,6 +155,12 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
 def _of_one(topics: Sequence[str], node: str | None) -> bool:
     """Whether what is asked about is one job's, and nobody said which."""
     return any(t in _ONE and not (t == "history" and node) for t in topics)
+
+
+def job_of(question: str) -> str | None:
+    """The job that a question names ("job 4812", "job 4812_7"); None where it names none."""
+    named = _JOB.search(question)
+    return None if named is None else named[1]
 
 
 def node_of(question: str) -> str | None:

@@ -24,6 +24,7 @@ from agent_tools.viewer import Forbidden, Viewer, seen_by
 from inquest import __version__
 from inquest.render.reply import reply_json
 from inquest.render.show import json_value
+from inquest.serve.completions import completion_routes
 from inquest.serve.console import Serving, console_routes
 from inquest.serve.events import Send, as_text, events, told
 from inquest.serve.evidence_routes import evidence_routes
@@ -182,6 +183,7 @@ def app(settings: Settings) -> FastAPI:
             return json_value(made)
 
     api.include_router(evidence_routes(investigation, Who))
+    api.include_router(completion_routes(investigation, Who, settings.model, settings.limits))
     api.include_router(console_routes(Serving(investigation, holder, settings.model, settings.limits)))
 
     @api.post("/v1/ask")
