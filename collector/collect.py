@@ -1,4 +1,4 @@
-"""A node's collector put together: sources, loop, tiers, spool and seal.
+"""A node's collector put together: sources, loop, tiers, spool and the way into the lake.
 
 Stays out of DuckDB, pyarrow, pydantic and httpx: the whole process is to stay under 35 MB.
 """
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from collector.hand_over import EVERY_S, OWN_S, HandOver
 from collector.here import Here
 from collector.loop import Loop, Sink
-from collector.sealer import SEAL_S, Sealer
 from collector.sources.base import Source
 from collector.spool_out import BUDGET_BYTES, WRITE_S, SpoolOut
 from collector.tiers import COARSE_S, Tiers
@@ -23,13 +23,14 @@ from store.rows import Row, SourceHealth
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a node collects. Without a lake the spool only fills: another process seals it."""
+    """How a node collects. Without a lake the spool only fills: `collector.seal` empties it."""
 
     spool: Path
     lake: Path | None = None
     interval_s: float = 0.0
     coarse_s: float = COARSE_S
-    seal_s: float = SEAL_S
+    seal_s: float = EVERY_S
+    own_s: float = OWN_S
     write_s: float = WRITE_S
     budget_bytes: int = BUDGET_BYTES
 
@@ -48,8 +49,15 @@ class Collector:
         self._spool = SpoolOut(settings.spool, budget_bytes=settings.budget_bytes, on_drop=self._dropped)
         self._spool.open()
         here.state = settings.spool
-        self._sealer = (
-            Sealer(self._spool, settings.lake, here.node or "node", here.clock, seal_s=settings.seal_s)
+        self._hand_over = (
+            HandOver(
+                self._spool,
+                settings.lake,
+                here.node or "node",
+                here.clock,
+                every_s=settings.seal_s,
+                own_s=settings.own_s,
+            )
             if settings.lake
             else None
         )
@@ -75,12 +83,12 @@ class Collector:
             return [*wrong, f"the spool's disk hangs: the last seconds are lost ({self._settings.spool})"]
         self._tell(end=True)
         self._spool.close()
-        if self._sealer is not None:
-            # Within what systemd waits for: what is not sealed by then stays in the spool, for the next start.
-            self._sealer.wait(5)
-            self._sealer.start()
-            if not self._sealer.wait(15) or self._sealer.problem:
-                wrong.append(f"not everything is in the lake yet: {self._sealer.problem or 'the seal goes on'}")
+        if self._hand_over is not None:
+            # Within what systemd waits for: what is not in the lake by then stays in the spool, for the next start.
+            self._hand_over.wait(5)
+            self._hand_over.start()
+            if not self._hand_over.wait(15) or self._hand_over.problem:
+                wrong.append(f"not everything is in the lake yet: {self._hand_over.problem or 'it does not answer'}")
         if self._spool.problem:
             wrong.append(self._spool.problem)
         return wrong
@@ -89,30 +97,31 @@ class Collector:
         self._here.counters.dropped += rows
 
     def _urgent(self, reason: str) -> None:
-        if self._sealer is not None:
-            self._sealer.hurry(reason)
+        if self._hand_over is not None:
+            self._hand_over.hurry(reason)
             self._wake.set()
 
     def _look_after_disk(self) -> None:
         """The one thread that touches the spool's disk."""
         while not self._ending:
-            self._wake.wait(self._settings.write_s)
+            soon = self._hand_over.due_in if self._hand_over is not None else self._settings.write_s
+            self._wake.wait(min(self._settings.write_s, max(soon, 0.5)))
             self._wake.clear()
-            if self._sealer is not None:
-                if self._sealer.poll():
+            if self._hand_over is not None:
+                if self._hand_over.poll():
                     self._tell()
-                if self._sealer.due:
+                if self._hand_over.due:
                     self.tiers.flush()
                     self.loop.tell_health()
                     self._spool.rotate()
-                    self._sealer.start()
+                    self._hand_over.start()
             self._spool.write()
             self._here.counters.spool_bytes = self._spool.spool_bytes
             self._tell()
 
     def _tell(self, *, end: bool = False) -> None:
         """Say in `source_health` when what the sources saw does not reach the lake."""
-        problem = self._spool.problem or (self._sealer.problem if self._sealer else None)
+        problem = self._spool.problem or (self._hand_over.problem if self._hand_over else None)
         if problem == self._told and not end:
             return
         now, steady = self._here.clock.now(), self._here.clock.steady()

@@ -1,10 +1,9 @@
-"""Rows to plain files on the node's disk, until a short-lived `seal` has put them into the lake.
+"""Rows to plain files on the node's disk, until they are handed over to the lake.
 
     SPOOL/lock             flock of the collector that lives here
     SPOOL/open-ID/         the chunk that is being written: TABLE.csv (the store's CSV), columns.json
     SPOOL/ready-ID/        chunks that wait; their id makes a batch's, so that a chunk is published once whatever dies
-    SPOOL/bad/             files that the store could not read, for somebody to look at; the first to go
-    SPOOL/seal.json        how the last seal ended
+    SPOOL/seal.json        how the last `collector.seal` ended
 
 `add` never touches the disk: a thread of our own does, so that a full, slow or vanished disk stops no source. What does
 not fit in memory, on the disk or in the budget is given up in this order: detail, samples, everything else; all counted.
@@ -13,7 +12,6 @@ not fit in memory, on the disk or in the budget is given up in this order: detai
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 import threading
@@ -23,7 +21,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from store.rows import Row, columns, tables
+from store.incoming import COLUMNS, own_layout
+from store.rows import Row, columns
 
 BUDGET_BYTES = 1 << 30
 RESERVE_BYTES = 64 << 20
@@ -80,6 +79,8 @@ class SpoolOut:
             ) from None
         self._held = held
         for left in self.folder.glob("open-*"):
+            for path in left.glob("*.csv"):
+                whole(path)
             left.rename(self.folder / left.name.replace("open-", "ready-", 1))
         self._measure()
 
@@ -119,7 +120,7 @@ class SpoolOut:
             return True
 
     def rotate(self) -> bool:
-        """Finish the present chunk, so that a seal may take it; True when there is something to seal."""
+        """Finish the present chunk, so that it may be handed over; True when some chunk waits."""
         self.write()
         with self._disk:
             chunk, self._chunk = self._chunk, None
@@ -148,8 +149,7 @@ class SpoolOut:
             name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.urandom(6).hex()}"
             chunk = self.folder / f"open-{name}"
             chunk.mkdir()
-            layout = {t: [c.name for c in columns(row_type)] for t, row_type in tables().items()}
-            (chunk / "columns.json").write_text(json.dumps(layout, separators=(",", ":")))
+            (chunk / COLUMNS).write_text(own_layout())
             self._chunk, self._chunk_rows = chunk, 0
         return self._chunk
 
@@ -188,10 +188,10 @@ class SpoolOut:
 
     def _measure(self) -> None:
         size = 0
-        for chunk in (*self.folder.glob("*-*"), self.folder / "bad"):
+        for chunk in self.folder.glob("*-*"):
             try:
                 size += sum(entry.stat().st_size for entry in os.scandir(chunk))
-            except OSError:  # sealed meanwhile
+            except OSError:  # handed over meanwhile
                 continue
         self.spool_bytes = size
 
@@ -205,7 +205,7 @@ class SpoolOut:
     def _shed(self) -> None:
         """Delete what waits, the oldest of the least worth first, until it fits the budget and the disk."""
         waiting = sorted(sorted(self.folder.glob("ready-*/*.csv")), key=lambda p: worth(p.stem))
-        for path in (*sorted(self.folder.glob("bad/*")), *waiting):
+        for path in waiting:
             if self.spool_bytes <= self._budget and self._free() >= self._reserve:
                 return
             try:
@@ -219,12 +219,36 @@ class SpoolOut:
 
     @property
     def waiting(self) -> list[Path]:
-        """The chunks that a seal may take, the oldest first."""
+        """The chunks that may be handed over, the oldest first."""
         return sorted(self.folder.glob("ready-*"))
 
     def discard(self) -> None:
         """Forget the folder's contents (for a spool that was temporary)."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+BLOCK = 1 << 16
+
+
+def whole(path: Path) -> bool:
+    """Cut what a death or a power cut left of a last record; False when nothing remains."""
+    end = at = quotes = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            data, nul, _ = block.partition(b"\0")
+            cut = len(data)
+            while cut := data.rfind(b"\n", 0, cut) + 1:
+                if (quotes + data.count(b'"', 0, cut)) % 2 == 0:
+                    end = at + cut
+                    break
+                cut -= 1  # this line feed stands within a text
+            if nul:
+                break
+            quotes += data.count(b'"')
+            at += len(data)
+    if end < path.stat().st_size:
+        os.truncate(path, end)
+    return end > 0
 
 
 def encoded(row: Row) -> bytes:

@@ -83,7 +83,7 @@ def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
                 f"no job {safe.line(job_id)} in {lake} (looked in slurm_job, log_line, log_event and source_health); "
                 f"`inquest jobs --lake {lake}` lists what is there"
             )
-        yield Found(reader, job_id, notes=settled(lake, opened, job_id))
+        yield Found(reader, job_id, notes=[*settled(lake, opened, job_id), *filter(None, [opened.lacks])])
 
 
 def _any(known: Result) -> bool:

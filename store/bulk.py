@@ -1,4 +1,4 @@
-"""A CSV file to segments without a row passing through Python."""
+"""CSV files to segments without a row passing through Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from store.engine import PARQUET, literal, struct
+from store.engine import PARQUET, literal, literals, struct
 from store.lake import NO_DAY, Partition, nonce
 from store.manifest import Segment
 from store.result import StoreError
@@ -27,33 +27,50 @@ MAX_LINE = 16_000_000
 def seal_csv(
     con: DuckDBPyConnection,
     table: str,
-    path: Path,
+    paths: Sequence[Path],
     names: Sequence[str],
     constants: Mapping[str, Any],
     line_end: str,
     folder: Path,
+    *,
+    known_only: bool = False,
 ) -> Sealed:
-    """Write the rows of a CSV file as segments into `folder`, one per day and node. Raises StoreError when it does not fit."""
-    cols = _columns(table, (*names, *constants))
-    if not path.stat().st_size:
+    """Write the rows of CSV files as segments into `folder`, one per day and node. Raises StoreError where one does not fit.
+
+    With `known_only` columns that the table does not have are left out.
+    """
+    cols = _columns(table, (*(n for n in names if not known_only), *constants))
+    filled = [p for p in paths if p.stat().st_size]
+    if not filled:
         return []
-    return _seal(con, table, path, _csv(path, names, cols, line_end), names, constants, folder)
+    return _seal(
+        con, table, filled[0], _csv(filled, names, cols, line_end), [n for n in names if n in cols], constants, folder
+    )
 
 
-def fits_csv(con: DuckDBPyConnection, table: str, path: Path, names: Sequence[str], line_end: str) -> bool:
+def fits_csv(
+    con: DuckDBPyConnection,
+    table: str,
+    path: Path,
+    names: Sequence[str],
+    line_end: str,
+    *,
+    known_only: bool = False,
+) -> bool:
     """Do all values of a CSV file fit the columns `names` of the table?"""
     try:
-        con.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_csv(path, names, _columns(table, names), line_end)}")
+        cols = _columns(table, () if known_only else names)
+        con.execute(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {_csv([path], names, cols, line_end)}")
     except (duckdb.Error, StoreError):
         return False
     return True
 
 
-def _csv(path: Path, names: Sequence[str], cols: Mapping[str, Column], line_end: str) -> str:
+def _csv(paths: Sequence[Path], names: Sequence[str], cols: Mapping[str, Column], line_end: str) -> str:
     return (
-        f"read_csv({literal(str(path))}, auto_detect=false, header=false, delim=',', quote='\"', escape='\"', nullstr='', "
+        f"read_csv({literals([str(p) for p in paths])}, auto_detect=false, header=false, delim=',', quote='\"', escape='\"', nullstr='', "
         f"allow_quoted_nulls=false, new_line={literal(line_end.encode('unicode_escape').decode())}, "
-        f"max_line_size={MAX_LINE}, buffer_size={2 * MAX_LINE}, columns={struct({n: cols[n].sql_type for n in names})})"
+        f"max_line_size={MAX_LINE}, buffer_size={2 * MAX_LINE}, columns={struct({n: cols[n].sql_type if n in cols else 'VARCHAR' for n in names})})"
     )
 
 

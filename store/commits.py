@@ -4,6 +4,9 @@ A batch is published under a key: the batch's own id, or what `replaces` names. 
 partitions first, marked with key and publication; nobody counts them yet. Then the key's record is replaced by
 atomic rename, and at that moment all of them are there, and those of the publication that the record named before are
 not. A writer that dies before the rename has published nothing, one that dies after it has published all.
+
+A batch may be put together from parts that have keys of their own. Whoever publishes it holds them all, and before the batch's
+record writes one for each that names the batch: a part is published when the batch that its record names is.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from pathlib import Path
 
 from store.lake import Lake, json_of, locked, read_raw, replace_json, short_hash
 from store.result import StoreError
+
+_IN = "in:"
+"""How the record of a part begins where others have a publication: then comes the batch that it is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,11 @@ class Commit:
     def replaceable(self) -> bool:
         """A later batch may take its place: its segments must stay apart from others'."""
         return self.key != self.batch
+
+    @property
+    def is_part(self) -> bool:
+        """It has no rows of its own: it says which batch the key is a part of."""
+        return self.pub.startswith(_IN)
 
 
 def path_of(lake: Lake, key: str) -> Path:
@@ -70,6 +81,24 @@ def remove(lake: Lake, key: str) -> None:
 def write(lake: Lake, commit: Commit) -> None:
     """Publish: from here on readers count the publication. The caller holds `holding(lake, commit.key)`."""
     replace_json(path_of(lake, commit.key), asdict(commit), lake.durable)
+
+
+def claim(lake: Lake, part: str, commit: Commit) -> None:
+    """Say of a part, whose key the caller holds, that it is in a batch which is about to be published."""
+    places = dict.fromkeys(commit.partitions, 0)
+    write(lake, Commit(part, part, _IN + commit.key, {}, 0, commit.at, places))
+
+
+def batch_of(lake: Lake, part: str) -> str | None:
+    """The key under which a part is or was about to be published; None where nobody tried."""
+    found = read(lake, part)
+    return None if found is None else found.pub.removeprefix(_IN) if found.is_part else found.key
+
+
+def published(lake: Lake, part: str) -> bool:
+    """Has a part been published, in a batch or as one?"""
+    found = batch_of(lake, part)
+    return found is not None and (found == part or read(lake, found) is not None)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from store import commits, manifest, views
+from store import commits, incoming, manifest, views
 from store.engine import PARQUET, literal, writing
 from store.lake import Lake, locked, nonce, sync_file
 from store.manifest import Manifest, Segment
@@ -214,6 +214,12 @@ def _sweep(lake: Lake) -> int:
                 if ours:
                     shutil.rmtree(folder)
                     swept += 1
+    # A chunk that is being copied is looked after by its node; one of a day ago has none any more.
+    for path in incoming.folder(lake).glob(".new-*"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > 86400:
+                shutil.rmtree(path)
+                swept += 1
     for path in lake.commits.glob("*/.*"):
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > 3600:

@@ -1,4 +1,4 @@
-"""Is everything there that was published, once, and readable?"""
+"""Is everything there that was published, once, and readable? And what was handed over and waits?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from store import commits, engine, manifest
+from store import commits, engine, incoming, manifest
 from store.compact import strays
 from store.lake import NO_DAY, Lake
 from store.manifest import Manifest, Segment
@@ -56,6 +56,7 @@ def doctor(lake: Lake | Path | str, *, deep: bool = False) -> Examined:
             for partition in partitions(lake, table):
                 seen.add(partition)
                 _partition(lake, con, partition, current, expected.get(partition, 0), deep, found)
+    _handed_over(lake, found)
     first = gone_before(lake)
     for partition, rows in expected.items():
         place = partition_of(partition)
@@ -80,12 +81,30 @@ def _published(lake: Lake, found: Examined) -> tuple[dict[str, str], dict[str, i
                 Finding("broken record", True, str(path), str(e), "delete it and import the batch again")
             )
             continue
-        if commit is not None:
+        if commit is not None and not commit.is_part:
             found.batches += 1
             current[commit.key] = commit.pub
             for partition, rows in commit.partitions.items():
                 expected[partition] = expected.get(partition, 0) + rows
     return current, expected
+
+
+def _handed_over(lake: Lake, found: Examined) -> None:
+    """What nodes handed over and nobody took in yet. It is in every answer all the same, unless it is very much."""
+    chunks = incoming.waiting(lake)
+    if chunks:
+        homes = {chunk.home for chunk in chunks}
+        size = sum(chunk.bytes() for chunk in chunks)
+        what = (
+            f"{len(chunks)} chunks of {len(homes)} nodes, {size / 1e6:.1f} MB, the first of {chunks[0].id[:15]}, wait"
+        )
+        remedy = "none needed: `inquest watch`, `inquest compact` or, after half an hour, their nodes take them in"
+        found.findings.append(Finding("waiting", False, str(incoming.folder(lake)), what, remedy))
+    bad = incoming.laid_aside(lake)
+    if bad:
+        what = f"{len(bad)} files that a node wrote could not be read, such as {bad[0].name}"
+        remedy = "they are in no answer: see what stands in them, then delete them"
+        found.findings.append(Finding("laid aside", True, str(bad[0].parent), what, remedy))
 
 
 def _partition(

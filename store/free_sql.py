@@ -18,11 +18,12 @@ from typing import Any
 from store import views
 from store.cells import instant_us
 from store.lake import Lake
+from store.overlay import Overlay
 from store.redact_sql import redacting
 from store.result import Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import columns as columns_of
 from store.rows import tables
-from store.snapshot import Snapshots
+from store.snapshot import Opened, Snapshots
 
 MAX_SQL = 20_000
 MAX_ANSWER = 16 << 20
@@ -44,7 +45,31 @@ def run(
     started = time.perf_counter()
     text = sql.lower().replace("gpu_window", "gpu_window gpu_sample gpu_minute")
     named = [t for t in tables() if t in text]
-    opened = Snapshots(lake).take(named)
+    overlay = Overlay(lake)
+    try:
+        opened = Snapshots(lake, overlay).take(named)
+        answer = _answer(sql, opened, timeout_s, memory_mb, max_rows)
+    finally:
+        overlay.close()
+    coverage = tuple(
+        Coverage(
+            t,
+            len(o),
+            sum(s.rows for _, s in o),
+            instant_us(min((s.ts_min for _, s in o if s.ts_min is not None), default=None)),
+            instant_us(max((s.ts_max for _, s in o if s.ts_max is not None), default=None)),
+        )
+        for t, o in opened.items()
+    )
+    rows = tuple(tuple(r) for r in answer["rows"])
+    columns = tuple(ResultColumn(n, t) for n, t in answer["columns"])
+    total = int(answer["row_count"])
+    took = time.perf_counter() - started
+    return Result("sql", sql, {}, columns, rows, total, total > len(rows), coverage, overlay.told, took)
+
+
+def _answer(sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: int, max_rows: int) -> dict[str, Any]:
+    """What the child answers. Raises StoreError."""
     task = {
         "sql": sql,
         "views": {
@@ -59,20 +84,7 @@ def run(
     answer = _child(task, timeout_s)
     if "error" in answer:
         raise StoreError(f"sql: {answer['error']}")
-    coverage = tuple(
-        Coverage(
-            t,
-            len(o),
-            sum(s.rows for _, s in o),
-            instant_us(min((s.ts_min for _, s in o if s.ts_min is not None), default=None)),
-            instant_us(max((s.ts_max for _, s in o if s.ts_max is not None), default=None)),
-        )
-        for t, o in opened.items()
-    )
-    rows = tuple(tuple(r) for r in answer["rows"])
-    columns = tuple(ResultColumn(n, t) for n, t in answer["columns"])
-    total = int(answer["row_count"])
-    return Result("sql", sql, {}, columns, rows, total, total > len(rows), coverage, "", time.perf_counter() - started)
+    return answer
 
 
 def _child(task: dict[str, Any], timeout_s: float) -> dict[str, Any]:

@@ -5,6 +5,7 @@
     LAKE/tables/TABLE/DAY/NODE/*.parquet              immutable segments
     LAKE/tables/TABLE/DAY/NODE/lock                   flock of whoever changes the manifest
     LAKE/commits/HH/HASH.json                         one record per published batch (see store.commits)
+    LAKE/incoming/                                    what nodes handed over and nobody took in yet (see store.incoming)
     LAKE/tmp/NAME/                                    spools and half-written segments of living writers
 
 Readers list only the folders above a partition. Their entries are created once and not renamed, so a listing cannot
@@ -16,7 +17,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -91,7 +91,9 @@ class Lake:
             return
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            if not self.tables.exists() and any(p.name not in ("commits", "tmp") for p in self.root.iterdir()):
+            if not self.tables.exists() and any(
+                p.name not in ("commits", "incoming", "tmp") for p in self.root.iterdir()
+            ):
                 raise StoreError(f"{self.root} is not empty and not a lake: name a new folder with --lake")
             for folder in (self.tables, self.commits, self.root / "tmp"):
                 folder.mkdir(exist_ok=True)
@@ -125,7 +127,7 @@ class Lake:
 
 def nonce() -> str:
     """Twelve random hexadecimal digits."""
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from store import catalog, cells, engine, redact_sql, regex
 from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
+from store.overlay import Overlay
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import columns, tables
 from store.shown import OPTIMIZERS, SMALL, Shown, parsed
@@ -44,10 +45,15 @@ class Reader:
         self._prune = prune
         self._alarm = Alarm(timeout_s, _interrupting(weakref.ref(self)))
         weakref.finalize(self, self._alarm.stop)
-        self.snapshots = Snapshots(self.lake)
+        self._overlay = Overlay(self.lake)
+        weakref.finalize(self, self._overlay.close)
+        self.snapshots = Snapshots(self.lake, self._overlay)
         self._busy = threading.Lock()
         self._con = engine.asking(
-            memory_mb=memory_mb, threads=threads, folders=[self.lake.tables], adjustable=[OPTIMIZERS]
+            memory_mb=memory_mb,
+            threads=threads,
+            folders=[self.lake.tables, self._overlay.folder],
+            adjustable=[OPTIMIZERS],
         )
         self._con.execute(parsed(self._con, redact_sql.macro()))
         self._shown = Shown(self._con)
@@ -64,6 +70,12 @@ class Reader:
         """Close the connection."""
         self._alarm.stop()
         self._con.close()
+        self._overlay.close()
+
+    @property
+    def lacks(self) -> str:
+        """What nodes handed over and the last answer does not have, in words; empty where it has all."""
+        return self._overlay.told
 
     def interrupt(self) -> None:
         """Stop the question that is being answered."""
@@ -128,7 +140,7 @@ class Reader:
             total,
             total > len(rows),
             tuple(_coverage(t, o) for t, o in opened.items()),
-            info.caveat,
+            f"{info.caveat} {self.lacks}".strip(),
             time.perf_counter() - started,
         )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from store import commits, manifest
+from store import commits, incoming, manifest
 from store.compact import GRACE_S
 from store.lake import NO_DAY, Lake, locked, read_json, replace_json
 from store.manifest import Manifest
@@ -39,7 +40,7 @@ def retain(
 ) -> Retained:
     """Keep the last `days` days of every table, or what `by_table` says for one; None keeps all.
 
-    Rows without a time are kept. Safe beside writers, readers and compactors; a row that comes late for a day that is
+    Rows without a time are kept. Files that were laid aside go after as many days as rows of all tables. Safe beside writers, readers and compactors; a row that comes late for a day that is
     gone stays until the next run. Raises StoreError.
     """
     lake = Lake.of(lake)
@@ -60,6 +61,12 @@ def retain(
             if day != NO_DAY and day < first:
                 _age_out(lake, lake.tables / partition, grace_s, done)
     _forget(lake, done)
+    if days is not None:
+        for path in incoming.laid_aside(lake):
+            with suppress(OSError):
+                if today.timestamp() - path.stat().st_mtime > days * DAY_S:
+                    path.unlink()
+                    done.removed += 1
     return done
 
 

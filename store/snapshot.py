@@ -14,11 +14,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from store import commits, manifest
 from store.lake import NO_DAY, Lake, Partition, folder_node, node_folder, read_raw
 from store.manifest import MANIFEST, Manifest, Segment
+
+if TYPE_CHECKING:
+    from store.overlay import Overlay
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class Window:
 EVERYTHING = Window()
 TIMELESS = frozenset({"gpu_device"})
 """Tables whose rows hold until a later one of the same thing: no question's time leaves any of them out."""
+TRIES = 8
+"""So often is a picture taken again where what waits was taken in meanwhile."""
 T = TypeVar("T")
 Opened = list[tuple[Path, Segment]]
 RACY_S = 2.0
@@ -73,8 +78,10 @@ class _Known(Generic[T]):
 class Snapshots:
     """Reads snapshots of a lake's tables and remembers manifests and records that cannot have changed."""
 
-    def __init__(self, lake: Lake) -> None:
+    def __init__(self, lake: Lake, overlay: Overlay | None = None) -> None:
+        """With an overlay what waits to be taken in belongs to the picture."""
         self._lake = lake
+        self._overlay = overlay
         self._manifests: dict[str, _Known[Manifest]] = {}
         self._records: dict[str, _Known[commits.Commit]] = {}
         self._paths: dict[tuple[str, str], Path] = {}
@@ -85,12 +92,35 @@ class Snapshots:
         One moment for all the tables: a batch is in all of them or in none.
         """
         names = list(tables)
+        if self._overlay is None:
+            return self._picture(names, window)[0]
+        tries = 0
+        while True:
+            waiting = self._overlay.parts(names)
+            opened, counted = self._picture(names, window)
+            lacking = self._overlay.choose(waiting, counted)
+            tries += 1
+            if lacking is not None or tries >= TRIES:
+                break
+        if lacking is None:
+            self._overlay.left += sum(len(part.chunks) for part in waiting)
+        node = None if window.node is None else node_folder(window.node)
+        for part in lacking or ():
+            for table in names:
+                for place, path, s in part.tables[table]:
+                    home = node_folder(place.node)
+                    if node in (None, home) and window.of(table).wants(s, home):
+                        opened[table].append((path, s))
+        return opened
+
+    def _picture(self, names: list[str], window: Window) -> tuple[dict[str, Opened], dict[str, str | None]]:
+        """What is published; and of each batch that has a segment there whether it is, which of its publications."""
         first = {t: self._read(t, window.of(t)) for t in names}
         keys = {s.key for found in first.values() for _, s in found if s.key is not None}
         if not any(first.values()):
-            return {t: [] for t in names}
+            return {t: [] for t in names}, {}
         current = {key: self._pub(key) for key in keys}
-        return {
+        opened = {
             t: [
                 (self._path(folder, s.file), s)
                 for folder, s in self._read(t, window.of(t))
@@ -98,6 +128,7 @@ class Snapshots:
             ]
             for t in names
         }
+        return opened, current
 
     def _path(self, folder: str, file: str) -> Path:
         path = self._paths.get((folder, file))  # putting a path together takes longer than looking at the file

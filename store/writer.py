@@ -88,21 +88,24 @@ class Writer:
         from store.bulk import seal_csv
 
         def seal(con: DuckDBPyConnection, folder: Path) -> Sealed:
-            return seal_csv(con, table, path, columns, constants or {}, line_end, folder)
+            return seal_csv(con, table, [path], columns, constants or {}, line_end, folder)
 
         return self._publish(seal, batch, replaces)
 
-    def append_csvs(self, files: Sequence[tuple[str, Path, list[str]]], *, batch: str) -> Published:
-        """Publish CSV files of any tables as one batch: (table, path, columns) each, as `append_csv` reads them.
+    def append_csvs(
+        self, files: Sequence[tuple[str, Sequence[Path], list[str]]], *, batch: str, parts: Sequence[str] = ()
+    ) -> Published:
+        """Publish CSV files of any tables as one batch: (table, paths, columns) each, as `append_csv` reads them.
 
+        `parts` are the keys of what the batch is put together from, which the caller holds (see `commits.claim`).
         Raises StoreError.
         """
         from store.bulk import seal_csv
 
         def seal(con: DuckDBPyConnection, folder: Path) -> Sealed:
-            return [s for t, path, names in files for s in seal_csv(con, t, path, names, {}, "\n", folder)]
+            return [s for t, paths, names in files for s in seal_csv(con, t, paths, names, {}, "\n", folder)]
 
-        return self._publish(seal, batch, None)
+        return self._publish(seal, batch, None, parts)
 
     def readable(self, table: str, path: Path, columns: list[str]) -> bool:
         """Does this CSV file fit these columns of the table? Nothing is written."""
@@ -135,7 +138,11 @@ class Writer:
         return self._con.cursor()
 
     def _publish(
-        self, seal: Callable[[DuckDBPyConnection, Path], Sealed], batch: str, replaces: str | None
+        self,
+        seal: Callable[[DuckDBPyConnection, Path], Sealed],
+        batch: str,
+        replaces: str | None,
+        parts: Sequence[str] = (),
     ) -> Published:
         self.lake.create()
         key = replaces or batch
@@ -151,6 +158,8 @@ class Writer:
 
                         sealed += derive(con, sealed, folder)
                 commit = self._enter(sealed, key, batch)
+            for part in parts:
+                commits.claim(self.lake, part, commit)
             commits.write(self.lake, commit)
         return Published(batch, commit.rows, commit.segments, False)
 

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=300.0,
         metavar="S",
-        help="into the lake every S seconds (300), or where that is dear every second time",
+        help="into the lake every S seconds (300)",
     )
     parser.add_argument("--node", metavar="NAME", help="the node's name (default: as slurmd or the host has it)")
     parser.add_argument("--cluster", metavar="NAME", help="the cluster's name")

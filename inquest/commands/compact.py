@@ -1,4 +1,4 @@
-"""`inquest compact`: merge small segments of the lake into large ones."""
+"""`inquest compact`: take in what nodes handed over, and merge small segments of the lake into large ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import argparse
 from dataclasses import asdict
 
 from inquest.options import add_json, add_lake, lake_of, print_json
+
+TAKE_S = 600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,10 +17,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge; safe beside writers and readers."""
+    """Take in and merge; safe beside writers and readers."""
     from store.compact import compact
+    from store.take_in import take_in
 
-    done = asdict(compact(lake_of(args)))
+    lake = lake_of(args)
+    taken = take_in(lake, limit_s=TAKE_S)
+    merged = compact(lake)
+    merged.problems += [taken.error] if taken.error else []
+    done = {"taken_in": taken.chunks, **asdict(merged)}
     if args.json:
         print_json(done)
     else:

@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from collector.slurm.driver import Driver
     from collector.slurm.follow import follow
     from collector.sources.base import SourceUnavailable
+    from inquest.watch.taking import Taking
     from store import Lake, Writer
     from store.lake import locked
 
@@ -46,13 +47,17 @@ def run(args: argparse.Namespace) -> int:
         if not ours:
             raise Failure(f"another `inquest follow` writes to {lake} from this cluster already")
         driver = Driver(follow(access, state, log=args.log).all, Writer(lake), _say)
+        taking = Taking(lake, _say)
         if args.once:
+            taking.turn()
             return 0 if driver.once() else 1
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda _number, _frame: stop.set())
         _say(f"{access.name}: Slurm {access.release[0]}.{access.release[1]:02d}, cluster {access.cluster}")
+        taking.start()
         driver.run(stop)
+        taking.stop()
     return 0
 
 

@@ -16,6 +16,8 @@ from inquest.target import there
 if TYPE_CHECKING:
     from collector.bundle import FileReport
 
+TAKE_S = 5.0
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
@@ -33,12 +35,14 @@ def run(args: argparse.Namespace) -> int:
     if lost:
         raise Failure(f"no such file or folder: {', '.join(str(p)[:200] for p in lost)}")
     from collector.bundle import import_paths
+    from store.take_in import take_in
 
     lake = lake_of(args, must_exist=False)
     progress = None if args.json or not sys.stderr.isatty() else _progress
     report = import_paths(
         args.paths, lake, timezone=args.timezone, cluster=args.cluster, job_id=args.job, on_progress=progress
     )
+    take_in(lake, limit_s=TAKE_S)  # the engine is at work anyway; what stays, others take in
     if args.json:
         print_json({**asdict(report), "rows": report.rows})
     else:

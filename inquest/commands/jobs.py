@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from inquest import who
 from inquest.options import add_json, add_lake, count, lake_of, print_json
@@ -29,6 +30,9 @@ def run(args: argparse.Namespace) -> int:
             if asks.operator
             else seen_by(reader, asks).ask("find_jobs", max_rows=args.limit)
         )
+        lacks = reader.lacks
+    if lacks:
+        print(f"inquest: {lacks}", file=sys.stderr)
     if args.json:
         print_json({"jobs": found.dicts(), "row_count": found.row_count})
         return 0

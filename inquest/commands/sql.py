@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from inquest import who
 from inquest.commands import Failure
@@ -27,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
     if not who.viewer(lake).operator:
         raise Failure("free SQL sees every job: it is an operator's; `inquest ask` answers about one's own jobs")
     found = free_sql.run(lake, args.query, timeout_s=args.timeout, max_rows=args.limit)
+    if found.caveat:
+        print(f"inquest: {found.caveat}", file=sys.stderr)
     if args.json:
         print_json(
             {

@@ -118,7 +118,8 @@ def _watch(
     from inquest.watch.metrics import Server
     from inquest.watch.pool import Pool
     from inquest.watch.spool import Spool
-    from inquest.watch.teller import Teller
+    from inquest.watch.taking import Taking
+    from inquest.watch.teller import Teller, say
 
     options = Options(
         lake=lake,
@@ -137,19 +138,23 @@ def _watch(
     teller = Teller(state, folder, notifiers)
     server: Server | None = None
     following = None if args.no_follow or args.once else Following(access, lake, folder)
+    taking = Taking(lake, say)
     try:
         if args.metrics:
             server = Server(args.metrics, lambda: _page(watcher))
         if args.once:
+            taking.turn()
             watcher.once()
             left = teller.tell_all()
             _report(args, state, left)
             return 0 if left == 0 else 1
         teller.start()
+        taking.start()
         if following is not None:
             following.start()
         watcher.run(threading.Event())
     finally:
+        taking.stop()
         if following is not None:
             following.stop()
         teller.stop()

@@ -105,7 +105,7 @@ def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
         if tries < SKIP_LOG:
             notes = _imported(hand, attempt, lake, want.get("timezone"))
             _caught_up(lake, attempt, float(want.get("patience_s") or 0))
-            notes += settled(lake, _reader(lake), attempt.job_id)
+            notes += [*settled(lake, _reader(lake), attempt.job_id), *filter(None, [_reader(lake).lacks])]
         _store(lake, attempt, want.get("model"), notes, tries)
     return stored(lake, attempt)
 

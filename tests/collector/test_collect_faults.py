@@ -92,19 +92,19 @@ def test_a_gpu_that_hangs_stops_neither_the_others_nor_the_end(node: Node) -> No
 
 
 def test_a_lake_that_is_away_gets_everything_when_it_is_back(node: Node) -> None:
-    """The seals fail, the chunks wait; after the return one seal brings all, and how long it was away is told."""
+    """The chunks wait in the spool; after the return all of them arrive, and how long it was away is told."""
     node.lake.write_text("a file where the lake should be")
     node.start("--seal", "2")
     until(lambda: len(list(node.spool.glob("ready-*"))) >= 2, "no chunk waits")
     node.lake.unlink()
-    until(lambda: not list(node.spool.glob("ready-*")), "the chunks were not sealed")
+    until(lambda: not list(node.spool.glob("ready-*")), "the chunks were not handed over")
     assert node.stop() == (0, "")
     assert asked(node.lake, "SELECT count(DISTINCT gpu) FROM gpu_sample") == [(2,)]
     assert asked(node.lake, "SELECT bool_or(NOT ok) FROM source_health WHERE source = 'spool'") == [(True,)]
 
 
 def test_a_collector_that_is_killed_and_started_again_doubles_nothing(node: Node) -> None:
-    """kill -9 while it seals every half second; the next one takes the spool over."""
+    """kill -9 while it hands over every half second; the next one takes the spool over."""
     for _ in range(3):
         node.start("--seal", "0.5")
         time.sleep(2.3)
@@ -137,7 +137,7 @@ def test_a_full_disk_is_told_and_what_comes_after_it_is_in_the_lake(node: Node, 
     try:
         node.spool = disk / "spool"
         child = node.start("--seal", "2", "--interval", "0.2")
-        until(lambda: (node.spool / "seal.json").exists(), "nothing was sealed before")
+        until(lambda: any((node.lake / "incoming").glob("n-*")), "nothing was handed over before")
         with (disk / "ballast").open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
             while ballast.write(bytes(4096)) == 4096:
                 pass
@@ -146,7 +146,7 @@ def test_a_full_disk_is_told_and_what_comes_after_it_is_in_the_lake(node: Node, 
         assert child.poll() is None and node.gpus.state.calls > calls + 100
         (disk / "ballast").unlink()
         freed = time.time()
-        until(lambda: not list(node.spool.glob("ready-*")), "the chunks were not sealed")
+        until(lambda: not list(node.spool.glob("ready-*")), "the chunks were not handed over")
         time.sleep(8)
         assert node.stop() == (0, "")
     finally:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.seal import seal, whole
-from collector.spool_out import SpoolOut, SpoolTaken
+from collector.seal import seal
+from collector.spool_out import SpoolOut, SpoolTaken, whole
 from store.rows import GpuDetail, GpuSample, HostEvent, Row
 from tests.collector.livekit import asked
 
@@ -83,8 +83,8 @@ def test_a_file_that_cannot_be_read_is_laid_aside_and_delays_nobody(tmp_path: Pa
     (chunk / "host_event.csv").write_text("this,is,no,row\n")
     done = seal(tmp_path / "spool", tmp_path / "lake", "node1")
     assert (done.error, done.rows) == (None, 1)
-    assert done.laid_aside == [f"{chunk.name}/host_event.csv"]
-    assert [p.read_text() for p in (tmp_path / "spool/bad").iterdir()] == ["this,is,no,row\n"]
+    assert done.laid_aside == [f"n-node1@{chunk.name.removeprefix('ready-')}/host_event.csv"]
+    assert [p.read_text() for p in (tmp_path / "lake/incoming/bad").iterdir()] == ["this,is,no,row\n"]
 
 
 @pytest.mark.parametrize("left", [None, "", '{"host_event": ["clu'])
@@ -117,7 +117,7 @@ def test_a_seal_that_is_repeated_publishes_nothing_twice(tmp_path: Path) -> None
     for name, data in saved.items():
         (chunk / name).write_bytes(data)
     done = seal(tmp_path / "spool", tmp_path / "lake", "node1")
-    assert (done.duplicates, done.rows) == (1, 0)
+    assert (done.duplicates, done.chunks, done.rows) == (1, 0, 0)
     assert asked(tmp_path / "lake", "SELECT count(*) FROM host_event") == [(2,)]
 
 
@@ -194,12 +194,12 @@ _WRITER = """
 import sys, time
 from datetime import UTC, datetime
 from pathlib import Path
-from collector.sealer import Sealer
+from collector.hand_over import HandOver
 from collector.clock import SystemClock
 from collector.spool_out import SpoolOut
 from store.rows import HostEvent
 spool = SpoolOut(Path(sys.argv[1])); spool.open()
-sealer = Sealer(spool, Path(sys.argv[2]), "node1", SystemClock(), seal_s=0.3)
+lake = HandOver(spool, Path(sys.argv[2]), "node1", SystemClock(), every_s=0.1, own_s=0.5)
 n = int(sys.argv[3])
 while True:
     for _ in range(20):
@@ -207,10 +207,10 @@ while True:
         n += 1
     spool.write()
     print(n, flush=True)
-    if sealer.due:
+    lake.poll()
+    if lake.due:
         spool.rotate()
-        sealer.start()
-    sealer.poll()
+        lake.start()
     time.sleep(0.005)
 """
 

@@ -1,4 +1,4 @@
-"""Forks writers and compactors over one lake and kills them at random moments while readers look. Prints a report.
+"""Forks writers, nodes, takers and compactors over one lake and kills them at random moments while readers look. Prints a report.
 
 usage: crash_nursery.py LAKE KILLS SECONDS SEED
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -20,9 +21,13 @@ import store.bulk
 import store.compact
 import store.doctor
 import store.engine
+import store.overlay
 import store.reader
 import store.segments
+import store.take_in
 import store.writer
+from collector.hand_over import handed_over
+from collector.spool_out import encoded
 from store.catalog import QueryInfo
 from store.rows import HostEvent, Row, SlurmNodeSample
 
@@ -70,6 +75,36 @@ def write(lake: Path, acks: Path, name: str) -> None:
         number += 1
 
 
+def hand(lake: Path, acks: Path) -> None:
+    """Hand over chunk after chunk for ever, each acknowledged once it is there; begins with the last unacknowledged."""
+    number = sum(line.startswith("h-") for line in acks.read_text().splitlines())
+    while True:
+        hand_one(lake, f"h-{number}")
+        with acks.open("a") as f:
+            f.write(f"h-{number}\n")
+        number += 1
+        time.sleep(0.02)  # else readers and takers never come to the end of them
+
+
+def hand_one(lake: Path, batch: str) -> None:
+    """A batch as a node's spool has it, into the lake."""
+    source = lake.parent / "spool" / f"ready-{batch}"
+    shutil.rmtree(source, ignore_errors=True)
+    source.mkdir(parents=True)
+    for row in rows_of(batch):
+        with (source / f"{row.TABLE}.csv").open("ab") as file:
+            file.write(encoded(row))
+    handed_over(source, store.lake.Lake(lake), "n1")
+
+
+def take(lake: Path) -> None:
+    """Take in for ever."""
+    while True:
+        done = store.take_in.take_in(lake)
+        if done.error or done.laid_aside or done.newer:
+            raise RuntimeError(repr(done))
+
+
 def compact(lake: Path) -> None:
     """Compact for ever."""
     while True:
@@ -79,6 +114,7 @@ def compact(lake: Path) -> None:
 def read(lake: Path, acks: Path, log: Path) -> None:
     """Look for ever: what was acknowledged is there, what is there is whole and once."""
     looks = 0
+    store.overlay.PATIENCE_S = 1e9
     with store.reader.Reader(lake, threads=1) as reader:
         while True:
             acked = acks.read_text().splitlines()
@@ -133,7 +169,14 @@ def main() -> None:
     acks = lake.parent / "acks"
     acks.touch()
     store.lake.Lake(lake).create()
-    jobs: list[tuple[Any, ...]] = [(write, lake, acks, "a"), (write, lake, acks, "r"), (compact, lake)]
+    jobs: list[tuple[Any, ...]] = [
+        (write, lake, acks, "a"),
+        (write, lake, acks, "r"),
+        (compact, lake),
+        (hand, lake, acks),
+        (take, lake),
+        (take, lake),
+    ]
     readers = [forked(read, lake, acks, lake.parent / f"look{i}") for i in range(2)]
     running: dict[int, tuple[float, tuple[Any, ...]]] = {}
     done: Counter[str] = Counter()
@@ -165,6 +208,8 @@ def main() -> None:
         for _ in range(2):
             store.writer.Writer(lake).append(rows_of(batch), batch=batch, replaces="one file" if name == "r" else None)
         acked.append(batch)
+    hand_one(lake, f"h-{sum(b.startswith('h-') for b in acked)}")
+    wrong += [f"taking in at the end: {done}" for done in [store.take_in.take_in(lake)] if done.error or done.busy]
     store.compact.compact(lake, min_segments=2, grace_s=0, settle_s=0)
     store.compact.compact(lake, min_segments=2, grace_s=0, settle_s=0)
     with store.reader.Reader(lake) as reader:
@@ -179,6 +224,7 @@ def main() -> None:
         "wrong": wrong,
         "findings": [f"{f.kind}: {f.where}: {f.what}" for f in examined.findings],
         "files": files,
+        "incoming": [p.name for p in (lake / "incoming").iterdir()],
         "segments": examined.segments,
     }
     print(json.dumps(report))

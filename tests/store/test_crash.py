@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 @pytest.mark.crash
 @pytest.mark.timeout(0)
-def test_killed_writers_and_compactors_lose_double_or_half_show_nothing(tmp_path: Path) -> None:
+def test_killed_writers_nodes_takers_and_compactors_lose_double_or_half_show_nothing(tmp_path: Path) -> None:
     seconds = float(os.environ.get("INQUEST_CRASH_SECONDS", "40"))
     kills = os.environ.get("INQUEST_CRASH_KILLS", "250")
     seed = os.environ.get("INQUEST_CRASH_SEED", str(os.getpid()))
@@ -30,5 +30,8 @@ def test_killed_writers_and_compactors_lose_double_or_half_show_nothing(tmp_path
     assert all(look["wrong"] == [] for look in report["looks"])
     assert report["kills"]["write"] >= 20
     assert report["kills"]["compact"] >= 10
+    assert report["kills"]["hand"] >= 10
+    assert report["kills"]["take"] >= 20
+    assert report["incoming"] == []
     assert report["batches"] >= 5
     assert report["files"] == report["segments"], "nothing that died is left on disk after a clean-up"
