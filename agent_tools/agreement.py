@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from agent_tools.clauses import SUBJECTS, TIME, Clause, Group, clauses, held, segments, size
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
-from agent_tools.order import at_end, backwards, ends, order, outside
-from agent_tools.references import HOLE, parse
-from agent_tools.relations import miscast, related
+from agent_tools.machines import at_once
+from agent_tools.order import astray, backwards, ends, mispaired, order, outside
+from agent_tools.relations import miscast, orphaned, related, strangers
 
 _MORE = (
     r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|above|over|exceed\w*|beyond|after|rose|rises?|risen|rising|grew|grows?"
@@ -35,16 +35,9 @@ _THAN = re.compile(r"(?i)\bthan\b")
 _CHANGE = re.compile(
     r"(?i)^(?:rose|ris\w+|grew|grow\w*|increas\w+|climb\w*|jump\w*|fell|fall\w*|dropp?\w*|decreas\w+|declin\w+|sank|shr[aiu]nk\w*|.* (?:up|down))$"
 )
-_MOST = re.compile(
-    r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|last)"
-    r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|first)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
-)
-_LAST = re.compile(r"(?i)latest|last|earliest|first")
-"""Words of order in time: the last of a curve is not its largest."""
-_OF_ORDER = re.compile(r"(?:^|_)(?:step|epoch|line|line_no|attempt)$")
+OF_ORDER = re.compile(r"(?:^|_)(?:step|epoch|line|line_no|attempt)$")
 _LENGTHS = ("s", "ms", "us", "min", "h", "d")
 _IN_TIME = re.compile(r"(?i)before|after")
-_HAS_THE = re.compile(rf"(?i)[^{HOLE}]{{0,24}}\bthe (?:one with the )?")
 _DENIAL = re.compile(
     r"(?i)\b(?:not|never|\w+n't|cannot|neither|nor|no(?! (?:later|earlier|more|less|longer|sooner|fewer|higher|lower) than\b)|none|nobody|nothing"
     r"|without|hardly|barely|rather than|instead of|anything but|other than|untrue|false(?: that)?|wrong(?:ly)?|failed to|lacks?|but)\b"
@@ -53,18 +46,25 @@ _BOUND = re.compile(
     r"(?i)(?:\b(?:at least|at most|nearly|almost|up to|more than|less than|fewer than|over|under|beyond|all but|(?:about |roughly )?double"
     r"|(?:about |roughly )?half|many times|several times))\s+$"
 )
+_ASIDE = re.compile(r"(?i)\b(?:and|while|whereas|but|as|when|before|after|then|or|nor)\b|[,;:|]")
+"""What sets one thing beside another without making them one's own."""
 _OR_MORE = re.compile(r"(?i)\s*(?:[a-z]+ )?(?:or|and) (?:more|less|fewer|so|above|below|over)\b|\s*(?:plus|or so)\b")
 
 
 def disagreement(text: str, ledger: Ledger) -> str:
     """Why the cells of a sentence do not belong together as it says, in words that say what to do; "" where they do."""
-    for clause in clauses(text, ledger):
+    found = clauses(text, ledger)
+    for i, clause in enumerate(found):
         why = (
             _apart(clause, ledger)
+            or orphaned(clause, found[:i], ledger)
             or related(clause, ledger)
             or miscast(clause)
             or _compared(clause, ledger)
             or backwards(clause, ledger)
+            or mispaired(clause, ledger)
+            or astray(clause, ledger)
+            or at_once(clause, ledger)
             or _bounded(clause)
         )
         if why:
@@ -102,7 +102,7 @@ def compares(text: str, ledger: Ledger) -> bool:
             if _plain(way, own, clause):
                 continue
             pair = _sides(own, way, measures)
-            if _in_turn(way, clause, ledger) != -1 and (pair is None or not _holds(_direction(way, pair[0]), *pair)):
+            if _in_turn(way, clause, ledger) != -1 and (pair is None or not _holds(direction(way, pair[0]), *pair)):
                 return False
             found = True
     return found
@@ -152,7 +152,10 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
     for segment in segments(clause.groups):
         for i, first in enumerate(segment):
             for second in segment[i + 1 :]:
-                if wrong := _pair(first, second, ledger):
+                wrong = _pair(first, second, ledger)
+                if wrong is None and not _ASIDE.search(clause.own[first.end : second.start]):
+                    wrong = strangers(first, second, ledger)
+                if wrong:
                     a, b = wrong
                     return (
                         f"[[{a.ref}]] and [[{b.ref}]] do not belong together: they are of different rows or subjects. Cite the "
@@ -202,7 +205,7 @@ def _compared(clause: Clause, ledger: Ledger) -> str:
         if (moments := _moment(way, clause)) and outside(way[0], *moments, ledger):
             return _contradicted(way[0], *moments)
         pair = _sides(own, way, measures)
-        if pair is not None and not _holds(_direction(way, pair[0]), *pair):
+        if pair is not None and not _holds(direction(way, pair[0]), *pair):
             return _contradicted(way[0], *pair)
     return ""
 
@@ -233,7 +236,7 @@ def _sides(
                 return (found[0], a) if other == "to" else (a, found[0])
         return None
     if _IN_TIME.fullmatch(way[0]):
-        measures = [m for m in measures if isinstance(size(m[0].value), str) or _OF_ORDER.search(m[0].column)]
+        measures = [m for m in measures if isinstance(size(m[0].value), str) or OF_ORDER.search(m[0].column)]
     cut = than.start() if than else way.start()
     left = [m[0] for m in measures if m[2] <= cut]
     right = [m[0] for m in measures if m[1] >= (than.end() if than else way.end())]
@@ -250,7 +253,8 @@ def _alike(a: CellValue, b: CellValue) -> bool:
     return a.column == b.column or bool(unit_of(a) and unit_of(a) == unit_of(b)) or not (unit_of(a) or unit_of(b))
 
 
-def _direction(way: re.Match[str], cell: CellValue) -> int:
+def direction(way: re.Match[str], cell: CellValue) -> int:
+    """1 where a word of comparison makes a cell the larger one, -1 where the smaller; the slower takes longer, or does less."""
     found = way.groupdict()
     if found["more"] or found["less"]:
         return 1 if found["more"] else -1
@@ -280,49 +284,3 @@ def _bounded(clause: Clause) -> str:
             word = (more or bound)[0].strip()  # type: ignore[index]
             return f"{word!r} beside [[{group.cells[0].ref}]] changes what it says: the figure is known, so say it as it is"
     return ""
-
-
-def extremes(text: str, ledger: Ledger) -> str:
-    """A word like "slowest" or "most" that no cited figure of the clause bears out in its column; "" where each is."""
-    for clause in clauses(text, ledger):
-        for word in _MOST.finditer(clause.own):
-            cells = [c for g in clause.groups for c in g.cells]
-            if not any(_extreme(word, c, ledger) for c in cells) and (
-                _of_one(word, clause, ledger) or not _named_so(word[0], clause)
-            ):
-                return word[0]
-    return ""
-
-
-def _of_one(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:
-    """Whether the superlative is said of one of several: `GPU A had the highest temperature`, not `the highest of GPU A`."""
-    ahead = [g for g in clause.groups if g.subject and g.end <= word.start()]
-    if not ahead or _LAST.fullmatch(word[0]):
-        return False
-    between = clause.own[ahead[-1].end : word.start()]
-    return bool(_HAS_THE.fullmatch(between)) and len(ledger.get(ahead[-1].cells[0].id).rows) > 1
-
-
-def _named_so(word: str, clause: Clause) -> bool:
-    """Whether the cell itself says so: `last_step`, `first_ts`, "largest gap" in its description."""
-    return any(
-        word.lower() in f"{c.column} {c.doc}".lower().replace("_", " ").split() for g in clause.groups for c in g.cells
-    )
-
-
-def _extreme(word: re.Match[str], cell: CellValue, ledger: Ledger) -> bool:
-    evidence = ledger.get(parse(cell.ref)[0])
-    if _LAST.fullmatch(word[0]) and not (_OF_ORDER.search(cell.column) or isinstance(size(cell.value), str)):
-        return at_end(cell, ledger, last=bool(word["more"]))
-    values = [s for r in range(len(evidence.rows)) if (s := size(evidence.value(cell.column, r))) is not None]
-    own = size(cell.value)
-    if (
-        cell.column in SUBJECTS
-        or evidence.truncated
-        or len(values) < 2
-        or own is None
-        or len({type(v) for v in values}) > 1
-    ):
-        return False
-    ranked = sorted(values)  # type: ignore[type-var]
-    return own == (ranked[-1] if _direction(word, cell) > 0 else ranked[0])

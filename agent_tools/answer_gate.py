@@ -62,7 +62,11 @@ def check_answer(
     ]
     if not cited([short]) and not missing:
         problems.append("short cites nothing: cite the cells that answer, or say under cannot_answer what is missing")
-    elif not cited([short]) and not grounds.verbatim(answer.short) and (clause := stated(answer.short, "open")):
+    elif (
+        not cited([short])
+        and not grounds.verbatim(answer.short)
+        and (clause := stated(answer.short, "open", grounds.speaks_of))
+    ):
         problems.append(
             f"short states {clause[:60]!r} and cites nothing: cite the cell that shows it, or say what is open"
         )
@@ -84,7 +88,7 @@ def check_answer(
             )
     for i, m in enumerate(missing):
         for text in (m.text, m.signal):
-            if not grounds.verbatim(text) and (clause := stated(text, "open")):
+            if not grounds.verbatim(text) and (clause := stated(text, "open", grounds.speaks_of)):
                 problems.append(f"cannot_answer[{i}] states {clause[:60]!r} and cites nothing: {REMEDY['open']}")
     implies = [stand.status(c) for c in implies]
     if not ours:

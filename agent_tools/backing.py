@@ -14,23 +14,33 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from agent_tools.agreement import compares, compares_nothing, denied, extremes
+from agent_tools.agreement import compares, compares_nothing, denied
 from agent_tools.blame import without_blame
 from agent_tools.causes import without_causes
 from agent_tools.clauses import SUBJECTS
 from agent_tools.evidence import CellValue, Evidence, Ledger
+from agent_tools.extremes import extremes
 from agent_tools.families.base import Assessment
 from agent_tools.formats import unit_of
-from agent_tools.grounds import assessment_texts
+from agent_tools.grounds import assessment_facts, assessment_texts
+from agent_tools.machines import ownerless, rows_of, undated, unlinked
+from agent_tools.moments import unsaid
 from agent_tools.references import BadReference, cited, resolve
 from agent_tools.verdict import FAMILIES
+from agent_tools.words import CAMEL, spoken_of, stem, stems
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
 _MARK = re.compile(r"\[\[[^\]]*\]\]")
 _BARE = re.compile(
     r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
 )
+
+_OUT_OF = re.compile(r"(?i)\bout of (?:the |its )?\[\[")
+"""`20 out of 400`; other things that one is out of are claims: memory, time."""
+_LIST = re.compile(r"_list$|^all_|host$")
+_OF_TIME = re.compile(r"(?i)\bout of time\b")
+_LABELLED = re.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
+"""Nothing but a name under a label: `Verdict: *`."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -38,15 +48,15 @@ def _words(text: str) -> frozenset[str]:
 
 
 _NEUTRAL = _words(
-    """a an the this that these those it its itself they them their there here who whom whose which what when where while how and or also
+    """a an the this that these those it its they them their there here who whom whose which what when where while how and or also
     as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has have had
     having do does did can could may might would will shall i we us our you your s
     about according against along among around away back before after between beside besides either further hence however
-    i.e. e.g. namely next now once out over own since still through together toward until up upon very
+    i.e. e.g. namely next now once over since still through together toward until up upon very
     job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
     process processes task tasks step steps epoch epochs iteration partition cluster training program script command batch
     log logs line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
-    value values figure figures number count counted total mean median average maximum minimum sum rate ratio share range reading readings
+    value values figure figures number count counts counted total mean median average maximum minimum sum rate ratio share range reading readings
     time times moment date interval window start starts started starting begin begins began begun end ends ended ending
     shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
     given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
@@ -54,7 +64,7 @@ _NEUTRAL = _words(
     exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
     slurm accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
     id ids number numbered order
-    stopped stops stop part whole respectively note question answer asked following follows below above respectively overview summary details
+    stopped stops stop part respectively note question answer asked following follows below above respectively overview summary details
     """
 )
 """Words that claim nothing by themselves: grammar, what there is in a cluster, and that something was recorded."""
@@ -93,7 +103,10 @@ _COLUMN: dict[str, str] = {
     "restarts": "restarted restart",
     "attempt": "retry retried try",
     "list": "allocated",
-    "gpus": "allocated",
+    "gpus": "allocated held holds",
+    "ooms": "error errors",
+    "present": "collected available recorded there",
+    "watched": "collected sampled watched",
     "attribution": "attributed",
     "confidence": "confident sure",
     "reached": "reached",
@@ -144,15 +157,19 @@ class Backing:
         self._found = [
             (
                 set(cited(assessment_texts(a))),
-                _stems(
-                    f"{_title(a.code)} {a.mode or ''} {a.attribution} {' '.join(_bare(assessment_texts(a)))} {_FAILED if a.code[0] in 'ABCF' else ''}"
+                stems(
+                    f"{_title(a.code)} {a.mode or ''} {a.attribution} {' '.join(_bare(assessment_facts(a)))} {_FAILED if a.code[0] in 'ABCF' else ''}"
                 ),
             )
             for a in assessments
             if a.status in ("confirmed", "suspected")
         ]
+        self._vouched = rows_of(
+            (ref for a in assessments if a.status in ("confirmed", "suspected") for ref in cited(assessment_texts(a))),
+            ledger,
+        )
         self._denied = [
-            (set(cited([a.counterfactual])), _stems(" ".join([_title(a.code), *_bare([a.counterfactual])])))
+            (set(cited([a.counterfactual])), stems(" ".join([_title(a.code), *_bare([a.counterfactual])])))
             for a in assessments
             if a.status == "ruled_out"
         ]
@@ -163,10 +180,19 @@ class Backing:
         backed = self._vocabulary(refs)
         absent = self._absent(refs)
         found: dict[str, None] = {}
-        if _BARE.fullmatch(_MARK.sub("*", text)):
+        named = all(c.column in SUBJECTS or _LIST.search(c.column) for c in self._cells(refs))
+        if _BARE.fullmatch(_MARK.sub("*", text)) or (named and _LABELLED.fullmatch(_MARK.sub("*", text))):
             found["the bare reference"] = None  # beside "who broke it?" a name alone is an accusation
         if ref := denied(text, self.ledger):
             found[f"the denial of [[{ref}]]"] = None
+        if ref := unsaid(text, self.ledger):
+            found[f"the time [[{ref}]] of something that it is not the time of"] = None
+        if ref := undated(text, self.ledger):
+            found[f"the time of [[{ref}]], which lies outside of the job's run,"] = None
+        if ref := ownerless(list(self._cells(refs)), self._vouched, self.ledger):
+            found[f"the owner of [[{ref}]]"] = None
+        if ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger):
+            found[f"the end of a job beside [[{ref}]], a link"] = None
         borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
         states = self._states(refs)
         found |= {
@@ -177,19 +203,21 @@ class Backing:
         for word in _own(text):
             low = word.lower()
             if low in _COMPARING or (low in _ORDER and not compares_nothing(text, self.ledger)):
-                known = borne_out or _backed(word, backed)
+                known = borne_out or spoken_of(word, backed)
             elif low in _MOST:
-                known = low != most or _backed(word, backed)
+                known = low != most
             elif low in _ALIKE or low in _UNLIKE:
-                known = self._alike(refs, equal=low in _ALIKE, of=_of(text, word)) or _backed(word, backed)
+                known = self._alike(refs, equal=low in _ALIKE, of=_of(text, word)) or spoken_of(word, backed)
             elif low in _SEVERAL:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
             elif low in _NOT or low.endswith(("n't", "n’t")):
                 known = (absent is not None and _is_absent(low, text, absent)) or self._says(word, text, refs)
+            elif low == "out":
+                known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):
                 known = True  # "the least of all": the superlative was held against the column
             else:
-                known = low in _NEUTRAL or _backed(word, backed) or (absent is not None and _backed(word, absent))
+                known = low in _NEUTRAL or spoken_of(word, backed) or (absent is not None and spoken_of(word, absent))
             if not known:
                 found[low] = None
         return list(found)
@@ -202,11 +230,11 @@ class Backing:
             said += [evidence.tool, evidence.query, cell.column, cell.doc, _UNIT.get(unit_of(cell), "")]
             said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
             said += self._row(evidence, cell.row)
-        stems = set(_stems(" ".join(said)))
+        known = set(stems(" ".join(said)))
         for backed, words in self._found:
             if backed & set(refs):
-                stems |= words
-        return frozenset(stems)
+                known |= words
+        return frozenset(known)
 
     def _states(self, refs: Iterable[str]) -> set[str]:
         """The words in capitals that the cited rows have."""
@@ -231,17 +259,22 @@ class Backing:
     def _absent(self, refs: Sequence[str]) -> frozenset[str] | None:
         """What may be said not to be there: a cited zero or "no" of that name, or what a finding rules out on the same cells."""
         said: list[str] = []
-        stems: set[str] = set()
+        denied: set[str] = set()
         found = False
         for cell in self._cells(refs):
             if cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value:
                 found = True
                 said += [cell.column, cell.doc]
+                if isinstance(cell.value, bool):
+                    said += [_COLUMN.get(cell.column, "")]
+            elif "quiet" in cell.column.split("_"):
+                found = True
+                said += ["training progress reports report reported", cell.doc]
         for backed, words in self._denied:
             if backed and backed <= set(refs):
                 found = True
-                stems |= words
-        return frozenset(stems | _stems(" ".join(said))) if found else None
+                denied |= words
+        return frozenset(denied | stems(" ".join(said))) if found else None
 
     def _cells(self, refs: Iterable[str]) -> Iterator[CellValue]:
         """The cells of references, but of those that lead nowhere: another check tells of them."""
@@ -268,17 +301,17 @@ class Backing:
 
 
 def _is_absent(word: str, text: str, absent: frozenset[str]) -> bool:
-    """Whether "no" is said of what is absent: one of the words after it, up to the next cell, is of what the zero counts."""
-    if word not in ("no", "none", "without"):
-        return True
-    found = re.findall(rf"(?i)\b{word}\b((?: [^\W\d]+)+?)(?= (?:and|but|while|with)\b|\W*$|[,;:.([]| \[)", text)
-    return all(_stems(said) & absent or any(_backed(w, absent) for w in said.split()) for said in found)
+    """Whether what "no" or "not" is said of is absent: a word after it, up to the next cell, is of what the zero counts."""
+    found = re.findall(
+        rf"(?i)\b{re.escape(word)}\b((?: [^\W\d]+)+?)(?= (?:and|but|while|with)\b|\W*$|[,;:.([]| \[)", text
+    )
+    return all(stems(said) & absent or any(spoken_of(w, absent) for w in said.split()) for said in found)
 
 
 def _of(text: str, word: str) -> str:
     """What "the same node" is said of: the stem of the next word."""
     found = re.search(rf"(?i)\b{re.escape(word)}\s+([a-z]+)", text)
-    return _stem(found[1]) if found else ""
+    return stem(found[1]) if found else ""
 
 
 def remedy(words: Sequence[str]) -> str:
@@ -298,24 +331,4 @@ def _bare(texts: Iterable[str]) -> list[str]:
 def _own(text: str) -> list[str]:
     """The words of a sentence; a quotation's too: who says it has to be cited."""
     said = without_blame(without_causes(_MARK.sub(" ", text)))
-    return [w for piece in _WORD.findall(said) for w in _CAMEL.split(piece) if w]
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(_stem(w) for piece in re.findall(r"[^\W\d]+", text) for w in _CAMEL.split(piece) if w)
-
-
-def _stem(word: str) -> str:
-    low = word.lower().replace("’", "'")
-    for end in ("'s", "ations", "ation", "ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e", "y"):
-        if low.endswith(end) and len(low) - len(end) >= 3:
-            low = low[: -len(end)]
-            break
-    return low[:-1] if len(low) > 4 and low[-1] == low[-2] else low
-
-
-def _backed(word: str, stems: frozenset[str]) -> bool:
-    stem = _stem(word)
-    if stem in stems or word.lower() in stems:
-        return True
-    return len(stem) >= 5 and any(s.startswith(stem) or (len(s) >= 5 and stem.startswith(s)) for s in stems)
+    return [w for piece in _WORD.findall(said) for w in CAMEL.split(piece) if w]

@@ -12,6 +12,11 @@ _HARDWARE = re.compile(
     r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
     r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed|died|malfunction\w*)\b"
 )
+_EXCHANGE = re.compile(
+    r"(?i)\b(?:replac\w+|exchang\w+|swap\w*|rma\w*|retir\w+|discard\w*|scrap\w*|decommission\w*|return\w*|send\w* back|repair\w*|reseat\w*|mend\w*)\b[^.;]{0,40}"
+    r"\b(?:gpus?|cards?|nodes?|hosts?|machines?|boards?|dimms?|cables?|nvlink|switch(?:es)?|nics?|hardware|power supply|\*)(?!\w)"
+)
+"""What is done with broken hardware only; a star is a reference."""
 _DENIED = re.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
 _TURNED = re.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
 _REACH = re.compile(
@@ -29,6 +34,11 @@ def blames_hardware(text: str) -> bool:
     """Does the text say that a piece of hardware is at fault (and does not deny it)?"""
     words = own_words(text)
     return bool(_HARDWARE.search(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
+
+
+def condemns(text: str) -> bool:
+    """Does the text blame hardware, or advise what only broken hardware needs: to replace a card, to send it back?"""
+    return blames_hardware(text) or bool(_EXCHANGE.search(own_words(text)))
 
 
 def without_blame(text: str) -> str:

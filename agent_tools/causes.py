@@ -13,7 +13,8 @@ from agent_tools.blame import BLAMES, blames_hardware, own_words
 from agent_tools.clauses import clauses, held
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.grounds import assessment_texts
+from agent_tools.grounds import assessment_facts, assessment_texts
+from agent_tools.machines import of_machine, outside
 from agent_tools.references import BadReference, cited, parse, resolve
 from agent_tools.verdict import FAMILIES, Claim
 
@@ -29,7 +30,7 @@ _CAUSAL = re.compile(
 )
 _ACTS = re.compile(
     r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
-    r"(?:(?:ended|ends|stopped|stops|gave|gives)\s+(?:(?:the|this|that|its|his|their|job|run|rank|attempt|training|process|it|them)\b|\*)"
+    r"(?:(?:ended|ends|stopped|stops|gave|gives|broke|breaks|crashed|crashes|froze|hung)\s+(?:(?:the|this|that|its|his|their|job|run|rank|attempt|training|process|it|them)\b|\*)"
     r"|(?:took|takes|put|puts|made|makes|got)\s+(?:(?:the|this|that|its|his|their)\s+)?(?:job|run|rank|attempt|training|process|node|it|them)\b)"
     r"|\b(?:comes?|came|coming) from\b|\*[^*;.]*,\s*so\b(?! (?:far|that|to)\b)[^*;.]*\*"
 )
@@ -44,7 +45,7 @@ _REASON_BEHIND = re.compile(
 """On which side of a word of cause its reason stands."""
 _THINGS = re.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
-    r"|oom|drivers?|firmware|kernel|cuda|nccl|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
+    r"|oom|drivers?|firmware|kernel|cuda|nccl|slurm|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
     r"|thermal|heat\w*|overheat\w*|throttl\w*|datasets?|data|checkpoints?|learning rate|optimi[sz]er|gradients?|bugs?|code|config\w*|container"
     r"|librar\w+|version\w*|dns|firewall|clock|dataloader|tokeni[sz]er|hackers?|attack\w*|malware|neighbou?rs?|congestion|reboot\w*)\b"
 )
@@ -55,6 +56,16 @@ def states_cause(text: str) -> bool:
     """Does the text say why something happened, in its own words?"""
     words = own_words(text)
     return bool(_CAUSAL.search(words) or _ACTS.search(words))
+
+
+def acts(text: str) -> bool:
+    """Does the text say that one did something to a job or a process?"""
+    return _ACTS.search(own_words(text)) is not None
+
+
+def things(text: str) -> list[str]:
+    """What a text names that causes are looked for in."""
+    return [m[0].lower() for m in _THINGS.finditer(own_words(text))]
 
 
 def without_causes(text: str) -> str:
@@ -69,6 +80,7 @@ class Stand:
         self.ledger = ledger
         found = [a for a in assessments if a.status in ("confirmed", "suspected")]
         self.found = [(a, set(cited(assessment_texts(a)))) for a in found]
+        self._of_found = {ref for _, refs in self.found for ref in refs}
         self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
 
     def causal(self, text: str) -> bool:
@@ -94,16 +106,26 @@ class Stand:
         """Does something that the text cites state a cause, and speak of everything that the text makes one of?"""
         refs = cited([text])
         words = [
-            f"{_title(a.code)} {a.mode} {' '.join(assessment_texts(a))}"
+            f"{_title(a.code)} {a.mode} {' '.join(assessment_facts(a))}"
             for a, backed in self.found
             if backed & set(refs)
         ]
-        words += [self._said(ref) for ref in refs if parse(ref)[2] in CAUSES]
+        words += [self._said(ref) for ref in refs if parse(ref)[2] in CAUSES and self._of_job(ref, refs)]
         if not words or not self._connected(text):
             return False
         vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
-        named = (m[0].lower() for m in _THINGS.finditer(own_words(text)))
-        return all(thing[:5] in vocabulary for thing in named)
+        return all(thing[:5] in vocabulary for thing in things(text))
+
+    def _of_job(self, ref: str, refs: Sequence[str]) -> bool:
+        """Whether a cell that states a cause states that of what it is told of: a node's reason is that of the node's own state."""
+        try:
+            cell = resolve(ref, self.ledger)
+        except BadReference:
+            return False
+        if cell.column != "reason" or ref in self._of_found or not of_machine(self.ledger.get(cell.id)):
+            return True
+        own = {column for id, row, column in map(parse, refs) if (id, row) == (cell.id, cell.row)}
+        return "state" in own and not outside(cell, self.ledger)
 
     def _connected(self, text: str) -> bool:
         """Whether what a sentence gives as the reason is cited by a finding, of the same job and of another kind than what it explains."""

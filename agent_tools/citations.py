@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from agent_tools import accord
 from agent_tools.backing import Backing, remedy
-from agent_tools.blame import BLAMES, blames_hardware
+from agent_tools.blame import condemns
 from agent_tools.causes import Stand
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
@@ -51,8 +51,8 @@ class Gate:
         grounds = Grounds(ledger, assessments, preferred)
         problems = accord.disagreements(draft, assessments)
         problems += _uncited(draft, grounds)
-        problems += _blaming(draft, assessments, grounds)
         stand = Stand(ledger, assessments)
+        problems += _blaming(draft, stand, grounds)
         problems += _causal(draft, stand, grounds)
         problems += _stated(draft, grounds)
         walk = _Walk(grounds)
@@ -242,29 +242,24 @@ def _stated(draft: Draft, grounds: Grounds) -> list[str]:
     return [
         f"{place} states {clause[:60]!r} and cites nothing: {REMEDY[kind]}"
         for place, text, kind in places
-        if not grounds.verbatim(text) and (clause := stated(text, kind))
+        if not grounds.verbatim(text) and (clause := stated(text, kind, grounds.speaks_of))
     ]
 
 
-def _blaming(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds) -> list[str]:
-    """Hardware is blamed where a family that blames it was found, or in a hypothesis that is marked as one."""
-    if any(a.code in BLAMES and a.status in ("confirmed", "suspected") for a in assessments):
-        return []
+def _blaming(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
+    """Hardware is blamed on the cells of a finding that blames it, or in a hypothesis that is marked as one.
+
+    What to do cites nothing: there it is enough that hardware was found to blame.
+    """
     claims = [*draft.shows, *draft.warnings, *(c for c in draft.implies if c.status != "hypothesis")]
     moments = [text for m in draft.timeline for text in (m.ts, m.text)]
-    others = [r.text for r in draft.ruled_out]
-    said = [
-        draft.headline,
-        draft.disposition,
-        *(c.text for c in claims),
-        *moments,
-        *others,
-        *(c.text for c in draft.actions),
-    ]
+    said = [draft.headline, draft.disposition, *(c.text for c in claims), *moments, *(r.text for r in draft.ruled_out)]
+    wrong = [text for text in said if stand.blames(check(text, grounds).text)]
+    wrong += [c.text for c in draft.actions if not stand.hardware and condemns(c.text)]
     return [
-        f"{text[:60]!r} blames hardware, and no assessment does: say what was measured, or make it a hypothesis under implies"
-        for text in said
-        if blames_hardware(text) and not grounds.verbatim(text)
+        f"{text[:60]!r} blames hardware, and nothing that it cites does: say what was measured, or make it a hypothesis under implies"
+        for text in wrong
+        if not grounds.verbatim(text)
     ]
 
 

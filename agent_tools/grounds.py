@@ -11,6 +11,7 @@ from agent_tools.families.base import Assessment, ruling
 from agent_tools.formats import format_cell
 from agent_tools.untrusted import clean
 from agent_tools.verdict import Draft
+from agent_tools.words import spoken_of, stems
 
 _UNITS = [
     "zero",
@@ -42,6 +43,7 @@ NUMBER_WORDS: dict[str, int] = {
 }
 """English cardinals below a hundred."""
 
+_SMALL = frozenset({"of", "the", "a", "in", "to", "and", "or", "no", "by", "at", "on"})
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
@@ -51,6 +53,7 @@ class Grounds:
     def __init__(self, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None) -> None:
         self.ledger = ledger
         said = [t for a in assessments for t in assessment_texts(a)] + (draft_texts(preferred) if preferred else [])
+        self.facts = [t for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
         self.texts = frozenset(_flat(t) for t in said)
         self.vetted = "\n".join(self.texts)
 
@@ -70,7 +73,12 @@ class Grounds:
         own = {_stem(w) for w in re.findall(r"[a-z]+", f"{cell.column} {cell.unit} {cell.doc}".lower())}
         said = [[_stem(w.lower()) for w in phrase] for phrase in phrases if phrase]
         named = [words for words in said if " ".join(words) in self.measures]
-        return self.measures[" ".join(named[0])] if named and not any(own & set(words) for words in named) else ""
+        whole = [
+            words for words in said for n in named if n in (words[-len(n) :], words[: len(n)])
+        ]  # "memory error" of "error"
+        return (
+            self.measures[" ".join(named[0])] if named and not any(own & set(words) - _SMALL for words in whole) else ""
+        )
 
     @cached_property
     def _by_text(self) -> dict[str, list[CellValue]]:
@@ -87,6 +95,15 @@ class Grounds:
     def verbatim(self, text: str) -> bool:
         """Whether the families or the differential say exactly this sentence."""
         return _flat(text) in self.texts
+
+    @cached_property
+    def _spoken(self) -> frozenset[str]:
+        said = [c.value for c in self.cells if isinstance(c.value, str)]
+        return stems("\n".join(dict.fromkeys([*said, *self.facts])))
+
+    def speaks_of(self, word: str) -> bool:
+        """Whether a shown cell, or what the families found, speaks of a thing."""
+        return spoken_of(word, self._spoken)
 
     def contains(self, piece: str) -> bool:
         """Whether a piece of text stands in a shown cell, or in what the families say, not inside a longer word."""
@@ -133,6 +150,12 @@ def assessment_texts(a: Assessment) -> Iterable[str]:
     yield from (a.headline, a.counterfactual, ruling(a), *(c.text for c in claims))
     for missing in a.missing:
         yield from (missing.text, missing.signal)
+
+
+def assessment_facts(a: Assessment) -> Iterable[str]:
+    """The sentences of an assessment that say what was found; not what it supposes, misses or advises."""
+    yield from (a.headline, *(c.text for c in a.speaks_for))
+    yield from (c.text for c in (*a.implies, *a.warnings) if c.status != "hypothesis")
 
 
 def draft_texts(draft: Draft) -> list[str]:

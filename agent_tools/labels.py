@@ -11,6 +11,7 @@ from agent_tools.clauses import TIME, held
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
+from agent_tools.words import spoken_of, stems
 
 _THINGS: dict[str, str] = {
     r"ranks?": r"rank",
@@ -79,6 +80,8 @@ _OF_BEGIN, _OF_END = (
 _JOB_BEGAN = re.compile(rf"(?i)\b(?:job|run|attempt)(?: {HOLE}+)? (?:started|began) at $")
 _NO_BEGIN, _NO_END = re.compile(r"^(?:first|last|since|until|signal|progress)_"), re.compile(r"^(?:first|since)_")
 """Of something within a job, not of the job itself."""
+_PER = re.compile(rf"[^{HOLE}.,;:]{{0,24}}\b(?:per|each|every) ([a-z]+)")
+_LOG_BEGAN = re.compile(r"(?i)\b(?:training|reports?|progress)(?: itself)? (?:start(?:s|ed)?|began|begins) (?:at|on) $")
 _COUNTED = re.compile(r"gpu|node|rank|user|step|epoch|line|rank")
 
 
@@ -98,6 +101,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
             or _timed(cell, ahead)
             or _spanned(cell, ahead, ledger)
             or _goes_on(cell, ahead, behind, ledger)
+            or _each(cell, behind)
         )
         if wrong:
             about = f" ({cell.doc})" if cell.doc else ""
@@ -117,7 +121,10 @@ def _named(cell: CellValue, ahead: str, behind: str) -> str:
         return found[1]
     if number and (found := _BEHIND.match(behind)):
         if found[1].lower() == "times":
-            return found[1] if _COUNTED.search(cell.column) and not re.search(r"(?i)count|n_|times", said) else ""
+            counts = not _COUNTED.search(cell.column) or re.search(r"(?i)count|n_|times", said)
+            done = re.search(r"([A-Za-z]{3,}ed) $", ahead)
+            of_it = done is None or spoken_of(done[1], stems(said))
+            return "" if counts and of_it else found[1]
         return "" if _is(found[1], said) else found[1]
     return ""
 
@@ -139,6 +146,19 @@ def _spanned(cell: CellValue, ahead: str, ledger: Ledger) -> str:
     return ""
 
 
+def _each(cell: CellValue, behind: str) -> str:
+    """A figure of a whole that is told as one of each: `310 s per step`."""
+    found = _PER.match(behind) if isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool) else None
+    said = f"{cell.column} {cell.unit} {cell.doc}".lower()
+    if (
+        found is None
+        or "/" in cell.unit
+        or re.search(rf"per_|_per|\bper\b|\beach\b|\bof (?:a|one) {found[1][:4]}", said)
+    ):
+        return ""
+    return found[0].strip()
+
+
 def _goes_on(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
     """What is over, told as something that begins or goes on."""
     own = ahead.rpartition(HOLE)[2]
@@ -155,6 +175,8 @@ def _timed(cell: CellValue, ahead: str) -> str:
     if not (isinstance(cell.value, str) and re.match(r"\d{4}-\d\d-\d\d[T ]", cell.value)):
         return ""
     name = cell.column.lower()
+    if (found := _LOG_BEGAN.search(ahead)) and name == "start_ts":
+        return found[0].strip()
     for word, wrong, right in ((_JOB_BEGAN, _NO_BEGIN, _OF_BEGIN), (_ENDED, _NO_END, _OF_END)):
         if (found := word.search(ahead)) and wrong.search(name) and not right.search(name):
             return found[0].strip()

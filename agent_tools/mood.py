@@ -2,16 +2,19 @@
 
 Under "what it cannot decide" and "what to do" nothing has to be cited, so nothing may be claimed there: "Whether the card is
 faulty" and "Run the diagnostics" are in their place, "The card is faulty" is not.
+A question supposes, too: "why the network went down" says that it did, and "fix the leak" that there is one; what is supposed
+has to be spoken of in what was shown.
 LIMIT: judged by words (`english` refuses other languages before); a phrase without a finite verb states nothing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Literal
 
 from agent_tools.blame import blames_hardware, own_words
-from agent_tools.causes import states_cause
+from agent_tools.causes import acts, states_cause, things
 from agent_tools.references import cited
 
 Place = Literal["open", "advice"]
@@ -29,7 +32,7 @@ _OPEN = re.compile(
 _SOUGHT = re.compile(r"(?i)\broot(?: causes?)?\b|\b(?:cause|reason)s? (?:of|for|behind)\b")
 """A cause that is looked for: a name of it, and no claim."""
 _FINITE = re.compile(
-    r"(?i)\b(?:is|are|was|were|has|have|had|did|does|do|finished|completed|succeeded|failed|crashed|died|ended|ran|went|lost|broke"
+    r"(?i)\b(?:is|are|was|were|has|have|had|did|does|do|came|finished|completed|succeeded|failed|crashed|died|ended|ran|went|lost|broke"
     r"|converged|diverged|recovered|started|began|stopped|worked|passed|happened|occurred|exited|returned|hung|stalled|caused|killed)\b"
 )
 _SUBJECT = re.compile(
@@ -37,14 +40,75 @@ _SUBJECT = re.compile(
     r"|training|users?|hardware|memory|networks?|slurm|loss|cuda|nccl)\b"
 )
 
+_FACTIVE = re.compile(r"(?i)\b(?:why|how(?! (?:much|many|far|long|often)\b)|when|since when)\b(?P<what>.*)")
+"""A question that supposes what it asks about."""
+_THE_BAD = re.compile(
+    r"(?i)\b(?:the|this|that|these|those|its|their|both|a|an) (?:[a-z]+ )?(?:faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy) "
+    r"(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|hardware)\b"
+)
+_ALONE = re.compile(
+    r"(?i)\b(?:nothing|nobody|none|no one|who|what) (?:else )?[^.;]*\b(?:than|but|except|save|besides)\b"
+)
+"""Nothing else but one: that one."""
+_MENDS = re.compile(
+    r"(?i)\b(?:fix|repair|mend|correct|undo|patch|resolve|solve|remove) (?:the|this|its|that|their|your) (?P<what>(?:[a-z-]+ ){0,3}?[a-z-]+)"
+    r"(?= (?:in|of|on|at|that|which|and|or|by|before|with|for|from|to|first)\b|[.,;:(]|$)"
+)
+_ANY = frozenset(
+    [
+        "code",
+        "script",
+        "config",
+        "configuration",
+        "setting",
+        "settings",
+        "path",
+        "command",
+        "problem",
+        "problems",
+        "error",
+        "errors",
+        "cause",
+        "job",
+        "training",
+        "file",
+        "files",
+        "line",
+        "reason",
+        "issue",
+        "program",
+        "arguments",
+        "options",
+    ]
+)
+"""What there is to mend in every job."""
 
-def stated(text: str, place: Place) -> str:
+
+def _supposes(clause: str, place: Place, speaks_of: Callable[[str], bool]) -> bool:
+    """Whether a question or an advice takes something for granted that nothing shown speaks of."""
+    words = own_words(clause)
+    if _THE_BAD.search(words) or _ALONE.search(words):
+        return True
+    if place == "advice":
+        what = [w for m in _MENDS.finditer(words) for w in m["what"].lower().split()]
+        return any(w not in _ANY and not speaks_of(w) for w in what)
+    found = _FACTIVE.search(words)
+    return found is not None and (
+        acts(found["what"])
+        or (_FINITE.search(found["what"]) is not None and any(not speaks_of(t) for t in things(found["what"])))
+    )
+
+
+def stated(text: str, place: Place, speaks_of: Callable[[str], bool] = lambda _: False) -> str:
     """The clause of a text that claims something without a cell; "" where there is none.
 
-    "open": what cannot be decided, or what would decide it; "advice": what to do.
+    "open": what cannot be decided, or what would decide it; "advice": what to do. `speaks_of` says whether what was shown
+    speaks of a word.
     """
     for clause in _CLAUSE.split(text):
         words = own_words(clause)
+        if _supposes(clause, place, speaks_of):
+            return clause.strip()
         accuses = blames_hardware(clause) or states_cause(_SOUGHT.sub("", clause))
         asks = _OPEN.search(words)
         if place == "advice":

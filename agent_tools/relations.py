@@ -9,11 +9,14 @@ Two of a kind in a clause are told beside each other ("and", "than", "before"), 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from agent_tools.clauses import SUBJECTS, Clause, Group, held, kind, size
-from agent_tools.evidence import Ledger
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.machines import of_machine
 from agent_tools.order import order
 from agent_tools.references import HOLE
+from store.result import Cell
 
 _NOUN = r"jobs?|runs?|attempts?|ranks?|nodes?|hosts?|machines?|gpus?|cards?|users?|process(?:es)?|pids?|tasks?"
 _BESIDE = re.compile(
@@ -56,7 +59,7 @@ def related(clause: Clause, ledger: Ledger) -> str:
         if first is None or {str(c.value) for c in first.cells} & {str(c.value) for c in group.cells}:
             continue
         between = own[first.end : group.start]
-        if _beside(between) or _holds(own, between, first, group, ledger):
+        if _beside(between) or _begins_anew(clause, first, group) or _holds(own, between, first, group, ledger):
             continue
         a, b = first.cells[-1], group.cells[0]
         return (
@@ -72,6 +75,69 @@ def _beside(between: str) -> bool:
     rests = [between[m.end() :] for m in _BESIDE.finditer(between)]
     return any(
         _NAMED.fullmatch(rest) or (HOLE in rest and _PLACED.fullmatch(rest.rpartition(HOLE)[2])) for rest in rests
+    )
+
+
+def _begins_anew(clause: Clause, first: Group, second: Group) -> bool:
+    """Whether between two of a kind another clause begins, with a cell of the second's row: `..., SIGTERM ended ranks ...`."""
+    between = [g for g in clause.groups if first.end <= g.start and g.end <= second.start]
+    return any(
+        re.search(r"[,;]|\band\b", clause.own[first.end : g.start])
+        and (g.cells[0].id, g.cells[0].row) == (second.cells[0].id, second.cells[0].row)
+        for g in between
+    )
+
+
+def orphaned(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> str:
+    """Why cells without a subject of their own are not of the one that the clause before speaks of; "" where they are.
+
+    `Ranks A and B. Signals: [[of rank C]]`: a reader takes the signals for those of A and B.
+    """
+    if any(g.subject or g.column.startswith("all_") for g in clause.groups):
+        return ""
+    for group in clause.groups:
+        for cell in group.cells:
+            named = next((s for c in reversed(before) if (s := _subjects(c, cell.id))), list[CellValue]())
+            if named and not any(s.row == cell.row or held(ledger, cell, s.column) == s.value for s in named):
+                return f"[[{cell.ref}]] is of another row than [[{named[0].ref}]], of which the text speaks: name whose it is"
+    return ""
+
+
+def _subjects(clause: Clause, id: str) -> list[CellValue]:
+    return [c for g in clause.groups if g.subject for c in g.cells if c.id == id]
+
+
+def strangers(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
+    """Two subjects of different kinds, from two answers, that no answer has in one row: `rank 2 used GPU-3a`.
+
+    What is said of the job as a whole, in an answer of one row, is said of each of its ranks.
+    """
+    answers = [ledger.get(g.cells[0].id) for g in (first, second)]
+    if not (first.subject and second.subject) or answers[0] is answers[1]:
+        return None
+    if any(len(e.rows) == 1 and not of_machine(e) for e in answers):
+        return None
+    return next(((a, b) for a in first.cells for b in second.cells if not _in_one_row(a, b, ledger)), None)
+
+
+def _in_one_row(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
+    for evidence in ledger.all():
+        for row in range(len(evidence.rows)):
+            of = {c.name: evidence.value(c.name, row) for c in evidence.columns}
+            of = {"job_id": evidence.params.get("job_id"), **of}
+            if _has(of, a) and _has(of, b):
+                return True
+    return False
+
+
+def _has(row: dict[str, Cell], cell: CellValue) -> bool:
+    """Whether a row speaks of a subject: in its own column, or in a list of such."""
+    own = row.get(cell.column)
+    if own is not None and str(own) == str(cell.value):
+        return True
+    lists = (row.get(f"{cell.column}s"), row.get(f"all_{cell.column}s"), row.get(f"{cell.column}_list"))
+    return any(
+        isinstance(v, str) and ("[" in v or str(cell.value) in re.split(r"[,\s]+", v)) for v in lists if v is not None
     )
 
 

@@ -192,8 +192,13 @@ def _label(done: Checked, mark: Mark, cell: CellValue, grounds: Grounds) -> None
     ahead = _LABEL_AHEAD.search(done.text[: mark.start])
     behind = _LABEL_BEHIND.match(done.text, mark.end)
     before = ahead[1].split() if ahead else []
+    said = len(before)
     while before and before[-1].lower() in _COPULA:
         before.pop()
+    if said > len(before) and before[-2:-1] == ["to"]:
+        before = []  # "the first rank to end was ...": a verb, and no measure's name
+    if len(before) == 1 and before[0].endswith("ed") and ahead and done.text[: ahead.start(1)].endswith("]] "):
+        before = []  # "GPU [[...]] used [[...]]"
     after = behind[1].split() if behind else []
     phrases = [before[-n:] for n in (3, 2, 1) if len(before) >= n] + [after[:n] for n in (3, 2, 1) if len(after) >= n]
     if other := grounds.mislabelled(cell, phrases):

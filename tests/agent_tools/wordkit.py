@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,32 +33,35 @@ class Book:
 
     ledger: Ledger
     found: Sequence[Assessment]
+    jobs: dict[str, str] = field(default_factory=lambda: JOBS)
 
     def said(self, text: str) -> str:
         """The sentence with references. Raises KeyError for a name that leads nowhere."""
         return _NAME.sub(lambda m: f"[[{self._id(m[1], m[2])}{m[3]}.{m[4]}]]", text)
 
     def _id(self, job: str | None, query: str) -> str:
-        wanted = JOBS[job] if job else None
+        wanted = self.jobs[job] if job else None
         for e in self.ledger.all():
             if e.query == query and e.params.get("job_id") == wanted:
                 return e.id
         raise KeyError(f"{job}.{query}")
 
 
-def book(folder: Path) -> Book:
-    """The evidence, from a lake in the folder."""
-    import_paths([EXAMPLES / name for name in SHIPPED], folder, durable=False)
+def book(folder: Path, more: dict[str, tuple[str, str]] | None = None) -> Book:
+    """The evidence, from a lake in the folder; `more` are further examples by short name, each with its job."""
+    jobs = JOBS | {short: job for short, (_, job) in (more or {}).items()}
+    names = [*SHIPPED, *(example for example, _ in (more or {}).values())]
+    import_paths([EXAMPLES / name for name in names], folder, durable=False)
     Writer(folder, durable=False).append(_watched(), batch="watched")
     with Reader(folder, threads=1) as reader:
         asked = Investigation(reader)
         asked.ledger.ask(reader, "find_jobs")
-        for job in JOBS.values():
+        for job in jobs.values():
             asked.open(job)
         for query in ("rank_compare", "process_exits", "gpu_summary", "gpu_events"):
             asked.ledger.ask(reader, query, job_id=JOBS["wide"])
         asked.ledger.show_all()
-        return Book(asked.ledger, asked.assessments)
+        return Book(asked.ledger, asked.assessments, jobs)
 
 
 def _watched() -> list[Row]:

@@ -1,0 +1,31 @@
+"""Words without their endings: whether a text speaks of something, by words and not by grammar."""
+
+from __future__ import annotations
+
+import re
+
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
+"""Where a name is taken apart."""
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of a text's words; what is written together in capitals or with underscores is taken apart."""
+    return frozenset(stem(w) for piece in re.findall(r"[^\W\d]+", text) for w in CAMEL.split(piece) if w)
+
+
+def stem(word: str) -> str:
+    """A word without its ending, so that what is said in another form is found."""
+    low = word.lower().replace("’", "'")
+    for end in ("'s", "ations", "ation", "ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e", "y"):
+        if low.endswith(end) and len(low) - len(end) >= 3:
+            low = low[: -len(end)]
+            break
+    return low[:-1] if len(low) > 4 and low[-1] == low[-2] else low
+
+
+def spoken_of(word: str, among: frozenset[str]) -> bool:
+    """Whether a word, or a longer or shorter form of it, is among stems."""
+    own = stem(word)
+    if own in among or word.lower() in among:
+        return True
+    return len(own) >= 5 and any(s.startswith(own) or (len(s) >= 5 and own.startswith(s)) for s in among)
