@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         import uvicorn
 
+        from inquest.serve.hasty import Hasty
         from inquest.serve.http_api import Settings, app
     except ImportError as error:
         raise Failure(f"{error.name} is not installed: pip install 'jobinquest[serve]'") from error
@@ -45,6 +46,12 @@ def run(args: argparse.Namespace) -> int:
         )
     settings = Settings(lake_of(args), holders, args.model, limits_of(args), per_minute=args.per_minute, host=args.host)
     uvicorn.run(
-        app(settings), host=args.host, port=args.port, log_level="warning", access_log=False, server_header=False
+        app(settings),
+        host=args.host,
+        port=args.port,
+        http=Hasty,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
     )
     return 0

@@ -32,7 +32,8 @@ from agent_tools.investigation import MAX_QUESTION, Investigation
 from agent_tools.lookup import job_of
 from agent_tools.viewer import Viewer
 from inquest.render.reply import reply_markdown
-from inquest.serve.events import Send, events
+from inquest.serve.aside import aside
+from inquest.serve.events import STILL, Send, events
 from inquest.serve.evidence_routes import Opened
 
 MODEL = "inquest"
@@ -129,7 +130,7 @@ def completion_routes(opened: Opened, who: Any, model: str | None, limits: Limit
         """The one model that there is."""
         return {"object": "list", "data": [described]}
 
-    async def completions(viewer: Viewer, body: Asked) -> Response:
+    async def completions(viewer: Viewer, request: Request, body: Asked) -> Response:
         """An answer as one message in Markdown, or with `stream` as server-sent events."""
         if body.model != MODEL:
             raise HTTPException(404, f"there is one model here, {MODEL!r}")
@@ -158,7 +159,7 @@ def completion_routes(opened: Opened, who: Any, model: str | None, limits: Limit
         id, at = f"chatcmpl-{uuid4().hex}", int(time.time())
         if body.stream:
             return StreamingResponse(_chunks(events(answer), id, at), media_type="text/event-stream")
-        text, tokens = await answer(_unheard)
+        text, tokens = await aside(lambda: answer(_unheard), request.is_disconnected)
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         used = {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
         made = {
@@ -199,6 +200,8 @@ async def _chunks(made: AsyncGenerator[tuple[str, Any]], id: str, at: int) -> As
         async for name, data in made:
             if name == "step":
                 yield f": {' '.join(str(data).split())[:200]}\n\n"
+            elif name == "quiet":
+                yield STILL
             elif name == "reply":
                 for line in data[0].splitlines(keepends=True):
                     yield chunk({"content": line})

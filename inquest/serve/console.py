@@ -30,6 +30,7 @@ from agent_tools.viewer import Viewer
 from inquest.render import api_page, console, page
 from inquest.render.document import Document
 from inquest.render.show import laid_out
+from inquest.serve.aside import aside
 from inquest.serve.events import Send, events, told
 from inquest.serve.evidence_routes import Opened
 from store.result import QueryTimeout, StoreError
@@ -145,29 +146,38 @@ def console_routes(serving: Serving) -> APIRouter:
             if k in {*console.FILTERS, "family"} and v.strip()
         }
         asked: dict[str, Any] = {**given, **{k: _moment(given[k], k) for k in ("since", "until") if k in given}}
-        async with serving.opened(who) as found:
-            listed = found.ledger.ask(found.reader, "find_jobs", max_rows=MAX_JOBS, **asked)
-            sums = found.ledger.ask(found.reader, "fleet_tally", by="all", **asked)
-            families = found.ledger.ask(found.reader, "fleet_tally", by="family", **asked)
-            return console.jobs(
-                listed.dicts(),
-                listed.row_count,
-                sums.dicts(),
-                families.dicts(),
-                given,
-                user=who.user,
-                operator=who.operator,
-            )
+
+        async def work() -> str:
+            async with serving.opened(who, brief=True) as found:
+                listed = found.ledger.ask(found.reader, "find_jobs", max_rows=MAX_JOBS, **asked)
+                sums = found.ledger.ask(found.reader, "fleet_tally", by="all", **asked)
+                families = found.ledger.ask(found.reader, "fleet_tally", by="family", **asked)
+                return console.jobs(
+                    listed.dicts(),
+                    listed.row_count,
+                    sums.dicts(),
+                    families.dicts(),
+                    given,
+                    user=who.user,
+                    operator=who.operator,
+                )
+
+        return await aside(work, request.is_disconnected)
 
     @router.get("/nodes")
-    async def nodes(who: Who) -> str:  # pyright: ignore[reportUnusedFunction]
-        async with serving.opened(who) as found:
-            listed = found.ledger.ask(found.reader, "nodes_in_trouble", max_rows=MAX_JOBS)
-            return console.nodes(listed.dicts(), listed.row_count, user=who.user, operator=who.operator)
+    async def nodes(who: Who, request: Request) -> str:  # pyright: ignore[reportUnusedFunction]
+        async def work() -> str:
+            async with serving.opened(who, brief=True) as found:
+                listed = found.ledger.ask(found.reader, "nodes_in_trouble", max_rows=MAX_JOBS)
+                return console.nodes(listed.dicts(), listed.row_count, user=who.user, operator=who.operator)
+
+        return await aside(work, request.is_disconnected)
 
     @router.get("/jobs/{job}")
-    async def verdict(who: Who, job: str, attempt: int | None = None, fresh: bool = False) -> str:  # pyright: ignore[reportUnusedFunction]
-        doc, runs, stored = await _verdict(serving, who, job, attempt, fresh)
+    async def verdict(  # pyright: ignore[reportUnusedFunction]
+        who: Who, request: Request, job: str, attempt: int | None = None, fresh: bool = False
+    ) -> str:  # pyright: ignore[reportUnusedFunction]
+        doc, runs, stored = await aside(lambda: _verdict(serving, who, job, attempt, fresh), request.is_disconnected)
         shown = doc.verdict.attempt
         above = console.attempts(job, runs, shown, stored)
         return console.frame(page.title_text(doc), above + page.body(doc, console.ask_form(job)), user=who.user)

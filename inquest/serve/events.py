@@ -16,8 +16,12 @@ from agent_tools.investigation import Investigation
 from agent_tools.references import plain
 from agent_tools.seal import finite
 from inquest.prefix import Prefix
+from inquest.serve.aside import aside
 from store.result import StoreError
 
+QUIET_S = 15.0
+STILL = ": still at it\n\n"
+"""A comment: no client sees it, and no proxy takes the connection for dead."""
 Send = Callable[[str, Any], None]
 """Takes an event's name and its data."""
 
@@ -51,12 +55,17 @@ async def told(found: Investigation, question: str, model: str | None, limits: L
 
 
 async def events(answer: Callable[[Send], Awaitable[Any]]) -> AsyncGenerator[tuple[str, Any]]:
-    """What is sent while an answer is made, by name, until its `reply` or a `problem`."""
+    """What is sent while an answer is made, by name, until its `reply` or a `problem`; `quiet` where nothing came for a while."""
     made: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
-    task = asyncio.ensure_future(answer(lambda name, data: made.put_nowait((name, data))))
+    loop = asyncio.get_running_loop()
+
+    def send(name: str, data: Any) -> None:
+        loop.call_soon_threadsafe(made.put_nowait, (name, data))
+
+    task = asyncio.ensure_future(aside(lambda: answer(send)))
     task.add_done_callback(lambda _: made.put_nowait(None))
     try:
-        while (event := await made.get()) is not None:
+        while (event := await _next(made)) is not None:
             yield event
         try:
             yield "reply", task.result()
@@ -68,11 +77,18 @@ async def events(answer: Callable[[Send], Awaitable[Any]]) -> AsyncGenerator[tup
         task.cancel()
 
 
+async def _next(made: asyncio.Queue[tuple[str, Any] | None]) -> tuple[str, Any] | None:
+    try:
+        return await asyncio.wait_for(made.get(), QUIET_S)
+    except TimeoutError:
+        return "quiet", None
+
+
 async def as_text(made: AsyncGenerator[tuple[str, Any]]) -> AsyncGenerator[str]:
     """Events as the text of an event stream."""
     async with aclosing(made):
         async for name, data in made:
-            yield _event(name, data)
+            yield _event(name, data) if name != "quiet" else STILL
 
 
 def _event(name: str, data: Any) -> str:

@@ -13,17 +13,21 @@ from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, HTTPException, Query, Request
 
+from agent_tools.evidence import Evidence
 from agent_tools.investigation import Investigation
 from agent_tools.seal import finite
 from agent_tools.viewer import Viewer
+from inquest.serve.aside import aside
 from store.catalog import Param, QueryInfo, catalog
 
 
 class Opened(Protocol):
     """Opens an investigation of what a viewer may see, of a job where one is named."""
 
-    def __call__(self, viewer: Viewer, job: str | None = None) -> AbstractAsyncContextManager[Investigation]:
-        """Raises HTTPException where there is no such job, or too much is asked at once."""
+    def __call__(
+        self, viewer: Viewer, job: str | None = None, *, brief: bool = False
+    ) -> AbstractAsyncContextManager[Investigation]:
+        """In a thread of its own (`aside`); what is brief waits for its turn. Raises HTTPException where there is no such job, or too much is asked at once."""
         ...
 
 
@@ -71,9 +75,13 @@ def _asking(info: QueryInfo, opened: Opened, who: Any) -> Callable[..., Awaitabl
         for name in request_.query_params:
             if name not in names:
                 raise HTTPException(400, f"no parameter {name[:60]!r}; there are {', '.join(sorted(names)) or 'none'}")
-        async with opened(viewer_) as found:
-            # Through the ledger, which takes the secrets out.
-            result = found.ledger.ask(found.reader, info.name, **given)
+
+        async def work() -> Evidence:
+            async with opened(viewer_, brief=True) as found:
+                # Through the ledger, which takes the secrets out.
+                return found.ledger.ask(found.reader, info.name, **given)
+
+        result = await aside(work, request_.is_disconnected)
         return {
             "query": info.name,
             "sql": result.sql,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -24,12 +23,15 @@ from agent_tools.viewer import Forbidden, Viewer, seen_by
 from inquest import __version__
 from inquest.render.reply import reply_json
 from inquest.render.show import json_value
+from inquest.serve.aside import Gone, aside
+from inquest.serve.bounds import bounded
 from inquest.serve.completions import completion_routes
 from inquest.serve.console import Serving, console_routes
 from inquest.serve.events import Send, as_text, events, told
 from inquest.serve.evidence_routes import evidence_routes
 from inquest.serve.tokens import Rate, digest
 from inquest.serve.toolbox import Toolbox
+from inquest.serve.turns import Turns
 from store import Reader
 from store.result import QueryTimeout, StoreError
 
@@ -74,6 +76,8 @@ class Health(BaseModel):
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "no token, or one that is not known"},
+    408: {"model": Problem, "description": "the request did not come in time"},
+    413: {"model": Problem, "description": "the request is too large"},
     404: {"model": Problem, "description": "no such thing, or not this viewer's"},
     400: {"model": Problem, "description": "a question that cannot be asked"},
     429: {"model": Problem, "description": "too many requests; Retry-After says when"},
@@ -96,29 +100,30 @@ Who = Annotated[Viewer, Depends(viewer_of)]
 def app(settings: Settings) -> FastAPI:
     """The application."""
     rate = Rate(settings.per_minute)
-    slots = asyncio.Semaphore(settings.at_once)
+    turns = Turns(settings.at_once)
 
     def holder(credentials: HTTPAuthorizationCredentials | None) -> Viewer:
         viewer = settings.holders.get(digest(credentials.credentials)) if credentials is not None else None
         if viewer is None:
-            raise HTTPException(401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
-        if (wait := rate.wait_s(f"{viewer.user}:{viewer.operator}")) > 0:
-            raise HTTPException(429, "too many requests", {"Retry-After": str(math.ceil(wait))})
+            said = "a bearer token is needed: send 'Authorization: Bearer TOKEN'; `inquest serve --new-token USER` makes one"
+            raise HTTPException(401, said, {"WWW-Authenticate": "Bearer"})
+        if (wait := math.ceil(rate.wait_s(f"{viewer.user}:{viewer.operator}"))) > 0:
+            said = f"too many requests: {settings.per_minute} a minute are allowed; ask again in {wait} s"
+            raise HTTPException(429, said, {"Retry-After": str(wait)})
         return viewer
 
     @asynccontextmanager
-    async def investigation(viewer: Viewer, job: str | None = None) -> AsyncGenerator[Investigation]:
-        if slots.locked():
-            raise HTTPException(503, "too much at once; try again", {"Retry-After": "5"})
-        async with slots:
-            with _told(), Reader(settings.lake) as reader:
-                found = Investigation(seen_by(reader, viewer))
-                if job is not None:
-                    try:
-                        found.open(job)
-                    except KeyError as error:
-                        raise HTTPException(404, str(error.args[0])) from error
-                yield found
+    async def investigation(
+        viewer: Viewer, job: str | None = None, *, brief: bool = False
+    ) -> AsyncGenerator[Investigation]:
+        with turns.query() if brief else turns.diagnosis(viewer), _told(), Reader(settings.lake) as reader:
+            found = Investigation(seen_by(reader, viewer))
+            if job is not None:
+                try:
+                    found.open(job)
+                except KeyError as error:
+                    raise HTTPException(404, str(error.args[0])) from error
+            yield found
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
@@ -145,6 +150,7 @@ def app(settings: Settings) -> FastAPI:
     @api.get("/v1/jobs")
     async def jobs(  # pyright: ignore[reportUnusedFunction]
         who: Who,
+        request: Request,
         user: Annotated[str | None, Query(max_length=64)] = None,
         state: Annotated[str | None, Query(max_length=32)] = None,
         node: Annotated[str | None, Query(max_length=128)] = None,
@@ -162,36 +168,48 @@ def app(settings: Settings) -> FastAPI:
             "since": since,
             "until": until,
         }
-        async with investigation(who) as found:
-            result = found.ledger.ask(
-                found.reader, "find_jobs", max_rows=limit, **{k: v for k, v in given.items() if v is not None}
-            )
+
+        async def work() -> dict[str, Any]:
+            async with investigation(who, brief=True) as found:
+                result = found.ledger.ask(
+                    found.reader, "find_jobs", max_rows=limit, **{k: v for k, v in given.items() if v is not None}
+                )
             return {"jobs": finite(result.dicts()), "row_count": result.row_count, "truncated": result.truncated}
+
+        return await aside(work, request.is_disconnected)
 
     @api.get("/v1/jobs/{job}/verdict")
     async def verdict(  # pyright: ignore[reportUnusedFunction]
-        who: Who, job: JobId, attempt: Annotated[int | None, Query(ge=1, le=10_000)] = None
+        who: Who, request: Request, job: JobId, attempt: Annotated[int | None, Query(ge=1, le=10_000)] = None
     ) -> dict[str, Any]:
         """The sealed verdict on a job, with its sentences filled under `rendered`."""
-        async with investigation(who, job) as found:
-            known = [row["attempt"] for row in found.reader.ask("job_attempts", job_id=job).dicts()]
-            if attempt is not None and attempt not in (known or [1]):
-                raise HTTPException(404, f"no attempt {attempt} of job {job}")
-            made = await diagnose_async(
-                found.reader, job, attempt=attempt, model=settings.model, limits=settings.limits
-            )
-            return json_value(made)
+
+        async def work() -> dict[str, Any]:
+            async with investigation(who, job) as found:
+                known = [row["attempt"] for row in found.reader.ask("job_attempts", job_id=job).dicts()]
+                if attempt is not None and attempt not in (known or [1]):
+                    raise HTTPException(404, f"no attempt {attempt} of job {job}")
+                made = await diagnose_async(
+                    found.reader, job, attempt=attempt, model=settings.model, limits=settings.limits
+                )
+                return json_value(made)
+
+        return await aside(work, request.is_disconnected)
 
     api.include_router(evidence_routes(investigation, Who))
     api.include_router(completion_routes(investigation, Who, settings.model, settings.limits))
     api.include_router(console_routes(Serving(investigation, holder, settings.model, settings.limits)))
 
     @api.post("/v1/ask")
-    async def ask(who: Who, body: Question) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
+    async def ask(who: Who, request: Request, body: Question) -> dict[str, Any]:  # pyright: ignore[reportUnusedFunction]
         """An answer whose figures are cells of queries, with the evidence that it rests on."""
-        async with investigation(who, body.job) as found:
-            reply = await found.ask_async(body.question, model=settings.model, limits=settings.limits)
-            return finite(reply_json(reply, found.ledger))
+
+        async def work() -> dict[str, Any]:
+            async with investigation(who, body.job) as found:
+                reply = await found.ask_async(body.question, model=settings.model, limits=settings.limits)
+                return finite(reply_json(reply, found.ledger))
+
+        return await aside(work, request.is_disconnected)
 
     @api.post("/v1/ask/events", response_class=StreamingResponse)
     async def ask_events(who: Who, body: Question) -> StreamingResponse:  # pyright: ignore[reportUnusedFunction]
@@ -211,6 +229,10 @@ def app(settings: Settings) -> FastAPI:
     async def forbidden(_: Request, error: Forbidden) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
         return JSONResponse({"detail": str(error)}, 404)
 
+    @api.exception_handler(Gone)
+    async def gone(_: Request, error: Gone) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
+        return JSONResponse({"detail": "the caller went away"}, 503)
+
     @api.exception_handler(QueryTimeout)
     async def timed_out(_: Request, error: QueryTimeout) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
         return JSONResponse({"detail": str(error)}, 504)
@@ -221,6 +243,7 @@ def app(settings: Settings) -> FastAPI:
 
     mcp = _mcp(settings, holder)
     api.mount("/mcp", mcp.guarded)
+    api.add_middleware(bounded)
     return api
 
 

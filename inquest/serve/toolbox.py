@@ -18,6 +18,7 @@ from agent_tools.agent import diagnose_async
 from agent_tools.drive import Limits
 from agent_tools.investigation import Investigation
 from agent_tools.tools.registry import tools
+from inquest.serve.aside import aside
 from store.result import StoreError
 
 JOB = {"type": "string", "description": "Job id; without it the job that was named last."}
@@ -61,7 +62,7 @@ class Toolbox:
             if len(old.ledger.all()) > MOST:
                 self.investigation = Investigation(old.reader, old.job_id, old.attempt)
             try:
-                return await self._call(name, dict(arguments), on_event), True
+                return await aside(lambda: self._call(name, dict(arguments), on_event)), True
             except (KeyError, StoreError, ValueError) as error:
                 return str(error.args[0] if error.args else error), False
 

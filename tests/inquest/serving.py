@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import uvicorn
 
 from agent_tools.viewer import Viewer
 from inquest.serve import tokens
+from inquest.serve.hasty import Hasty
 from inquest.serve.http_api import Settings, app
 from tests.agent_tools.casekit import lake
 
@@ -28,7 +30,7 @@ def serving(folder: Path, **fields: Any) -> Generator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(made, port=port, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(made, port=port, http=Hasty, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + 30
@@ -39,3 +41,9 @@ def serving(folder: Path, **fields: Any) -> Generator[str]:
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+def ask(url: str, path: str, token: str = ROOT, **kwargs: Any) -> httpx.Response:
+    method = "POST" if "json" in kwargs else "GET"
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    return httpx.request(method, url + path, headers=headers, timeout=60, **kwargs)

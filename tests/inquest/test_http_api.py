@@ -28,19 +28,13 @@ from store.catalog import catalog
 from tests.agent_tools import endpoint
 from tests.agent_tools.casekit import TOKEN, lake
 from tests.agent_tools.disagreeing import disagreeing, shows_the_disagreement
-from tests.inquest.serving import ADA, HOLDERS, ROOT, serving
+from tests.inquest.serving import ADA, HOLDERS, ROOT, ask, serving
 
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serving(tmp_path_factory.mktemp("api")) as url:
         yield url
-
-
-def ask(url: str, path: str, token: str = ROOT, **kwargs: Any) -> httpx.Response:
-    method = "POST" if "json" in kwargs else "GET"
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return httpx.request(method, url + path, headers=headers, timeout=60, **kwargs)
 
 
 def test_health_needs_no_token_and_all_else_does(url: str):
