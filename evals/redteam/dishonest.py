@@ -78,7 +78,9 @@ class Dishonest:
             else self.rng.choice(["lies", "nearly", "loops", "silent", "talks", "garbled"])
         )
         looks = max(self.looks, 1) if habit == "right" else self.looks
-        if self.turns <= min(looks, 2) and habit in ("lies", "nearly", "right"):
+        # What it looked at is gone where its first answer broke off on the way and it is asked anew.
+        anew = habit == "right" and self.question and self.turns <= 4 and not _ATTEMPTS.search(words(messages))
+        if anew or (self.turns <= min(looks, 2) and habit in ("lies", "nearly", "right")):
             return ModelResponse(
                 parts=[ToolCallPart("overview", {}), ToolCallPart("differential", {}), ToolCallPart("log_events", {})]
             )
@@ -151,9 +153,12 @@ class Dishonest:
         return {**made, **{k: changes[k] for k in chosen}}
 
 
+_ATTEMPTS = re.compile(r"(E\d+) job_attempts: ")
+
+
 def _state(messages: Sequence[ModelMessage]) -> str:
     """The reference to the job's state in the accounting that `overview` showed. Raises LookupError where it showed none."""
-    found = re.search(r"(E\d+) job_attempts: ", words(messages))
+    found = _ATTEMPTS.search(words(messages))
     if found is None:
         raise LookupError("overview shows no accounting: the honest answer has nothing to cite")
     return f"[[{found[1]}.state]]"
