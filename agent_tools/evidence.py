@@ -240,6 +240,19 @@ class Ledger:
                 found += [evidence.cell(name, row) for row, name in held]
         return found
 
+    def measured(self) -> Iterator[str]:
+        """Names of the columns in which a shown cell holds a number, in order of evidence and column."""
+        for evidence in self._by_id.values():
+            whole = self._everything or evidence.id in self._whole
+            for i, c in enumerate(evidence.columns):
+                seen = range(len(evidence.rows)) if whole else (r for r, n in self._shown[evidence.id] if n == c.name)
+                if any(_number(evidence.rows[r][i]) for r in seen if r < len(evidence.rows)):
+                    yield c.name
+
+
+def _number(value: Cell) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
 
 def _without_secrets(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
     """The rows without secrets; a column is read downwards, since a key may stand in the lines of a log."""

@@ -65,8 +65,8 @@ class Grounds:
     @cached_property
     def measures(self) -> dict[str, str]:
         """Names of the shown columns that hold numbers, by their words without the plural: `exit code` is `exit_code`."""
-        numeric = (c.column for c in self.cells if isinstance(c.value, (int, float)) and not isinstance(c.value, bool))
-        return {" ".join(_stem(w) for w in name.lower().split("_")): name for name in dict.fromkeys(numeric)}
+        names = dict.fromkeys(self.ledger.measured())
+        return {" ".join(_stem(w) for w in name.lower().split("_")): name for name in names}
 
     def mislabelled(self, cell: CellValue, phrases: list[list[str]]) -> str:
         """The other measure that a phrase beside a number names; "" where none does, or one names the number's own."""

@@ -78,3 +78,15 @@ def test_a_table_without_segments_was_not_looked_at():
     assert ledger.record(result(), "t", {}).looked
     empty = Result("q", "", {}, (), (), 0, False, (Coverage("t", 0, 0),))
     assert not ledger.record(empty, "t", {}).looked
+
+
+def test_the_columns_with_numbers_are_those_of_which_a_number_was_shown():
+    ledger = Ledger()
+    evidence = ledger.record(result(((None, "gpu-01"), (9, "gpu-02"), (True, "gpu-03"))), "t", {})
+    ledger.mark_shown(evidence.id, [0, 2])
+    assert list(ledger.measured()) == []
+    ledger.mark_shown(evidence.id, [1], ["count"])
+    assert list(ledger.measured()) == ["count"]
+    assert list(ledger.unseen().measured()) == []
+    ledger.show_all()
+    assert list(ledger.measured()) == ["count"]
