@@ -193,6 +193,14 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     figures: list[dict[str, object]] = []
+
+    def told(figure: dict[str, object]) -> None:
+        figures.append(figure)
+        if not asked.json:
+            aim = float(str(figure.setdefault("aim", 1.0)))
+            text = "{name:40} {value:>10} {unit:5} against {against:10} {reference:>8}  ratio {ratio}, aim {aim:g}"
+            print(text.format(**figure) + missed(float(str(figure["ratio"])), aim), flush=True)
+
     with tempfile.TemporaryDirectory(prefix="inquest-bench-") as folder:
         path = Path(folder, "job.out")
         for kind in (plain, trainer, megatron, iterations, dictionaries, nanogpt, loop, bars, fields, turns, tutorial):
@@ -207,7 +215,7 @@ def main() -> None:
             }
             for what, work in works.items():
                 wall, busy = timed(work)
-                figures.append(
+                told(
                     {
                         "name": f"{kind.__name__}: log {what}",
                         "value": round(size / wall / 1e6, 1),
@@ -225,7 +233,7 @@ def main() -> None:
             choose, _ = timed(lambda: plan(file, path.stat().st_size))
         wall, busy = timed(lambda: read(path, 32 << 20))
         for what, taken in (("choosing the parts", choose), ("reading the parts", wall)):
-            figures.append(
+            told(
                 {
                     "name": f"{asked.big_mib} MiB, {what}",
                     "value": round(taken, 2),
@@ -236,7 +244,7 @@ def main() -> None:
                 }
             )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    figures.append(
+    told(
         {
             "name": "peak memory",
             "value": round(peak),
@@ -248,11 +256,6 @@ def main() -> None:
     )
     if asked.json:
         print(json.dumps(figures))
-        return
-    for figure in figures:
-        aim = float(str(figure.setdefault("aim", 1.0)))
-        text = "{name:40} {value:>10} {unit:5} against {against:10} {reference:>8}  ratio {ratio}, aim {aim:g}"
-        print(text.format(**figure) + missed(float(str(figure["ratio"])), aim))
 
 
 if __name__ == "__main__":
