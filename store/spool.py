@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -56,22 +55,19 @@ class Spool:
         self.rows += 1
 
     def add_block(self, partition: int, block: Block) -> None:
-        """Append the rows of a block."""
-        kinds = {c.name: c.python_type for c in columns(self.row_type)}
-        texts = [v for name, v in block.columns.items() if kinds[name] is str]
-        moments = [v for name, v in block.columns.items() if kinds[name] is datetime]
-        fixed = list(block.constants.values())
-        if (
-            any("" in v for v in (fixed, *texts))
-            or any(isinstance(t, datetime) and t.tzinfo is not UTC for v in (fixed, *moments) for t in v)
-        ):  # fmt: skip
-            for row in block.rows():
-                self.add(partition, row)
-            return
-        values = [block.columns.get(name) or repeat(block.constants.get(name), block.count) for name in kinds]
-        self._write_all(zip(repeat(partition, block.count), *values, strict=True))
-        longest = sum(2 * len(str(v)) for v in fixed) + sum(2 * max(map(_length, v)) for v in texts) + 40 * len(kinds)
-        self.longest = max(self.longest, longest)
+        """Append the rows of a block. What they have in common is put into words once, and so is each time."""
+        fields, varied = [str(partition)], list[Sequence[Any]]()
+        for c in columns(self.row_type):
+            values = block.columns.get(c.name)
+            if values is None:
+                fields.append(_field(block.constants.get(c.name)).replace("%", "%%"))
+            else:
+                fields.append("%s")
+                varied.append(_fields(values))
+        record = ",".join(fields) + "\r\n"
+        records = [record % values for values in zip(*varied, strict=True)] if varied else [record % ()] * block.count
+        self._file.write("".join(records))
+        self.longest = max(self.longest, *map(len, records))
         self.rows += block.count
 
     @property
@@ -84,10 +80,6 @@ class Spool:
         self._file.close()
 
 
-def _length(text: str | None) -> int:
-    return 0 if text is None else len(text)
-
-
 def in_utc(ts: datetime) -> datetime:
     """The same moment in UTC; a time without a zone is taken for UTC. DuckDB would ignore another zone's offset."""
     return ts if ts.tzinfo is UTC else ts.replace(tzinfo=UTC) if ts.tzinfo is None else ts.astimezone(UTC)
@@ -95,8 +87,26 @@ def in_utc(ts: datetime) -> datetime:
 
 def _quoted(values: Sequence[Any]) -> str:
     """A record in which an empty string can be told from NULL."""
-    fields = ("" if v is None else '"' + v.replace('"', '""') + '"' if isinstance(v, str) else str(v) for v in values)
-    return ",".join(fields) + "\r\n"
+    return ",".join(map(_field, values)) + "\r\n"
+
+
+def _field(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"'
+    return str(in_utc(value) if isinstance(value, datetime) else value)
+
+
+def _fields(values: Sequence[Any]) -> Sequence[Any]:
+    """What `%s` writes as the fields of these values, which are of one type or None."""
+    kinds = set(map(type, values))
+    if datetime in kinds:
+        known = {v: _field(v) for v in set(values)}
+        return [known[v] for v in values]
+    if str in kinds:
+        return [_field(v) for v in values]
+    return ["" if v is None else v for v in values] if None.__class__ in kinds else values
 
 
 class Tally:

@@ -20,7 +20,7 @@ from store.rows import Block, LogEvent, Process, Row, TrainStep, one_by_one
 START = datetime(2026, 3, 25, 22, tzinfo=UTC)
 TIMES = st.one_of(st.none(), st.integers(0, 60).map(lambda h: START + timedelta(hours=h)))
 EASTERN = st.integers(0, 9).map(lambda h: datetime(2026, 3, 25, h, tzinfo=timezone(timedelta(hours=-5))))
-TEXTS = st.one_of(st.none(), st.text(alphabet='a",\r\n\udc80é', max_size=4))
+TEXTS = st.one_of(st.none(), st.text(alphabet='a",%\r\n\udc80é', max_size=4))
 FLOATS = st.one_of(st.none(), st.floats(allow_nan=False))
 KINDS: dict[str, Any] = {
     "ts": st.one_of(TIMES, EASTERN),
