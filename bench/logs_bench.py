@@ -1,6 +1,6 @@
 """Reading logs against `rg -c .` on the same file in the same run. One line per figure, ratios last.
 
-usage: python bench/logs_bench.py [--mib 100] [--big-mib 1024] [--json]
+usage: python bench/logs_bench.py [--mib 32] [--big-mib 1024] [--json]
 
 Eleven logs: a Trainer run with a chatty data loader and a bar; a Megatron run, of which every second line is progress; text
 in which nothing is recognised; and eight of which every line is progress, Megatron's, the Trainer's, nanoGPT's, those of a
@@ -188,7 +188,7 @@ def imported(path: Path, lake: Path) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mib", type=int, default=100)
+    parser.add_argument("--mib", type=int, default=32)
     parser.add_argument("--big-mib", type=int, default=1024)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
