@@ -21,6 +21,7 @@ from agent_tools.families.wording import (
     UNSAID,
     alike,
     claim,
+    lost,
     missing,
     outlived_by_log,
     spread,
@@ -56,7 +57,6 @@ _CLOSING = 40
 
 
 _KERNEL = re.compile(r"device-side assert|illegal memory access")
-_LOST = re.compile(r"launch failure|LAUNCH_FAILED|unknown error")
 _EITHER_TIME = 0.6
 """Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
 _EVALUATING = 0.55
@@ -145,7 +145,7 @@ def _on_a_batch(cause: Raised) -> bool:
 
 def _either(facts: Facts, cause: Raised) -> bool:
     """A kernel was lost, and neither its own code nor the GPU is named; what the runtime says of set-ups is the environment's."""
-    return cause.fault.mode == "code" and alike(facts, cause) and _LOST.search(cause.message) is not None
+    return cause.fault.mode == "code" and alike(facts, cause) and lost(cause.message)
 
 
 def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
@@ -244,17 +244,22 @@ def _cut(cut: Raised) -> Assessment:
 def _device(facts: Facts, row: RowView) -> Assessment:
     """A kernel went wrong before the first step, and the process was aborted or the log cut before a stack was printed."""
     result = Assessment(CODE, "confirmed", mode="code", confidence=0.7, attribution="job")
+    either = facts.open_error and lost(row.text("message"))
+    if either:
+        result.status, result.confidence, result.attribution = "suspected", UNSAID, "undetermined"
     if facts.copied_xid is not None:
         result.status, result.confidence = "suspected", 0.4
     result.headline = f"A CUDA kernel of the program failed before training began: {row['message']}"
     result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
     result.speaks_for.append(claim("No training step was reported before it."))
-    result.implies.append(
-        claim("A label or an index outside its range is the usual cause: the data or the model's sizes.", "supported")
-    )
-    result.actions.append(
-        claim("Check labels and indices against the sizes that the model was built with.", "supported")
-    )
+    if either:
+        result.implies.append(claim(ALIKE, "hypothesis"))
+        result.actions.append(claim(LOOK_FOR_XID))
+    else:
+        usual = "A label or an index outside its range is the usual cause: the data or the model's sizes."
+        result.implies.append(claim(usual, "supported"))
+        check = "Check labels and indices against the sizes that the model was built with."
+        result.actions.append(claim(check, "supported"))
     result.missing.append(missing("Which call it was.", "the traceback, with CUDA_LAUNCH_BLOCKING set"))
     return result
 

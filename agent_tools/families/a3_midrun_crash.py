@@ -20,6 +20,7 @@ from agent_tools.families.wording import (
     UNSAID,
     alike,
     claim,
+    lost,
     missing,
     outlived_by_log,
     spread,
@@ -132,7 +133,8 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.4
     either = alike(facts, cause)
     if either:
-        result.confidence, result.attribution = min(result.confidence, _EITHER), "undetermined"
+        highest = UNSAID if lost(cause.message) else _EITHER
+        result.confidence, result.attribution = min(result.confidence, highest), "undetermined"
     outlived_by_log(facts, cause, result)
     after = _after_the_end(facts, cause)
     doing = "after training had ended" if after else "while training"
@@ -207,7 +209,8 @@ def _device(facts: Facts, row: RowView) -> Assessment:
     """A kernel went wrong and the process was aborted before Python could print a stack."""
     result = Assessment(CODE, "confirmed", mode="code", confidence=0.8, attribution="job")
     if facts.open_error:
-        result.confidence, result.attribution = _EITHER, "undetermined"
+        highest = UNSAID if lost(row.text("message")) else _EITHER
+        result.confidence, result.attribution = highest, "undetermined"
     if facts.copied_xid is not None:
         result.status, result.confidence = "suspected", 0.4
     rank = f" on rank {row['rank']}" if row.has("rank") else ""

@@ -19,11 +19,17 @@ LOOK_AT_FIGURE = "Compare that figure with earlier runs on the same nodes: clock
 ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
 LOOK_FOR_XID = "Look for XID lines in the kernel log of that node first."
 _RUNTIME = re.compile(r"CUDA error|cudaError|CUDA_ERROR_|\blaunch failure\b")
+_LOST = re.compile(r"launch failure|LAUNCH_FAILED|unknown error")
 
 
 def alike(facts: Facts, cause: Raised) -> bool:
     """Whether this is an error of the CUDA runtime that a kernel of the program and a broken GPU give alike."""
     return facts.open_error and _RUNTIME.search(cause.message) is not None
+
+
+def lost(message: str) -> bool:
+    """Whether a kernel is said to be lost and nothing else: neither what it did wrong nor that the GPU did."""
+    return _LOST.search(message) is not None
 
 
 def claim(text: str, status: ClaimStatus = "established") -> Claim:

@@ -291,7 +291,7 @@ def test_an_error_that_a_kernel_and_a_broken_gpu_give_alike_blames_neither(tmp_p
     world = ran(tmp_path, "FAILED").say("exception", "RuntimeError", "CUDA error: unspecified launch failure")
     world.say("warning", "cuda_error", "CUDA error: unspecified launch failure", detail='{"code": "launch_failure"}')
     draft = differential.draft(world.facts())
-    assert (draft.family, draft.attribution, draft.confidence) == ("A3", "undetermined", 0.6)
+    assert (draft.family, draft.attribution, draft.confidence) == ("A3", "undetermined", 0.45)
     assert not any("not to blame" in c.text for c in draft.implies)
 
 

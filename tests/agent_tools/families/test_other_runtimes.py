@@ -71,6 +71,7 @@ def test_what_merely_speaks_of_it_decides_nothing(text: str, tmp_path: Path) -> 
     [
         "ERROR (nnet3-train[5.5]:CopyToVec():cu-vector.cc:99) cudaError_t 4 : \"unspecified launch failure\" returned from 'cudaMemcpy()'\n",
         OPEN + "RuntimeError: CUDA error: unspecified launch failure\n",
+        "CUDA error: unspecified launch failure\n",
     ],
 )
 def test_a_kernel_that_was_lost_at_the_start_blames_neither_the_program_nor_the_gpu(error: str, tmp_path: Path) -> None:
