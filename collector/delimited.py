@@ -48,6 +48,9 @@ def header(first: str, second: str = "") -> Layout | None:
     if _DASHES.match(second) and first.strip():
         spans = [(m.start(), m.end()) for m in re.finditer(r"-+", second)]
         names = [first[a:b].strip().lower() for a, b in spans]
+        words = first.lower().split()
+        if len(words) == len(spans) and names != words:  # the lines were indented apart, as a paste may do
+            names = words
         return Layout(names, spans=spans) if all(names) else None
     found = _HEADER.match(first)
     if found is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import ClassVar, cast
@@ -43,7 +44,9 @@ class KernelLog:
         """Nearly every line begins as a kernel log's does. A job's own log that quotes the kernel is none."""
         clock = Clock(UTC, None)
         texts = _begin(head)
-        dated = [(t, s) for t in texts if (s := clock.split(t)) is not None]
+        split = [(t, clock.split(t)) for t in texts]
+        dated = [(t, s) for t, s in split if s is not None]
+        texts = [t for t, s in split if s is not None or not t[:1].isspace()]
         spoken = [s for t, s in dated if s.kernel and not _SLURM.search(t)]
         if path.parent.name not in {"kernel", "logs"} and _syslog(dated, len(texts), head):
             return 91
@@ -64,12 +67,21 @@ class KernelLog:
         clock, recogniser = Clock(ctx.zone, ctx.modified), Recogniser()
         read = number = 0
         undated: list[int] = []
+        above: tuple[int, Spoken] | None = None  # the line that this one may go on from, and what it said until now
         plain = _without_times(_begin(first_bytes(path)))
         for number, line in lines(path, ctx):
             wanted = interesting(line)
             if not wanted and number % 64 != 1:
+                above = None
                 continue
             spoken = clock.split(line)
+            if spoken is None and above is not None and line[:1].isspace():
+                # a message of several lines: only the first has a time
+                begun, first = above
+                spoken = replace(first, message=f"{first.message} {line.strip()}"[:2000])
+                above = begun, spoken
+            else:
+                above = (number, spoken) if spoken is not None and spoken.kernel else None
             if spoken is None and plain and _PLAIN.match(line):
                 spoken = Spoken(None, None, None, line.strip(), True)
             if spoken is None or not spoken.kernel:
@@ -78,6 +90,7 @@ class KernelLog:
             ctx.saw(spoken.ts)
             if wanted:
                 for event in recogniser.read(spoken.message, (number, spoken)):
+                    above = None  # it is told: what goes on below it is no second one
                     yield _row(event, ctx, undated)
         for event in recogniser.close():
             yield _row(event, ctx, undated)

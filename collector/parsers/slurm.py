@@ -115,8 +115,17 @@ _STEPD = re.compile(
     r"^\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\](?P<who>) (?P<level>error): (?P<text>(?:execve\(\): |[Cc]ouldn't chdir to |[Cc]ould not open std(?:out|err|in) file|IO setup failed: ).+)$"
 )
 # seff's summary, which a job script may print or a mail carries.
-_SEFF = re.compile(r"^\s*State: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE)(?: \(exit code \d+\))?\s*$")
-_SEFF_NAMES = {"TIMEOUT": "time_limit", "PREEMPTED": "preempted", "NODE_FAIL": "node_failure", "DEADLINE": "deadline"}
+_SEFF = re.compile(
+    r"^\s*State: (?P<state>TIMEOUT|PREEMPTED|NODE_FAIL|DEADLINE|BOOT_FAIL|CANCELLED(?=.*\(exit code))(?: \(exit code \d+\))?\s*$"
+)
+_SEFF_NAMES = {
+    "TIMEOUT": "time_limit",
+    "PREEMPTED": "preempted",
+    "NODE_FAIL": "node_failure",
+    "DEADLINE": "deadline",
+    "BOOT_FAIL": "boot_failed",
+    "CANCELLED": "cancelled",
+}
 # slurmd's only line in the output of a batch job that it did not start.
 _PROLOG = re.compile(r"\s*Error running slurm (?:task_?)?prolog: \d+\s*$")
 # Names whose messages come without "error:"; everything else without it is chatter (srun -v, pyxis's progress).

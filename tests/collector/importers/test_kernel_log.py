@@ -245,3 +245,20 @@ def test_amds_drivers_words_of_errors_that_were_not_corrected(tmp_path: Path, me
     assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == (
         [(kind, "00000000:C1:00.0")] if kind else []
     )
+
+
+LOST = """\
+[ 2210.118204] nvidia-nvswitch: probe done
+[ 2211.503112] NVRM: The NVIDIA GPU 0000:5d:00.0
+               NVRM: (PCI ID: 10de:2330) installed in this system has
+               NVRM: fallen off the bus and is not responding to commands.
+[ 2211.640027] nvidia: probe of 0000:5d:00.0 failed with error -1
+"""
+
+
+def test_a_message_of_several_lines_is_read_whole_and_once(tmp_path: Path) -> None:
+    assert KernelLog().claims(tmp_path / "slurm-1.out", LOST.encode())
+    rows, _ = lines(tmp_path, LOST)
+    assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == [("fallen_off_bus", "00000000:5D:00.0")]
+    more = f"[ 90.100000] {XID}\n               NVRM: Xid recovery is being tried\n"
+    assert [r.xid for r in lines(tmp_path, more)[0] if isinstance(r, GpuEvent)] == [79]

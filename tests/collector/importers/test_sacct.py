@@ -158,6 +158,17 @@ def test_the_plain_table_with_its_line_of_dashes(tmp_path: Path) -> None:
     assert steps(rows)[0].exit_signal == 125
 
 
+def test_a_header_that_was_pasted_with_an_indent_of_its_own_keeps_its_columns(tmp_path: Path) -> None:
+    rows, ctx = text_rows(
+        tmp_path,
+        "    JobID    JobName  Partition      State ExitCode\n"
+        "------------ ---------- ---------- ---------- --------\n"
+        "771204            probe    gpu-low  PREEMPTED      0:0\n",
+    )
+    assert ctx.problem_count == 0
+    assert jobs(rows)["771204", 1].state == "PREEMPTED"
+
+
 def test_a_table_aligned_by_hand_keeps_a_value_that_is_wider_than_its_column(tmp_path: Path) -> None:
     rows, ctx = text_rows(
         tmp_path,

@@ -193,3 +193,18 @@ def test_what_resembles_slurm_gives_nothing(text):
 )
 def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("State: CANCELLED (exit code 0)", "cancelled"),
+        ("State: TIMEOUT (exit code 0)", "time_limit"),
+        ("  State: BOOT_FAIL (exit code 0)", "boot_failed"),
+        ("State: CANCELLED", None),
+        ("State: COMPLETED (exit code 0)", None),
+        ("order 7, State: CANCELLED (exit code 0)", None),
+    ],
+)
+def test_seffs_word_for_an_end_from_outside(line: str, name: str | None) -> None:
+    assert [e.name for e in parse(f"Job ID: 51\n{line}\nCores: 1\n")] == ([name] if name else [])
