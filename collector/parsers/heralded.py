@@ -1,8 +1,8 @@
-"""A log that ends with the words that a logger prints before a traceback, and the traceback is not in it.
+"""A log that ends with the words that a logger prints before a traceback, or inside a traceback's first words.
 
 SOURCE  detectron2, ignite, absl and programs that log what they caught: the announcement first, the stack below it.
 ROWS    one `exception` named `Traceback` whose detail has `truncated`, and only where nothing stands after the words.
-CAVEAT  the same words above a traceback that is there are that traceback's, and above anything else they are nobody's.
+CAVEAT  four letters of the header count only where they are the whole last line; the same words above a traceback that is there are that traceback's, and above anything else they are nobody's.
 EXAMPLE ERROR [06/03 10:12:59 d2.engine.train_loop]: Exception during training:
 """
 
@@ -25,11 +25,23 @@ _WORDS = re.compile(
 )
 
 
+_HEADER = "Traceback (most recent call last)"
+
+
+def _breaks_off(text: str) -> bool:
+    """Whether the line ends inside the header of a traceback, as one does that was being written when the log was cut."""
+    at = text.rfind("Trac")
+    begun = text[at:]
+    if at < 0 or begun == _HEADER or not _HEADER.startswith(begun):
+        return False
+    return not text[:at].strip() or (len(begun) > 5 and not text[at - 1].isalnum())
+
+
 class Heralded:
     """State: the announcement that was read last, until something stands after it."""
 
     name: ClassVar[str] = "heralded"
-    anchors: ClassVar[tuple[str, ...]] = ("xception", "rror ", "ERROR", "CRITICAL", "FATAL")
+    anchors: ClassVar[tuple[str, ...]] = ("xception", "rror ", "ERROR", "CRITICAL", "FATAL", "Trac")
 
     def __init__(self) -> None:
         self._open: Line | None = None
@@ -37,7 +49,7 @@ class Heralded:
     @staticmethod
     def ignores(text: str) -> bool:
         """Any line that announces nothing; figures are no part of the words."""
-        return _WORDS.match(text) is None
+        return _WORDS.match(text) is None and not _breaks_off(text)
 
     @property
     def wants_more(self) -> bool:
@@ -47,7 +59,9 @@ class Heralded:
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Keep an announcement; drop it when anything follows."""
         if line.text.strip():
-            self._open = line if len(line.text) < 600 and _WORDS.match(strip_label(line.text)) else None
+            text = strip_label(line.text)
+            begun = _breaks_off(text) or (len(line.text) < 600 and _WORDS.match(text) is not None)
+            self._open = line if begun else None
         return ()
 
     def close(self) -> Iterable[ParsedRow]:

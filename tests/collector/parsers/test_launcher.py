@@ -106,6 +106,7 @@ def test_a_summary_cut_in_the_middle_still_gives_what_was_printed():
         ("[default] Worker group FAILED. 3/3 attempts left; will restart worker group", "restart", {}),
         ("[default] Worker group FAILED", "group_failed", {}),
         ("subprocess.CalledProcessError: Command '['python', 'a.py']' returned non-zero exit status 137.", "child_failed", {"exit_code": 137, "signal": 9}),
+        ("Command '['python', 'a.py', '--n', '2']' returned non-zero exit status 3.", "child_failed", {"exit_code": 3, "signal": None}),
         ("subprocess.CalledProcessError: Command '['python', 'a.py']' died with <Signals.SIGKILL: 9>.", "child_failed", {"exit_code": None, "signal": 9}),
         ("[2023-05-01 10:00:00,123] [ERROR] [launch.py:434:sigkill_handler] ['/usr/bin/python', 'a.py'] exits with return code = -9", "child_failed", {"exit_code": -9, "signal": 9}),
         ("[2023-05-01 10:00:00,123] [INFO] [launch.py:428:sigkill_handler] Killing subprocess 4321", "killing", {"pid": 4321}),
