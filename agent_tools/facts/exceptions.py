@@ -132,6 +132,9 @@ def is_wrapper(name: str, message: str) -> bool:
     return _WRAPPERS.match(name.rsplit(".", 1)[-1]) is not None or _WRAPPER_TEXT.search(message) is not None
 
 
+_FORMING = re.compile(r"\binit_process_group\b|_store_based_barrier|\binit_distributed\b")
+
+
 def role_of(name: str, message: str, frames: str) -> Role:
     """What this exception is."""
     short = name.rsplit(".", 1)[-1]
@@ -232,6 +235,11 @@ class Raised:
         if frame:
             return f"inside its traceback, in {self.row[frame]}"
         return "before its traceback" if self.row.text("parser") == "heralded" else "at the head of its traceback"
+
+    @property
+    def forming(self) -> bool:
+        """Whether it came out of the call by which the ranks form their group."""
+        return _FORMING.search(self.calls) is not None
 
     @property
     def name_ref(self) -> str:

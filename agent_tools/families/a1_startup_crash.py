@@ -218,7 +218,8 @@ def _without_cause(facts: Facts) -> Assessment:
         if not facts.raised and _gave_up(facts):
             return _worded(facts, plain)
     cut = facts.cut_short
-    if cut is not None and not (facts.after_steps(cut) or _ITERATING.search(cut.calls)):
+    waited = cut is not None and cut.forming and facts.table("rendezvous_events").one_of("name", "waiting")
+    if cut is not None and not (waited or facts.after_steps(cut) or _ITERATING.search(cut.calls)):
         return _cut(cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."

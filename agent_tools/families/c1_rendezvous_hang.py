@@ -73,10 +73,16 @@ def assess(facts: Facts) -> Assessment:
 
 
 def _waits(facts: Facts) -> RowView | None:
-    """A rank that says again and again that it waits for others, and nothing after that; None where there is none."""
-    if facts.ending.succeeded or facts.raised:
+    """A rank that says again and again that it waits for others, and nothing after that; None where there is none.
+
+    A traceback that the log ends inside of, in the call that forms the group, is the end of that wait.
+    """
+    if facts.ending.succeeded:
         return None
     rows = facts.table("rendezvous_events").where(lambda r: r.text("name") == "waiting" and _long_waited(r))
+    if facts.raised:
+        cut = facts.cut_short
+        return rows[0] if rows and cut is not None and cut.forming else None
     last = facts.table("end_words").first
     ends = last.number("last_line") if last is not None else None
     return next((r for r in rows if r.number("last_line") == ends), None)
@@ -93,6 +99,8 @@ def _waiting(facts: Facts, row: RowView) -> Assessment:
     result = Assessment(CODE, "suspected", confidence=0.6, attribution="undetermined")
     many = (row.number("joined") or 0) > (row.number("world_size") or 0) > 0
     result.headline = "The ranks wait for each other at the start, and the log ends there."
+    if facts.cut_short is not None:
+        result.headline = "The ranks waited for each other at the start; the log ends in the traceback of that wait."
     result.speaks_for.append(
         claim(f"The log says, {row['events']} times: {row['message']} ({row['file']} line {row['line_no']}).")
     )

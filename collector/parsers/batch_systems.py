@@ -21,6 +21,7 @@ from collector.parsers.shapes import detail, whole
 NAMES: dict[str, str] = {
     "time_limit": "slurm: the batch system's limit of wall-clock or processor time was reached",
     "deadline": "slurm: the queue's window closed, or a deadline passed",
+    "node_failure": "slurm: the batch system lost a node under the job",
     "preempted": "slurm: the job was evicted for another one, or because of the host's load",
     "requeued": "slurm: the job was killed to be queued again",
     "cancelled": "slurm: its owner or an administrator killed or removed it (detail.due_to)",
@@ -56,6 +57,8 @@ _LSF_STATUS = re.compile(r"^(?:Exited with exit code (?P<code>\d{1,3})\.|(?P<don
 _LSF_REFUSED = re.compile(r"^(?:.{1,200}\. )?(?:Job not submitted|Request aborted by esub\. Job not submitted)\.\s*$")
 _RULES: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
     ("pbs", "time_limit", "fatal", re.compile(r"PBS: job killed: (?:walltime|cput|pcput) \d+ exceeded limit \d+")),
+    ("pbs", "node_failure", "fatal", re.compile(r"^\s*job preempted \(node failure\)\s*$")),
+    ("pbs", "preempted", "fatal", re.compile(r"^\s*job preempted\s*$")),
     ("pbs", "cancelled", "fatal", re.compile(r"^\s*(?:job deleted at request of|Job deleted at request of) \S+")),
     ("pbs", "submit_failed", "fatal", re.compile(r"^qsub: (?:[Jj]ob (?:rejected|violates|exceeds)|submit error|(?:[Uu]nknown|[Ii]llegal|[Ii]nvalid|Unauthorized|Bad UID)\b|would exceed|script file).{0,200}")),
     ("sge", "time_limit", "fatal", re.compile(r"\bjob \d[\d.]* (?:exceeded hard wallclock time|exceeds job hard limit \"(?:h_rt|h_cpu)\").{0,200}")),
@@ -88,6 +91,7 @@ class BatchSystems:
         "Successfully completed.",
         "Job not submitted.",
         "PBS: job killed",
+        "job preempted",
         "at request of ",
         "qsub: ",
         "exceeded hard wallclock time",

@@ -39,6 +39,8 @@ _ERRNO = re.compile(
     r"errno: (?P<errno>\d+) - (?P<text>[^).]+)|system error: (?P<errno2>\d+) - (?P<text2>[^)]+)|gai error: (?P<errno3>-?\d+) - (?P<text3>[^)]+)"
 )
 
+# glog's letter or a logger's level; a line that tells of an error as well is two that one stream has put together
+_WARNED = re.compile(r"\s*(?:\[rank\d+\]:)?(?:\[W\d* |W\d{4} |\[?WARN(?:ING)?\b(?!.*\bERROR\b))")
 _MESH = re.compile(r"[Gg]loo connectFullMesh failed")
 _Rule = tuple[str, str, re.Pattern[str]]
 _TABLE: tuple[_Rule, ...] = tuple(
@@ -211,7 +213,7 @@ def _row(line: Line, line_end: int, name: str, severity: str, found: re.Match[st
         port = place["port"] or place["port2"] or place["port3"] or place["port4"]
         peer = f"{host}:{port}" if host else f":{port}"
     code = whole(errno["errno"] or errno["errno2"] or errno["errno3"]) if errno else None
-    warned = bool(re.match(r"\s*(?:\[rank\d+\]:)?\[?W\d* ?", line.text)) and severity == "error"
+    warned = _WARNED.match(line.text) is not None and severity == "error"
     return line.event(
         "rendezvous",
         name,

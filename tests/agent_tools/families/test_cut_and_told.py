@@ -250,3 +250,20 @@ def test_a_batch_that_fails_in_a_cut_log_may_be_any_batch(tmp_path: Path) -> Non
     other = drafted(said.replace("[Op:__inference_{}_12]", "[Op:ReadFile]"), tmp_path / "b")
     assert (trained.family, trained.mode, trained.confidence < 0.5) == ("A1", "data", True), trained.headline
     assert (other.family, other.confidence > 0.7) == ("A1", True), other.headline
+
+
+WAITED = "".join(
+    f"rank {r}: Waiting in store based barrier to initialize process group for rank: {r}, key: b:1 (world_size=2, worker_count=7, timeout=0:01:00)\n"
+    for r in (0, 0, 0)
+)
+GROUP = '  File "/home/ada/job/run.py", line 12, in main\n    dist.init_process_group(backend="nccl")\n'
+BUILD = '  File "/home/ada/job/run.py", line 12, in main\n    model = build(cfg)\n'
+
+
+def test_a_log_that_ends_in_the_traceback_of_ranks_that_waited_in_vain_is_no_crash_of_the_program(
+    tmp_path: Path,
+) -> None:
+    draft = drafted(WAITED + OPEN + GROUP, tmp_path / "group")
+    assert (draft.family, draft.attribution) == ("C1", "undetermined")
+    assert drafted(WAITED + OPEN + BUILD, tmp_path / "build").family == "A1"
+    assert drafted(OPEN + GROUP, tmp_path / "alone").family == "A1"

@@ -259,6 +259,8 @@ LOST = """\
 def test_a_message_of_several_lines_is_read_whole_and_once(tmp_path: Path) -> None:
     assert KernelLog().claims(tmp_path / "slurm-1.out", LOST.encode())
     rows, _ = lines(tmp_path, LOST)
-    assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == [("fallen_off_bus", "00000000:5D:00.0")]
+    assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == [
+        ("fallen_off_bus", "00000000:5D:00.0")
+    ]
     more = f"[ 90.100000] {XID}\n               NVRM: Xid recovery is being tried\n"
     assert [r.xid for r in lines(tmp_path, more)[0] if isinstance(r, GpuEvent)] == [79]

@@ -58,6 +58,8 @@ def test_a_status_without_a_reason_is_the_scripts_own_and_a_good_end_is_an_end()
     [
         ("=>> PBS: job killed: walltime 7212 exceeded limit 7200", "pbs", "time_limit"),
         ("Job deleted at request of mina@login2", "pbs", "cancelled"),
+        ("job preempted (node failure)", "pbs", "node_failure"),
+        ("job preempted", "pbs", "preempted"),
         ("qsub: Job rejected by all possible destinations", "pbs", "submit_failed"),
         ("12/01/2026 08:00:01|  main|n3|W|job 4411.1 exceeded hard wallclock time - initiate terminate method", "sge", "time_limit"),
         ('job 4411 exceeds job hard limit "h_rt" of queue "gpu.q@n3" (86410.0 > limit:86400.0) - sending SIGKILL', "sge", "time_limit"),
@@ -112,6 +114,7 @@ def test_an_eviction_that_was_made_good_is_no_end():
         "Download Successfully completed. Next: unpack",
         "Job was evicted. We restart it.",
         "The page was deleted at request of its author",
+        "each job preempted by another waits",
         "job.exception type=exec severity=0 task died",
         "012 (77.000.000) 2026-03-01 10:09:00 Job was held.\n\tError from slot1: failed to transfer files\n",
     ],

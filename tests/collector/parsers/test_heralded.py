@@ -48,7 +48,9 @@ def test_words_that_announce_no_traceback_are_nothing(last):
     assert rows(last) == [], last
 
 
-@pytest.mark.parametrize("end", ["Trac", "[rank3]: Traceback (most re", "  7%|7 | 7/99 [00:07<01:32,  1.0s/it]Traceba", "Traceback "])
+@pytest.mark.parametrize(
+    "end", ["Trac", "[rank3]: Traceback (most re", "  7%|7 | 7/99 [00:07<01:32,  1.0s/it]Traceba", "Traceback "]
+)
 def test_a_log_that_ends_inside_the_header_of_a_traceback_tells_of_one(end: str) -> None:
     (row,) = rows(f"step 7 loss 2.0\n{end}")
     assert (row.name, row.line_no) == ("Traceback", 2)

@@ -92,3 +92,21 @@ def test_what_resembles_it_gives_nothing(text):
 @given(st.lists(st.one_of(st.sampled_from(["The client socket has timed out after 9", "while trying to connect to (", "errno: 1 - ", "timeout=1:2"]), st.text(max_size=60)), max_size=8))  # fmt: skip
 def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
+
+
+BARRIER = "Timed out initializing process group in store based barrier on rank: 2, for key: b:1 (world_size=4, worker_count=3, timeout=0:10:00)"
+
+
+@pytest.mark.parametrize(
+    ("before", "severity"),
+    [
+        ("Worker 2: ", "error"),
+        ("WARNING no step was run. [09/09/26 10:00:00] ERROR step 'fit' failed with: ", "error"),
+        ("WARNING - trying once more: ", "warning"),
+        ("[W909 10:00:00.1 c10d.cpp:4] ", "warning"),
+        ("W0909 10:00:00.1 77 c10d.cpp:4] ", "warning"),
+    ],
+)
+def test_a_line_that_begins_with_a_w_is_no_warning_for_it(before, severity):
+    (row,) = parse(before + BARRIER)
+    assert (row.name, row.severity) == ("timeout", severity)
