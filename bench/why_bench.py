@@ -180,6 +180,20 @@ def timed(target: str, lake: str | None, folder: Path) -> dict[str, Any]:
     }
 
 
+def tell(title: str, f: dict[str, Any]) -> None:
+    """Print what was measured of one job."""
+    print(f"{title}: {f['family']}, {f['rss_mb']:,.0f} MB resident")
+    for what, wall, busy, aim in (
+        ("the command", f["wall_s"], f["processor_s"], LIMIT_S),
+        ("inside", f["inside_s"], f["inside_processor_s"], INSIDE_S),
+    ):
+        ratio = wall / aim
+        print(
+            f"  {what:12} {wall:6.2f} s, processor {busy:6.2f} s, aim {aim:g} s, ratio {ratio:.2f}{missed(ratio)}",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -188,28 +202,25 @@ def main() -> None:
     parser.add_argument("--hours", type=float, default=24)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
+    found: dict[str, dict[str, Any]] = {}
+
+    def told(title: str, target: str, lake: str | None, folder: Path) -> None:
+        found[title] = timed(target, lake, folder)
+        if not asked.json:
+            tell(title, found[title])
+
     with tempfile.TemporaryDirectory(prefix="inquest-bench-") as name:
         folder = Path(name)
         write_log(folder / "small.log", 0)
         timed("small.log", None, folder)  # writes the byte code
-        found = {"why on a log of a few lines": timed("small.log", None, folder)}
+        told("why on a log of a few lines", "small.log", None, folder)
         write_log(folder / "train.log", asked.log_mb)
-        found[f"why on a log of {asked.log_mb} MB"] = timed("train.log", None, folder)
+        told(f"why on a log of {asked.log_mb} MB", "train.log", None, folder)
         (folder / "train.log").unlink()
         write_lake(folder / "lake", asked.gpus, asked.hours)
-        found[f"why on {asked.gpus} GPUs x {asked.hours:g} h at 1 Hz"] = timed("4812", "lake", folder)
+        told(f"why on {asked.gpus} GPUs x {asked.hours:g} h at 1 Hz", "4812", "lake", folder)
     if asked.json:
         print(json.dumps(found))
-        return
-    for title, f in found.items():
-        print(f"{title}: {f['family']}, {f['rss_mb']:,.0f} MB resident")
-        for what, wall, busy, aim in (
-            ("the command", f["wall_s"], f["processor_s"], LIMIT_S),
-            ("inside", f["inside_s"], f["inside_processor_s"], INSIDE_S),
-        ):
-            print(
-                f"  {what:12} {wall:6.2f} s, processor {busy:6.2f} s, aim {aim:g} s, ratio {wall / aim:.2f}{missed(wall / aim)}"
-            )
 
 
 if __name__ == "__main__":
