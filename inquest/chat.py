@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,18 +23,19 @@ from inquest.chat_log import ChatLog, cut_off
 from inquest.commands import Failure
 from inquest.options import print_json
 from inquest.prefix import Prefix
-from inquest.render.reply import evidence_text, reply_json, reply_text
+from inquest.render.reply import counted, evidence_text, reply_json, reply_text
+from store.result import StoreError
 
-HELP = """\
-/why               the verdict on the open job
-/job N [ATTEMPT]   open another job
-/jobs              jobs of the lake, newest first
-/evidence E7       one piece of evidence whole, with its query
-/sql SELECT ...    read-only SQL
-/model M           ask another model; /model examiner asks none
-/history [N]       the questions so far with their answers; one of them whole
-/help  /quit
-Anything else is a question."""
+HELP = {
+    "/why": "the verdict on the open job",
+    "/job N [ATTEMPT]": "open another job",
+    "/jobs": "jobs of the lake, newest first",
+    "/evidence [E7]": "the evidence so far; one piece of it whole, with its query",
+    "/sql SELECT ...": "read-only SQL",
+    "/model M": "ask another model; /model examiner asks none",
+    "/history [N]": "the questions so far with their answers; one of them whole",
+    "/help  /quit": "Anything else is a question.",
+}
 WITHDRAWN = "(Withdrawn: what stands above since the question. The answer did not hold as a whole; this is it.)"
 
 
@@ -46,7 +48,9 @@ class Chat:
     model: str | None
     limits: Limits
     json: bool = False
-    width: int = 100
+    interactive: bool = False
+    columns: Callable[[], int] = lambda: 100
+    """How wide the terminal is now: it may be drawn wider in mid-chat."""
     colour: bool = False
     say: Callable[[str], None] = print
     emit: Callable[[str], None] | None = None
@@ -61,8 +65,8 @@ class Chat:
                 continue
             try:
                 self.turn(text)
-            except Failure as failure:
-                self.say(f"inquest: {safe.line(str(failure))}")
+            except (Failure, StoreError) as failure:
+                self.say(self._fitted("inquest: ", safe.line(str(failure))))
             except KeyboardInterrupt:
                 self.say("\nstopped; the question was not answered, or not to its end")
         return 0
@@ -99,7 +103,7 @@ class Chat:
         self._show(shown, *shown.whole([*self._lines(reply), ""]))
 
     def _lines(self, reply: Reply) -> list[str]:
-        return reply_text(reply, self.investigation.ledger, width=self.width, colour=self.colour).split("\n")
+        return reply_text(reply, self.investigation.ledger, width=self.columns(), colour=self.colour).split("\n")
 
     def _show(self, shown: Prefix[str], withdrawn: bool, new: list[str]) -> None:
         if self.emit:
@@ -119,7 +123,7 @@ class Chat:
         name, _, rest = text[1:].partition(" ")
         rest = rest.strip()
         known: dict[str, Callable[[str], None]] = {
-            "help": lambda _: self.say(HELP),
+            "help": lambda _: self.say("\n".join(self._fitted(f"{k.ljust(19)}", v) for k, v in HELP.items())),
             "why": self._why,
             "job": self._job,
             "jobs": self._jobs,
@@ -131,6 +135,14 @@ class Chat:
         if name not in known:
             raise Failure(f"no command /{safe.line(name)[:40]}; /help lists them")
         known[name](rest)
+
+    def _wide(self) -> int | None:
+        """How wide tables may be; None where no person reads them in a terminal."""
+        return self.columns() if self.interactive else None
+
+    def _fitted(self, lead: str, words: str) -> str:
+        """A line as wide as the terminal; what goes on in the next begins below its words."""
+        return textwrap.fill(words, max(self.columns(), 40), initial_indent=lead, subsequent_indent=" " * len(lead))
 
     def _why(self, _: str) -> None:
         if not self.investigation.job_id:
@@ -155,22 +167,26 @@ class Chat:
 
     def _table(self, query: str, **params: Any) -> None:
         ledger = self.investigation.ledger
-        self.say(evidence_text(ledger.ask(self.investigation.reader, query, **params), colour=self.colour) + "\n")
+        self.say(
+            evidence_text(
+                ledger.ask(self.investigation.reader, query, **params), colour=self.colour, width=self._wide()
+            )
+            + "\n"
+        )
 
     def _evidence(self, rest: str) -> None:
         ledger = self.investigation.ledger
         if not rest:
-            self.say("\n".join(f"{e.id}  {e.query}: {e.row_count} rows" for e in ledger.all()) or "no evidence yet")
+            self.say("\n".join(f"{e.id}  {e.query}: {counted(e.row_count)}" for e in ledger.all()) or "no evidence yet")
             return
         try:
             evidence = ledger.get(rest.strip("[]").upper())
         except KeyError as error:
             raise Failure(str(error.args[0])) from error
-        self.say(evidence_text(evidence, max_rows=200, colour=self.colour, sql=True) + "\n")
+        self.say(evidence_text(evidence, max_rows=200, colour=self.colour, sql=True, width=self._wide()) + "\n")
 
     def _sql(self, rest: str) -> None:
         from store import free_sql
-        from store.result import StoreError
 
         if not rest:
             raise Failure("/sql SELECT ...")
@@ -182,7 +198,7 @@ class Chat:
         except StoreError as error:
             raise Failure(str(error)) from error
         evidence = self.investigation.ledger.record(result, "sql", {"query": rest})
-        self.say(evidence_text(evidence, max_rows=200, colour=self.colour) + "\n")
+        self.say(evidence_text(evidence, max_rows=200, colour=self.colour, width=self._wide()) + "\n")
 
     def _model(self, rest: str) -> None:
         self.model = None if rest in ("", "examiner") else rest
@@ -192,7 +208,7 @@ class Chat:
         turns = self.investigation.turns
         if not rest:
             told = (
-                f"{i}. {safe.line(t.question)}\n   {safe.line(plain(t.short, self.investigation.ledger))}"
+                f"{self._fitted(f'{i}. ', safe.line(t.question))}\n{self._fitted('   ', safe.line(plain(t.short, self.investigation.ledger)))}"
                 for i, t in enumerate(turns, 1)
             )
             self.say("\n".join(told) or "nothing yet")

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             limits_of(args),
             json=args.json,
-            width=shutil.get_terminal_size((100, 24)).columns,
+            interactive=interactive,
+            columns=_columns,
             colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
             emit=_steps if sys.stderr.isatty() else None,
         )
@@ -72,10 +74,11 @@ def run(args: argparse.Namespace) -> int:
             who = (
                 safe.line(args.model)
                 if args.model
-                else "the built-in examiner (it looks up, it does not reason: --model)"
+                else "The built-in examiner (it looks up, it does not reason: --model)"
             )
-            print(f"About {about}. {who} answers. /help lists commands." + (f" {turns} turns so far." if turns else ""))
-        return chat.run(_prompted() if interactive else iter(sys.stdin))
+            said = f"About {about}. {who} answers. /help lists commands." + (f" {turns} turns so far." if turns else "")
+            print(textwrap.fill(said, max(_columns(), 40)))
+        return chat.run(_prompted() if interactive else _read(echo=not args.json))
 
 
 @contextmanager
@@ -125,5 +128,18 @@ def _prompted() -> Iterator[str]:
             return
 
 
+def _read(*, echo: bool) -> Iterator[str]:
+    """Lines that nobody types; each is shown ahead of its answer, as it would stand in a terminal."""
+    for line in sys.stdin:
+        if echo and line.strip():
+            print(f"> {safe.line(line.strip())}", flush=True)
+        yield line
+
+
+def _columns() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
 def _steps(text: str) -> None:
-    print("\r\x1b[K" + safe.line(text)[:100], end="", file=sys.stderr, flush=True)
+    # On one line: of a longer one only the end would be wiped away.
+    print("\r\x1b[K" + safe.line(text)[: min(_columns() - 1, 100)], end="", file=sys.stderr, flush=True)

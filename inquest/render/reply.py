@@ -82,10 +82,25 @@ def _notes(reply: Reply) -> list[str]:
     return [*made.notes, f"Answered by {made.model}: {spent(made)}"] if made.requests else list(made.notes)
 
 
-def evidence_text(evidence: Evidence, *, max_rows: int = MAX_ROWS, colour: bool = False, sql: bool = False) -> str:
-    """A piece of evidence: what was asked, and its rows as a table (one row: a line for each column)."""
-    head = f"[{evidence.id}] {safe.line(evidence.query)}: {evidence.row_count} rows"
+def counted(rows: int) -> str:
+    """How many rows, in words."""
+    return f"{rows} row{'' if rows == 1 else 's'}"
+
+
+def evidence_text(
+    evidence: Evidence, *, max_rows: int = MAX_ROWS, colour: bool = False, sql: bool = False, width: int | None = None
+) -> str:
+    """A piece of evidence: what was asked, and its rows as a table (one row: a line for each column).
+
+    With `sql` its query stands ahead of them: a long one would push the rows out of a terminal. A table that is wider than
+    `width` is told row by row.
+    """
+    head = f"[{evidence.id}] {safe.line(evidence.query)}: {counted(evidence.row_count)}"
     lines = [Paint(colour)(BOLD, head)]
+    if sql:
+        asked = ", ".join(f"{k} = {v!r}" for k, v in evidence.params.items() if v is not None)
+        lines += [f"  {safe.plain(part)}" for part in evidence.sql.splitlines()]
+        lines += [f"  with {safe.line(asked)}", ""] if asked else [""]
     rows = range(min(max_rows, len(evidence.rows)))
     held = [c.name for i, c in enumerate(evidence.columns) if any(evidence.rows[r][i] is not None for r in rows)]
 
@@ -93,22 +108,21 @@ def evidence_text(evidence: Evidence, *, max_rows: int = MAX_ROWS, colour: bool 
         found = evidence.cell(name, row)
         return None if found.value is None else format_cell(found)
 
-    if len(rows) == 1:
+    def record(row: int) -> list[str]:
         wide = max((len(safe.line(name)) for name in held), default=0)
-        lines += [f"  {safe.line(name).ljust(wide)}  {safe.line(str(cell(name, 0)))[:200]}" for name in held]
+        return [f"  {safe.line(name).ljust(wide)}  {safe.line(str(cell(name, row)))[:200]}" for name in held]
+
+    if len(rows) == 1:
+        lines += record(0)
     elif held:
-        lines.append(table(held, [[cell(name, row) for name in held] for row in rows], width=48))
+        drawn = table(held, [[cell(name, row) for name in held] for row in rows], width=48)
+        if width is not None and max(map(len, drawn.splitlines())) > width:
+            drawn = "\n".join(line for row in rows for line in (f"row {row}", *record(row)))
+        lines.append(drawn)
     if evidence.row_count > len(rows):
         lines.append(f"... {evidence.row_count - len(rows)} more")
     if evidence.caveat:
         lines.append(f"  {safe.line(evidence.caveat)}")
-    if sql:
-        asked = ", ".join(f"{k} = {v!r}" for k, v in evidence.params.items() if v is not None)
-        lines += [
-            "",
-            *(f"  {safe.plain(part)}" for part in evidence.sql.splitlines()),
-            f"  with {safe.line(asked)}" if asked else "",
-        ]
     return "\n".join(lines).rstrip()
 
 

@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 
+from agent_tools.drive import Limits
 from agent_tools.investigation import Investigation
 from inquest.__main__ import main
+from inquest.chat import Chat
 from inquest.chat_log import ChatLog, chats, found
 from inquest.commands import Failure
 from store import Reader
+from store.result import QueryTimeout
 from tests.agent_tools.casekit import TOKEN, lake
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -125,3 +128,58 @@ def test_a_file_that_is_no_chat_is_refused(tmp_path: Path):
     path.write_text('{"a": 1}\n')
     with pytest.raises(Failure, match="is no chat"):
         ChatLog(path).head()
+
+
+def test_in_a_narrow_terminal_no_word_is_cut_and_no_table_folds(tmp_path: Path):
+    """What goes on in the next line begins below its words; a table that is too wide is told row by row, below its query."""
+    lake(tmp_path)
+    columns, said = 50, list[str]()
+    with Reader(tmp_path / "lake") as reader:
+        held = Chat(
+            Investigation(reader, "7"), ChatLog.start("7", None), None, Limits(), interactive=True, columns=lambda: columns,
+            say=said.append,
+        )  # fmt: skip
+        held.run(
+            iter(
+                [
+                    "/help",
+                    "/job 7",
+                    "/evidence",
+                    "/sql SELECT range AS number, repeat('x', 40) AS text, 'yyyyyyyyy' AS more FROM range(3)",
+                ]
+            )
+        )
+        helped, _, listed, table = said
+        assert max(map(len, helped.splitlines())) <= columns
+        assert "                   of it whole, with its query" in helped.splitlines()
+        assert "job_known: 1 row\n" in listed
+        assert ["row 0", "  number  0", f"  text    {'x' * 40}", "  more    yyyyyyyyy", "row 1"] == table.splitlines()[
+            1:6
+        ]
+        whole = held.investigation.ledger.all()[-1].id
+        held.run(iter([f"/evidence {whole}"]))
+        assert said[-1].index("repeat('x', 40)") < said[-1].index("row 0")
+        columns = 300
+        held.run(iter([f"/evidence {whole}"]))
+        assert "row 0" not in said[-1]
+
+
+def test_a_store_that_cannot_answer_does_not_end_a_chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    lake(tmp_path)
+    said = list[str]()
+    with Reader(tmp_path / "lake") as reader:
+        held = Chat(Investigation(reader), ChatLog.start("", None), None, Limits(), say=said.append)
+
+        def late(*_: Any, **__: Any) -> Any:
+            raise QueryTimeout("find_jobs took longer than 30 s")
+
+        monkeypatch.setattr(type(held.investigation.ledger), "ask", late)
+        held.run(iter(["/jobs", "/help"]))
+    assert said[0] == "inquest: find_jobs took longer than 30 s"
+    assert said[1].startswith("/why")
+
+
+def test_what_is_piped_in_stands_ahead_of_its_answer(tmp_path: Path):
+    lake(tmp_path)
+    done = chat(tmp_path, "/job 7", "", "/history", options=())
+    assert done.stdout.splitlines() == ["> /job 7", "job 7 is open", "> /history", "nothing yet"]
