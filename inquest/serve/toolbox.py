@@ -16,7 +16,7 @@ from typing import Any
 
 from agent_tools.agent import diagnose_async
 from agent_tools.drive import Limits
-from agent_tools.investigation import Investigation
+from agent_tools.investigation import MAX_QUESTION, Investigation
 from agent_tools.tools.registry import tools
 from inquest.serve.aside import aside
 from store.result import StoreError
@@ -74,13 +74,9 @@ class Toolbox:
 
         known = {t.name: t for t in tools()}
         if name not in known and name not in ("why", "ask"):
-            raise KeyError(f"no tool {name!r}")
-        job = arguments.get("job")
-        if isinstance(job, str) and job and name != "find_jobs":
-            arguments.pop("job")
+            raise KeyError(f"no tool {name[:60]!r}; there are why, ask, {', '.join(known)}")
+        if name != "find_jobs" and (job := _job(arguments.pop("job", None))):
             self.investigation.open(job)
-        elif name != "find_jobs":
-            arguments.pop("job", None)
         asked = self.investigation
         if name == "why":
             if not asked.job_id:
@@ -98,6 +94,8 @@ class Toolbox:
             question = arguments.get("question")
             if not isinstance(question, str) or not question.strip():
                 raise KeyError("question is missing")
+            if len(question) > MAX_QUESTION:
+                raise KeyError(f"the question is longer than {MAX_QUESTION} characters: ask shorter")
             reply = await asked.ask_async(question, model=self.model, limits=self.limits, on_event=on_event)
             return reply_markdown(reply, asked.ledger)
         function = known[name].function_schema
@@ -106,6 +104,15 @@ class Toolbox:
             return str(await function.call(checked, SimpleNamespace(deps=asked.deps(on_event))))  # type: ignore[arg-type]
         except ModelRetry as error:
             raise KeyError(error.message) from error
+
+
+def _job(given: object) -> str:
+    """The job that a call names, which models write as a number, too; "" for none. Raises KeyError for anything else."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return str(given)
+    if given is None or isinstance(given, str):
+        return (given or "").strip()
+    raise KeyError('job is a job id as text: "4812"')
 
 
 @cache

@@ -46,6 +46,11 @@ async def test_a_client_works_with_the_tools(tmp_path: Path):
         assert "<<untrusted" in log
         assert TOKEN not in log
         assert (await text(client, "overview", job="99"))[1]
+        assert (await text(client, "overview", job=99)) == (await text(client, "overview", job="99"))
+        assert not (await text(client, "overview", job=7))[1]
+        assert (await text(client, "overview", job=["7"])) == ('job is a job id as text: "4812"', True)
+        assert "ask shorter" in (await text(client, "ask", question="why? " * 2000))[0]
+        assert "find_jobs" in (await text(client, "no_such_tool"))[0]
         assert (await text(client, "no_such_tool"))[1]
         assert (await text(client, "metric", job="7", name=5))[1]
 
