@@ -12,10 +12,12 @@ and else nothing: compaction, which makes a batch unrecognisable, lets it be for
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +27,7 @@ import duckdb
 from store import commits, engine, incoming
 from store.bulk import fits_csv, seal_csv
 from store.incoming import Chunk
-from store.lake import Lake, Partition, nonce
+from store.lake import Lake, Partition, locked, nonce
 from store.manifest import Segment
 from store.result import StoreError
 from store.rollup import derive
@@ -42,6 +44,8 @@ SURE_S = 1.0
 """So long is taken for unpublished what was: far shorter than compaction waits (`compact.SETTLE_S`)."""
 TRIES = 8
 MOST_LOOKED_AT = 512
+
+_NAME = "inquest-waiting-"
 
 Sealed = list[tuple[Partition, Path, Segment]]
 
@@ -64,12 +68,13 @@ class Overlay:
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
-        self.folder = Path(tempfile.gettempdir()) / f"inquest-waiting-{nonce()}"
+        self.folder = Path(tempfile.gettempdir()) / f"{_NAME}{nonce()}"
         """Where its segments lie, once there are any."""
         self.left = 0
         """How many chunks the last answer lacks, because they are too many to read now, or cannot be read here."""
         self._parts: list[Part] = []
         self._con: DuckDBPyConnection | None = None
+        self._held, self._pid = ExitStack(), os.getpid()
         self._stamp: tuple[int, int] | None = None
         self._beyond = 0
         self._free_s, self._at = PATIENCE_S, time.monotonic()
@@ -83,12 +88,14 @@ class Overlay:
         return f"{some} of what nodes handed over lately could not be read yet: `inquest compact` takes them in."
 
     def close(self) -> None:
-        """Remove what it made."""
-        if self._con is not None:
-            self._con.close()
-            self._con = None
+        """Remove what it made; not for whoever was forked since, which has the same folder."""
+        if self._con is None or os.getpid() != self._pid:
+            return
+        self._con.close()
+        self._con = None
         self._parts.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._held.close()
 
     def parts(self, names: Collection[str]) -> list[Part]:
         """What waits and is not published, with its segments of these tables."""
@@ -203,5 +210,19 @@ class Overlay:
     def _engine(self) -> DuckDBPyConnection:
         if self._con is None:
             self.folder.mkdir(mode=0o700)
+            self._held.enter_context(locked(self.folder / "lock"))
+            _sweep(self.folder)
             self._con = engine.writing(memory_mb=256, threads=1, spill=self.folder / "spill")
         return self._con
+
+
+def _sweep(mine: Path) -> None:
+    """Remove the folders of readers of ours that were killed: their locks can be had."""
+    for folder in mine.parent.glob(f"{_NAME}*"):
+        with suppress(OSError):
+            stat = folder.stat()
+            if folder == mine or stat.st_uid != os.geteuid() or time.time() - stat.st_mtime < 5.0:
+                continue  # or it may be between its making and its locking
+            with locked(folder / "lock", wait=False) as ours:
+                if ours:
+                    shutil.rmtree(folder)

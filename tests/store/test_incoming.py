@@ -395,3 +395,23 @@ def test_an_old_seals_chunk_is_known_by_its_id(tmp_path: Path) -> None:
     assert pids(lake) == [1]
     assert take_in(lake).duplicates == 1
     assert pids(lake) == [1]
+
+
+def test_what_killed_readers_left_is_removed_by_the_next_and_what_living_ones_use_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    lake = tmp_path / "lake"
+    handed(lake, 1)
+    left = tmp_path / "tmp/inquest-waiting-left"
+    left.mkdir()
+    with Reader(lake) as living:
+        assert seen(living) == [1]
+        for folder in (tmp_path / "tmp").iterdir():
+            os.utime(folder, (0, 0))
+        assert pids(lake) == [1]
+        assert not left.exists()
+        handed(lake, 2)
+        assert seen(living) == [1, 2]
+    assert list((tmp_path / "tmp").iterdir()) == []
