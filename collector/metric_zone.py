@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from io import BufferedReader
 from pathlib import Path
 
+from collector.importers.tables import table_of
 from collector.text import READ_ERRORS, opened, read_some
 from collector.zones import OFFSETS, Pair
 from store.rows import SlurmJob
@@ -25,6 +26,10 @@ MOST, HALF = 0.8, 0.5
 CLOSE, OUT = timedelta(minutes=20), timedelta(minutes=15)
 """How far metrics reach beyond the job that they were fetched for, and how far a job stands out that is read in a wrong zone."""
 _TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
+_TABLE = re.compile(
+    rb"(?:^|,)\"?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00(?::?00)?)?\"?(?=[,\r\n])", re.MULTILINE
+)
+"""A table's ISO times, which are UTC unless they say otherwise: what says so is left out."""
 _JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
 
 
@@ -39,6 +44,9 @@ def span(path: Path) -> tuple[datetime, datetime] | None:
                 part += b"\n" + file.read(TAIL)
     except READ_ERRORS:
         return None
+    if table_of(path) is not None:
+        moments = [datetime.fromisoformat(m[1].decode()).replace(tzinfo=UTC) for m in _TABLE.finditer(part)]
+        return (min(moments), max(moments)) if moments else None
     seconds = [float(t) / (1000.0 if len(t) == 13 and b"." not in t else 1.0) for t in _times(part)]
     if not seconds:
         return None

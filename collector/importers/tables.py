@@ -1,7 +1,7 @@
 """`TABLE.csv` and `TABLE.parquet`: rows that somebody already has in the columns of `inquest schema`.
 
 SOURCE  any tool; the file's name is the table's, or begins with it (`gpu_sample-node1.csv`).
-ROWS    that table. Times are ISO (without an offset local) or epoch seconds; an empty cell is absent.
+ROWS    that table. Times are ISO (without an offset UTC, as the schema has them) or epoch seconds; an empty cell is absent.
 CAVEAT  a column that the table does not have is reported and left out; a cell of the wrong type is reported and absent.
 """
 
@@ -128,7 +128,7 @@ def _from_text(text: str, wanted: type, ctx: ImportContext) -> Any:
             return text.lower() in _TRUE
         raise WrongType(f"{text[:40]!r} is neither true nor false")
     if wanted is datetime:
-        moment = sv.time(text, ctx.zone)
+        moment = sv.time(text, UTC)
         if moment is None:
             raise WrongType(f"{text[:40]!r} is not a time (2026-03-01T10:00:00Z)")
         return moment
@@ -159,10 +159,10 @@ def _number(value: float, wanted: type) -> int | float | bool:
 
 def _moment(cell: Any, ctx: ImportContext) -> datetime | None:
     if isinstance(cell, datetime):
-        return sv.to_utc(cell, ctx.zone)
+        return sv.to_utc(cell, UTC)
     if isinstance(cell, date):
-        return sv.to_utc(datetime(cell.year, cell.month, cell.day), ctx.zone)
-    moment = sv.time(cell, ctx.zone)
+        return sv.to_utc(datetime(cell.year, cell.month, cell.day), UTC)
+    moment = sv.time(cell, UTC)
     if moment is None:
         raise WrongType(f"{str(cell)[:40]!r} is not a time")
     return moment

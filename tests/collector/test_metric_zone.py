@@ -117,6 +117,22 @@ def test_a_folder_of_local_accounting_and_metrics_is_read_in_the_zone_that_fits(
     assert "dcgm.om" in report.zone_basis
 
 
+def test_a_table_of_samples_gives_the_zone_away_too(tmp_path: Path) -> None:
+    """Its times are UTC, as the schema has them, while accounting prints those of the cluster."""
+    folder = tmp_path / "job"
+    (folder / "slurm").mkdir(parents=True)
+    (folder / "tables").mkdir()
+    (folder / "slurm/sacct.txt").write_text(
+        "JobID|JobName|State|ExitCode|Start|End|ElapsedRaw|NodeList\n"
+        "7|train|FAILED|1:0|2026-03-10T08:00:00|2026-03-10T08:30:00|1800|n1\n"
+    )
+    rows = [f"n1,0,{T + timedelta(minutes=m):%Y-%m-%d %H:%M:%S}.250,0.9" for m in range(-5, 36)]
+    (folder / "tables/gpu_sample.csv").write_text("node,gpu,ts,engine_active\n" + "\n".join(rows) + "\n")
+    report = import_paths([folder], tmp_path / "lake", durable=False)
+    assert (report.zone, report.zone_known) == ("UTC-07:00", "inferred")
+    assert "gpu_sample.csv" in report.zone_basis
+
+
 def test_a_neighbour_that_ran_at_another_time_does_not_hide_the_zone_of_the_job_whose_log_is_there(
     tmp_path: Path,
 ) -> None:
