@@ -1,5 +1,5 @@
 -- gpu_events: XIDs and other events of the job's GPUs, from the kernel log or the driver.
--- TABLES: gpu_event, gpu_device
+-- TABLES: gpu_event, gpu_device, gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: from_ts
@@ -17,9 +17,17 @@
 -- COLUMN process_name: its name
 -- COLUMN message: text of the first one
 -- CAVEAT: Only nodes whose kernel log was read are here.
-WITH d AS (
-  SELECT node, pci_bus_id, any_value(gpu) AS gpu, any_value(gpu_uuid) AS gpu_uuid FROM gpu_device
+WITH p AS (
+  SELECT node, pci_bus_id, gpu, gpu_uuid FROM gpu_device
   WHERE pci_bus_id IS NOT NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
+  UNION ALL
+  -- Some sources have no inventory, and tell the address with each sample.
+  SELECT DISTINCT node, pci_bus_id, gpu, gpu_uuid FROM gpu_minute
+  WHERE pci_bus_id IS NOT NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
+    AND ts >= coalesce($from_ts::TIMESTAMP, '-infinity'::TIMESTAMP) AND ts <= coalesce($to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
+),
+d AS (
+  SELECT node, pci_bus_id, any_value(gpu) AS gpu, any_value(gpu_uuid) AS gpu_uuid FROM p
   GROUP BY node, pci_bus_id
   HAVING count(DISTINCT coalesce(gpu_uuid, gpu::VARCHAR)) = 1
 ),
