@@ -125,7 +125,8 @@ def spinning(row: RowView) -> str:
     else:
         tensor = f", tensor cores {row['spin_tensor']}" if row.has("spin_tensor") else ""
         power = f", power {row['spin_power_w']}" if row.has("spin_power_w") else ""
-        activity = f"median engine activity {row['spin_engine']}, memory activity {row['spin_dram']}{tensor}{power}"
+        memory = f", memory activity {row['spin_dram']}" if row.has("spin_dram") else ""
+        activity = f"median engine activity {row['spin_engine']}{memory}{tensor}{power}"
     text = f"{row['spinning']} of {row['gpus']} GPUs spin: {activity}."
     if row.number("cold") == 1:
         return f"{text} One is cold: {gpu_of(row, 'cold_node', ('cold_gpu', 'cold_uuid'))}."

@@ -135,7 +135,10 @@ WINDOW = f"CREATE OR REPLACE TEMP MACRO {MACRO}(from_ts, to_ts) AS TABLE {window
 
 
 TOTALS = "gpu_totals"
-_LATE = "ts >= e.late"
+
+_LATE = "ts >= e.late AND ts IS DISTINCT FROM e.final"
+"""The last ten minutes but for the very last one, where there are others: it holds what comes when a job is taken down, and a
+clock that differs by a second puts what was sampled after the end before it."""
 
 SUMS = {
     "samples": "sum(samples)",
@@ -224,7 +227,10 @@ def totals(job_id: str, nodes: str, gpus: str, from_ts: str, to_ts: str) -> str:
     WHERE job_id = {job_id} OR (job_id IS NULL AND list_contains(string_split({nodes}, ','), coalesce(node, ''))
       AND ({gpus} IS NULL OR gpu_uuid IS NULL OR list_contains(string_split({gpus}, ','), gpu_uuid)))
   ),
-  e AS (SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late FROM s),
+  z AS (
+    SELECT date_trunc('minute', max(last_ts) - INTERVAL 9 MINUTE) AS late, max(ts) AS final, list(DISTINCT ts) AS minutes FROM s
+  ),
+  e AS (SELECT late, CASE WHEN len(list_filter(minutes, lambda m: m >= late AND m < final)) > 0 THEN final END AS final FROM z),
   t AS MATERIALIZED (
     SELECT node, max(gpu) AS gpu, gpu_uuid, {_PIECED} AS pieced, {picked} FROM s, e GROUP BY node, gpu_uuid, {NAMELESS}
   ),

@@ -245,7 +245,7 @@ def _frozen(facts: Facts) -> list[Claim]:
 def _absent(facts: Facts) -> Assessment:
     quiet = facts.table("quiet_end").first
     late = facts.state in ("TIMEOUT", "CANCELLED", "DEADLINE") or facts.ending.says("time_limit")
-    many = facts.overview is not None and (facts.overview.number("gpus") or 0) > 1
+    many = _many(facts)
     unseen = not any(facts.has(t) for t in _ACTIVITY) and quiet is None and late and many
     if unseen or (not facts.has_log and not facts.has("nccl_sample")):
         return Assessment(
@@ -262,6 +262,16 @@ def _absent(facts: Facts) -> Assessment:
         stands.headline = "The GPUs only spin, and have for a long time: training has come to a standstill."
         return stands
     return Assessment(CODE, "ruled_out", counterfactual="No collective timed out, and none is known to be stuck.")
+
+
+def _many(facts: Facts) -> bool:
+    """Whether the job held several GPUs; an accounting that was asked for few columns tells of none, and then samples do."""
+    if facts.overview is None:
+        return False
+    held = facts.overview.number("gpus")
+    if held is None:
+        return (facts.overview.number("node_count") or 0) > 1 or facts.table("gpu_summary").row_count > 1
+    return held > 1
 
 
 def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
@@ -285,17 +295,25 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
         result.speaks_for.append(claim(spinning(spread)))
     if quiet.has("progress_text"):
         result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
-    killed = facts.table("fatal_signals").where(lambda r: r.get("signal") in _KILLS and r.has("line_no"))
-    if killed and not done:
-        row = killed[0]
-        result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
-        result.implies.append(
-            claim("A process of the job was killed, and the ranks that need it wait for it in vain.", "hypothesis")
-        )
+    if not done:
+        _lost(facts, result)
     if (gpus := facts.silent_gpus) is not None:
         result.speaks_for.append(claim(f"The GPUs' samples stop before the end, too, at {gpus['last_ts']}."))
     return _mostly_a_collective(
         result, "Whether the ranks were stuck in a collective.", "nccl_sample, gpu_sample, or a flight recorder dump"
+    )
+
+
+def _lost(facts: Facts, result: Assessment) -> None:
+    """A process of the job that was killed while the others lived."""
+    killed = facts.table("fatal_signals").where(lambda r: r.get("signal") in _KILLS and r.has("line_no"))
+    if not killed:
+        return
+    row = killed[0]
+    who = f"The log of rank {row['rank']} says" if row.has("rank") else "The log says"
+    result.speaks_for.append(claim(f"{who}: {row['message']} ({row['file']} line {row['line_no']})."))
+    result.implies.append(
+        claim("A process of the job was killed, and the ranks that need it wait for it in vain.", "hypothesis")
     )
 
 
@@ -308,10 +326,10 @@ def _spun(facts: Facts) -> Assessment | None:
     result.headline = "At the end the GPUs only spun: training had come to a standstill."
     result.speaks_for.append(claim(spinning(spread)))
     if "spin_sm" not in spread.columns:
-        power = f", and their power {spread['busy_power_w']}" if spread.has("busy_power_w") else ""
-        result.speaks_for.append(
-            claim(f"In a busy minute their memory activity had been {spread['busy_dram']}{power}.")
-        )
+        busy = [f"their memory activity had been {spread['busy_dram']}"] if spread.has("busy_dram") else []
+        busy += [f"their power {spread['busy_power_w']}"] if spread.has("busy_power_w") else []
+        result.confidence = 0.72 if spread.has("busy_dram") else 0.62
+        result.speaks_for.append(claim(f"In a busy minute {' and '.join(busy)}."))
     else:
         half = first_half(facts)
         result.confidence = 0.72 if (spread.number("spin_sm") or 0.0) <= _NO_WORK else 0.65
@@ -320,6 +338,7 @@ def _spun(facts: Facts) -> Assessment | None:
             result.speaks_for.append(claim(f"In its earlier part it was {half['all_sm_median']}."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    _lost(facts, result)
     return _mostly_a_collective(
         result, "When the last step was made, and which rank held the others up.", "a log with times; nccl_sample"
     )

@@ -1,9 +1,9 @@
--- gpu_spin: Where SM activity is not measured: GPUs whose engine is busy while memory and tensor cores rest, to the end or against others.
+-- gpu_spin: Where SM activity is not measured: GPUs whose engine is busy while memory and tensor cores (else power) rest, to the end or against others.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR, VARCHAR, BIGINT, VARCHAR, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE
 -- PRUNE: job_id, nodes, from_ts, to_ts
--- COLUMN gpus: GPUs with engine and memory activity and no SM activity
+-- COLUMN gpus: GPUs with engine activity, and memory activity or power, and no SM activity
 -- COLUMN working: of those, GPUs whose memory was half as busy in the last ten minutes as in busy minutes, or more
 -- COLUMN spinning: of those, GPUs that only spun in the last ten minutes, and had worked before
 -- COLUMN spin_engine [ratio]: median engine activity of the spinning ones in the last ten minutes
@@ -32,11 +32,13 @@ WITH g AS (
     tensor_late_sum / nullif(tensor_late_n, 0) AS tensor, power_late_w AS power, dram_busy, tensor_busy, power_busy_w,
     round(dram_mean, 9) AS dram_mean, tensor_mean, engine_sum / nullif(engine_n, 0) AS engine_mean
   FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
-  WHERE coalesce(sm_n, 0) = 0 AND engine_n > 0 AND dram_busy IS NOT NULL
+  WHERE coalesce(sm_n, 0) = 0 AND engine_n > 0 AND (dram_busy IS NOT NULL OR power_busy_w > 0)
 ),
 s AS (
-  SELECT *, coalesce(engine > 0.9 AND dram < 0.03 AND coalesce(tensor, 0) < 0.02 AND dram_busy > greatest(0.1, 5 * dram)
-      AND coalesce(power / nullif(power_busy_w, 0), 0) < 0.75, false) AS spins,
+  -- An exporter's default counters have no memory activity: then only a fall to little more than half of the power tells.
+  SELECT *, CASE WHEN dram_busy IS NULL THEN coalesce(engine > 0.9 AND power < 0.55 * power_busy_w, false) ELSE
+    coalesce(engine > 0.9 AND dram < 0.03 AND coalesce(tensor, 0) < 0.02 AND dram_busy > greatest(0.1, 5 * dram)
+      AND coalesce(power / nullif(power_busy_w, 0), 0) < 0.75, false) END AS spins,
     coalesce(engine < 0.02, false) AS idle, dram_mean > 0.8 * max(dram_mean) OVER () AS high,
     row_number() OVER (ORDER BY dram_mean DESC, node, gpu, gpu_uuid) AS first,
     row_number() OVER (ORDER BY node, gpu, gpu_uuid) AS place

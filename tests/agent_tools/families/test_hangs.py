@@ -295,6 +295,28 @@ def test_memory_tensor_cores_and_power_that_came_to_rest_tell_a_spin_where_no_sm
         assert (found.family, 0.5 < found.confidence < 0.8) == ("C2", True), found.headline
 
 
+def test_power_alone_tells_a_spin_from_work_where_an_exporter_gives_its_default_counters(tmp_path: Path) -> None:
+    for folder, at_the_end, family in (("a", 170.0, "C2"), ("b", 560.0, "F3"), ("c", 420.0, "F3")):
+        world = without_sm(tmp_path / folder, "TIMEOUT", {"power_w": at_the_end}, {"power_w": 600.0})
+        assert differential.draft(world.facts()).family == family, at_the_end
+
+
+def test_a_sample_taken_after_the_end_by_a_clock_that_differs_does_not_hide_a_spin(tmp_path: Path) -> None:
+    """With a sample every three minutes one that is idle is a quarter of the last ten minutes. Accounting tells of no GPUs."""
+    world = World(tmp_path).job("TIMEOUT", 60).train(LOSSES)
+    for minute in range(0, 61, 3):
+        moment = T + timedelta(minutes=minute) - timedelta(seconds=1)
+        sm = 0.6 if minute < 30 else 0.01
+        values = (1.0, sm) if minute < 60 else (0.0, 0.0)
+        world.add(
+            *(GpuSample(node="n1", gpu=g, ts=moment, engine_active=values[0], sm_active=values[1]) for g in range(4))
+        )
+    world.say("signal", "dataloader_killed", "DataLoader worker is killed by signal: Killed.", rank=3, signal=9)
+    found = differential.draft(world.facts())
+    assert found.family == "C2", found.headline
+    assert any(c.text.startswith("The log of rank") for c in found.shows)
+
+
 def test_a_busy_engine_beside_work_of_any_kind_is_no_spin(tmp_path: Path) -> None:
     low = {"dram_active": 0.02, "tensor_active": 0.01, "power_w": 200.0}
     worlds: dict[str, World] = {
