@@ -83,21 +83,22 @@ def _telling(rows: list[RowView]) -> RowView | None:
 
 def _sizes(row: RowView, result: Assessment) -> None:
     where = f"{row['file']} line {row['line_no']}"
+    full, gpu = _full(row)
     if not row.has("requested_gib"):
         result.confidence = 0.85
-        result.headline = "A GPU ran out of memory."
-        result.speaks_for.append(claim(f"{spread(row)} reported: {row['message']} ({where})."))
+        result.headline = f"{full} ran out of memory."
+        result.speaks_for.append(claim(f"{spread(row)} reported{gpu}: {row['message']} ({where})."))
         return
     asked = f"{row['requested_gib']} GiB"
     if row.has("total_gib"):
-        result.headline = f"A GPU ran out of memory: {asked} were asked for on a card of {row['total_gib']} GiB."
+        result.headline = f"{full} ran out of memory: {asked} were asked for on a card of {row['total_gib']} GiB."
         free = f", of which {row['free_gib']} GiB were free" if row.has("free_gib") else ""
         result.speaks_for.append(
-            claim(f"{spread(row)} asked for {asked} on a card of {row['total_gib']} GiB{free} ({where}).")
+            claim(f"{spread(row)} asked{gpu} for {asked} on a card of {row['total_gib']} GiB{free} ({where}).")
         )
     else:
-        result.headline = f"A GPU ran out of memory: {asked} were asked for and refused."
-        result.speaks_for.append(claim(f"{spread(row)} asked for {asked} and was refused ({where})."))
+        result.headline = f"{full} ran out of memory: {asked} were asked for and refused."
+        result.speaks_for.append(claim(f"{spread(row)} asked{gpu} for {asked} and was refused ({where})."))
     if row.get("over_capacity"):
         result.confidence = 0.96
         result.implies.append(
@@ -105,6 +106,14 @@ def _sizes(row: RowView, result: Assessment) -> None:
         )
     if row.has("allocated_gib"):
         result.speaks_for.append(claim(f"The process itself had {row['allocated_gib']} GiB allocated."))
+
+
+def _full(row: RowView) -> tuple[str, str]:
+    """The card in the headline, and in the sentence of who asked: as its process numbers it, which its visible devices may shift."""
+    if not row.has("gpu"):
+        return "A GPU", ""
+    numbered = f" on its GPU {row['gpu']} (as the process numbers it)"
+    return (f"GPU {row['gpu']}" if (row.number("ranks") or 0) <= 1 else "A GPU"), numbered
 
 
 def _curve(facts: Facts, result: Assessment) -> None:

@@ -8,6 +8,8 @@ DECIDES  throttle bits and clocks of GPU samples; step times say what it cost
 
 from __future__ import annotations
 
+from statistics import median
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
@@ -71,6 +73,8 @@ def assess(facts: Facts) -> Assessment:
                 f"Its SM clock was {row['sm_clock_throttled_mhz']} in them, and {row['sm_clock_free_mhz']} in the others."
             )
         )
+    if many is not None and (many.number("throttled") or 0) <= 2 and many.has("clock_free_mhz"):
+        result.speaks_for.append(claim(f"The median SM clock of the other GPUs at work was {many['clock_free_mhz']}."))
     _cost(pace, result)
     _told(facts, row, many is not None and (many.number("bad_nodes") or 0) > 1, result)
     result.counterfactual = f"{gpu_of(row)} throttled, besides."
@@ -190,6 +194,15 @@ def _busy(row: RowView) -> bool:
 
 
 def _is_down(row: RowView, gpus: list[RowView]) -> bool:
+    """Against its own clock in the other samples, and against its like: what throttles from the first step has no better past."""
     throttled = row.number("sm_clock_throttled_mhz")
-    free = row.number("sm_clock_free_mhz") or max((r.number("sm_clock_median_mhz") or 0.0 for r in gpus), default=0.0)
+    peers = [
+        r.number("sm_clock_median_mhz") or 0.0 for r in gpus if r.index != row.index and _busy(r) and _alike(r, row)
+    ]
+    free = max(row.number("sm_clock_free_mhz") or 0.0, median(peers) if peers else 0.0)
     return throttled is not None and free > 0 and throttled < _DOWN * free
+
+
+def _alike(a: RowView, b: RowView) -> bool:
+    """Cards of one kind, as far as their memory tells."""
+    return a.get("total_gib") == b.get("total_gib")

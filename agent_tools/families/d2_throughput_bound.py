@@ -15,6 +15,12 @@ from agent_tools.families.wording import claim, missing
 CODE = "D2"
 _LOW_SM = 0.45
 """A setting that serialises launches shows where the GPUs do less than this."""
+_RESTS = 0.7
+"""Engine activity of a GPU that has nothing to do for a good part of each step."""
+_EVERY, _MANY = 0.8, 20
+"""Saves over steps, and saves, of a storm that half-used GPUs confirm."""
+_CHEAP = 1.2
+"""A step with a save over one without, below which the save costs next to nothing."""
 _IDLE = 0.25
 """Engine activity of GPUs that wait for storage, where no SM activity is measured."""
 EXPLAINS = ("D1", "F3", "G1")
@@ -49,8 +55,12 @@ def _saves(facts: Facts) -> Assessment | None:
     idle = spread is not None and (spread.number("all_sm_median") or 1.0) < 0.2
     busiest = None if spread is not None or facts.beside is not None else _busiest(facts)
     idle = idle or (busiest is not None and (busiest.number("engine_mean") or 0) < _IDLE)
+    half = not idle and _half_used(pace, spread)
     result = Assessment(
-        CODE, "confirmed" if idle else "suspected", "save_storm", 0.88 if idle else 0.6 if costly else 0.4
+        CODE,
+        "confirmed" if idle or half else "suspected",
+        "save_storm",
+        0.88 if idle else (0.8 if costly else 0.7) if half else 0.6 if costly else 0.4,
     )
     result.headline = (
         f"The run saved a checkpoint at nearly every step: {pace['saves']} saves in {pace['steps']} steps."
@@ -62,7 +72,7 @@ def _saves(facts: Facts) -> Assessment | None:
         result.speaks_for.append(
             claim(f"A step with a save took {pace['step_save_s']}, another one {pace['step_plain_s']}.")
         )
-    if idle and spread is not None:
+    if (idle or half) and spread is not None:
         result.speaks_for.append(claim(f"The median SM activity was {spread['all_sm_median']}."))
     elif idle and busiest is not None:
         result.speaks_for.append(claim(f"The busiest GPU's mean engine activity was {busiest['engine_mean']}."))
@@ -74,6 +84,15 @@ def _saves(facts: Facts) -> Assessment | None:
         claim("The run waits for storage more than it computes.", "established" if idle else "supported")
     )
     return result
+
+
+def _half_used(pace: RowView, spread: RowView | None) -> bool:
+    """A save in nearly every step, and GPUs that neither compute nor spin for much of the time: short saves, or long steps between."""
+    every = (pace.number("saves_per_step") or 0) >= _EVERY and (pace.number("saves") or 0) >= _MANY
+    cheap = pace.has("times_plain") and (pace.number("times_plain") or 0) < _CHEAP
+    if spread is None or not every or cheap:
+        return False
+    return (spread.number("all_sm_median") or 1.0) < _LOW_SM and (spread.number("all_engine_median") or 1.0) < _RESTS
 
 
 def _interconnect(facts: Facts) -> Assessment | None:

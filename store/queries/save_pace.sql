@@ -9,7 +9,7 @@
 -- COLUMN reports: progress lines
 -- COLUMN saves_per_step: saves over steps
 -- COLUMN step_save_s [s]: median step time where a save was announced before the report
--- COLUMN step_plain_s [s]: median step time elsewhere
+-- COLUMN step_plain_s [s]: median step time elsewhere, but for the first report
 -- COLUMN times_plain: the one over the other
 -- COLUMN early_s [s]: median step time in the first third of the reports
 -- COLUMN late_s [s]: median step time in the last third
@@ -43,7 +43,7 @@ m AS (
 a AS (
   SELECT
     count(*) AS reports, max(step) - min(step) + 1 AS steps, median(pace_s) FILTER (WHERE saved) AS save_s,
-    median(pace_s) FILTER (WHERE NOT saved) AS plain_s, median(pace_s) FILTER (WHERE third = 1) AS early_s,
+    median(pace_s) FILTER (WHERE NOT saved AND before_line IS NOT NULL) AS plain_s, median(pace_s) FILTER (WHERE third = 1) AS early_s,
     median(pace_s) FILTER (WHERE third = 3) AS late_s
   FROM m
 )

@@ -48,6 +48,18 @@ def _as_straggler(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu))
 
 
+def _from_the_start(seed: int) -> tuple[Plan, Expected]:
+    """It never was any faster: only the other cards show what its clock should be."""
+    plan = healthy(seed, gpus=8)
+    gpu = plan.some_gpu()
+    _bits(plan, gpu, HW_THERMAL, 760, 90, 0.0, 0.9)
+    # Between its bits, too, it runs as low as with them.
+    plan.gpu_changes.append(
+        lambda v, g, m: v.update(sm_clock_mhz=0.38 * plan.site.card.clock_mhz) if g.rank == gpu.rank else None
+    )
+    return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu))
+
+
 def _to_the_wall(seed: int) -> tuple[Plan, Expected]:
     plan = healthy(seed)
     gpu = plan.some_gpu()
@@ -137,6 +149,7 @@ VARIANTS = (
     Variant("software-thermal", "fault", _throttled(SW_THERMAL, 1100, 88, 0.3)),
     Variant("straggler", "fault", _as_straggler),
     Variant("wall", "fault", _to_the_wall),
+    Variant("from-start", "fault", _from_the_start),
     Variant("power-cap", "twin", _benign(SW_POWER_CAP, 1750, 64)),
     Variant("idle-bits", "twin", _benign(IDLE, 1970, 50)),
     Variant("application-clocks", "twin", _benign(APP_CLOCKS, 1410, 55)),

@@ -15,13 +15,15 @@ _SOCKET = "{host}:{pid}:{pid} [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.{n
 _USING = "{host}:{pid}:{pid} [0] NCCL INFO Using network Socket"
 
 
-def _storm(every: int, style: str | None = None) -> Callable[[int], tuple[Plan, Expected]]:
+def _storm(
+    every: int, style: str | None = None, engine: float = 0.2, sm: float = 0.08
+) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
         plan = healthy(seed, style=style)
         plan.stride = 1
         plan.steps = 60 + seed % 50
         plan.saves_every = every
-        plan.gpu_changes.append(activity(plan, 0.2, 0.08))
+        plan.gpu_changes.append(activity(plan, engine, sm))
         return plan, Expected(("D2",), "save_storm", "job")
 
     return make
@@ -163,6 +165,7 @@ VARIANTS = (
     Variant("storm", "fault", _storm(1), 2),
     Variant("storm-two", "fault", _storm(2)),
     Variant("storm-trainer", "fault", _storm(1, "trainer")),
+    Variant("storm-half", "fault", _storm(1, None, 0.45, 0.28)),
     Variant("slow-net", "fault", _interconnect(0.1, words=False), 2),
     Variant("sockets", "fault", _interconnect(0.12, words=True)),
     Variant("blocking-submit", "fault", _blocking("submit")),

@@ -53,6 +53,31 @@ def test_only_the_hardwares_own_xids_are_a_fault(xid: int, status: str, tmp_path
     assert judge(ran(tmp_path, "FAILED").add(event), b2.assess).status == status
 
 
+def test_a_neighbours_gpu_is_known_by_the_address_that_samples_tell(tmp_path: Path) -> None:
+    """A table of samples without an inventory: Slurm gave the job GPUs 0 and 1 of four."""
+    addresses = ("1b", "43", "52", "61")
+
+    def world(folder: str, address: str) -> World:
+        run = ran(tmp_path / folder, "FAILED", gpus=2, gpu_indices="n1/0,n1/1", node_list="n1", node_count=1)
+        for g, pci in enumerate(addresses):
+            run.add(
+                *(
+                    GpuSample(
+                        node="n1", gpu=g, gpu_uuid=f"GPU-{g}", pci_bus_id=f"00000000:{pci}:00.0", engine_active=0.9,
+                        ts=T + timedelta(minutes=m),
+                    )
+                    for m in range(60)
+                )
+            )  # fmt: skip
+        at = T + timedelta(minutes=59)
+        return run.add(
+            GpuEvent(node="n1", pci_bus_id=f"00000000:{address}:00.0", ts=at, event="xid", xid=48, message="NVRM: Xid")
+        )
+
+    assert judge(world("own", "43"), b2.assess).status == "confirmed"
+    assert judge(world("other", "61"), b2.assess).status != "confirmed"
+
+
 def test_text_in_the_jobs_own_output_never_leads_to_hardware(tmp_path: Path) -> None:
     world = ran(tmp_path, "FAILED").say(
         "xid", "nvrm_line", "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off", xid=79
@@ -88,6 +113,24 @@ def test_severe_bits_with_clocks_down_are_throttling_and_benign_ones_are_not(tmp
     capped = gpus(ran(tmp_path), throttle_reasons=0x4, sm_clock_mhz=1700.0, engine_active=0.9, temp_c=60.0)
     assert judge(capped, b3.assess).status == "ruled_out"
     assert judge(ran(tmp_path), b3.assess).status == "undecidable"
+
+
+def test_a_gpu_that_throttles_from_the_first_step_is_held_against_its_peers(tmp_path: Path) -> None:
+    """It has no better past: its few samples without the bits are no faster."""
+
+    def world(folder: str, low: float) -> World:
+        return gpus(
+            ran(tmp_path / folder, gpus=4),
+            throttle_reasons=lambda g, m: 0x40 if g == 1 and m % 9 else 0,
+            sm_clock_mhz=lambda g, m: low if g == 1 else 1900.0,
+            engine_active=0.9,
+            temp_c=88.0,
+        )
+
+    found = judge(world("a", 700.0), b3.assess)
+    assert (found.status, found.attribution) == ("confirmed", "infrastructure")
+    assert any("the other GPUs" in c.text for c in found.speaks_for)
+    assert judge(world("b", 1850.0), b3.assess).status == "suspected", "the bits alone cost nothing"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +203,32 @@ def test_a_save_at_every_step_is_a_storm(tmp_path: Path) -> None:
         world.say("checkpoint", "saved", f"saved step {i}", severity="info", step=i + 1)
     found = judge(gpus(world, engine_active=0.2, sm_active=0.05), d2.assess)
     assert (found.status, found.mode) == ("confirmed", "save_storm")
+
+
+def saved(folder: Path, every: int = 1, steps: int = 30, extra_s: float = 0.0) -> World:
+    """A run that saves at every so many steps, each step that does taking longer by `extra_s`."""
+    world = World(folder).job("COMPLETED")
+    for i in range(steps):
+        if i % every == 0:
+            world.say("checkpoint", "saved", f"saved step {i}", severity="info", step=i + 1)
+        world.train([2.0 - i * 0.01], first_step=i + 1, stride=1, step_time_s=10.0 + (0 if i % every else extra_s))
+    return world
+
+
+@pytest.mark.parametrize(
+    ("engine", "sm", "every", "family"),
+    [
+        (0.45, 0.3, 1, "D2"),  # half of each step goes to the save
+        (0.95, 0.75, 1, "G1"),  # saved in the background
+        (0.95, 0.3, 1, "G1"),  # a busy engine waits for no disk
+        (0.45, 0.3, 2, "G1"),  # steps without a save took as long
+    ],
+)
+def test_a_save_at_every_step_is_a_storm_of_half_used_gpus_too(
+    engine: float, sm: float, every: int, family: str, tmp_path: Path
+) -> None:
+    world = gpus(saved(tmp_path, every), engine_active=engine, sm_active=sm)
+    assert differential.draft(world.facts()).family == family
 
 
 def test_the_advice_to_set_launch_blocking_is_no_evidence(tmp_path: Path) -> None:
