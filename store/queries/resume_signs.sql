@@ -1,7 +1,7 @@
 -- resume_signs: Whether the job was meant to go on from a checkpoint, and whether it did.
 -- TABLES: slurm_job, process, log_line, log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- COLUMN asked_by: command, submit line, process or command of a traced script (`+ python ...`) that asks to resume
+-- COLUMN asked_by: command, submit line, process, command of a traced script (`+ python ...`) or printed arguments that ask to resume
 -- COLUMN asked_step: step in the name of the checkpoint that it asks for
 -- COLUMN dependency: dependency on another job, from the job's record or its submit line
 -- COLUMN parent_job: job that it depends on, or the job of the same name and folder that ended last before it
@@ -48,12 +48,21 @@ words AS (
     UNION ALL
     SELECT text, 3 FROM log_line
     WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND line_no <= 300
-      AND regexp_matches(text, '^(\d+: *)?\++ (\S+ )*(\S*/)?(python\S*|torchrun|accelerate|deepspeed|srun|mpirun) ')
+      AND regexp_matches(text, '^(\d+: *)?\++ (\S+ )*(\S*/)?(python\S*|torchrun|accelerate|deepspeed|srun|mpirun) |^(\d+: *)?(?i:args|argv|arguments|cmd|command|command line): ?.*--?\w')
   )
   WHERE regexp_matches(text, '(?i)(--?|\b)(resume|resume[_-]from([_-]checkpoint)?|auto[_-]?resume|restore[_-]from|load[_-]checkpoint|continue[_-]from|ckpt[_-]path|init_from=resume)\b')
     AND NOT regexp_matches(text, '(?i)(resume|resume_from_checkpoint|auto_resume)[= ](false|none|no|0)\b')
 ),
-w AS (SELECT first(left(text, 300) ORDER BY rank, text) AS asked_by FROM words),
+-- Of several the one that names a checkpoint by its step says most.
+asks AS (
+  SELECT text, rank, try_cast(nullif(regexp_extract(text, '(?i)(?:checkpoint|ckpt|iter|global_?step|step)[-_=]?0*(\d{1,9})(?:\D|$)', 1), '') AS BIGINT) AS asked_step
+  FROM words
+),
+w AS (
+  SELECT first(left(text, 300) ORDER BY asked_step IS NULL, rank, text) AS asked_by,
+    first(asked_step ORDER BY asked_step IS NULL, rank, text) AS asked_step
+  FROM asks
+),
 dep AS (
   SELECT coalesce(nullif(dependency, ''), regexp_extract(submit_line, '(?:--dependency[= ]|-d ?)((?:after\w*|singleton)[:\d,?+_a-z]*)', 1)) AS dependency
   FROM j
@@ -134,7 +143,7 @@ m AS (
 )
 SELECT
   (SELECT asked_by FROM w) AS asked_by,
-  try_cast(nullif(regexp_extract((SELECT asked_by FROM w), '(?i)(?:checkpoint|ckpt|iter|global_?step|step)[-_=]?0*(\d{1,9})(?:\D|$)', 1), '') AS BIGINT) AS asked_step,
+  (SELECT asked_step FROM w) AS asked_step,
   nullif((SELECT dependency FROM dep), '') AS dependency, (SELECT id FROM parent) AS parent_job,
   (SELECT state FROM pstate) AS parent_state, (SELECT ran_min FROM pstate) AS parent_min, (SELECT alike FROM pstate) AS parent_alike, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
   pt.last_loss AS parent_last_loss, (SELECT attempts FROM ea) AS earlier_attempts, et.last_step AS earlier_last_step,

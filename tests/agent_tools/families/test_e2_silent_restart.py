@@ -167,6 +167,22 @@ def test_without_the_parents_losses_it_is_left_open(tmp_path: Path) -> None:
     assert "run before" in a.missing[0].signal
 
 
+@pytest.mark.parametrize(
+    ("printed", "status"),
+    [
+        ("args: --resume_from_checkpoint /scratch/out/checkpoint-1500 --lr 3e-4", "confirmed"),
+        ("arguments: train.py --lr 3e-4", "undecidable"),
+        ("warning: --resume_from_checkpoint /scratch/out/checkpoint-1500 was not given", "undecidable"),
+    ],
+)
+def test_printed_arguments_that_name_a_later_checkpoint_tell_a_run_that_begins_anew(
+    tmp_path: Path, printed: str, status: str
+) -> None:
+    """The submit line says no more than `--resume auto`."""
+    world = resume(tmp_path).text(printed).train(FRESH).without(TrainStep, LogEvent).train(FRESH)
+    assert judge(world, assess).status == status
+
+
 def test_a_load_that_fails_after_the_run_said_what_it_resumes_from_is_a_load_crash(tmp_path: Path) -> None:
     """Some print the word before they load, others after it."""
     mismatch = "Error(s) in loading state_dict for Net: size mismatch for head.weight: copying a param with shape"
