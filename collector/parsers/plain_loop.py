@@ -7,6 +7,7 @@ EXAMPLES
     [2026-03-01 10:00:26] step 5/400 loss 1.6441 grad_norm 1.815 lr 5.00e-04 545.8 img/s
     Step [100/2000], Loss: 0.4312, lr: 0.001, 120 ms/step
     iter 40/400: loss=0.9357, grad_norm=1.546
+    2026-03-01 10:00:26,118 INFO train.py:88 step 2/3 loss 1.8101 grad_norm 1.006
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from collector.parsers.shapes import fielded
 from collector.parsers.values import NUMBER, as_json, number
 
 _STEP = re.compile(
-    r"(?:^|[\])>:,] |- )\s*(?:step|iter|iteration|batch)s?[ :=]{0,2}\[?(\d{1,9}) ?/ ?(\d{1,9})\]?(?=[\s:,;\])]|$)", re.I
+    r"(?:^|[\])>:,] |- |\.py:\d{1,5} |\b(?:INFO|DEBUG) )\s*(?:step|iter|iteration|batch)s?[ :=]{0,2}\[?(\d{1,9}) ?/ ?(\d{1,9})\]?(?=[\s:,;\])]|$)",
+    re.I,
 )
 _LOSS = re.compile(rf"(?<![\w/-])(?:train[_ ])?loss ?[:= ] ?({NUMBER})(?![\w%.])", re.I)
 _GRAD = re.compile(rf"(?<![\w/-])(?:grad(?:ient)?[_ ]?norm|gnorm) ?[:= ] ?({NUMBER})", re.I)

@@ -11,6 +11,8 @@ from store.rows import TrainStep
 READ = [
     ("[2026-03-01 10:00:26] step 5/400 loss 1.6441 grad_norm 1.815 lr 5.00e-04 545.8 img/s",
      {"step": 5, "total_steps": 400, "loss": 1.6441, "grad_norm": 1.815, "learning_rate": 5e-4, "samples_per_s": 545.8}),
+    ("2026-03-01 10:00:26,118 INFO train.py:88 step 2/3 loss 1.8101 grad_norm 1.006 lr 2.727e-05 time 82.114s",
+     {"step": 2, "total_steps": 3, "loss": 1.8101, "grad_norm": 1.006}),
     ("Step [100/2000], Loss: 0.4312, lr: 0.001, 120 ms/step",
      {"step": 100, "total_steps": 2000, "loss": 0.4312, "learning_rate": 0.001, "step_time_s": 0.12}),
     ("INFO - iter 40/400: loss=nan, grad_norm=inf", {"step": 40, "total_steps": 400}),
