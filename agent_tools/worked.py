@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts
+from agent_tools.facts import Facts, RowView
 from agent_tools.say import count
 
 WORKING, SLOW = 0.05, 0.2
 SPINS = 0.9
 BUSY = 0.1
 """Mean activity of memory or tensor cores that a busy engine alone does not bring about while it spins in a collective."""
+
+
+CARDS, MORE_POWER = 4, 1.4
+"""GPUs of which one can stand out by its power, and by how much. Cards at the same work differ by a few percent."""
 
 
 def at_work(facts: Facts) -> tuple[str, bool]:
@@ -64,3 +68,14 @@ def little_used(facts: Facts) -> str:
     if row is None or count(row, "all_sm_median") >= SLOW:
         return ""
     return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
+
+
+def lone_worker(facts: Facts) -> tuple[RowView, RowView] | None:
+    """Where nothing tells work from waiting: of engines that are all busy, the GPU that draws far more power, and the next."""
+    if facts.beside is not None or facts.table("gpu_spread"):
+        return None
+    gpus = facts.table("gpu_summary").where(lambda r: r.has("power_mean_w"))
+    if len(gpus) < CARDS or any(count(r, "engine_mean") <= 0.8 for r in gpus):
+        return None
+    first, second, *_ = sorted(gpus, key=lambda r: -count(r, "power_mean_w"))
+    return (first, second) if count(first, "power_mean_w") >= MORE_POWER * count(second, "power_mean_w") else None

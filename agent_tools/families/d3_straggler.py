@@ -11,6 +11,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
+from agent_tools.worked import lone_worker
 
 CODE = "D3"
 EXPLAINS = ("D1", "D2", "F3", "G1")
@@ -27,6 +28,8 @@ def assess(facts: Facts) -> Assessment:
     row = facts.table("gpu_spread").first
     if row is None and (by_memory := _by_memory(facts)) is not None:
         return by_memory
+    if row is None and (by_power := _by_power(facts)) is not None:
+        return by_power
     if row is None:
         return Assessment(
             CODE,
@@ -99,6 +102,33 @@ def _by_memory(facts: Facts) -> Assessment | None:
         missing("Whether it works more or only uses more memory.", "SM activity of every GPU; step times of every rank")
     )
     return _told(facts, row, result)
+
+
+def _by_power(facts: Facts) -> Assessment | None:
+    """What an exporter's default counters show of it: all engines busy, and one card that draws far more than the rest. A suspicion."""
+    steps = facts.progress.steps
+    if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < 20:
+        return None
+    apart = lone_worker(facts)
+    if apart is None:
+        return None
+    first, second = apart
+    result = Assessment(CODE, "suspected", confidence=0.45, attribution="undetermined")
+    result.headline = f"All GPUs are busy, and one of them draws far more power than all others: {gpu_of(first)}."
+    text = (
+        f"{gpu_of(first)} draws {first['power_mean_w']} on average, the next one {second['power_mean_w']}; all are busy by "
+        "their engines, which count waiting as work."
+    )
+    result.speaks_for.append(claim(text))
+    result.implies.append(claim("The others may wait for it in every step: waiting costs less power.", "hypothesis"))
+    result.missing.append(
+        missing(
+            "Whether that rank holds the others up.", "SM activity of every GPU (gpu_sample); step times of every rank"
+        )
+    )
+    result.counterfactual = text
+    result.warnings.append(claim(f"{result.headline} It may hold the others up.", "supported"))
+    return result
 
 
 def _told(facts: Facts, row: RowView, result: Assessment) -> Assessment:

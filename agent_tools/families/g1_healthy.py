@@ -18,7 +18,7 @@ from agent_tools.families.wording import gpu_of
 from agent_tools.finished import bar_short_of_end, closing_end, completion, program_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
-from agent_tools.worked import at_work, little_used
+from agent_tools.worked import at_work, little_used, lone_worker
 
 CODE = "G1"
 EXPLAINS: tuple[str, ...] = ()
@@ -106,6 +106,9 @@ def assess(facts: Facts) -> Assessment:
         confidence = min(confidence, BLIND)
         lacking = "do not tell work from waiting" if facts.has("gpu_sample") else "are not there"
         shows.append(f"The GPUs' own metrics {lacking} although the job was watched, so health is not proven.")
+    if not gpu and lone_worker(facts) is not None:
+        confidence = min(confidence, BLIND)
+        missing.append(lacks("Whether one GPU held all others up.", "SM activity of every GPU (gpu_sample)"))
     slower = _slower(facts)
     if slower and not gpu:
         # Throttling, a slow peer and storage all look like this, and what would tell them apart is not there.

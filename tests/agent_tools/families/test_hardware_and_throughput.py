@@ -262,6 +262,19 @@ def test_memory_activity_names_the_lagging_gpu_where_no_sm_activity_is_measured(
         assert judge(lags(folder, others, engine), d3.assess).status != "confirmed", (others, engine)
 
 
+def test_power_alone_makes_a_lagging_gpu_a_suspicion_and_health_unproven(tmp_path: Path) -> None:
+    """An exporter's default counters: every engine is busy, and one card draws half as much again as any other."""
+    for most, family in ((560.0, "D3"), (380.0, "G1")):
+        world = gpus(
+            ran(tmp_path / family, gpus=4, node_list="n1", node_count=1),
+            engine_active=0.98,
+            power_w=lambda g, m, most=most: most if g == 2 else 330.0,
+        )
+        found = differential.draft(world.facts())
+        assert found.family == family and (found.confidence < 0.5) is (family == "D3"), found.headline
+        assert family == "G1" or any("SM activity" in m.signal for m in found.cannot_decide)
+
+
 def test_sockets_and_memory_at_rest_are_a_slow_interconnect_where_no_sm_activity_is_measured(tmp_path: Path) -> None:
     def run(
         folder: str, dram: float, engine: float = 0.99, transport: str = "Using network Socket", **job: object
