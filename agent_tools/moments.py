@@ -87,9 +87,8 @@ def unsaid(text: str, ledger: Ledger) -> str:
         for i, group in enumerate(times):
             begin = times[i - 1].end if i else 0
             end = times[i + 1].start if i + 1 < len(times) else len(own)
-            again = group.column in told and not _words(
-                own[begin : group.start]
-            )  # "rank A ended at ..., then rank B at ..."
+            # "rank A ended at ..., then rank B at ...", "the first ended at ..., the last at ..."
+            again = group.column in told and _words(own[begin : group.start]) <= {"first", "last"}
             if not again and not any(_told(cell, group, own, begin, end, clause, ledger) for cell in group.cells):
                 return group.cells[0].ref
             told.add(group.column)

@@ -195,7 +195,7 @@ def _label(done: Checked, mark: Mark, cell: CellValue, grounds: Grounds) -> None
     said = len(before)
     while before and before[-1].lower() in _COPULA:
         before.pop()
-    if said > len(before) and before[-2:-1] == ["to"]:
+    if said > len(before) and (before[-2:-1] == ["to"] or before[-3:-1] == ["at", "the"]):
         before = []  # "the first rank to end was ...": a verb, and no measure's name
     if len(before) == 1 and before[0].endswith("ed") and ahead and done.text[: ahead.start(1)].endswith("]] "):
         before = []  # "GPU [[...]] used [[...]]"

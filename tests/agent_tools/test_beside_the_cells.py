@@ -86,6 +86,8 @@ TRUE = [
     "After the job, at <hang.node_failures.since_ts>, node <hang.node_failures.node> went <hang.node_failures.state>.",
     "Rank <wide.process_exits.rank> ended at <wide.process_exits.end_ts>, before rank <wide.process_exits:2.rank> at <wide.process_exits:2.end_ts>.",
     "Attempt <evict.job_attempts:1.attempt> ran from <evict.job_attempts:1.start_ts> to <evict.job_attempts:1.end_ts> and ended as <evict.job_attempts:1.state>.",
+    "The loss at the end was <hang.loss_shape.last_loss>.",
+    "The first process ended at <wide.process_exits.end_ts>, the last at <wide.process_exits:3.end_ts>.",
     "GPU <wide.gpu_events.gpu_uuid> on node <wide.gpu_events.node> had the event <wide.gpu_events.event> at <wide.gpu_events.event_ts>.",
 ]  # fmt: skip
 
