@@ -1,0 +1,57 @@
+"""bar_words: a tqdm bar whose description, before the percentage, tells the loss of training.
+
+SOURCE    loops that set a bar's description: `bar.set_description(f"Epoch: {e}. Loss: {l}")`
+ROWS      train_step (one for each state of the bar that a line shows)
+CAVEAT    the step is the bar's: batches of this epoch. A loss of validation, and a bar whose postfix has the loss, are not read here.
+EXAMPLE   Epoch: 29. Loss: 3.32882:  76%|███████▌  | 263/348 [02:17<00:44,  1.92it/s]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import ClassVar
+
+from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import NUMBER, number
+
+_BAR = re.compile(
+    r"(?P<words>[^|\r]{4,200}): *\d{1,3}%\|[^|\r]{0,300}\| *(?P<n>\d{1,12})/(?P<total>\d{1,12}) \[\d[^\]\r]{0,120}\]"
+)
+_LOSS = re.compile(
+    rf"(?<![\w/-])(?P<name>(?:[Tt]rain(?:ing)?[ _])?[Ll]oss) ?[:=]? ?(?P<loss>{NUMBER})(?=[\s,;.|)\]]*(?:$|[\s,;|]))"
+)
+_EPOCH = re.compile(r"(?i)\bepoch\b[ :#]{0,3}\[?(?P<epoch>\d{1,9})")
+_HELD_OUT = re.compile(r"(?i)\b(?:val|valid\w*|test\w*|eval\w*|dev|pred\w*)\b|val_|eval_|test_")
+
+
+class BarWords(LineParser):
+    """Each line's last bar, if its description has one loss and speaks of no evaluation."""
+
+    name: ClassVar[str] = "bar_words"
+    anchors: ClassVar[tuple[str, ...]] = ("%|",)
+
+    @staticmethod
+    def ignores(text: str) -> bool:
+        """Bars without a loss before their percentage."""
+        return "oss" not in text[: text.rfind("%|")]
+
+    def feed(self, line: Line) -> Iterable[ParsedRow]:
+        """Take one line."""
+        text = line.text[-2000:]
+        last = next(reversed(list(_BAR.finditer(text))), None)
+        if last is None or "oss" in last[0][last.end("words") - last.start() :] or _HELD_OUT.search(last["words"]):
+            return ()
+        losses = list(_LOSS.finditer(last["words"]))
+        if len(losses) != 1:
+            return ()
+        epoch = _EPOCH.search(last["words"])
+        return [
+            line.step(
+                "tqdm",
+                step=int(last["n"]),
+                epoch=float(epoch["epoch"]) if epoch else None,
+                loss=number(losses[0]["loss"]),
+                loss_name=losses[0]["name"],
+            )
+        ]
