@@ -110,6 +110,12 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
 
 
 def _before_the_first(steps: RowView) -> bool:
-    """One report of step zero with a loss of exactly zero: a bar is drawn so before anything was computed."""
+    """Reports of step zero alone that nothing was trained for.
+
+    A loss of exactly zero is how a bar is drawn before anything was computed; a loss of both splits on one line was evaluated.
+    """
     counted = (steps.number("last_step") or 0) or (steps.number("last_epoch") or 0)
-    return not counted and steps.number("reports") == 1 and steps.number("last_loss") == 0
+    reports = steps.number("reports")
+    if counted or not reports:
+        return False
+    return (reports == 1 and steps.number("last_loss") == 0) or steps.number("untrained") == reports

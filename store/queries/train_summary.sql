@@ -2,7 +2,7 @@
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: train_step
--- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN framework: framework whose progress lines these are
 -- COLUMN reports: progress lines with training values, one rank counted
@@ -29,6 +29,7 @@
 -- COLUMN first_line: line of the first report
 -- COLUMN last_line: line of the last report
 -- COLUMN broken_evals: evaluations at the end, one after another, whose loss is NaN or infinite
+-- COLUMN untrained: reports of step zero that stand on one line with a validation loss: both were evaluated, and nothing trained
 -- CAVEAT: Only frameworks whose progress lines are known are read; a custom loop leaves this empty.
 WITH t AS (
   SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
@@ -45,6 +46,12 @@ scored AS (
     WHERE (split = 'eval' AND loss IS NOT NULL OR step IS NULL AND contains(metrics, '"val_loss": ')) AND job_id = $job_id
       AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   )
+),
+at_zero AS (
+  SELECT count(DISTINCT (o.file, o.line_no)) AS untrained
+  FROM o JOIN train_step e ON e.file IS NOT DISTINCT FROM o.file AND e.line_no = o.line_no
+  WHERE o.step = 0 AND e.step = 0 AND e.split = 'eval' AND e.job_id = $job_id
+    AND ($attempt IS NULL OR e.attempt IS NULL OR e.attempt = $attempt)
 ),
 plan AS (
   SELECT max(total_steps) AS total_steps, max(total_epochs) AS total_epochs
@@ -76,6 +83,6 @@ SELECT
   a.min_loss, a.max_loss, a.nan_losses, a.nan_grads, a.skipped, a.first_ts, a.last_ts,
   round(date_diff('second', a.first_ts, a.last_ts) / 60.0, 1) AS span_min, round(a.step_time_s, 3) AS step_time_s,
   a.objective, a.file, a.first_line, a.last_line,
-  (SELECT count(*) FROM scored WHERE broken AND line_no > coalesce(fine_line, 0)) AS broken_evals
-FROM a, plan
+  (SELECT count(*) FROM scored WHERE broken AND line_no > coalesce(fine_line, 0)) AS broken_evals, at_zero.untrained
+FROM a, plan, at_zero
 WHERE a.reports > 0
