@@ -14,12 +14,17 @@ TORCH = re.compile(
 )
 """PyTorch's caching allocator."""
 
+XLA_HOST = re.compile(
+    r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?Out of memory allocating (?P<n>\d+) (?P<u>bytes)"
+)
+"""XLA's CPU backend, whose memory is the host's; of a GPU it says "while trying to allocate" or names the device."""
+
 OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("nccl_oom", re.compile(r"Cuda failure(?: \d+)? '?out of memory|Failed to CUDA (?:calloc|malloc)|NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
-    ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
+    ("xla_oom", re.compile(r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?(?:Attempting to (?:allocate|reserve)|Out of memory(?! allocating \d)|Failed to allocate|Ran out of memory|.{0,60}TPU.{0,40}memory|Error allocating|XLA:TPU|CUDA_ERROR_OUT)")),
     ("tf_oom", re.compile(r"OOM when allocating tensor(?: with shape ?(?P<shape>\[[\d,]*\]))?|ran out of memory trying to allocate|failed to allocate .{1,60} from device|INTERNAL: Failed to allocate \d+ bytes")),
     ("paddle_oom", re.compile(r"Out of memory error on GPU \d+\. Cannot allocate")),
-    ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
+    ("cupy_oom", re.compile(r"cupy[\w.]*OutOfMemoryError|(?<!EXHAUSTED: )(?<!exhausted: )Out of memory allocating [\d,]+ bytes|CUDA_ERROR_OUT_OF_MEMORY.*cuMem|\[CUresult\.\w*OUT_OF_MEMORY")),
     ("kv_cache", re.compile(r"No available memory for the cache blocks|Free memory on device.{0,80}is less than desired GPU memory utilization|KV cache is needed, which is larger than the available KV cache|Not enough memory\. Please try to increase --mem-fraction|enough GPU RAM to fit|[Ii]nsufficient GPU memory")),
     ("hsa_oom", re.compile(r"HSA_STATUS_ERROR_OUT_OF_RESOURCES.{0,400}Available Free mem ?: ?0 MB")),
     ("ascend_oom", re.compile(r"(?:EL0004|EI0011|EL0019)\)?: .{0,80}(?:[Ff]ailed to allocate memory|[Mm]emory .{0,60}(?:insufficient|failed|exhausted))|Malloc device memory failed|Device\(id:\d+\) memory isn't enough and alloc failed")),
@@ -41,4 +46,6 @@ _RAISED = re.compile(
 
 def refused(text: str) -> bool:
     """Whether an exception, as `type: text`, says that a GPU's memory ran out."""
+    if XLA_HOST.search(text):
+        return False
     return _RAISED.search(text) is not None or any(pattern.search(text) for _, pattern in OTHERS)

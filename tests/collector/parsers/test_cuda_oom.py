@@ -105,6 +105,7 @@ def test_other_wordings(text, name, requested):
         "Out of memory: Killed process 77 (python)",
         "there is plenty of room",
         "slurmstepd: error: Detected 1 oom_kill event in StepId=1.0",
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 85898814480 bytes.",  # XLA's CPU backend
     ],
 )
 def test_what_resembles_it_gives_nothing(text):

@@ -30,6 +30,7 @@ def parse(text):
         ("RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 2048 bytes. Error code 12 (Cannot allocate memory)", "alloc_failed", 2048),
         ("numpy.core._exceptions._ArrayMemoryError: Unable to allocate 2.00 GiB for an array with shape (1,)", "alloc_failed", 2 * 1024**3),
         ("OSError: [Errno 12] Cannot allocate memory", "alloc_failed", None),
+        ("jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 2048 bytes.", "alloc_failed", 2048),
         ("MemoryError", "alloc_failed", None),
         ("terminate called after throwing an instance of 'std::bad_alloc'", "alloc_failed", None),
         ("RuntimeError: One of the subprocesses has abruptly died during map operation.To debug the error, disable multiprocessing.", "worker_died", None),
