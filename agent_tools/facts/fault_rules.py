@@ -101,7 +101,7 @@ RULES: tuple[Rule, ...] = (
         )),
     Rule("env", 0.88, "a package is missing or has the wrong version",
         says=(
-            r"is not installed", r"operator \S+ does not exist", r"CUDA extension .{0,80}not found",
+            r"is not installed", r"\bcannot be imported\b", r"forgot to install", r"operator \S+ does not exist", r"CUDA extension .{0,80}not found",
             r"(but|and) it was not found in your environment", r"please (re)?install", r"pip install",
             r"requires? (the )?[\w\[\]-]+(>=|==|<|<=|~=)", r"is required (for|but)", r">=[\d.]+ (is|are) required",
             r"Loading a dataset cached in a \w*FileSystem",  # the installed fsspec is newer than datasets knows
@@ -129,6 +129,11 @@ RULES: tuple[Rule, ...] = (
             r"No space left on device", r"Disk quota exceeded", r"Errno 28\b", r"Errno 122\b",
             r"Read-only file system",
         )),
+    Rule("env", 0.85, "a port that it needs is taken on the node",
+        says=(r"address already in use", r"\[?Errno 98\b", r"EADDRINUSE", r"port .{0,60}\b(already |being )?(in use|taken|used)\b",
+              r"port .{0,30}(but )?another process is utilizing it")),
+    Rule("env", 0.76, "XLA's CPU backend, which a program falls back to without a usable GPU, has no host memory left for what is asked of it",
+        says=(r"(RESOURCE_EXHAUSTED|Resource exhausted): .{0,200}Out of memory allocating \d+ bytes",)),
     Rule("env", 0.78, "the host has no memory left for what is asked of it",
         names=r"\w*MemoryError"),
     Rule("env", 0.78, "the host has no memory left for what is asked of it",

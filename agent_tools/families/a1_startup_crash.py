@@ -8,10 +8,13 @@ DECIDES  the exception's type, text and frames give the fault class: data, confi
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
-from agent_tools.facts.faults import classify
+from agent_tools.facts.faults import Fault, classify
+from agent_tools.facts.ports import one_node, port_taken
+from agent_tools.facts.setups import unfit_setup
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
     ALIKE,
@@ -37,6 +40,13 @@ _ITERATING = re.compile(
     re.MULTILINE,
 )
 
+# A trainer's loop asks its loader for a batch: the first one, or any that came later.
+_NEXT_BATCH = re.compile(
+    r"(?:/loops/(?:fit_loop|training_epoch_loop|epoch/training_epoch_loop)\.py|\bin (?:_inner_training_loop|train_one_epoch|train_epoch|run_epoch)$)"
+    r"(?:.|\n)*?torch/utils/data/dataloader\.py",
+    re.MULTILINE,
+)
+
 _CLASS = {
     "data": "the data that it reads",
     "config": "its configuration",
@@ -56,6 +66,7 @@ _CLOSING = 40
 """Lines between the words of an interrupt and an exception of the closing down."""
 
 
+_UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as the log says before it")
 _KERNEL = re.compile(r"device-side assert|illegal memory access")
 _EITHER_TIME = 0.6
 """Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
@@ -79,6 +90,9 @@ def assess(facts: Facts) -> Assessment:
         if not cause.trained:
             text = f"Before {cause.name_ref} the program said that its training was complete."
         return Assessment(CODE, "ruled_out", counterfactual=text)
+    unfit = unfit_setup(facts, cause)
+    if unfit is not None:
+        cause = replace(cause, fault=_UNFIT)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
     result.confidence = _confidence(facts, cause)
     if cause.headless and (cause.in_loop or cause.fault.certainty < 0.6):
@@ -109,6 +123,9 @@ def assess(facts: Facts) -> Assessment:
     if cause.missed:
         result.headline = f"A bound that the run checks itself was not met: {cause.message_ref}"
     _tell(facts, cause, result)
+    if unfit is not None:
+        text = f"Before it the log says: {unfit['message']} ({unfit['file']} line {unfit['line_no']})."
+        result.speaks_for.append(claim(text))
     return result
 
 
@@ -129,7 +146,7 @@ def _confidence(facts: Facts, cause: Raised) -> float:
         value -= 0.1
     if cause.in_loop or cause.fault.other:
         value = min(value, 0.75)
-    if _on_a_batch(cause):
+    if _on_a_batch(cause) or _at_next_batch(cause):
         value = min(value, _EITHER_TIME)
     if facts.ending.failed:
         value += 0.03
@@ -141,6 +158,12 @@ def _confidence(facts: Facts, cause: Raised) -> float:
 def _on_a_batch(cause: Raised) -> bool:
     """A kernel met a batch that it cannot take, which is any batch: the first one, or one after many."""
     return _KERNEL.search(cause.message) is not None and (cause.in_loop or _ITERATING.search(cause.calls) is not None)
+
+
+def _at_next_batch(cause: Raised) -> bool:
+    """The loader of a training loop failed, and nothing that was printed tells how many batches it had given before."""
+    row = cause.row
+    return "in DataLoader worker process" in row.text("message") or _NEXT_BATCH.search(row.text("calls")) is not None
 
 
 def _either(facts: Facts, cause: Raised) -> bool:
@@ -183,6 +206,7 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         result.implies.append(
             claim("The labels or indices of the batch may be at fault as well as the code.", "supported")
         )
+    if _on_a_batch(cause) or _at_next_batch(cause):
         result.missing.append(missing("Whether steps came before it.", "progress lines of the training"))
     if cause.fault.other:
         result.implies.append(
@@ -211,6 +235,8 @@ def _without_cause(facts: Facts) -> Assessment:
         )
     if facts.device_error is not None and not facts.progress.begun:
         return _device(facts, facts.device_error)
+    if one_node(facts) and not facts.progress.begun and (taken := port_taken(facts)) is not None:
+        return _port(taken)
     plain = facts.table("plain_errors").first
     if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
         if plain.get("known"):
@@ -262,6 +288,24 @@ def _device(facts: Facts, row: RowView) -> Assessment:
         check = "Check labels and indices against the sizes that the model was built with."
         result.actions.append(claim(check, "supported"))
     result.missing.append(missing("Which call it was.", "the traceback, with CUDA_LAUNCH_BLOCKING set"))
+    return result
+
+
+def _port(row: RowView) -> Assessment:
+    """A launcher on the only node of the job wanted a port that something else there listens on."""
+    result = Assessment(CODE, "confirmed", mode="env", confidence=0.88, attribution="job")
+    result.headline = f"The job could not start: a port that it needs was taken on its node: {row['message']}"
+    result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
+    result.speaks_for.append(claim("The job had a single node, so no other waited for it."))
+    result.implies.append(
+        claim("An earlier run that was left behind, or another job on the node, holds the port.", "hypothesis")
+    )
+    result.actions.append(
+        claim(
+            "Take another port (derive it from the job id), and look for a process that was left behind.", "supported"
+        )
+    )
+    result.missing.append(missing("Which process holds the port.", "ss -ltnp on the node, while it lasts"))
     return result
 
 

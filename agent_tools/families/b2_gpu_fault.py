@@ -20,6 +20,8 @@ EXPLAINS = ("A1", "A2", "A3", "B1", "C1", "C2", "C3", "D3", "F1", "F3", "F4")
 
 _HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
 _NOTICE = {63, 92, 145, 149, 150, 154}
+_HANG = 0.45
+"""Confidence where the runtime says that a GPU hung, and no kernel's log is there to say why."""
 _RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 _NEAR_S = 1800.0
 _LONG_QUIET = 20
@@ -235,6 +237,9 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
     ):
         # The program's CUDA error and the driver's tool, each by its own way, say that a device does not answer.
         result.status, result.confidence = "confirmed", 0.82
+    if rows and all(r.text("code") == "hw_exception" for r in rows):
+        # What ROCm's runtime calls a hang of the GPU is as well a kernel or a driver that hangs it.
+        result.confidence, result.attribution = _HANG, "undetermined"
     if rows:
         row = rows[0]
         rank = f" on rank {row['rank']}" if row.has("rank") else ""

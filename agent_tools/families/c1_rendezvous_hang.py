@@ -1,7 +1,8 @@
 """C1, rendezvous or process-group initialisation hang: the ranks could not find each other before any collective.
 
 FOR      a store, socket or rendezvous message that gave up (time-out, refused, unresolved, address in use); silence at start
-AGAINST  training began; an application's exception on one rank that the others then waited for in vain (A1)
+AGAINST  training began; an application's exception on one rank that the others then waited for in vain (A1); a port that was
+         taken on the only node of the job, whose start failed at once (A1)
 DECIDES  the message itself; where there is none: every rank cold, no communicator, no output until the end
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.ports import one_node, port_taken, several_nodes
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
 from agent_tools.families.wording import claim, missing
@@ -28,6 +30,8 @@ _HARD = (
     "device_process",
     "closed",
 )
+_PORT = 0.75
+"""Confidence where a port was taken, and nothing tells of other nodes that had to wait."""
 _AGAIN = 3
 """So often a rank has to say that it waits: each of them once is how a group forms."""
 _FORMING = re.compile(
@@ -61,6 +65,9 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     row = _hard(facts)
     raised = facts.of_role("rendezvous")
+    if one_node(facts) and (taken := port_taken(facts)) is not None:
+        text = f"The job had one node, and its start failed there over a port that was taken (line {taken['line_no']})."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
     if row is not None or raised:
         return _found(facts, row)
     events = facts.table("nccl_events")
@@ -144,6 +151,9 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
     result = Assessment(CODE, "confirmed", confidence=0.91, attribution="undetermined")
     raised = facts.of_role("rendezvous")
     name = row.text("name") if row is not None else "timeout"
+    taken = port_taken(facts)
+    if taken is not None:
+        name = "address_in_use"
     if row is not None:
         peer = f" ({row['peer']})" if row.has("peer") else ""
         result.headline = f"The ranks never formed their process group: {_SAYS[name]}{peer}."
@@ -158,6 +168,14 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
             result.attribution = "job"
         if name == "closed" and not raised:
             result.status, result.confidence = "suspected", 0.5
+    if taken is not None and not several_nodes(facts):
+        result.confidence = _PORT
+        result.missing.append(
+            missing(
+                "Whether the job had further nodes, which waited: on a single node it is that node's start that failed.",
+                "sacct or scontrol show job (slurm_job)",
+            )
+        )
     if raised:
         first = raised[0]
         if row is None:

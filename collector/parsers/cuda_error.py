@@ -21,7 +21,7 @@ NAMES: dict[str, str] = {
     "device_assert, launch_failure, launch_timeout, misaligned, illegal_instruction, gpu_lost, nvlink, cublas, cudnn, "
     "cufft, hip_fault, hw_exception, unknown_error, initialization, other",
     "cuda_setup": "the GPU or driver cannot be used: no_device, devices_unavailable, driver_insufficient, driver_mismatch, "
-    "no_kernel_image, invalid_ordinal, not_compiled, nvml_failed, system_not_ready, bad_binary",
+    "no_kernel_image, cudnn_mismatch, invalid_ordinal, not_compiled, nvml_failed, system_not_ready, bad_binary",
     "device_assert": "the assertion that a kernel printed (detail.assertion)",
 }
 
@@ -41,6 +41,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_setup", "driver_mismatch", r"Driver/library version mismatch|unsupported display driver / cuda driver combination|forward compatibility was attempted"),
     ("cuda_setup", "system_not_ready", r"system not yet initialized|CUDA_ERROR_SYSTEM_NOT_READY|Error 802"),
     ("cuda_setup", "no_kernel_image", r"no kernel image is available for execution|hipErrorNoBinaryForGpu|sm_\d+ is not compatible with the current PyTorch"),
+    ("cuda_setup", "cudnn_mismatch", r"Loaded runtime Cu?DNN library: .{1,80}? but source was compiled with|cuDNN version incompatibility"),
     ("cuda_setup", "invalid_ordinal", r"invalid device ordinal|CUDA_ERROR_INVALID_DEVICE"),
     ("cuda_setup", "not_compiled", r"Torch not compiled with CUDA enabled|Torch is not able to use GPU"),
     ("cuda_setup", "nvml_failed", r"NVIDIA-SMI has failed because it couldn't communicate|Failed to initialize NVML|Can't initialize NVML"),
@@ -95,6 +96,8 @@ class CudaError(LineParser):
         "HIP error",
         "is not compatible with the current PyTorch",
         "invalid device ordinal",
+        "Loaded runtime C",
+        "cuDNN version incompat",
         "Torch not compiled",
         "Torch is not able",
         "CUBLAS_STATUS_",

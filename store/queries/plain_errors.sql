@@ -34,6 +34,7 @@ m AS (
       '|^\W{0,4}(?:x\W{1,3})?Invalid config override |Error locating target|error while loading shared libraries|Value error, |does not recognize this architecture'
       '|No (?:CUDA |Nvidia |NVIDIA )?GPUs? (?:were |was |are |is )?(?:found|detected|available).{0,60}(?:[Ee]xiting|[Aa]borting)'
       '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)')
+      OR back <= 40 AND regexp_matches(text, 'op_kernel\.cc:\d+\] OP_REQUIRES failed at \S+ : (?:UNIMPLEMENTED|INTERNAL|FAILED_PRECONDITION|INVALID_ARGUMENT|NOT_FOUND|Unimplemented|Internal|Invalid argument|Not found|Unknown): ')
       OR back <= 40 AND regexp_matches(text, '^wandb: ERROR (?:Run initialization has timed out|Error communicating|api_key not configured)') AS known
   FROM l WHERE back <= 5000 OR line_no <= 3000
 ),

@@ -47,6 +47,27 @@ def test_the_port_that_is_taken_is_the_cause_and_not_the_time_out_of_the_others(
     assert "port" in judge(world, c1.assess).headline
 
 
+def test_a_port_that_is_taken_on_the_only_node_of_a_job_is_its_failed_start(tmp_path: Path) -> None:
+    """Nobody waits for anybody: with further nodes it is the rendezvous, and where nothing tells of them it is less sure."""
+    says = (
+        "exception",
+        "RuntimeError",
+        "The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use).",
+    )
+
+    def told(folder: str, **job: int) -> tuple[str, str | None, float]:
+        (tmp_path / folder).mkdir()
+        world = World(tmp_path / folder)
+        draft = differential.draft((world.job("FAILED", 1, **job) if job else world).say(*says, rank=0).facts())
+        return draft.family, draft.mode, draft.confidence
+
+    assert told("one", node_count=1)[:2] == ("A1", "env")
+    family, _, sure = told("two", node_count=2)
+    assert family == "C1" and sure > 0.9
+    family, _, unsure = told("unknown")
+    assert family == "C1" and 0.5 < unsure < 0.8
+
+
 def test_a_rank_that_crashed_at_the_start_explains_why_the_others_waited(tmp_path: Path) -> None:
     world = refused(tmp_path).say("exception", "ValueError", "Unknown optimizer 'adamww'", rank=0)
     assert differential.draft(world.facts()).family == "A1"

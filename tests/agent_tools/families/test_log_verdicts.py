@@ -46,6 +46,19 @@ def test_a_log_alone_gives_a_family_that_a_careful_reader_accepts(case: dict[str
     assert report.ok, report.problems
 
 
+def test_a_loader_that_fails_where_no_step_was_told_of_is_not_surely_of_the_first_batch(tmp_path: Path) -> None:
+    text = (LOGS / "a1-data-in-the-first-epochs-loader.txt").read_text(encoding="utf-8")
+    draft = differential.draft(facts_of(text, tmp_path))
+    assert draft.family == "A1" and draft.confidence <= 0.6
+    assert any("steps came before" in m.text for m in draft.cannot_decide)
+
+
+def test_a_hang_by_the_word_of_rocms_runtime_alone_blames_no_hardware(tmp_path: Path) -> None:
+    text = "HW Exception by GPU node-4 (Agent handle: 0x2d1f90) reason :GPU Hang\nsrun: error: n7: tasks 4-7: Aborted\n"
+    draft = differential.draft(facts_of(text, tmp_path))
+    assert draft.confidence < 0.5 and draft.attribution == "undetermined"
+
+
 @pytest.mark.parametrize("name", ["u0-exit1", "u0-peer-only", "u0-task-left-then-echo"])
 def test_wrappers_and_echoes_never_give_a_confident_answer(name: str, tmp_path: Path) -> None:
     draft = differential.draft(facts_of((LOGS / f"{name}.txt").read_text(encoding="utf-8"), tmp_path))

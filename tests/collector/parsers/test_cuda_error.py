@@ -27,6 +27,7 @@ def parse(text):
         ("RuntimeError: Found no NVIDIA driver on your system.", "cuda_setup", "no_device"),
         ("CUDA driver version is insufficient for CUDA runtime version", "cuda_setup", "driver_insufficient"),
         ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "cuda_setup", "no_kernel_image"),
+        ("E cuda_dnn.cc:319] Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.  CuDNN library needs", "cuda_setup", "cudnn_mismatch"),
         ("RuntimeError: CUDA error: invalid device ordinal", "cuda_setup", "invalid_ordinal"),
         ("AssertionError: Torch not compiled with CUDA enabled", "cuda_setup", "not_compiled"),
         ("Failed to initialize NVML: Driver/library version mismatch", "cuda_setup", "driver_mismatch"),

@@ -1,0 +1,35 @@
+"""A port that was taken when the ranks wanted to meet: on the one node of a job, that node's failed start and no hang."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent_tools.facts.views import RowView
+
+if TYPE_CHECKING:
+    from agent_tools.facts.core import Facts
+
+_TAKEN = re.compile(r"address already in use|EADDRINUSE|errno: 98\b|\[Errno 98\]|code: -98\b", re.IGNORECASE)
+
+
+def port_taken(facts: Facts) -> RowView | None:
+    """The first word of a process that gave up because its port was taken, an exception's or a log line's; None without one.
+
+    Some try the next port, and say so in a warning.
+    """
+    raised = next((r.row for r in facts.of_role("rendezvous") if _TAKEN.search(r.message)), None)
+    if raised is not None or facts.ending.succeeded:
+        return raised
+    rows = facts.table("rendezvous_events").one_of("name", "address_in_use")
+    return next((r for r in rows if r.text("severity") in ("error", "fatal")), None)
+
+
+def one_node(facts: Facts) -> bool:
+    """Whether accounting says that the job had a single node."""
+    return facts.overview is not None and facts.overview.number("node_count") == 1
+
+
+def several_nodes(facts: Facts) -> bool:
+    """Whether accounting says that the job had more than one node."""
+    return facts.overview is not None and (facts.overview.number("node_count") or 0) > 1

@@ -1,0 +1,31 @@
+"""A CUDA set-up that does not fit, told of in the log before an exception whose own text says nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.views import RowView
+
+if TYPE_CHECKING:
+    from agent_tools.facts.core import Facts
+
+_UNFIT = frozenset({"cudnn_mismatch", "driver_insufficient", "driver_mismatch", "no_kernel_image", "bad_binary"})
+_MUTE = 0.5
+"""Certainty below which an exception's type and text say nothing of whose fault it is."""
+
+
+def unfit_setup(facts: Facts, cause: Raised) -> RowView | None:
+    """What the CUDA libraries said in the same file before this exception, where it says nothing itself; None otherwise."""
+    if cause.fault.certainty >= _MUTE:
+        return None
+    line = cause.row.number("line_no") or 0
+    rows = facts.table("cuda_errors").where(
+        lambda r: (
+            r.text("name") == "cuda_setup"
+            and r.text("code") in _UNFIT
+            and r.text("file") == cause.row.text("file")
+            and (r.number("line_no") or 0) < line
+        )
+    )
+    return rows[-1] if rows else None
