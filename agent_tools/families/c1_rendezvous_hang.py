@@ -66,7 +66,7 @@ def assess(facts: Facts) -> Assessment:
     row = _hard(facts)
     raised = facts.of_role("rendezvous")
     if one_node(facts) and (taken := port_taken(facts)) is not None:
-        text = f"The job had one node, and its start failed there over a port that was taken (line {taken['line_no']})."
+        text = f"The job's start failed on its only node, over a port that was taken (line {taken['line_no']})."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     if row is not None or raised:
         return _found(facts, row)

@@ -108,7 +108,7 @@ def assess(facts: Facts) -> Assessment:
         shows.append(f"The GPUs' own metrics {lacking} although the job was watched, so health is not proven.")
     if not gpu and lone_worker(facts) is not None:
         confidence = min(confidence, BLIND)
-        missing.append(lacks("Whether one GPU held all others up.", "SM activity of every GPU (gpu_sample)"))
+        missing.append(lacks("Whether a single GPU held all others up.", "SM activity of every GPU (gpu_sample)"))
     slower = _slower(facts)
     if slower and not gpu:
         # Throttling, a slow peer and storage all look like this, and what would tell them apart is not there.
