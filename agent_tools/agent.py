@@ -16,12 +16,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from agent_tools import seal
-from agent_tools.citations import Gate, GateReport
 from agent_tools.cost import cost
-from agent_tools.drive import EXAMINER, Limits, chain, first_answer, said
+from agent_tools.endpoints.drive import EXAMINER, Limits, chain, first_answer, said
+from agent_tools.endpoints.traces import traced
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.traces import traced
+from agent_tools.gate.citations import Gate, GateReport
 from agent_tools.untrusted import one_line
 from agent_tools.verdict import Draft, Provenance, Verdict
 from prompts import digest, load
@@ -200,8 +200,8 @@ async def conclude(
 
 def _read(model: Model, deps: Deps, limits: Limits) -> Model:
     """The model, read as it meant it; a small one is listened to, so that an answer without an end is cut off."""
-    from agent_tools.streamed import Streamed
-    from agent_tools.tamed import Tamed
+    from agent_tools.endpoints.streamed import Streamed
+    from agent_tools.endpoints.tamed import Tamed
 
     return Tamed(Streamed(model, None, set(), limits.requests, deps.emit) if limits.small else model)
 
@@ -274,10 +274,10 @@ def agent(small: bool = False) -> Agent[Deps, Draft]:
     from pydantic_ai import Agent, ModelRetry, RunContext, ToolOutput
     from pydantic_ai.capabilities import ProcessHistory
 
-    from agent_tools.compact import compact
+    from agent_tools.endpoints.compact import compact
+    from agent_tools.endpoints.written import WrittenDraft
     from agent_tools.tools.base import Deps
     from agent_tools.tools.registry import offered
-    from agent_tools.written import WrittenDraft
 
     made = Agent(
         None,

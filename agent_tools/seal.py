@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agent_tools.evidence import Evidence, Ledger
-from agent_tools.grounds import draft_texts
+from agent_tools.gate.grounds import draft_texts
 from agent_tools.references import cited, parse
 from agent_tools.verdict import Verdict
 from store.result import Coverage, ResultColumn, digest

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from agent_tools.plain import plain
+from agent_tools.endpoints.plain import plain
 
 Attribution = Literal["job", "infrastructure", "scheduler", "user", "none", "undetermined"]
 ClaimStatus = Literal["established", "supported", "hypothesis"]

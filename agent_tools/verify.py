@@ -9,9 +9,10 @@ from typing import Any, Literal, Protocol
 
 from pydantic import ValidationError
 
-from agent_tools import figures, seal
+from agent_tools import seal
 from agent_tools.evidence import Asks, Ledger
-from agent_tools.grounds import draft_texts
+from agent_tools.gate import figures
+from agent_tools.gate.grounds import draft_texts
 from agent_tools.references import BadReference, cited, masked, resolve
 from agent_tools.verdict import FAMILIES, Verdict
 from store.result import Result, StoreError, digest

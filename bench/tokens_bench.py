@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from agent_tools.agent import Found, conclude, examine  # noqa: E402
-from agent_tools.drive import EXAMINER, Limits  # noqa: E402
+from agent_tools.endpoints.drive import EXAMINER, Limits  # noqa: E402
 from agent_tools.evidence import Ledger  # noqa: E402
 from agent_tools.references import cited  # noqa: E402
 from agent_tools.tools.registry import SMALL  # noqa: E402

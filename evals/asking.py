@@ -81,7 +81,7 @@ def asked(case: CaseId, settings: Settings, ready: Ready | None = None) -> Answe
     `ready` is the case's lake, open, and its job, where the caller has them already.
     """
     from agent_tools.agent import diagnose
-    from agent_tools.drive import Limits
+    from agent_tools.endpoints.drive import Limits
     from agent_tools.seal import seal
     from agent_tools.verify import verify
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent_tools.answer import Answer, Reply
-from agent_tools.drive import Limits
-from agent_tools.investigation import Investigation
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.answer import Answer, Reply
+from agent_tools.questions.investigation import Investigation
 from agent_tools.references import plain
 from inquest import safe
 from inquest.chat_log import ChatLog, cut_off

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from agent_tools import seal
-from agent_tools.answer import Answer, Reply
-from agent_tools.investigation import Investigation
+from agent_tools.questions.answer import Answer, Reply
+from agent_tools.questions.investigation import Investigation
 from agent_tools.verdict import Provenance
 from inquest.commands import Failure
 

@@ -14,7 +14,7 @@ from inquest import safe
 from inquest.commands import USAGE, Failure
 
 if TYPE_CHECKING:
-    from agent_tools.drive import Limits
+    from agent_tools.endpoints.drive import Limits
 
 
 def add_lake(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def limits_of(args: argparse.Namespace) -> Limits:
     """The bounds that the options name."""
-    from agent_tools.drive import Limits
+    from agent_tools.endpoints.drive import Limits
 
     return Limits(requests=args.turns, tokens=args.tokens, seconds=args.seconds, usd=args.usd, small=args.small_model)
 

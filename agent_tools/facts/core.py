@@ -22,7 +22,7 @@ from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.views import RowView, View
 from agent_tools.facts.watching import silent_since
-from agent_tools.xids import APPLICATION_XIDS
+from agent_tools.facts.xids import APPLICATION_XIDS
 
 _BY_NODE = {
     "coverage_nodes",

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts
+from agent_tools.facts.pending import reason
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.pending import reason
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 

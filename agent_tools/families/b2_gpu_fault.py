@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.last_run import of_run_before
+from agent_tools.facts.xids import APPLICATION_XIDS
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 from agent_tools.verdict import Claim
-from agent_tools.xids import APPLICATION_XIDS
 
 CODE = "B2"
 EXPLAINS = ("A1", "A2", "A3", "B1", "C1", "C2", "C3", "D3", "F1", "F3", "F4")

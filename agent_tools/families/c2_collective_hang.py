@@ -7,13 +7,13 @@ DECIDES  the watchdog or the flight recorder; the rank whose last enqueued equal
 
 from __future__ import annotations
 
-from agent_tools.counting import counting
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.counting import counting
+from agent_tools.facts.finished import unexited
+from agent_tools.facts.held_up import came_to_rest, first_half, named, only_spun, rested_long, spinning, unlaunched
+from agent_tools.facts.stalls import STALLS, stalled_for_good, told
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
-from agent_tools.finished import unexited
-from agent_tools.held_up import came_to_rest, first_half, named, only_spun, rested_long, spinning, unlaunched
-from agent_tools.stalls import STALLS, stalled_for_good, told
 from agent_tools.verdict import Claim
 
 CODE = "C2"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_tools.counting import counting
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.counting import counting
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 

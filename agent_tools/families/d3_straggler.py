@@ -9,9 +9,9 @@ DECIDES  SM activity of every GPU of the job
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.worked import lone_worker
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
-from agent_tools.worked import lone_worker
 
 CODE = "D3"
 EXPLAINS = ("D1", "D2", "F3", "G1")

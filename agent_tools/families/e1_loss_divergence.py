@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from agent_tools.curve import Point, Reading, read
 from agent_tools.facts import Facts
+from agent_tools.facts.curve import Point, Reading, read
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import count, lacks, own_failure, quoted, say

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-from agent_tools.counting import counting
 from agent_tools.facts import Facts
+from agent_tools.facts.counting import counting
+from agent_tools.facts.finished import unexited
+from agent_tools.facts.held_up import at_work_to_the_end, unlaunched
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.c1_rendezvous_hang import stuck_at_start
 from agent_tools.families.wording import by_log
-from agent_tools.finished import unexited
-from agent_tools.held_up import at_work_to_the_end, unlaunched
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 

@@ -9,12 +9,22 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts
+from agent_tools.facts.held_up import came_to_rest, spinning
+from agent_tools.facts.requested import (
+    AT_ONCE_S,
+    LOG,
+    POLITE,
+    SOON_S,
+    Request,
+    ended_by_signal,
+    in_batch,
+    ran,
+    requested,
+)
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.dependency import never_met
 from agent_tools.families.wording import by_log
-from agent_tools.held_up import came_to_rest, spinning
-from agent_tools.requested import AT_ONCE_S, LOG, POLITE, SOON_S, Request, ended_by_signal, in_batch, ran, requested
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
 

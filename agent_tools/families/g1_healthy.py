@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 
-from agent_tools.curve import Reading
 from agent_tools.facts import Facts
+from agent_tools.facts.curve import Reading
+from agent_tools.facts.finished import bar_short_of_end, closing_end, completion, program_end
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
+from agent_tools.facts.worked import at_work, little_used, lone_worker
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of
 from agent_tools.families.e3_undertrained import FEW, few_samples
 from agent_tools.families.wording import gpu_of
-from agent_tools.finished import bar_short_of_end, closing_end, completion, program_end
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
-from agent_tools.worked import at_work, little_used, lone_worker
 
 CODE = "G1"
 EXPLAINS: tuple[str, ...] = ()

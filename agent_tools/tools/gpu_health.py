@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic_ai import RunContext
 
+from agent_tools.facts.xids import MEANINGS
 from agent_tools.tools.base import Deps, ask
-from agent_tools.xids import MEANINGS
 
 
 async def gpu_health(ctx: RunContext[Deps]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_ai import Tool
 
-from agent_tools.plain import plain
+from agent_tools.endpoints.plain import plain
 from agent_tools.tools.assess import assess
 from agent_tools.tools.base import Deps
 from agent_tools.tools.coverage import coverage

@@ -14,10 +14,10 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from agent_tools.agent import Found, conclude, examine
-from agent_tools.answer import Answer
-from agent_tools.drive import EXAMINER, Limits
+from agent_tools.endpoints.drive import EXAMINER, Limits
 from agent_tools.evidence import Ledger
-from agent_tools.investigation import Investigation
+from agent_tools.questions.answer import Answer
+from agent_tools.questions.investigation import Investigation
 from agent_tools.tools.registry import functions
 from agent_tools.verdict import FAMILIES, Verdict
 from evals.redteam import oracle

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from typing import Any, cast
 
-from agent_tools.drive import Limits
+from agent_tools.endpoints.drive import Limits
 from agent_tools.verdict import FAMILIES, Provenance
 
 _REF = re.compile(r"\[\[(E[0-9]+)(?::([0-9]+))?\.([A-Za-z_0-9]+)\]\]")

@@ -10,9 +10,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from agent_tools.agent import diagnose
-from agent_tools.answer import Answer, Reply
-from agent_tools.drive import EXAMINER, Limits
-from agent_tools.investigation import Investigation
+from agent_tools.endpoints.drive import EXAMINER, Limits
+from agent_tools.questions.answer import Answer, Reply
+from agent_tools.questions.investigation import Investigation
 from agent_tools.verdict import Verdict
 from evals.redteam import oracle
 from evals.redteam.lake import JOB, KEY, SECRETS, build, texts

@@ -11,8 +11,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 from agent_tools import seal
-from agent_tools.answer import Answer
 from agent_tools.evidence import Ledger
+from agent_tools.questions.answer import Answer
 from evals.redteam import oracle
 
 Answers = Callable[[list[ModelMessage], AgentInfo], ModelResponse]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_tools.grounds import draft_texts
+from agent_tools.gate.grounds import draft_texts
 from agent_tools.verdict import Verdict
 from evals.scorers.base import Answer, Expected, Score, Scorer, read
 

@@ -34,7 +34,7 @@ class Prose(Evaluator[Any, Answer, Expected]):
         """Ask the judge."""
         from pydantic_evals.evaluators.llm_as_a_judge import judge_output
 
-        from agent_tools.models import Patience, opened
+        from agent_tools.endpoints.models import Patience, opened
 
         async with opened(self.model, Patience()) as model:
             said = await judge_output(Fence().wrap(told(ctx.output.verdict)), RUBRIC, model)

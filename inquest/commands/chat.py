@@ -18,7 +18,7 @@ from inquest.commands import Failure
 from inquest.options import add_json, add_lake, add_model, add_timezone, lake_of, limits_of
 
 if TYPE_CHECKING:
-    from agent_tools.investigation import Investigation
+    from agent_tools.questions.investigation import Investigation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def investigation(args: argparse.Namespace) -> Generator[Investigation]:
     """An investigation of what the options name: a job, files, or the fleet. Raises Failure."""
-    from agent_tools.investigation import Investigation
+    from agent_tools.questions.investigation import Investigation
     from store import Reader
 
     if args.target is None:

@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the client goes."""
     import asyncio
 
-    from agent_tools.investigation import Investigation
+    from agent_tools.questions.investigation import Investigation
     from agent_tools.viewer import Viewer, seen_by
     from store import Reader
 

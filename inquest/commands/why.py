@@ -16,7 +16,7 @@ from inquest.options import add_json, add_lake, add_model, add_timezone, count, 
 from inquest.target import Found, Progress, found
 
 if TYPE_CHECKING:
-    from agent_tools.investigation import Investigation
+    from agent_tools.questions.investigation import Investigation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def _run(args: argparse.Namespace) -> int:
 
     from agent_tools.agent import conclude, examine, preload
     from agent_tools.evidence import Ledger
-    from agent_tools.investigation import Investigation
+    from agent_tools.questions.investigation import Investigation
 
     progress = _progress() if sys.stderr.isatty() and not args.json else None
     ready = preload(args.model)

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from agent_tools.answer import Reply, answer_texts
 from agent_tools.evidence import Ledger
+from agent_tools.questions.answer import Reply, answer_texts
 from agent_tools.references import Span, cited, render_text
 from agent_tools.verdict import FAMILIES
 from inquest import safe

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_tools.answer import Reply
 from agent_tools.evidence import Evidence, Ledger
 from agent_tools.formats import format_cell
+from agent_tools.questions.answer import Reply
 from agent_tools.references import Span, plain, render_text
 from inquest import safe
 from inquest.render.document import Item, Section, spent

@@ -27,9 +27,9 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent_tools.drive import Limits
-from agent_tools.investigation import MAX_QUESTION, Investigation
-from agent_tools.lookup import job_of
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.investigation import MAX_QUESTION, Investigation
+from agent_tools.questions.lookup import job_of
 from agent_tools.viewer import Viewer
 from inquest.render.reply import reply_markdown
 from inquest.serve.aside import aside

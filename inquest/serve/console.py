@@ -22,8 +22,8 @@ from fastapi.security import HTTPAuthorizationCredentials
 from pydantic import ValidationError
 
 from agent_tools.agent import diagnose_async
-from agent_tools.drive import Limits
-from agent_tools.investigation import MAX_QUESTION
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.investigation import MAX_QUESTION
 from agent_tools.seal import SealError
 from agent_tools.verdict import Verdict
 from agent_tools.viewer import Viewer

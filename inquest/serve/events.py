@@ -10,9 +10,9 @@ from typing import Any
 
 from fastapi import HTTPException
 
-from agent_tools.answer import Answer, Reply
-from agent_tools.drive import Limits
-from agent_tools.investigation import Investigation
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.answer import Answer, Reply
+from agent_tools.questions.investigation import Investigation
 from agent_tools.references import plain
 from agent_tools.seal import finite
 from inquest.prefix import Prefix

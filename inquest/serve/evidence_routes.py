@@ -14,7 +14,7 @@ from typing import Annotated, Any, Protocol
 from fastapi import APIRouter, HTTPException, Query, Request
 
 from agent_tools.evidence import Evidence
-from agent_tools.investigation import Investigation
+from agent_tools.questions.investigation import Investigation
 from agent_tools.seal import finite
 from agent_tools.viewer import Viewer
 from inquest.serve.aside import aside

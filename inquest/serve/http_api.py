@@ -16,8 +16,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_tools.agent import diagnose_async
-from agent_tools.drive import Limits
-from agent_tools.investigation import MAX_QUESTION, Investigation
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.investigation import MAX_QUESTION, Investigation
 from agent_tools.seal import finite
 from agent_tools.viewer import Forbidden, Viewer, seen_by
 from inquest import __version__

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from agent_tools.agent import diagnose_async
-from agent_tools.drive import Limits
-from agent_tools.investigation import MAX_QUESTION, Investigation
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.investigation import MAX_QUESTION, Investigation
 from agent_tools.tools.registry import tools
 from inquest.serve.aside import aside
 from store.result import StoreError

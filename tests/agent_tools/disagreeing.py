@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.agent_tools.endpoint import Reply, Request, message
+from tests.agent_tools.endpoints.endpoint import Reply, Request, message
 
 ARGUMENT = "Against the differential: it ran for"
 

@@ -14,7 +14,7 @@ import pytest
 import vcr
 
 from tests.agent_tools.casekit import verdict
-from tests.agent_tools.endpoint import Reply, Request, message, serving
+from tests.agent_tools.endpoints.endpoint import Reply, Request, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent_tools.citations import plain
+from agent_tools.gate.citations import plain
 from agent_tools.seal import ledger_of
 from tests.agent_tools.casekit import INJECTION, QUICK, TOKEN, verdict
-from tests.agent_tools.endpoint import Endpoint, Reply, Request, message, serving
+from tests.agent_tools.endpoints.endpoint import Endpoint, Reply, Request, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 

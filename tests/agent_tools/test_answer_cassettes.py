@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 import vcr
 
-from agent_tools.citations import plain
-from agent_tools.investigation import Investigation
+from agent_tools.gate.citations import plain
+from agent_tools.questions.investigation import Investigation
 from inquest.chat import Chat
 from inquest.chat_log import ChatLog
 from store import Reader
 from tests.agent_tools.casekit import QUICK, TOKEN, lake
-from tests.agent_tools.endpoint import Reply, Request, message, serving
+from tests.agent_tools.endpoints.endpoint import Reply, Request, message, serving
 from tests.agent_tools.test_agent_cassettes import BUSY, CASSETTES, CONVERSATIONS, RECORD, URL, scrubbed
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")

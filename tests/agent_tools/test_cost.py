@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools.citations import plain
 from agent_tools.cost import cost
 from agent_tools.evidence import Ledger
+from agent_tools.gate.citations import plain
 from store import Reader, Writer
 from store.rows import LogEvent, Row, SlurmJob, TrainStep
 

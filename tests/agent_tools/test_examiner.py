@@ -15,8 +15,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from agent_tools import agent as agents
 from agent_tools.agent import Limits, diagnose, instructions
-from agent_tools.citations import plain
 from agent_tools.evidence import Ledger
+from agent_tools.gate.citations import plain
 from agent_tools.seal import ledger_of, seal
 from agent_tools.verdict import FAMILIES
 from agent_tools.verify import verify
@@ -107,7 +107,7 @@ def test_the_instructions_hold_no_time_or_mark():
 def test_the_package_loads_without_the_agents_framework():
     """What `inquest --help` and `inquest jobs` import stays small; only a diagnosis loads pydantic-ai."""
     code = (
-        "import sys, agent_tools, agent_tools.agent, agent_tools.citations, agent_tools.seal, agent_tools.verify, prompts;"
+        "import sys, agent_tools, agent_tools.agent, agent_tools.gate.citations, agent_tools.seal, agent_tools.verify, prompts;"
         "print([m for m in ('pydantic_ai', 'openai', 'httpx', 'duckdb') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import vcr
 
-from agent_tools.answer import Answer
-from agent_tools.drive import EXAMINER
-from agent_tools.investigation import Investigation
+from agent_tools.endpoints.drive import EXAMINER
+from agent_tools.questions.answer import Answer
+from agent_tools.questions.investigation import Investigation
 from evals.redteam import oracle
 from evals.redteam.run import own_words, said
 from evals.redteam.spoken import SAID, told

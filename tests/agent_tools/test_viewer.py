@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.agent import diagnose
-from agent_tools.investigation import Investigation
+from agent_tools.questions.investigation import Investigation
 from agent_tools.viewer import Forbidden, Guarded, Viewer, seen_by
 from store import Reader, Writer
 from store.catalog import catalog

@@ -15,7 +15,7 @@ from evals.asking import Settings
 from evals.suite import recorded, run_one
 from evals.summary import summary
 from inquest.__main__ import main
-from tests.agent_tools.endpoint import Reply, Request, message, serving
+from tests.agent_tools.endpoints.endpoint import Reply, Request, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools.answer import Answer
 from agent_tools.evidence import Ledger
+from agent_tools.questions.answer import Answer
 from agent_tools.verdict import Verdict
 from evals.redteam import oracle
 from evals.redteam.lake import KEY, SECRETS, build, kinds
@@ -17,7 +17,7 @@ from evals.redteam.run import LIMITS, attacked, leaks
 from evals.redteam.spoken import told
 from inquest.render.show import html_text, json_text, markdown_text, terminal_text
 from store import free_sql
-from tests.agent_tools.endpoint import Reply, Request, message, serving
+from tests.agent_tools.endpoints.endpoint import Reply, Request, message, serving
 
 
 def drawn(verdict: Verdict) -> tuple[str, str, str, str]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from agent_tools.drive import Limits
-from agent_tools.investigation import Investigation
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.investigation import Investigation
 from inquest.__main__ import main
 from inquest.chat import Chat
 from inquest.chat_log import ChatLog, chats, found

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from agent_tools.drive import Limits
-from agent_tools.investigation import Investigation
+from agent_tools.endpoints.drive import Limits
+from agent_tools.questions.investigation import Investigation
 from inquest.chat import WITHDRAWN, Chat
 from inquest.chat_log import ChatLog, found
 from store import Reader
 from tests.agent_tools.casekit import QUICK, lake
-from tests.agent_tools.endpoint import Endpoint, Reply, Request, Script, message, serving
+from tests.agent_tools.endpoints.endpoint import Endpoint, Reply, Request, Script, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 

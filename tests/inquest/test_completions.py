@@ -12,11 +12,11 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed: pip install 'jobinquest[serve]'")
 
-from agent_tools.investigation import Investigation
+from agent_tools.questions.investigation import Investigation
 from agent_tools.viewer import Viewer
 from inquest.serve.completions import KEPT_S, MOST_KEPT, Kept
-from tests.agent_tools import endpoint
 from tests.agent_tools.casekit import TOKEN
+from tests.agent_tools.endpoints import endpoint
 from tests.inquest.serving import ADA, ROOT, serving
 
 WHY = "why did job 7 fail?"

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agent_tools.agent import provenance_of
-from agent_tools.answer import Reply
 from agent_tools.evidence import Evidence, Ledger
+from agent_tools.questions.answer import Reply
 from agent_tools.seal import sealed_evidence
 from agent_tools.tools.base import show
 from agent_tools.untrusted import Fence

@@ -25,9 +25,9 @@ from inquest.commands import Failure
 from inquest.serve import tokens
 from inquest.serve.http_api import Settings, app
 from store.catalog import catalog
-from tests.agent_tools import endpoint
 from tests.agent_tools.casekit import TOKEN, lake
 from tests.agent_tools.disagreeing import disagreeing, shows_the_disagreement
+from tests.agent_tools.endpoints import endpoint
 from tests.inquest.serving import ADA, HOLDERS, ROOT, ask, serving
 
 

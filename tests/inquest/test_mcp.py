@@ -13,9 +13,9 @@ from mcp import StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
-from tests.agent_tools import endpoint
 from tests.agent_tools.casekit import INJECTION, TOKEN, lake
 from tests.agent_tools.disagreeing import disagreeing, shows_the_disagreement
+from tests.agent_tools.endpoints import endpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.anyio

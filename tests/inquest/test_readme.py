@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from inquest.__main__ import main
-from tests.agent_tools.endpoint import message, serving
+from tests.agent_tools.endpoints.endpoint import message, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the serve extra is not installed: pip install 'jobinquest[serve]'")
 
-from agent_tools.investigation import Investigation
+from agent_tools.questions.investigation import Investigation
 from inquest.serve import bounds
 from inquest.serve.hasty import Hasty
 from tests.inquest.serving import ADA, ROOT, ask, serving

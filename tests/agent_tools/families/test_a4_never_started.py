@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from agent_tools import differential
+from agent_tools.facts.pending import reason
 from agent_tools.families import f2_requeue, f4_cancelled
 from agent_tools.families.a4_never_started import assess
-from agent_tools.pending import reason
 from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent
 from tests.agent_tools.families.test_log_verdicts import facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge

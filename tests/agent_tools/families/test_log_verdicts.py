@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent_tools import differential
-from agent_tools.citations import Gate
 from agent_tools.evidence import Ledger
 from agent_tools.facts import Facts
+from agent_tools.gate.citations import Gate
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
 from store import Reader, Writer

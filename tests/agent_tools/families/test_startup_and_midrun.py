@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from agent_tools import differential
-from agent_tools.citations import plain
 from agent_tools.facts.exceptions import role_of
 from agent_tools.facts.faults import classify
 from agent_tools.families import a1_startup_crash as a1
 from agent_tools.families import a3_midrun_crash as a3
+from agent_tools.gate.citations import plain
 from store.rows import LogEvent, LogLine, TrainStep
 from tests.agent_tools.families.world import World, judge
 

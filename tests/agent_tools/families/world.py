@@ -13,7 +13,7 @@ from typing import Any
 from agent_tools.evidence import Ledger
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
-from agent_tools.figures import find
+from agent_tools.gate.figures import find
 from store import Reader, Writer
 from store.rows import LogEvent, LogLine, Row, SlurmJob, SlurmNodeState, TrainStep
 

@@ -1,0 +1,205 @@
+"""Who reasons, and within what: the chain of models that are asked one after the other, and the bounds of all of it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from agent_tools.untrusted import one_line
+from store.redact import redact
+
+if TYPE_CHECKING:
+    from pydantic_ai import UsageLimits
+    from pydantic_ai.models import Model
+    from pydantic_ai.settings import ModelSettings
+
+EXAMINER = "examiner"
+Whose = Literal["", "endpoint", "answer"]
+"""Whose failure it is that no model answered: "endpoint", one could not be asked or did not answer in time; "answer", each
+that was asked did answer, and nothing within its bounds held."""
+_QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)|(?<!\w)'[^']*$|\"[^\"]*\"")
+T = TypeVar("T")
+_CUT_OFF = re.compile(r"^Model token limit \(.*\) exceeded")
+_SPENT = re.compile(r"exceeded max\w* .*retries", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run. `requests` are turns; `seconds` is the wall clock of everything that models do, of a chain together.
+
+    `usd` is what a model may cost; a model whose price is not known is not held to it, and the run says so. `small` is for a
+    small model: a short prompt, few tools, one call at a time.
+    """
+
+    requests: int = 24
+    tool_calls: int = 48
+    tokens: int = 600_000
+    seconds: float = 240.0
+    usd: float | None = None
+    output_retries: int = 4
+    tool_retries: int = 3
+    retry_s: float = 60.0
+    small: bool = False
+
+    def settings(self) -> ModelSettings | None:
+        """What the model is asked for besides."""
+        return {"parallel_tool_calls": False} if self.small else None
+
+    def usage(self) -> UsageLimits:
+        """As the framework wants them."""
+        from pydantic_ai import UsageLimits
+
+        return UsageLimits(
+            request_limit=self.requests,
+            tool_calls_limit=self.tool_calls,
+            total_tokens_limit=self.tokens,
+            cost_limit=None if self.usd is None else Decimal(str(self.usd)),
+        )
+
+    def said(self) -> str:
+        """In words, for a reader."""
+        money = "" if self.usd is None else f", {self.usd:g} US dollars"
+        return f"at most {self.requests} requests, {self.tool_calls} tool calls, {self.tokens:,} tokens, {self.seconds:g} s{money}"
+
+
+async def first_answer(
+    models: str | Model | None,
+    limits: Limits,
+    what: str,
+    run: Callable[[Model, str, Limits], Awaitable[T]],
+    emit: Callable[[str], None],
+) -> tuple[T | None, list[str], Whose]:
+    """What the first model of a chain (names with commas between) answers, why each one before it gave none, and whose
+    failure it is where none of them did.
+
+    Whatever a model, its endpoint or its client does ends here, in a note: the examiner can still answer.
+    """
+    asked = chain(models)
+    if not asked:
+        return None, [], ""
+    from agent_tools.endpoints.models import Patience, opened  # the clients of the endpoints: half a second and 40 MB
+
+    failures: list[str] = []
+    whose: Whose = ""
+    deadline = time.monotonic() + limits.seconds
+    for name in asked:
+        label = name if isinstance(name, str) else name.model_name
+        started = time.monotonic()
+        left = deadline - started
+        if left <= 0:
+            failures.append(f"The model {one_line(label, 80)} was not asked: the time was spent.")
+            continue
+        try:
+            emit(f"asking {label}")
+            async with opened(name, Patience(seconds=min(limits.retry_s, left), request_s=left)) as model:
+                async with asyncio.timeout(left):
+                    with warnings.catch_warnings(record=True) as warned:
+                        warnings.simplefilter("always")
+                        answer = await _fitted(run, model, label, limits, failures.append)
+            if limits.usd is not None and any("cost" in str(w.message) for w in warned):
+                failures.append(f"What {one_line(label, 80)} costs is not known: the bound on money was not applied.")
+            return answer, failures, ""
+        except TimeoutError:
+            whose = "endpoint"
+            why = (
+                f"gave no {what} within its {left:.3g} s; --seconds gives it longer{_LESS if not limits.small else ''}"
+            )
+        except Exception as error:
+            whose = "answer" if whose != "endpoint" and _answered(error) else "endpoint"
+            why = f"gave no {what}: {_why(error)}"
+        failures.append(f"The model {one_line(label, 80)} {why} (after {time.monotonic() - started:.0f} s).")
+        emit(failures[-1])
+    return None, failures, whose
+
+
+_LESS = ", --small-model asks less of it"
+
+
+async def _fitted(
+    run: Callable[[Model, str, Limits], Awaitable[T]],
+    model: Model,
+    label: str,
+    limits: Limits,
+    told: Callable[[str], None],
+) -> T:
+    """What a model answers; one whose context window turns out too small is asked once more, for less, as a small model is.
+
+    `told` hears of it.
+    """
+    from pydantic_ai.exceptions import AgentRunError
+
+    from agent_tools.endpoints.window import overflow
+
+    try:
+        return await run(model, label, limits)
+    except AgentRunError as error:
+        if limits.small or overflow(error) is None:
+            raise
+        told(f"The model {one_line(label, 80)} was asked for less, as with --small-model: {overflow(error)}.")
+    return await run(model, label, replace(limits, small=True))
+
+
+def _why(error: Exception) -> str:
+    """What went wrong, and what helps where that is known."""
+    from agent_tools.endpoints.remedies import remedy
+    from agent_tools.endpoints.streamed import EndlessAnswer
+    from agent_tools.endpoints.window import overflow
+
+    if (found := overflow(error)) is not None:
+        return f"{found}"
+    if isinstance(error, EndlessAnswer):
+        return f"{error}"
+    if _CUT_OFF.search(f"{error}"):
+        return "its server ended an answer before it was whole, at a limit on its tokens (max_tokens, n_predict): give it a higher one"
+    words = said(error)
+    if _SPENT.search(words):  # a refused sentence is not for the reader: the gate's problems quote it
+        words = _QUOTED.sub("'...'", words)
+    elif helps := remedy(error):
+        return one_line(redact(helps), 400)
+    elif isinstance(error, LookupError | TypeError | AttributeError | ValueError | RecursionError):
+        return (
+            f"its endpoint's answer cannot be read ({type(error).__name__}: {words}): does it speak what --model names, openai: or "
+            "openai-responses:?"
+        )
+    return f"{type(error).__name__}: {words}"
+
+
+def _answered(error: Exception) -> bool:
+    """Whether the model did answer, and its answers did not hold or had no end."""
+    from pydantic_ai.exceptions import UnexpectedModelBehavior, UsageLimitExceeded
+
+    from agent_tools.endpoints.streamed import EndlessAnswer
+
+    if isinstance(error, UsageLimitExceeded | EndlessAnswer):
+        return True
+    return isinstance(error, UnexpectedModelBehavior) and bool(_SPENT.search(str(error)))
+
+
+def chain(models: str | Model | None) -> list[str | Model]:
+    """The models of a chain in order, without the examiner, who always stands at its end."""
+    if models is None:
+        return []
+    if not isinstance(models, str):
+        return [models]
+    return [name for part in models.split(",") if (name := part.strip()) and name != EXAMINER]
+
+
+_INSIDE = (BaseExceptionGroup, StopIteration)
+"""What a client wraps around an error on its way, and says nothing of it."""
+
+
+def said(error: BaseException | str) -> str:
+    """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
+    if isinstance(error, str):
+        return one_line(redact(error), 300)
+    root: BaseException = error
+    while (below := root.__cause__ or root.__context__) is not None and not isinstance(below, _INSIDE):
+        root = below
+    words = f"{error}" if root is error else f"{error} (from {type(root).__name__}: {root})"
+    return one_line(redact(words), 400)

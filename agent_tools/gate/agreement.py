@@ -1,0 +1,286 @@
+"""Do the cells of a sentence belong together? Each may be true, and the sentence made of them false.
+
+    Rank [[E6:2.rank]] ran on [[E6.node]]              two rows: rank and node were never seen together
+    [[E6.mean_step_s]] is longer than [[E6:2.mean_step_s]]      a comparison that its own figures deny
+    Job [[E5.job_id]] did not end in [[E5.state]]       a cell that is cited and denied
+
+A sentence is read in clauses, and a clause in segments: where a column comes again, another subject begins.
+LIMIT: between two answers of the store only a column that both have (a rank, a node, a job) can tell that they speak of others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.formats import unit_of
+from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, clauses, held, segments, size
+from agent_tools.gate.machines import at_once
+from agent_tools.gate.order import astray, backwards, ends, mispaired, order, outside
+from agent_tools.gate.relations import miscast, orphaned, related, strangers
+
+_MORE = (
+    r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|above|over|exceed\w*|beyond|after|rose|rises?|risen|rising|grew|grows?"
+    r"|grown|growing|increas\w+|climb\w*|jump\w*|(?:went|goes|going|gone|came) (?:on )?up)"
+)
+_LESS = (
+    r"(?:less|fewer|smaller|lower|shorter|earlier|cooler|colder|below|under|before|fell|falls?|fallen|falling|dropp?\w*|decreas\w+"
+    r"|declin\w+|sank|shr[aiu]nk\w*|(?:went|goes|going|gone|came) (?:on )?down)"
+)
+_SLOW, _FAST = r"(?:slower|worse)", r"(?:faster|quicker)"
+_WAY = re.compile(rf"(?i)\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<slow>{_SLOW})|(?P<fast>{_FAST}))\b")
+_ORDER = re.compile(r"(?i)\b(?:after|before|over|above|below|under|beyond)\b")
+_THAN = re.compile(r"(?i)\bthan\b")
+_CHANGE = re.compile(
+    r"(?i)^(?:rose|ris\w+|grew|grow\w*|increas\w+|climb\w*|jump\w*|fell|fall\w*|dropp?\w*|decreas\w+|declin\w+|sank|shr[aiu]nk\w*|.* (?:up|down))$"
+)
+OF_ORDER = re.compile(r"(?:^|_)(?:step|epoch|line|line_no|attempt)$")
+_LENGTHS = ("s", "ms", "us", "min", "h", "d")
+_IN_TIME = re.compile(r"(?i)before|after")
+_DENIAL = re.compile(
+    r"(?i)\b(?:not|never|\w+n't|cannot|neither|nor|no(?! (?:later|earlier|more|less|longer|sooner|fewer|higher|lower) than\b)|none|nobody|nothing"
+    r"|without|hardly|barely|rather than|instead of|anything but|other than|untrue|false(?: that)?|wrong(?:ly)?|failed to|lacks?|but)\b"
+)
+_BOUND = re.compile(
+    r"(?i)(?:\b(?:at least|at most|nearly|almost|up to|more than|less than|fewer than|over|under|beyond|all but|(?:about |roughly )?double"
+    r"|(?:about |roughly )?half|many times|several times))\s+$"
+)
+_ASIDE = re.compile(r"(?i)\b(?:and|while|whereas|but|as|when|before|after|then|or|nor)\b|[,;:|]")
+"""What sets one thing beside another without making them one's own."""
+_OR_MORE = re.compile(r"(?i)\s*(?:[a-z]+ )?(?:or|and) (?:more|less|fewer|so|above|below|over)\b|\s*(?:plus|or so)\b")
+
+
+def disagreement(text: str, ledger: Ledger) -> str:
+    """Why the cells of a sentence do not belong together as it says, in words that say what to do; "" where they do."""
+    found = clauses(text, ledger)
+    for i, clause in enumerate(found):
+        why = (
+            _apart(clause, ledger)
+            or orphaned(clause, found[:i], ledger)
+            or related(clause, ledger)
+            or miscast(clause)
+            or _compared(clause, ledger)
+            or backwards(clause, ledger)
+            or mispaired(clause, ledger)
+            or astray(clause, ledger)
+            or at_once(clause, ledger)
+            or _bounded(clause)
+        )
+        if why:
+            return why
+    return ""
+
+
+def denied(text: str, ledger: Ledger) -> str:
+    """The reference to something that a sentence cites and denies ("did not end in [[E1.state]]"); "" where there is none."""
+    for clause in clauses(text, ledger):
+        own = clause.own
+        for group in clause.groups:
+            ahead = own[: group.start]
+            found = [
+                m
+                for m in _DENIAL.finditer(ahead)
+                if not re.search(r"(?i)[,:]|\b(?:while|after|when|as|because)\b", ahead[m.end() :])
+            ]
+            said = [
+                c
+                for c in group.cells
+                if c.column not in SUBJECTS and isinstance(c.value, str) and not TIME.match(c.value)
+            ]
+            if found and said:
+                return said[0].ref
+    return ""
+
+
+def compares(text: str, ledger: Ledger) -> bool:
+    """Whether a sentence compares, and every comparison stands between two cited figures that bear it out."""
+    found = False
+    for clause in clauses(text, ledger):
+        own, measures = clause.own, clause.measures()
+        for way in _WAY.finditer(own):
+            if _plain(way, own, clause):
+                continue
+            pair = _sides(own, way, measures)
+            if _in_turn(way, clause, ledger) != -1 and (pair is None or not _holds(direction(way, pair[0]), *pair)):
+                return False
+            found = True
+    return found
+
+
+def compares_nothing(text: str, ledger: Ledger) -> bool:
+    """Whether a sentence's words of order ("after", "above") only say when or where."""
+    return all(_plain(w, c.own, c) for c in clauses(text, ledger) for w in _ORDER.finditer(c.own))
+
+
+def _plain(way: re.Match[str], own: str, clause: Clause) -> bool:
+    """Whether a word of order or place compares nothing: `after 18 s`, `over the run`; not between two subjects of one kind."""
+    if not _ORDER.fullmatch(way[0]):
+        return False
+    return _around(way, clause) is None
+
+
+def _around(way: re.Match[str], clause: Clause, *, any_kind: bool = False) -> tuple[CellValue, CellValue] | None:
+    """The two subjects (or cells) of one column between which a word stands; after it nothing but its own comes first."""
+    ahead = [g for g in clause.groups if (any_kind or g.subject) and g.end <= way.start()]
+    behind = [g for g in clause.groups if g.start >= way.end()][:1]
+    if not behind or not (any_kind or behind[0].subject) or unit_of(behind[0].cells[0]) in _LENGTHS:
+        return None
+    same = [g for g in ahead if g.column == behind[0].column]
+    if not same or (not any_kind and same[-1] is not ahead[-1]):
+        return None
+    return same[-1].cells[-1], behind[0].cells[0]
+
+
+def _in_turn(way: re.Match[str], clause: Clause, ledger: Ledger) -> int | None:
+    """Whether two of a column came in the order that "before" or "after" says, by their rows: -1; 1 where they did not."""
+    if not _IN_TIME.fullmatch(way[0]):
+        return None
+    pair = _around(way, clause, any_kind=True)
+    later = [g for g in clause.groups if g.start >= way.end()]
+    if pair is None and not any(g.end <= way.start() for g in clause.groups):
+        others = [g for g in later[1:] if g.column == later[0].column]
+        pair = (others[0].cells[0], later[0].cells[-1]) if others else None  # "After A came B"
+    if pair is None:
+        return None
+    found = order(*pair, ledger, ends=ends(clause.own))
+    return found if found is None or way["less"] else -found
+
+
+def _apart(clause: Clause, ledger: Ledger) -> str:
+    """Two cells of one segment that were never seen together."""
+    for segment in segments(clause.groups):
+        for i, first in enumerate(segment):
+            for second in segment[i + 1 :]:
+                wrong = _pair(first, second, ledger)
+                if wrong is None and not _ASIDE.search(clause.own[first.end : second.start]):
+                    wrong = strangers(first, second, ledger)
+                if wrong:
+                    a, b = wrong
+                    return (
+                        f"[[{a.ref}]] and [[{b.ref}]] do not belong together: they are of different rows or subjects. Cite the "
+                        "cells of one row in a clause, and begin another clause for another subject"
+                    )
+    return ""
+
+
+def _pair(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
+    if len(first.cells) == len(second.cells):
+        couples = list(zip(first.cells, second.cells, strict=True))
+        if all(_together(a, b, ledger) for a, b in couples):
+            return None
+    couples = [(a, b) for a in first.cells for b in second.cells]
+    apart = [(a, b) for a, b in couples if not _together(a, b, ledger)]
+    if first.subject or second.subject:
+        return apart[0] if apart else None
+    return apart[0] if len(apart) == len(couples) else None
+
+
+def _together(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
+    if a.id == b.id:
+        return a.row == b.row or held(ledger, a, b.column) == b.value or held(ledger, b, a.column) == a.value
+    return _same(ledger, a, b) and _same(ledger, b, a)
+
+
+def _same(ledger: Ledger, subject: CellValue, other: CellValue) -> bool:
+    """Whether the row of another answer is of the same subject, as far as it says so."""
+    if subject.column not in SUBJECTS:
+        return True
+    evidence = ledger.get(other.id)
+    asked = evidence.params.get(subject.column) if subject.column == "job_id" else None
+    own = held(ledger, other, subject.column)
+    if own is None and asked is not None and subject.column not in {c.name for c in evidence.columns}:
+        own = asked
+    return own is None or str(own) == str(subject.value)
+
+
+def _compared(clause: Clause, ledger: Ledger) -> str:
+    own = clause.own
+    measures = clause.measures()
+    for way in _WAY.finditer(own):
+        if _DENIAL.search(own[: way.start()][-24:]):
+            continue
+        if _in_turn(way, clause, ledger) == 1:
+            return f"{way[0]!r} is not how it came in time: turn it round, or leave the order out"
+        if (moments := _moment(way, clause)) and outside(way[0], *moments, ledger):
+            return _contradicted(way[0], *moments)
+        pair = _sides(own, way, measures)
+        if pair is not None and not _holds(direction(way, pair[0]), *pair):
+            return _contradicted(way[0], *pair)
+    return ""
+
+
+def _moment(way: re.Match[str], clause: Clause) -> tuple[CellValue, CellValue] | None:
+    """A cell that is no time, and the time before or after which a clause puts it."""
+    if not _IN_TIME.fullmatch(way[0]):
+        return None
+    ahead = [g.cells[-1] for g in clause.groups if g.end <= way.start()]
+    behind = [g.cells[0] for g in clause.groups if g.start >= way.end()]
+    if not ahead or not behind or isinstance(size(ahead[-1].value), str) or not isinstance(size(behind[0].value), str):
+        return None
+    return ahead[-1], behind[0]
+
+
+def _sides(
+    own: str, way: re.Match[str], measures: Sequence[tuple[CellValue, int, int]]
+) -> tuple[CellValue, CellValue] | None:
+    """The two figures that a word of comparison stands between: larger than, from one to the other, above."""
+    than = _THAN.search(own, way.end())
+    if _CHANGE.match(way[0]):
+        behind = [m for m in measures if m[1] >= way.end()]
+        for i, (a, ahead, end) in enumerate(behind):
+            lead = re.search(r"(?i)\b(from|to)\s*$", own[:ahead])
+            other = {"from": "to", "to": "from"}[lead[1].lower()] if lead else ""
+            to = [b for b, at, _ in behind[i + 1 :] if other and re.search(rf"(?i)\b{other}\b", own[end:at])]
+            if found := [b for b in to if b.column == a.column] or [b for b in to if _alike(a, b)]:
+                return (found[0], a) if other == "to" else (a, found[0])
+        return None
+    if _IN_TIME.fullmatch(way[0]):
+        measures = [m for m in measures if isinstance(size(m[0].value), str) or OF_ORDER.search(m[0].column)]
+    cut = than.start() if than else way.start()
+    left = [m[0] for m in measures if m[2] <= cut]
+    right = [m[0] for m in measures if m[1] >= (than.end() if than else way.end())]
+    for b in right[:1]:
+        for a in reversed(left):
+            if _alike(a, b):
+                return a, b
+    return None
+
+
+def _alike(a: CellValue, b: CellValue) -> bool:
+    if isinstance(a.value, str) or isinstance(b.value, str):
+        return isinstance(a.value, str) and isinstance(b.value, str)
+    return a.column == b.column or bool(unit_of(a) and unit_of(a) == unit_of(b)) or not (unit_of(a) or unit_of(b))
+
+
+def direction(way: re.Match[str], cell: CellValue) -> int:
+    """1 where a word of comparison makes a cell the larger one, -1 where the smaller; the slower takes longer, or does less."""
+    found = way.groupdict()
+    if found["more"] or found["less"]:
+        return 1 if found["more"] else -1
+    longer = unit_of(cell) in _LENGTHS
+    return (1 if found["slow"] else -1) * (1 if longer else -1)
+
+
+def _holds(direction: int, a: CellValue, b: CellValue) -> bool:
+    x, y = size(a.value), size(b.value)
+    if isinstance(x, float) and isinstance(y, float):
+        return direction * (x - y) > 0
+    return (str(x) > str(y)) if direction > 0 else (str(x) < str(y))
+
+
+def _contradicted(word: str, a: CellValue, b: CellValue) -> str:
+    return f"{word!r} is not what [[{a.ref}]] and [[{b.ref}]] show: turn it round, or leave the comparison out"
+
+
+def _bounded(clause: Clause) -> str:
+    """A figure that is known is no bound of itself."""
+    own = clause.own
+    for group in clause.groups:
+        if group.subject or size(group.cells[0].value) is None:
+            continue
+        bound, more = _BOUND.search(own[: group.start]), _OR_MORE.match(own, group.end)
+        if more or (bound and len(clause.measures()) < 2):
+            word = (more or bound)[0].strip()  # type: ignore[index]
+            return f"{word!r} beside [[{group.cells[0].ref}]] changes what it says: the figure is known, so say it as it is"
+    return ""

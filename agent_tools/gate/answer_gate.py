@@ -1,0 +1,119 @@
+"""The gate for answers to free questions: the sentences' figures and names as in a verdict, and no cause out of thin air.
+
+A sentence that says why something happened, or that blames hardware, needs more than a cell that happens to be true: it
+rests on a family's assessment of an opened job, on a stored verdict, or on the record of who ended a process. Otherwise
+it is a hypothesis and is called one. So is an observation that says more than the rows that it cites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_tools.evidence import Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.gate.backing import Backing, remedy
+from agent_tools.gate.causes import Stand
+from agent_tools.gate.grounds import Grounds
+from agent_tools.gate.mood import REMEDY, stated
+from agent_tools.gate.sentences import Checked, Kind, check
+from agent_tools.questions.answer import Answer
+from agent_tools.references import cited
+from agent_tools.verdict import Claim, Missing
+
+MAX_PROBLEMS = 12
+MAX_IMPLIES = 12
+"""Inferences that an answer holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReport:
+    """What the gate says. `answer` is the linked answer (of use only when `ok`)."""
+
+    ok: bool
+    problems: list[str]
+    answer: Answer
+
+
+def check_answer(
+    answer: Answer, ledger: Ledger, assessments: Sequence[Assessment], *, ours: bool = False
+) -> AnswerReport:
+    """Check an answer; problems name the place and the remedy.
+
+    `ours` are sentences that a program wrote about the very rows that it cites: their words need no backing.
+    """
+    grounds = Grounds(ledger, assessments)
+    stand = Stand(ledger, assessments)
+    problems: list[str] = []
+
+    def one(text: str, place: str, kind: Kind = "claim") -> Checked:
+        checked = check(text, grounds, kind)
+        problems.extend(f"{place}: {p}" for p in checked.problems)
+        return checked
+
+    short = one(answer.short, "short").text
+    shows = [c.model_copy(update={"text": one(c.text, f"shows[{i}]").text}) for i, c in enumerate(answer.shows)]
+    implies = [c.model_copy(update={"text": one(c.text, f"implies[{i}]").text}) for i, c in enumerate(answer.implies)]
+    missing = [
+        Missing(
+            text=one(m.text, f"cannot_answer[{i}]").text, signal=one(m.signal, f"cannot_answer[{i}]", "advice").text
+        )
+        for i, m in enumerate(answer.cannot_answer)
+    ]
+    if not cited([short]) and not missing:
+        problems.append("short cites nothing: cite the cells that answer, or say under cannot_answer what is missing")
+    elif (
+        not cited([short])
+        and not grounds.verbatim(answer.short)
+        and (clause := stated(answer.short, "open", grounds.speaks_of))
+    ):
+        problems.append(
+            f"short states {clause[:60]!r} and cites nothing: cite the cell that shows it, or say what is open"
+        )
+    problems += [
+        f"shows[{i}] cites nothing: an observation needs the cell that shows it"
+        for i, c in enumerate(shows)
+        if not cited([c.text])
+    ]
+    for place, text in [("short", short), *((f"shows[{i}]", c.text) for i, c in enumerate(shows))]:
+        if stand.blames(text):
+            problems.append(
+                f"{place} blames hardware, and neither an assessment of an opened job nor a stored verdict that it cites does: "
+                "say what was measured instead"
+            )
+        elif stand.causal(text):
+            problems.append(
+                f"{place} states a cause that nothing it cites states: open the job and cite its assessment, cite a stored "
+                "verdict, or move the sentence to implies as a hypothesis"
+            )
+    for i, m in enumerate(missing):
+        for text in (m.text, m.signal):
+            if not grounds.verbatim(text) and (clause := stated(text, "open", grounds.speaks_of)):
+                problems.append(f"cannot_answer[{i}] states {clause[:60]!r} and cites nothing: {REMEDY['open']}")
+    implies = [stand.status(c) for c in implies]
+    if not ours:
+        backing = Backing(ledger, assessments)
+        if not grounds.verbatim(answer.short) and cited([short]) and (words := backing.unbacked(short)):
+            problems.append(f"short {remedy(words)}, or say it in hypotheses")
+        shows, guesses = _sorted(shows, backing, grounds)
+        implies = [c if grounds.verbatim(c.text) or not backing.unbacked(c.text) else _guess(c) for c in implies]
+        room = MAX_IMPLIES - len(implies)
+        problems += [f"shows: {c.text[:60]!r} {remedy(backing.unbacked(c.text))}" for c in guesses[room:]]
+        implies += guesses[:room]
+    listed = problems[:MAX_PROBLEMS] + (
+        [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
+    )
+    linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing)
+    return AnswerReport(not problems, listed, linked)
+
+
+def _sorted(shows: Sequence[Claim], backing: Backing, grounds: Grounds) -> tuple[list[Claim], list[Claim]]:
+    """Observations that say what their rows say, and those that say more: these are hypotheses."""
+    held = [grounds.verbatim(c.text) or not backing.unbacked(c.text) for c in shows]
+    return [c for c, h in zip(shows, held, strict=True) if h], [
+        _guess(c) for c, h in zip(shows, held, strict=True) if not h
+    ]
+
+
+def _guess(claim: Claim) -> Claim:
+    return claim.model_copy(update={"status": "hypothesis"})

@@ -1,0 +1,334 @@
+"""Which words of a sentence does nothing that it cites say? A true cell is no proof of what is said around it.
+
+    Job [[E5.job_id]] corrupted its checkpoint.       the row of that job speaks of no checkpoint
+    The GPU of rank [[E6.rank]] overheated.           a temperature is a figure; that it is too high is a judgement
+
+What a sentence says in its own words has to stand in the rows that it cites (their text, the names and descriptions of the cited
+columns), in a finding that rests on the same cells, or among the words that claim nothing. The rest is a hypothesis.
+LIMIT: by words, not by grammar: it holds a sentence to what its evidence speaks of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+from agent_tools.evidence import CellValue, Evidence, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.formats import unit_of
+from agent_tools.gate.agreement import compares, compares_nothing, denied
+from agent_tools.gate.blame import without_blame
+from agent_tools.gate.causes import without_causes
+from agent_tools.gate.clauses import SUBJECTS
+from agent_tools.gate.extremes import extremes
+from agent_tools.gate.grounds import assessment_facts, assessment_texts
+from agent_tools.gate.machines import ownerless, rows_of, undated, unlinked
+from agent_tools.gate.moments import unsaid
+from agent_tools.gate.words import CAMEL, spoken_of, stem, stems
+from agent_tools.references import BadReference, cited, resolve
+from agent_tools.verdict import FAMILIES
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_MARK = re.compile(r"\[\[[^\]]*\]\]")
+_BARE = re.compile(
+    r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
+)
+
+_OUT_OF = re.compile(r"(?i)\bout of (?:the |its )?\[\[")
+"""`20 out of 400`; other things that one is out of are claims: memory, time."""
+_LIST = re.compile(r"_list$|^all_|host$")
+_OF_TIME = re.compile(r"(?i)\bout of time\b")
+_LABELLED = re.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
+"""Nothing but a name under a label: `Verdict: *`."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NEUTRAL = _words(
+    """a an the this that these those it its they them their there here who whom whose which what when where while how and or also
+    as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has have had
+    having do does did can could may might would will shall i we us our you your s
+    about according against along among around away back before after between beside besides either further hence however
+    i.e. e.g. namely next now once over since still through together toward until up upon very
+    job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
+    process processes task tasks step steps epoch epochs iteration partition cluster training program script command batch
+    log logs line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
+    value values figure figures number count counts counted total mean median average maximum minimum sum rate ratio share range reading readings
+    time times moment date interval window start starts started starting begin begins began begun end ends ended ending
+    shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
+    given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
+    had used uses using belong belongs belonging made reached reach reaches spent spend
+    exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
+    slurm accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
+    id ids number numbered order
+    stopped stops stop part respectively note question answer asked following follows below above respectively overview summary details
+    """
+)
+"""Words that claim nothing by themselves: grammar, what there is in a cluster, and that something was recorded."""
+
+_MEANS: dict[str, str] = {
+    "COMPLETED": "completed finished succeeded success successful successfully done normally",
+    "FAILED": "failed failing failure fails",
+    "CANCELLED": "cancelled canceled cancellation",
+    "TIMEOUT": "timeout timed out limit",
+    "OUT_OF_MEMORY": "out memory oom killed",
+    "NODE_FAIL": "node failed failure lost",
+    "PREEMPTED": "preempted preemption",
+    "REQUEUED": "requeued requeue",
+    "RUNNING": "running runs",
+    "PENDING": "pending waiting waits queued queue",
+    "DOWN": "down",
+    "DRAIN": "drained draining",
+}
+"""What Slurm's states say in other words."""
+
+_COLUMN: dict[str, str] = {
+    "temp": "temperature hot warm",
+    "power": "power draw drew draws watts",
+    "util": "utilisation utilization busy",
+    "elapsed": "lasted lasting duration long passed",
+    "requested": "asked requested tried allocate",
+    "mem": "memory",
+    "bytes": "memory size",
+    "lr": "learning rate",
+    "ts": "at",
+    "norm": "norm",
+    "grad": "gradient gradients",
+    "sender": "sent sender",
+    "dbe": "uncorrectable",
+    "sbe": "corrected",
+    "restarts": "restarted restart",
+    "attempt": "retry retried try",
+    "list": "allocated",
+    "gpus": "allocated held holds",
+    "ooms": "error errors",
+    "present": "collected available recorded there",
+    "watched": "collected sampled watched",
+    "attribution": "attributed",
+    "confidence": "confident sure",
+    "reached": "reached",
+    "step": "reached",
+    "epoch": "reached",
+    "submit": "submitted",
+    "exit": "returned",
+}
+"""What parts of columns' names say in other words."""
+
+_UNIT: dict[str, str] = {
+    "s": "seconds second",
+    "min": "minutes minute",
+    "h": "hours hour",
+    "d": "days day",
+    "C": "degrees celsius",
+    "W": "watts watt",
+    "B": "bytes byte",
+    "ratio": "percent share fraction",
+    "%": "percent share",
+}
+
+_FAILED = "failed failure fails"
+"""What a family that ends a job says besides."""
+_NOT = _words("no not never none nobody nothing neither nor without cannot hardly barely")
+_ALIKE, _UNLIKE = _words("same identical equal equally too"), _words("different differ differs differed another other")
+_SEVERAL = _words("both each")
+_COMPARING = _words(
+    """more greater larger bigger higher longer later hotter warmer exceeds exceed exceeded exceeding beyond rose rise rises rising risen grew
+    grows growing grown increased increases increase increasing climbed jumped less fewer smaller lower shorter earlier cooler colder
+    fell fall falls falling fallen dropped drop drops decreased decreases decrease decreasing declined sank shrank slower
+    faster quicker worse down"""
+)
+
+
+_MOST = _words(
+    "most highest largest biggest greatest longest latest hottest least lowest smallest fewest shortest earliest coldest coolest slowest worst "
+    "fastest quickest best furthest first last"
+)
+_ORDER = _words("before after above below over under")
+
+
+class Backing:
+    """What the shown rows and the findings on an opened job say in words."""
+
+    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
+        self.ledger = ledger
+        self._found = [
+            (
+                set(cited(assessment_texts(a))),
+                stems(
+                    f"{_title(a.code)} {a.mode or ''} {a.attribution} {' '.join(_bare(assessment_facts(a)))} {_FAILED if a.code[0] in 'ABCF' else ''}"
+                ),
+            )
+            for a in assessments
+            if a.status in ("confirmed", "suspected")
+        ]
+        self._vouched = rows_of(
+            (ref for a in assessments if a.status in ("confirmed", "suspected") for ref in cited(assessment_texts(a))),
+            ledger,
+        )
+        self._denied = [
+            (set(cited([a.counterfactual])), stems(" ".join([_title(a.code), *_bare([a.counterfactual])])))
+            for a in assessments
+            if a.status == "ruled_out"
+        ]
+
+    def unbacked(self, text: str) -> list[str]:
+        """The words of a sentence that nothing it cites says; empty where every one is backed."""
+        refs = cited([text])
+        backed = self._vocabulary(refs)
+        absent = self._absent(refs)
+        found: dict[str, None] = {}
+        named = all(c.column in SUBJECTS or _LIST.search(c.column) for c in self._cells(refs))
+        if _BARE.fullmatch(_MARK.sub("*", text)) or (named and _LABELLED.fullmatch(_MARK.sub("*", text))):
+            found["the bare reference"] = None  # beside "who broke it?" a name alone is an accusation
+        if ref := denied(text, self.ledger):
+            found[f"the denial of [[{ref}]]"] = None
+        if ref := unsaid(text, self.ledger):
+            found[f"the time [[{ref}]] of something that it is not the time of"] = None
+        if ref := undated(text, self.ledger):
+            found[f"the time of [[{ref}]], which lies outside of the job's run,"] = None
+        if ref := ownerless(list(self._cells(refs)), self._vouched, self.ledger):
+            found[f"the owner of [[{ref}]]"] = None
+        if ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger):
+            found[f"the end of a job beside [[{ref}]], a link"] = None
+        borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
+        states = self._states(refs)
+        found |= {
+            word: None
+            for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
+            if word in _MEANS and word not in states
+        }
+        for word in _own(text):
+            low = word.lower()
+            if low in _COMPARING or (low in _ORDER and not compares_nothing(text, self.ledger)):
+                known = borne_out or spoken_of(word, backed)
+            elif low in _MOST:
+                known = low != most
+            elif low in _ALIKE or low in _UNLIKE:
+                known = self._alike(refs, equal=low in _ALIKE, of=_of(text, word)) or spoken_of(word, backed)
+            elif low in _SEVERAL:
+                known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
+            elif low in _NOT or low.endswith(("n't", "n’t")):
+                known = (absent is not None and _is_absent(low, text, absent)) or self._says(word, text, refs)
+            elif low == "out":
+                known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
+            elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):
+                known = True  # "the least of all": the superlative was held against the column
+            else:
+                known = low in _NEUTRAL or spoken_of(word, backed) or (absent is not None and spoken_of(word, absent))
+            if not known:
+                found[low] = None
+        return list(found)
+
+    def _vocabulary(self, refs: Iterable[str]) -> frozenset[str]:
+        """The stems of what the cited rows say: texts of the rows, names and descriptions of the columns, findings on the cells."""
+        said: list[str] = []
+        for cell in self._cells(refs):
+            evidence = self.ledger.get(cell.id)
+            said += [evidence.tool, evidence.query, cell.column, cell.doc, _UNIT.get(unit_of(cell), "")]
+            said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
+            said += self._row(evidence, cell.row)
+        known = set(stems(" ".join(said)))
+        for backed, words in self._found:
+            if backed & set(refs):
+                known |= words
+        return frozenset(known)
+
+    def _states(self, refs: Iterable[str]) -> set[str]:
+        """The words in capitals that the cited rows have."""
+        return {
+            w
+            for cell in self._cells(refs)
+            for said in self._row(self.ledger.get(cell.id), cell.row)
+            for w in re.findall(r"[A-Z]{2,}(?:_[A-Z]+)*", said)
+        }
+
+    def _row(self, evidence: Evidence, row: int) -> list[str]:
+        said: list[str] = []
+        for c in evidence.columns:
+            value = evidence.value(c.name, row)
+            if isinstance(value, str) and self.ledger.is_shown(evidence.id, row, c.name):
+                said.append(value[:4000])
+                said += [_MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in _MEANS]
+                if c.name == "family":
+                    said.append(_title(value))
+        return said
+
+    def _absent(self, refs: Sequence[str]) -> frozenset[str] | None:
+        """What may be said not to be there: a cited zero or "no" of that name, or what a finding rules out on the same cells."""
+        said: list[str] = []
+        denied: set[str] = set()
+        found = False
+        for cell in self._cells(refs):
+            if cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value:
+                found = True
+                said += [cell.column, cell.doc]
+                if isinstance(cell.value, bool):
+                    said += [_COLUMN.get(cell.column, "")]
+            elif "quiet" in cell.column.split("_"):
+                found = True
+                said += ["training progress reports report reported", cell.doc]
+        for backed, words in self._denied:
+            if backed and backed <= set(refs):
+                found = True
+                denied |= words
+        return frozenset(denied | stems(" ".join(said))) if found else None
+
+    def _cells(self, refs: Iterable[str]) -> Iterator[CellValue]:
+        """The cells of references, but of those that lead nowhere: another check tells of them."""
+        for ref in refs:
+            with suppress(BadReference):
+                yield resolve(ref, self.ledger)
+
+    def _says(self, word: str, text: str, refs: Iterable[str]) -> bool:
+        """Whether a cited column says a negation itself: "not finite"."""
+        phrase = re.search(rf"\b{re.escape(word)} [a-z]+", text)
+        docs = " ".join(cell.doc for cell in self._cells(refs))
+        return phrase is not None and phrase[0].lower() in docs.lower()
+
+    def _alike(self, refs: Sequence[str], *, equal: bool, of: str = "") -> bool:
+        """Whether two cited cells of one column are equal (or differ): the column that is named, else one that names no subject."""
+        by: dict[str, list[object]] = {}
+        for cell in self._cells(refs):
+            by.setdefault({"node_list": "node"}.get(cell.column, cell.column), []).append(cell.value)
+        by = {column: values for column, values in by.items() if len(values) > 1}
+        named = {c: v for c, v in by.items() if of and of in c}
+        others = {c: v for c, v in by.items() if c not in SUBJECTS}
+        several = list((named or others or by).values())
+        return any((len({str(v) for v in values}) == 1) == equal for values in several)
+
+
+def _is_absent(word: str, text: str, absent: frozenset[str]) -> bool:
+    """Whether what "no" or "not" is said of is absent: a word after it, up to the next cell, is of what the zero counts."""
+    found = re.findall(
+        rf"(?i)\b{re.escape(word)}\b((?: [^\W\d]+)+?)(?= (?:and|but|while|with)\b|\W*$|[,;:.([]| \[)", text
+    )
+    return all(stems(said) & absent or any(spoken_of(w, absent) for w in said.split()) for said in found)
+
+
+def _of(text: str, word: str) -> str:
+    """What "the same node" is said of: the stem of the next word."""
+    found = re.search(rf"(?i)\b{re.escape(word)}\s+([a-z]+)", text)
+    return stem(found[1]) if found else ""
+
+
+def remedy(words: Sequence[str]) -> str:
+    """What is wrong with a sentence of such words, and what helps."""
+    said = ", ".join(w if w.startswith("the ") else repr(w) for w in words[:6])
+    return f"says {said}, which nothing that it cites says: say what the cells show, cite the row that says it"
+
+
+def _title(code: str) -> str:
+    return FAMILIES[code][0] if code in FAMILIES else ""
+
+
+def _bare(texts: Iterable[str]) -> list[str]:
+    return [_MARK.sub(" ", t) for t in texts]
+
+
+def _own(text: str) -> list[str]:
+    """The words of a sentence; a quotation's too: who says it has to be cited."""
+    said = without_blame(without_causes(_MARK.sub(" ", text)))
+    return [w for piece in _WORD.findall(said) for w in CAMEL.split(piece) if w]

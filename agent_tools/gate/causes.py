@@ -1,0 +1,171 @@
+"""What a sentence that states a cause may rest on: a family's assessment, a stored verdict, the record of who ended a process.
+
+A cell that happens to be true is not enough, and neither is one that states another cause: what the sentence makes
+responsible (the network, the storage, a user) has to be spoken of by what it cites.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.families.base import Assessment
+from agent_tools.gate.blame import BLAMES, blames_hardware, own_words
+from agent_tools.gate.clauses import clauses, held
+from agent_tools.gate.grounds import assessment_facts, assessment_texts
+from agent_tools.gate.machines import of_machine, outside
+from agent_tools.references import BadReference, cited, parse, resolve
+from agent_tools.verdict import FAMILIES, Claim
+
+CAUSES = frozenset(
+    {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
+)
+"""Columns whose cell states a cause itself: a verdict's, the kernel's or Slurm's word."""
+
+_CAUSAL = re.compile(
+    r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
+    r"|to blame|blamed?|fault of|at fault|guilty|killed|kills|triggered|brought down|took down|made (?:it|them|the job) (?:fail|crash|hang|die)"
+    r"|the reason|explains? (?:why|it|the)|that is why|so it (?:failed|crashed|died)|hence|therefore|thus|consequently|thanks to|did (?:it|this|that) to|root)\b"
+)
+_ACTS = re.compile(
+    r"(?i)(?:\*[\])]?|\b(?:slurm|scheduler|controller|kernel|node|host|machine|gpu|user|operator|somebody|someone|which|that|who))\s+(?:has |had )?"
+    r"(?:(?:ended|ends|stopped|stops|gave|gives|broke|breaks|crashed|crashes|froze|hung)\s+(?:(?:the|this|that|its|his|their|job|run|rank|attempt|training|process|it|them)\b|\*)"
+    r"|(?:took|takes|put|puts|made|makes|got)\s+(?:(?:the|this|that|its|his|their)\s+)?(?:job|run|rank|attempt|training|process|node|it|them)\b)"
+    r"|\b(?:comes?|came|coming) from\b|\*[^*;.]*,\s*so\b(?! (?:far|that|to)\b)[^*;.]*\*"
+)
+"""One that does something to another: `* stopped job *` (a star is a reference); `Rank * took *` is how long it took."""
+_REASON_AHEAD = re.compile(
+    r"(?i)\b(?:led to|leads to|caus(?:ed?|es|ing)(?! by\b)|result(?:s|ed)? in|killed(?! by\b)|kills|triggered(?! by\b)|brought down|took down"
+    r"|hence|therefore|thus|consequently)\b|,\s*so\b"
+)
+_REASON_BEHIND = re.compile(
+    r"(?i)\b(?:because|due to|owing to|thanks to|caused by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
+)
+"""On which side of a word of cause its reason stands."""
+_THINGS = re.compile(
+    r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
+    r"|oom|drivers?|firmware|kernel|cuda|nccl|slurm|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
+    r"|thermal|heat\w*|overheat\w*|throttl\w*|datasets?|data|checkpoints?|learning rate|optimi[sz]er|gradients?|bugs?|code|config\w*|container"
+    r"|librar\w+|version\w*|dns|firewall|clock|dataloader|tokeni[sz]er|hackers?|attack\w*|malware|neighbou?rs?|congestion|reboot\w*)\b"
+)
+"""What causes are looked for in."""
+
+
+def states_cause(text: str) -> bool:
+    """Does the text say why something happened, in its own words?"""
+    words = own_words(text)
+    return bool(_CAUSAL.search(words) or _ACTS.search(words))
+
+
+def acts(text: str) -> bool:
+    """Does the text say that one did something to a job or a process?"""
+    return _ACTS.search(own_words(text)) is not None
+
+
+def things(text: str) -> list[str]:
+    """What a text names that causes are looked for in."""
+    return [m[0].lower() for m in _THINGS.finditer(own_words(text))]
+
+
+def without_causes(text: str) -> str:
+    """The text without the words that make it a cause: whether it may state one is for `Stand` to say."""
+    return _CAUSAL.sub(" ", text)
+
+
+class Stand:
+    """What causes may rest on."""
+
+    def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
+        self.ledger = ledger
+        found = [a for a in assessments if a.status in ("confirmed", "suspected")]
+        self.found = [(a, set(cited(assessment_texts(a)))) for a in found]
+        self._of_found = {ref for _, refs in self.found for ref in refs}
+        self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
+
+    def causal(self, text: str) -> bool:
+        """Does the text state a cause that nothing it cites states?"""
+        return states_cause(text) and not self._states(text)
+
+    def blames(self, text: str) -> bool:
+        """Does the text blame hardware without a verdict that does?"""
+        if not blames_hardware(text):
+            return False
+        refs = cited([text])
+        return not (set(refs) & self.hardware or any(self._verdict_blames(r) for r in refs))
+
+    def status(self, claim: Claim) -> Claim:
+        """An inference keeps its status where a cause stands behind it; otherwise it is a hypothesis."""
+        if claim.status == "hypothesis" or (
+            cited([claim.text]) and self._states(claim.text) and not self.blames(claim.text)
+        ):
+            return claim
+        return claim.model_copy(update={"status": "hypothesis"})
+
+    def _states(self, text: str) -> bool:
+        """Does something that the text cites state a cause, and speak of everything that the text makes one of?"""
+        refs = cited([text])
+        words = [
+            f"{_title(a.code)} {a.mode} {' '.join(assessment_facts(a))}"
+            for a, backed in self.found
+            if backed & set(refs)
+        ]
+        words += [self._said(ref) for ref in refs if parse(ref)[2] in CAUSES and self._of_job(ref, refs)]
+        if not words or not self._connected(text):
+            return False
+        vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
+        return all(thing[:5] in vocabulary for thing in things(text))
+
+    def _of_job(self, ref: str, refs: Sequence[str]) -> bool:
+        """Whether a cell that states a cause states that of what it is told of: a node's reason is that of the node's own state."""
+        try:
+            cell = resolve(ref, self.ledger)
+        except BadReference:
+            return False
+        if cell.column != "reason" or ref in self._of_found or not of_machine(self.ledger.get(cell.id)):
+            return True
+        own = {column for id, row, column in map(parse, refs) if (id, row) == (cell.id, cell.row)}
+        return "state" in own and not outside(cell, self.ledger)
+
+    def _connected(self, text: str) -> bool:
+        """Whether what a sentence gives as the reason is cited by a finding, of the same job and of another kind than what it explains."""
+        for clause in clauses(text, self.ledger):
+            ahead, behind = _REASON_AHEAD.search(clause.own), _REASON_BEHIND.search(clause.own)
+            word = behind or ahead
+            if word is None:
+                continue
+            left = [c for g in clause.groups if g.end <= word.start() for c in g.cells]
+            right = [c for g in clause.groups if g.start >= word.end() for c in g.cells]
+            reasons, explained = (right, left) if behind else (left, right)
+            if len({job for c in (*left, *right) if (job := self._job(c))}) > 1:
+                return False
+            vouched = any(c.column in CAUSES for c in (*left, *right))
+            if reasons and not vouched and not any(c.ref in refs for c in reasons for _, refs in self.found):
+                return False
+            if {c.column for c in reasons} & {c.column for c in explained}:
+                return False
+        return True
+
+    def _job(self, cell: CellValue) -> str:
+        job = held(self.ledger, cell, "job_id") or self.ledger.get(cell.id).params.get("job_id")
+        return str(job or "")
+
+    def _said(self, ref: str) -> str:
+        """What a cell holds, a family's code with its name."""
+        try:
+            cell = resolve(ref, self.ledger)
+        except BadReference:
+            return ""
+        return f"{_title(str(cell.value)) if cell.column == 'family' else ''} {cell.value}"
+
+    def _verdict_blames(self, ref: str) -> bool:
+        id, row, column = parse(ref)
+        evidence = self.ledger.get(id)
+        names = {c.name for c in evidence.columns}
+        if column not in ("family", "attribution") or "family" not in names:
+            return False
+        return evidence.value("family", row) in BLAMES
+
+
+def _title(code: str) -> str:
+    return FAMILIES[code][0] if code in FAMILIES else ""

@@ -1,0 +1,75 @@
+"""Is the largest the largest? A superlative is held against every row of the column, and of one of several it is said of one.
+
+The hottest GPU was [[E8:3.gpu_uuid]] at [[E8:3.temp_max_c]].      the row with the highest of its column, and no other
+Rank [[E6:2.rank]] was the first to end.                           the row that comes first in time
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.agreement import OF_ORDER, direction
+from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
+from agent_tools.gate.order import at_end
+from agent_tools.references import HOLE
+
+_MOST = re.compile(
+    r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|last)"
+    r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|first)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
+)
+_LAST = re.compile(r"(?i)latest|last|earliest|first")
+"""Words of order in time: the last of a curve is not its largest."""
+_HAS_THE = re.compile(rf"(?i)[^{HOLE}]{{0,24}}\bthe (?:one with the )?")
+_IS_THE = re.compile(r"(?i)[^,;]{0,12}\b(?:is|was|were|are) (?:also |again )?the ")
+_WAS_ONE = re.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,12}}")
+
+
+def extremes(text: str, ledger: Ledger) -> str:
+    """A word like "slowest" or "most" that no cited figure of the clause bears out in its column; "" where each is."""
+    for clause in clauses(text, ledger):
+        for word in _MOST.finditer(clause.own):
+            cells = [c for g in clause.groups for c in g.cells]
+            if not any(_extreme(word, c, clause, ledger) for c in cells) and (
+                _of_one(word, clause, ledger) or not _named_so(word[0], clause)
+            ):
+                return word[0]
+    return ""
+
+
+def _of_one(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:
+    """Whether the superlative is said of one of several: `GPU A had the highest temperature`, not `the highest of GPU A`."""
+    own, in_order = clause.own, _LAST.fullmatch(word[0])
+    ahead = [g for g in clause.groups if g.subject and g.end <= word.start()][-1:]
+    behind = [g for g in clause.groups if g.start >= word.end()][:1]
+    said = [g for g in ahead if (_IS_THE if in_order else _HAS_THE).fullmatch(own[g.end : word.start()])]
+    said += [g for g in behind if in_order and g.subject and _WAS_ONE.fullmatch(own[word.end() : g.start])]
+    return any(len(ledger.get(g.cells[0].id).rows) > 1 for g in said)
+
+
+def _named_so(word: str, clause: Clause) -> bool:
+    """Whether the cell itself says so: `last_step`, `first_ts`, "largest gap" in its description."""
+    return any(
+        word.lower() in f"{c.column} {c.doc}".lower().replace("_", " ").split() for g in clause.groups for c in g.cells
+    )
+
+
+def _extreme(word: re.Match[str], cell: CellValue, clause: Clause, ledger: Ledger) -> bool:
+    evidence = ledger.get(cell.id)
+    if _LAST.fullmatch(word[0]) and not (OF_ORDER.search(cell.column) or isinstance(size(cell.value), str)):
+        return at_end(cell, ledger, last=bool(word["more"]))
+    values = [s for r in range(len(evidence.rows)) if (s := size(evidence.value(cell.column, r))) is not None]
+    own = size(cell.value)
+    if (
+        cell.column in SUBJECTS
+        or evidence.truncated
+        or len(values) < 2
+        or own is None
+        or len({type(v) for v in values}) > 1
+    ):
+        return False
+    ranked = sorted(values)  # type: ignore[type-var]
+    named = sum(len(g.cells) for g in clause.groups if g.subject and g.cells[0].id == cell.id)
+    if named and ranked.count(own) > named:
+        return False  # others are level with it
+    return own == (ranked[-1] if direction(word, cell) > 0 else ranked[0])

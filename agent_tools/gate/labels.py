@@ -1,0 +1,186 @@
+"""Is a cell called what it is? `16 nodes` of a column that counts GPUs is false, however true the sixteen.
+
+`mislabelled` in `grounds` knows names of columns that were shown; here are the things that a cluster consists of.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.facts.ending import FAILED_STATES
+from agent_tools.gate.clauses import TIME, held
+from agent_tools.gate.words import spoken_of, stems
+from agent_tools.references import HOLE, BadReference, marks, masked, resolve
+
+_THINGS: dict[str, str] = {
+    r"ranks?": r"rank",
+    r"nodes?|hosts?|machines?|servers?": r"node|host|machine|server|where|machine",
+    r"gpus?|cards?": r"gpu|device|uuid|card|minor|bus",
+    r"users?": r"user|owner|sender|who|_by$|account",
+    r"jobs?": r"job|run|name|state",
+    r"steps?": r"step|iteration|batch",
+    r"epochs?": r"epoch",
+    r"attempts?": r"attempt|restart|requeue|tries|run",
+    r"loss": r"loss",
+    r"partition": r"partition|queue",
+    r"xids?": r"xid|code",
+    r"temperatures?": r"temp|celsius|degree",
+    r"power": r"power|watt|_w$",
+    r"learning rate": r"lr|learning",
+    r"exit (?:status|code)|exited with|exit": r"exit|code|status|return",
+    r"signal": r"signal|sig",
+}
+"""What a noun beside a cell says it is, and what its column's name or description then has."""
+
+_TEXT = re.compile(r"message|text|reason|words|detail|command|line$|path|file")
+"""Columns that hold a text: after a colon it is quoted, and not called what stands before."""
+_BEGINS = re.compile(
+    r"(?i)\b(?:start(?:s|ed|ing)?|began|begins?|begun|beginning|running|runs|goes|going|stays|remains|still|continu\w+)\b(?!.*\b(?:and|but|ended|ends|as it)\b)"
+)
+_SINCE = re.compile(r"(?i)\s*(?:from|since)\b[^,;]*$")
+_RUNNING = re.compile(
+    r"(?i)\b(?:is|are) (?:\w+ )?(?:running|(?:on |within |in )(?:its|their|the) run)\b|\bstill (?:runs?|running|goes)\b"
+)
+_OVER = {"COMPLETED", *FAILED_STATES}
+"""States in which nothing runs any more."""
+_SPANS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (
+        re.compile(
+            r"(?i)\b(?:ran|runs?|took|takes|lasted|ended|finished|stopped|failed) (?:for|after|within|in )?\s*$"
+        ),
+        re.compile(r"limit|wait|quiet|needed"),
+    ),
+    (
+        re.compile(r"(?i)\b(?:started|began|starts|begins|waited|waits) (?:for|after|within|in )?\s*$"),
+        re.compile(r"limit|elapsed|lived|span|run_"),
+    ),
+    (
+        re.compile(
+            r"(?i)\b(?:reached|reaches|ran to|got to|ended at|stopped at|came to|went to|at|after) (?:step|epoch) $"
+        ),
+        re.compile(r"total|limit|asked"),
+    ),
+)
+"""What a verb says that a span or a step is, and the columns that are something else: what was planned, allowed or waited."""
+
+_GENERIC = re.compile(
+    r"^(?:value|name|what|text|message|key|n|num|number|count|cnt|total|detail|label|title|kind|word|item|result|answer)s?$"
+)
+_AHEAD = re.compile(
+    rf"(?i)\b({'|'.join(_THINGS)})(?: (?:number|id|name))?(?: (?:is|was|were|called|named|at|with))?(?: ?[=:#])? ?$"
+)
+_BEHIND = re.compile(r"(?i) (ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b")
+_BEGAN = re.compile(r"(?i)\b(?:start\w*|began|begun|begin\w*|submitted|launched)(?: (?:at|on))? ?:? ?$")
+_ENDED = re.compile(r"(?i)\b(?:end|ended|ends|ending|finished|stopped|died|over)(?: (?:at|on))? ?:? ?$")
+_OF_BEGIN, _OF_END = (
+    re.compile(r"start|begin|began|submit|eligible"),
+    re.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)"),
+)
+_JOB_BEGAN = re.compile(rf"(?i)\b(?:job|run|attempt)(?: {HOLE}+)? (?:started|began) at $")
+_NO_BEGIN, _NO_END = re.compile(r"^(?:first|last|since|until|signal|progress)_"), re.compile(r"^(?:first|since)_")
+"""Of something within a job, not of the job itself."""
+_PER = re.compile(rf"[^{HOLE}.,;:]{{0,24}}\b(?:per|each|every) ([a-z]+)")
+_LOG_BEGAN = re.compile(r"(?i)\b(?:training|reports?|progress)(?: itself)? (?:start(?:s|ed)?|began|begins) (?:at|on) $")
+_COUNTED = re.compile(r"gpu|node|rank|user|step|epoch|line|rank")
+
+
+def mislabelled(text: str, ledger: Ledger) -> str:
+    """Why a cell is not what the words beside it call it; "" where each is."""
+    own = masked(text)
+    for mark in marks(text):
+        try:
+            cell = resolve(mark.ref, ledger)
+        except BadReference:
+            continue
+        if _GENERIC.match(cell.column):
+            continue
+        ahead, behind = own[: mark.start], own[mark.end :]
+        wrong = (
+            _named(cell, ahead, behind)
+            or _timed(cell, ahead)
+            or _spanned(cell, ahead, ledger)
+            or _goes_on(cell, ahead, behind, ledger)
+            or _each(cell, behind)
+        )
+        if wrong:
+            about = f" ({cell.doc})" if cell.doc else ""
+            return f"[[{mark.ref}]] is {cell.column}{about}, and the words beside it say {wrong!r}: cite the cell of that, or name this one"
+    return ""
+
+
+def _named(cell: CellValue, ahead: str, behind: str) -> str:
+    said = f"{cell.column} {cell.doc}".lower()
+    number = isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool)
+    if number and (own := _BEHIND.match(behind)) and _is(own[1], said):
+        return ""
+    found = _AHEAD.search(ahead)
+    placed = found and isinstance(cell.value, str) and re.search(r"(?i) at ?$", found[0]) and TIME.match(cell.value)
+    quoted = found and found[0].rstrip().endswith(":") and _TEXT.search(cell.column)
+    if found and not placed and not quoted and not _is(found[1], said):
+        return found[1]
+    if number and (found := _BEHIND.match(behind)):
+        if found[1].lower() == "times":
+            counts = not _COUNTED.search(cell.column) or re.search(r"(?i)count|n_|times", said)
+            done = re.search(r"([A-Za-z]{3,}ed) $", ahead)
+            of_it = done is None or spoken_of(done[1], stems(said))
+            return "" if counts and of_it else found[1]
+        return "" if _is(found[1], said) else found[1]
+    return ""
+
+
+def _is(noun: str, said: str) -> bool:
+    return any(re.fullmatch(name, noun.lower()) and re.search(columns, said) for name, columns in _THINGS.items())
+
+
+def _spanned(cell: CellValue, ahead: str, ledger: Ledger) -> str:
+    """A span or a step that was planned, allowed or waited, told as the one that passed; unless the row has them equal."""
+    if not isinstance(cell.value, (int, float)) or isinstance(cell.value, bool):
+        return ""
+    names = [c.name for c in ledger.get(cell.id).columns]
+    for verb, others in _SPANS:
+        if (found := verb.search(ahead)) and others.search(cell.column):
+            equal = any(held(ledger, cell, n) == cell.value for n in names if not others.search(n) and n != cell.column)
+            if not equal:
+                return found[0].strip()
+    return ""
+
+
+def _each(cell: CellValue, behind: str) -> str:
+    """A figure of a whole that is told as one of each: `310 s per step`."""
+    found = _PER.match(behind) if isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool) else None
+    said = f"{cell.column} {cell.unit} {cell.doc}".lower()
+    if (
+        found is None
+        or "/" in cell.unit
+        or re.search(rf"per_|_per|\bper\b|\beach\b|\bof (?:a|one) {found[1][:4]}", said)
+    ):
+        return ""
+    return found[0].strip()
+
+
+def _goes_on(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
+    """What is over, told as something that begins or goes on."""
+    own = ahead.rpartition(HOLE)[2]
+    if cell.value in _OVER and ((found := _BEGINS.search(own)) or (found := _SINCE.match(behind))):
+        return found[0].strip()
+    states = {v for n in ("state", "end_ts") if (v := held(ledger, cell, n)) is not None}
+    if states & _OVER and (found := _RUNNING.search(f"{own}*{behind}")):
+        return found[0]
+    return ""
+
+
+def _timed(cell: CellValue, ahead: str) -> str:
+    """A beginning that is called an end, or the other way round."""
+    if not (isinstance(cell.value, str) and re.match(r"\d{4}-\d\d-\d\d[T ]", cell.value)):
+        return ""
+    name = cell.column.lower()
+    if (found := _LOG_BEGAN.search(ahead)) and name == "start_ts":
+        return found[0].strip()
+    for word, wrong, right in ((_JOB_BEGAN, _NO_BEGIN, _OF_BEGIN), (_ENDED, _NO_END, _OF_END)):
+        if (found := word.search(ahead)) and wrong.search(name) and not right.search(name):
+            return found[0].strip()
+    for word, wrong, right in ((_BEGAN, _OF_END, _OF_BEGIN), (_ENDED, _OF_BEGIN, _OF_END)):
+        if (found := word.search(ahead)) and wrong.search(name) and not right.search(name):
+            return found[0].strip()
+    return ""

@@ -1,0 +1,115 @@
+"""What befell a machine, beside a job: in its run or outside of it, and linked to its end by a finding or by nothing.
+
+    Node [[E9.node]] was [[E9.state]]                                    eight minutes after the job's end: tell when
+    GPU [[E8.gpu_uuid]] had [[E8.event]], and the job [[E1.state]]       two facts beside each other, told as a cause
+
+A reader who asked why a job failed takes every trouble of a node for the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from agent_tools.evidence import CellValue, Evidence, Ledger
+from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
+from agent_tools.gate.order import TS, is_time
+from agent_tools.references import BadReference, resolve
+
+_WITHIN = re.compile(r"(?i)\b(?:when|while|during|under|amid|throughout|as (?:the|it|this))\b")
+ENDINGS = frozenset(
+    {"state", "state_reason", "exit_code", "exit_signal", "signal", "signal_name", "stop_message", "derived_exit_code"}
+)
+"""Columns that say how something ended."""
+
+
+def outside(cell: CellValue, ledger: Ledger) -> str:
+    """Where what a node or a GPU did lies wholly outside of the job's run: "before" it or "after" it; "" where it does not."""
+    evidence = ledger.get(cell.id)
+    names = {c.name for c in evidence.columns}
+    if not of_machine(evidence):
+        return ""
+    value = evidence.value("in_run", cell.row) if "in_run" in names else None
+    late = evidence.value("before_end_s", cell.row) if "before_end_s" in names else None
+    if isinstance(late, (int, float)) and late < 0:
+        return "after"
+    if value is False:
+        return "before"
+    run = _run(str(evidence.params.get("job_id") or ""), ledger)
+    if run is None:
+        return ""
+    times = [t for n in names if TS.fullmatch(n) and isinstance(t := size(evidence.value(n, cell.row)), str)]
+    if times and min(times) > run[1]:
+        return "after"
+    lasts = "until_ts" in names and evidence.value("until_ts", cell.row) is None
+    return "before" if times and max(times) < run[0] and not lasts else ""
+
+
+def of_machine(evidence: Evidence) -> bool:
+    """Whether rows are of what befell machines, by their columns."""
+    names = {c.name for c in evidence.columns}
+    return "node" in names and "job_id" not in names and bool(names & {"event", "reason", "counter"})
+
+
+def _run(job: str, ledger: Ledger) -> tuple[str, str] | None:
+    """When a job began and ended, over all its attempts; None where it is not known, or the job goes on."""
+    begins: list[str] = []
+    ends: list[str] = []
+    for evidence in ledger.all():
+        if evidence.query in ("job_overview", "job_attempts") and str(evidence.params.get("job_id")) == job:
+            for row in evidence.dicts():
+                begins += [str(row["start_ts"])] if row.get("start_ts") else []
+                ends += [str(row["end_ts"])] if row.get("end_ts") else []
+    return (min(begins), max(ends)) if job and begins and ends else None
+
+
+def undated(text: str, ledger: Ledger) -> str:
+    """The reference to what befell a machine outside of the job's run and is told without its time; "" for none."""
+    cells = [c for clause in clauses(text, ledger) for g in clause.groups for c in g.cells]
+    dated = {(c.id, c.row) for c in cells if is_time(c) or c.column == "before_end_s"}
+    return next((c.ref for c in cells if (c.id, c.row) not in dated and outside(c, ledger)), "")
+
+
+def at_once(clause: Clause, ledger: Ledger) -> str:
+    """Why a clause puts into a run what lies outside of it ("when the job ran"); "" where it does not."""
+    word = _WITHIN.search(clause.own)
+    if word is None:
+        return ""
+    cells = [c for g in clause.groups for c in g.cells]
+    found = next(((c, where) for c in cells if (where := outside(c, ledger))), None)
+    if found is None:
+        return ""
+    cell, where = found
+    return f"{word[0]!r}: [[{cell.ref}]] lies {where} the job's run: say when it was, or leave it out"
+
+
+def unlinked(cells: Sequence[CellValue], vouched: set[tuple[str, int]], ledger: Ledger) -> str:
+    """What befell a machine, told beside how a job ended, where no finding holds the two together; "" otherwise."""
+    machine = [c for c in cells if of_machine(ledger.get(c.id))]
+    ended = [c for c in cells if c.column in ENDINGS and c not in machine]
+    if not ended or any(c.column in ("family", "attribution") for c in cells):
+        return ""
+    return next((c.ref for c in machine if (c.id, c.row) not in vouched), "")
+
+
+def ownerless(cells: Sequence[CellValue], vouched: set[tuple[str, int]], ledger: Ledger) -> str:
+    """What befell a machine that is not named, told beside another subject: a reader takes it for that one's; "" for none."""
+    for cell in cells:
+        if not of_machine(ledger.get(cell.id)) or is_time(cell) or (cell.id, cell.row) in vouched:
+            continue
+        own = [c for c in cells if (c.id, c.row) == (cell.id, cell.row)]
+        if not any(c.column in SUBJECTS for c in own) and any(c.column in SUBJECTS for c in cells if c.id != cell.id):
+            return cell.ref
+    return ""
+
+
+def rows_of(refs: Iterable[str], ledger: Ledger) -> set[tuple[str, int]]:
+    """The rows that references lead to."""
+    found: set[tuple[str, int]] = set()
+    for ref in refs:
+        try:
+            cell = resolve(ref, ledger)
+        except BadReference:
+            continue
+        found.add((cell.id, cell.row))
+    return found

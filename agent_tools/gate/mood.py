@@ -1,0 +1,120 @@
+"""What a sentence does: does it state something, where it was only to ask, to name what is missing, or to advise?
+
+Under "what it cannot decide" and "what to do" nothing has to be cited, so nothing may be claimed there: "Whether the card is
+faulty" and "Run the diagnostics" are in their place, "The card is faulty" is not.
+A question supposes, too: "why the network went down" says that it did, and "fix the leak" that there is one; what is supposed
+has to be spoken of in what was shown.
+LIMIT: judged by words (`english` refuses other languages before); a phrase without a finite verb states nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal
+
+from agent_tools.gate.blame import blames_hardware, own_words
+from agent_tools.gate.causes import acts, states_cause, things
+from agent_tools.references import cited
+
+Place = Literal["open", "advice"]
+REMEDY: dict[Place, str] = {
+    "open": "say what is open ('Whether ...') or what would decide it",
+    "advice": "say what to do, and leave observations to shows",
+}
+
+_CLAUSE = re.compile(r"(?<=[.;!?:])\s+|\n+|\s[–—-]\s|,?\s\b(?:but|because|since)\b\s", re.IGNORECASE)
+_OPEN = re.compile(
+    r"(?i)\b(?:whether|if|which|who|whom|whose|why|how|when|where|what(?! (?:is|was|seems) (?:certain|clear|sure|known|evident|true|plain))"
+    r"|would|could|might|may|not|no|never|nobody|nothing|none|neither|nor|without|missing|unknown|unclear|undecided|unavailable|absent"
+    r"|lacks?|lacking|cannot|can't|\w+n't|should|must|only)\b"
+)
+_SOUGHT = re.compile(r"(?i)\broot(?: causes?)?\b|\b(?:cause|reason)s? (?:of|for|behind)\b")
+"""A cause that is looked for: a name of it, and no claim."""
+_FINITE = re.compile(
+    r"(?i)\b(?:is|are|was|were|has|have|had|did|does|do|came|finished|completed|succeeded|failed|crashed|died|ended|ran|went|lost|broke"
+    r"|converged|diverged|recovered|started|began|stopped|worked|passed|happened|occurred|exited|returned|hung|stalled|caused|killed)\b"
+)
+_SUBJECT = re.compile(
+    r"(?i)\W*(?:the|a|an|this|that|these|those|it|its|they|their|all|every\w*|some\w*|any\w*|there|gpus?|ranks?|nodes?|hosts?|jobs?|runs?"
+    r"|training|users?|hardware|memory|networks?|slurm|loss|cuda|nccl)\b"
+)
+
+_FACTIVE = re.compile(r"(?i)\b(?:why|how(?! (?:much|many|far|long|often)\b)|when|since when)\b(?P<what>.*)")
+"""A question that supposes what it asks about."""
+_THE_BAD = re.compile(
+    r"(?i)\b(?:the|this|that|these|those|its|their|both|a|an) (?:[a-z]+ )?(?:faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy) "
+    r"(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|hardware)\b"
+)
+_ALONE = re.compile(
+    r"(?i)\b(?:nothing|nobody|none|no one|who|what) (?:else )?[^.;]*\b(?:than|but|except|save|besides)\b"
+)
+"""Nothing else but one: that one."""
+_MENDS = re.compile(
+    r"(?i)\b(?:fix|repair|mend|correct|undo|patch|resolve|solve|remove) (?:the|this|its|that|their|your) (?P<what>(?:[a-z-]+ ){0,3}?[a-z-]+)"
+    r"(?= (?:in|of|on|at|that|which|and|or|by|before|with|for|from|to|first)\b|[.,;:(]|$)"
+)
+_ANY = frozenset(
+    [
+        "code",
+        "script",
+        "config",
+        "configuration",
+        "setting",
+        "settings",
+        "path",
+        "command",
+        "problem",
+        "problems",
+        "error",
+        "errors",
+        "cause",
+        "job",
+        "training",
+        "file",
+        "files",
+        "line",
+        "reason",
+        "issue",
+        "program",
+        "arguments",
+        "options",
+    ]
+)
+"""What there is to mend in every job."""
+
+
+def _supposes(clause: str, place: Place, speaks_of: Callable[[str], bool]) -> bool:
+    """Whether a question or an advice takes something for granted that nothing shown speaks of."""
+    words = own_words(clause)
+    if _THE_BAD.search(words) or _ALONE.search(words):
+        return True
+    if place == "advice":
+        what = [w for m in _MENDS.finditer(words) for w in m["what"].lower().split()]
+        return any(w not in _ANY and not speaks_of(w) for w in what)
+    found = _FACTIVE.search(words)
+    return found is not None and (
+        acts(found["what"])
+        or (_FINITE.search(found["what"]) is not None and any(not speaks_of(t) for t in things(found["what"])))
+    )
+
+
+def stated(text: str, place: Place, speaks_of: Callable[[str], bool] = lambda _: False) -> str:
+    """The clause of a text that claims something without a cell; "" where there is none.
+
+    "open": what cannot be decided, or what would decide it; "advice": what to do. `speaks_of` says whether what was shown
+    speaks of a word.
+    """
+    for clause in _CLAUSE.split(text):
+        words = own_words(clause)
+        if _supposes(clause, place, speaks_of):
+            return clause.strip()
+        accuses = blames_hardware(clause) or states_cause(_SOUGHT.sub("", clause))
+        asks = _OPEN.search(words)
+        if place == "advice":
+            claims = _SUBJECT.match(words) is not None and _FINITE.search(words) is not None
+        else:
+            claims = _FINITE.search(words) is not None or accuses
+        if claims and not asks and (accuses or not cited([clause])):
+            return clause.strip()
+    return ""

@@ -1,0 +1,151 @@
+"""In which order did it come? "Then", "before" and "the last" are held against the times of the rows, and their lines and steps.
+
+Rank [[E6:3.rank]] ended before rank [[E6.rank]]      the rows' times say otherwise
+The last loss was [[E7.loss]]                         the largest of a curve, and its first
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause, Group, held, size
+
+TS = re.compile(r"ts|\w+_ts")
+_PLACES = ("line_no", "first_line", "bin", "step", "first_step", "epoch", "attempt")
+"""What tells the order of rows that have no time."""
+_ENDED = re.compile(r"(?i)\b(?:end(?:ed|s)?|finish\w*|stop\w*|died|exit\w*|complet\w*|over)\b")
+_OF_END = re.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)")
+_GOES = re.compile(r"(?i)\b(?:to|then|later|until|before|next|followed|afterwards?)\b")
+_NEXT = re.compile(r"(?i)\b(?:then|later|next|followed by|afterwards?)\b")
+_EARLY, _LATE = re.compile(r"^(?:first|start)_(\w+)$"), re.compile(r"^(?:last|end)_(\w+)$")
+_WHICH = re.compile(r"^(first|last|best|highest|lowest|min|max|start|end)_(\w+)$")
+_PLACES_OF = ("step", "epoch", "line")
+"""Which of many a measure is, and where: `last_loss` is that of `last_step`."""
+_LIFE = (("start_ts", "begin_ts"), ("end_ts",))
+_EDGE = re.compile(
+    r"(?i)\b(?:before|after|until|since|from|to|submitted|eligible|wait\w*|queued?|requeued?|then|later|earlier|by)\b"
+)
+"""What may lie outside of a life."""
+
+
+def is_time(cell: CellValue) -> bool:
+    """Whether a cell is a point in time."""
+    return bool(TS.fullmatch(cell.column)) and isinstance(size(cell.value), str)
+
+
+def order(a: CellValue, b: CellValue, ledger: Ledger, *, ends: bool = False) -> int | None:
+    """-1 where the row of `a` came before that of `b`, 1 after it, 0 where they are level; None where nothing tells.
+
+    `ends`: by when they ended, where that is known.
+    """
+    if a.id != b.id:
+        return None
+    names = [c.name for c in ledger.get(a.id).columns]
+    times = sorted((n for n in names if TS.fullmatch(n)), key=lambda n: bool(_OF_END.search(n)) != ends)
+    if held(ledger, a, "file") == held(ledger, b, "file"):
+        times += [n for n in _PLACES if n in names]
+    level: int | None = None
+    for column in times:
+        first, second = size(held(ledger, a, column)), size(held(ledger, b, column))
+        if column == a.column or first is None or second is None:
+            continue
+        if first != second:
+            return -1 if first < second else 1  # type: ignore[operator]
+        level = 0
+    return level
+
+
+def ends(own: str) -> bool:
+    """Whether a clause speaks of ends."""
+    return bool(_ENDED.search(own))
+
+
+def outside(word: str, cell: CellValue, moment: CellValue, ledger: Ledger) -> bool:
+    """Whether every time of a cell's row lies on the other side of a moment than "before" or "after" says."""
+    names = [c.name for c in ledger.get(cell.id).columns if TS.fullmatch(c.name)]
+    times = [t for n in names if isinstance(t := size(held(ledger, cell, n)), str)]
+    early = word.lower() == "before"
+    return bool(times) and all(t > str(moment.value) if early else t < str(moment.value) for t in times)
+
+
+def backwards(clause: Clause, ledger: Ledger) -> str:
+    """Why a clause tells things in an order in which they did not come, or that nothing tells; "" where it does not."""
+    own = clause.own
+    for i, first in enumerate(clause.groups):
+        for second in clause.groups[i + 1 :]:
+            between = own[first.end : second.start]
+            if not _GOES.search(between) or re.search(r"(?i)[.;]|\bback\b", between):
+                continue
+            a, b = first.cells[-1], second.cells[0]
+            told = _NEXT.search(between)
+            if _turned(first, second, told is not None, ledger, ends(own)):
+                return f"[[{a.ref}]] comes after [[{b.ref}]] in time: tell them in the order in which they came"
+            if told and _untold(first, second, ledger):
+                return f"{told[0]!r}: nothing tells whether [[{a.ref}]] came before [[{b.ref}]]; cite their times, or leave it out"
+    return ""
+
+
+def _turned(first: Group, second: Group, told: bool, ledger: Ledger, ended: bool) -> bool:
+    a, b = first.cells[-1], second.cells[0]
+    if a.column == b.column:
+        if not told and (first.subject or size(a.value) is None):
+            return False
+        return order(a, b, ledger, ends=ended) == 1
+    x, y = size(a.value), size(b.value)
+    if told and isinstance(x, str) and isinstance(y, str):
+        return x > y
+    late, early = _LATE.match(a.column), _EARLY.match(b.column)
+    return bool((a.id, a.row) == (b.id, b.row) and late and early and late[1] == early[1])
+
+
+def _untold(first: Group, second: Group, ledger: Ledger) -> bool:
+    a, b = first.cells[-1], second.cells[0]
+    return first.subject and a.column == b.column and a.id == b.id and order(a, b, ledger) is None
+
+
+def astray(clause: Clause, ledger: Ledger) -> str:
+    """Why a time cannot be of the attempt or the process that a clause puts it to: it lies outside of its life; "" where it can."""
+    for i, group in enumerate(clause.groups[1:], 1):
+        a, moment = clause.groups[i - 1].cells[-1], group.cells[0]
+        if (
+            a.column not in ("attempt", "rank", "pid")
+            or not is_time(moment)
+            or (a.id, a.row) == (moment.id, moment.row)
+        ):
+            continue
+        begin, end = (next((t for n in names if (t := held(ledger, a, n))), None) for names in _LIFE)
+        if begin is None or end is None or _EDGE.search(clause.own[: group.start]):
+            continue
+        if not str(begin) <= str(moment.value) <= str(end):
+            return f"[[{moment.ref}]] lies outside of the life of [[{a.ref}]]: cite the one that it is of"
+    return ""
+
+
+def mispaired(clause: Clause, ledger: Ledger) -> str:
+    """Why a measure is not that of the step beside it (`step [[last_step]] had a loss of [[first_loss]]`); "" where it is."""
+    for i, place in enumerate(clause.groups):
+        where = _WHICH.match(place.cells[0].column)
+        if where is None or where[2] not in _PLACES_OF:
+            continue
+        for other in (*clause.groups[max(i - 1, 0) : i], *(clause.groups[i + 1 : i + 2] if i == 0 else ())):
+            a, b = place.cells[0], other.cells[-1]
+            what = _WHICH.match(b.column)
+            between = clause.own[min(place.end, other.end) : max(place.start, other.start)]
+            if what is None or what[1] == where[1] or what[2] in _PLACES_OF or (a.id, a.row) != (b.id, b.row):
+                continue
+            if re.search(r"(?i)[,;:]|\b(?:and|to|from|until|then|first|last|best|highest|lowest)\b", between):
+                continue
+            if held(ledger, a, f"{where[1]}_{what[2]}") != b.value:
+                return f"[[{b.ref}]] is not that of [[{a.ref}]]: cite the one that is"
+    return ""
+
+
+def at_end(cell: CellValue, ledger: Ledger, *, last: bool) -> bool:
+    """Whether a cell's row is the last of its answer (or the first), by time, line or step."""
+    evidence = ledger.get(cell.id)
+    if evidence.truncated or len(evidence.rows) < 2:
+        return False
+    rows = [evidence.cell(cell.column, r) for r in range(len(evidence.rows)) if r != cell.row]
+    signs = [order(cell, other, ledger) for other in rows]
+    return any(signs) and all(s in (0, 1 if last else -1) for s in signs)

@@ -1,0 +1,166 @@
+"""What a sentence makes of two of a kind, and of who does something to whom: a row has to hold it, or a column that says so.
+
+    GPU [[E8.gpu_uuid]] used GPU [[E8:1.gpu_uuid]]                  two GPUs, and no row of both
+    Rank [[E9.rank]] sent signal [[E9.exit_signal]] to [[E9.signal_sender]]      the sender made the receiver
+
+Two of a kind in a clause are told beside each other ("and", "than", "before"), never joined by a verb or a preposition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held, kind, size
+from agent_tools.gate.machines import of_machine
+from agent_tools.gate.order import order
+from agent_tools.references import HOLE
+from store.result import Cell
+
+_NOUN = r"jobs?|runs?|attempts?|ranks?|nodes?|hosts?|machines?|gpus?|cards?|users?|process(?:es)?|pids?|tasks?"
+_BESIDE = re.compile(
+    r"(?i)(?:\b(?:and|or|nor|but|while|whereas|than|then|before|after|followed by|until|versus|vs|unlike|like|besides?|not)\b|\bsame\b.*\bas\b"
+    r"|\bas [a-z]+ as\b|[/&])[^a-z]*(?:(?:of|on|in|at|for|with|to|by) )?|[,;:(–—]\W*"
+)
+"""What sets one beside another of its kind; after it stands nothing but its name, or what it has to do with itself."""
+_NAMED = re.compile(
+    rf"(?i)\W*(?:(?:the|a|an|also|both|only|another|other|that|those|its|their|then|later|one|all) |(?:{_NOUN})\W*)*"
+)
+_PLACED = re.compile(rf"\W*(?:(?:on|of|in|at|by|with|for) )?{_NAMED.pattern[4:]}", re.IGNORECASE)
+_RANGE = re.compile(r"(?i)\s*(?:to|through|-|–)\s*")
+_FROM_TO = re.compile(rf"(?i)\s*to (?:the )?(?:{_NOUN})?\s*")
+_FROM = re.compile(rf"(?i)\bfrom (?:the )?(?:{_NOUN})?\s*$")
+_BEHIND = re.compile(r"(?i)\bbehind\b")
+_NAMES_ONE = re.compile(rf"(?i)\b(?:{_NOUN}) $")
+
+_DOER = re.compile(r"sender|_by$|reason_user$|^told_by$")
+"""Columns that say who did it."""
+_DOES = re.compile(r"(?i)^\W{0,2} ?(?:has |had )?(?:sent|sends|gave|gives)\b(?! up\b)")
+_BY = re.compile(
+    rf"(?i)\b(?:ended|stopped|finished|taken|put|down|out|over)\b[^,;]{{0,24}}\bby (?:the |its )?(?:{_NOUN})?\s*$"
+    rf"|\b(?:got|gets|took|takes|had|has|sent|signal)\b[^,;]{{0,40}}\bfrom (?:the |its )?(?:{_NOUN})?\s*$"
+    rf"|\b(?:through) (?:the |its )?(?:{_NOUN})?\s*$"
+)
+"""Ahead of a cell that is made the one who did it."""
+_TO = re.compile(rf"(?i)\b(?:sent|gave|signal)\b.*\bto (?:the |its )?(?:{_NOUN})?\s*$")
+_GETS = re.compile(r"(?i)^\W{0,2} ?(?:(?:has |had )?(?:got|gets|received|took)|(?:was|were) sent)\b")
+
+
+def related(clause: Clause, ledger: Ledger) -> str:
+    """Why two of a kind do not stand to each other as a clause says; "" where they do, or it says nothing of the sort."""
+    own = clause.own
+    seen: dict[str, Group] = {}
+    for group in clause.groups:
+        if not (group.subject or _NAMES_ONE.search(own[: group.start])):
+            continue
+        first = seen.get(kind(group.column))
+        seen[kind(group.column)] = group
+        if first is None or {str(c.value) for c in first.cells} & {str(c.value) for c in group.cells}:
+            continue
+        between = own[first.end : group.start]
+        if _beside(between) or _begins_anew(clause, first, group) or _holds(own, between, first, group, ledger):
+            continue
+        a, b = first.cells[-1], group.cells[0]
+        return (
+            f"no row says what [[{a.ref}]] has to do with [[{b.ref}]]: tell them beside each other, each with its own cells, "
+            "or cite the row that holds both"
+        )
+    return ""
+
+
+def _beside(between: str) -> bool:
+    if _RANGE.fullmatch(between):
+        return True
+    rests = [between[m.end() :] for m in _BESIDE.finditer(between)]
+    return any(
+        _NAMED.fullmatch(rest) or (HOLE in rest and _PLACED.fullmatch(rest.rpartition(HOLE)[2])) for rest in rests
+    )
+
+
+def _begins_anew(clause: Clause, first: Group, second: Group) -> bool:
+    """Whether between two of a kind another clause begins, with a cell of the second's row: `..., SIGTERM ended ranks ...`."""
+    between = [g for g in clause.groups if first.end <= g.start and g.end <= second.start]
+    return any(
+        re.search(r"[,;]|\band\b", clause.own[first.end : g.start])
+        and (g.cells[0].id, g.cells[0].row) == (second.cells[0].id, second.cells[0].row)
+        for g in between
+    )
+
+
+def orphaned(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> str:
+    """Why cells without a subject of their own are not of the one that the clause before speaks of; "" where they are.
+
+    `Ranks A and B. Signals: [[of rank C]]`: a reader takes the signals for those of A and B.
+    """
+    if any(g.subject or g.column.startswith("all_") for g in clause.groups):
+        return ""
+    for group in clause.groups:
+        for cell in group.cells:
+            named = next((s for c in reversed(before) if (s := _subjects(c, cell.id))), list[CellValue]())
+            if named and not any(s.row == cell.row or held(ledger, cell, s.column) == s.value for s in named):
+                return f"[[{cell.ref}]] is of another row than [[{named[0].ref}]], of which the text speaks: name whose it is"
+    return ""
+
+
+def _subjects(clause: Clause, id: str) -> list[CellValue]:
+    return [c for g in clause.groups if g.subject for c in g.cells if c.id == id]
+
+
+def strangers(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
+    """Two subjects of different kinds, from two answers, that no answer has in one row: `rank 2 used GPU-3a`.
+
+    What is said of the job as a whole, in an answer of one row, is said of each of its ranks.
+    """
+    answers = [ledger.get(g.cells[0].id) for g in (first, second)]
+    if not (first.subject and second.subject) or answers[0] is answers[1]:
+        return None
+    if any(len(e.rows) == 1 and not of_machine(e) for e in answers):
+        return None
+    return next(((a, b) for a in first.cells for b in second.cells if not _in_one_row(a, b, ledger)), None)
+
+
+def _in_one_row(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
+    for evidence in ledger.all():
+        for row in range(len(evidence.rows)):
+            of = {c.name: evidence.value(c.name, row) for c in evidence.columns}
+            of = {"job_id": evidence.params.get("job_id"), **of}
+            if _has(of, a) and _has(of, b):
+                return True
+    return False
+
+
+def _has(row: dict[str, Cell], cell: CellValue) -> bool:
+    """Whether a row speaks of a subject: in its own column, or in a list of such."""
+    own = row.get(cell.column)
+    if own is not None and str(own) == str(cell.value):
+        return True
+    lists = (row.get(f"{cell.column}s"), row.get(f"all_{cell.column}s"), row.get(f"{cell.column}_list"))
+    return any(
+        isinstance(v, str) and ("[" in v or str(cell.value) in re.split(r"[,\s]+", v)) for v in lists if v is not None
+    )
+
+
+def _holds(own: str, between: str, first: Group, second: Group, ledger: Ledger) -> bool:
+    """Whether the rows bear out the two relations that have words of their own: behind another, and from one to the next."""
+    a, b = first.cells[-1], second.cells[0]
+    if _BEHIND.search(between):
+        x, y = size(held(ledger, a, "behind")), size(held(ledger, b, "behind"))
+        return isinstance(x, float) and isinstance(y, float) and x > y
+    return bool(_FROM_TO.fullmatch(between) and _FROM.search(own[: first.start])) and order(a, b, ledger) == -1
+
+
+def miscast(clause: Clause) -> str:
+    """Why a cell cannot have done, or suffered, what a clause says of it; "" where each can."""
+    own = clause.own
+    for group in clause.groups:
+        cell, ahead, behind = group.cells[0], own[: group.start], own[group.end :]
+        doer = _DOER.search(cell.column)
+        if doer and (_TO.search(ahead) or _GETS.match(behind)):
+            return (
+                f"[[{cell.ref}]] is who did it ({cell.column}), and the sentence makes it the receiver: turn it round"
+            )
+        named = cell.column in SUBJECTS or cell.column in ("host", "node_list")
+        if named and not doer and (_BY.search(ahead) or _DOES.match(behind)):
+            return f"[[{cell.ref}]] is {cell.column}, which does not say who did it: cite the cell that does, or say what was seen"
+    return ""

@@ -1,0 +1,155 @@
+"""What the examiner makes of a question over many jobs: which of them its words name, and by what they are to be counted."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agent_tools.evidence import Evidence
+from agent_tools.questions.lookup_says import asked, counted
+from agent_tools.tools.base import Deps
+
+MANY = re.compile(
+    r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
+    r"|any (?:nodes?|hosts?|users?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
+)
+"""Words of a question that is about more than one job, even while one is open."""
+_BY: tuple[tuple[str, str], ...] = (
+    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
+    ("user", r"\b(?:users?|people|owners?|who (?:has|have|had|wast\w+|los\w+))\b"),
+    ("partition", r"\bpartitions?\b"),
+    ("day", r"\b(?:(?:per|by|each|every|which|what) days?|trend\w*|daily)\b"),
+    ("family", r"\b(?:famil\w+|kinds?|causes?|reasons?|types?|modes?|wast\w+)\b"),
+    ("name", r"\b(?:job names?|projects?|experiments?)\b"),
+)  # fmt: skip
+_STATES: tuple[tuple[str, str], ...] = (
+    ("CANCELLED", r"\bs?cancel\w*"),
+    ("TIMEOUT", r"\btim(?:ed|e|ing)?[ -]?outs?\b|\btime ?limits?\b"),
+    ("OUT_OF_MEMORY", r"\bout[ -]of[ -]memory\b|\bOOMs?\b"),
+    ("NODE_FAIL", r"\bnode[ -_]?fail\w*"),
+    ("PREEMPTED", r"\bpreempt\w*"),
+    ("REQUEUED", r"\brequeue\w*"),
+    ("PENDING", r"\b(?:pending|waiting|queued|in the queue)\b"),
+    ("RUNNING", r"\brunning\b|\bright now\b|\bcurrently\b|\bat the moment\b"),
+)
+_TROUBLE = re.compile(
+    r"(?i)\bnodes?\b.*\b(?:down|drain\w*|out of service|not responding|unavailable|broken|in trouble)\b"
+    r"|\b(?:down|drain\w*|out of service|not responding|unavailable|broken)\b.*\bnodes?\b"
+)
+_USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
+_NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
+_HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
+_FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
+_FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
+_NONE = "No job that these words name is in the store."
+_NONE_THEN = "No job that these words name is in the store for that time."
+_NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
+FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
+"""Slurm's states of an attempt that failed, as `fleet_tally` counts them."""
+MAX_SAID = 8
+
+
+def over_many(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Sentences and tables on the jobs that a question names. `limits` are given already: node, since, until."""
+    if _TROUBLE.search(question) and not re.search(r"(?i)\bjobs?\b", question):
+        return _in_trouble(deps, question, limits)
+    given: dict[str, Any] = {**limits, **_named(deps, question)}
+    if "user" not in given and (stranger := _USER.search(question)) is not None:
+        given["user"] = stranger[1]
+    state = next((s for s, words in _STATES if re.search(words, question, re.I)), None)
+    if state is not None:
+        given["state"] = state
+    if (family := _FAMILY.search(question)) is not None:
+        given["family"] = family[1]
+    by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
+    if by is not None:
+        whole, each = asked(deps, "fleet_tally", by="all", **given), asked(deps, "fleet_tally", by=by, **given)
+        all_of_them, one_by_one = _tally(whole, by) if whole else [], _tally(each, by) if each else []
+        said = [*all_of_them, *one_by_one] if by == "family" else [*one_by_one, *all_of_them]
+        return said, [e.id for e in (each, whole) if e is not None]
+    whole = asked(deps, "fleet_tally", by="all", **given) if _HOW_MANY.search(question) and state is None else None
+    states, jobs = asked(deps, "find_jobs_summary", **given), asked(deps, "find_jobs", **given)
+    said = counted(states) if states else []
+    if jobs and state == "CANCELLED":
+        said += _cancelled(jobs)
+    elif jobs and state is None and _FAILED.search(question):
+        said = [*_failed(jobs), *said]
+    if whole is not None and "family" not in given:
+        said = [*_tally(whole, "all"), *said]
+    if not said:
+        said = [_NONE_OF_FAMILY if "family" in given else _NONE_THEN if limits.keys() & {"since", "until"} else _NONE]
+    return said, [e.id for e in (whole, states, jobs) if e is not None]
+
+
+def _in_trouble(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[str], list[str]]:
+    """Which nodes Slurm has as down or drained: now, unless the question is about a time that is over."""
+    e = asked(deps, "nodes_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
+    if e is None:
+        return [], []
+    now = _NOW.search(question) is not None
+    rows = [r for r, row in enumerate(e.dicts()) if row["still"] or not now]
+    said = [f"Nodes that are down or drained now: {e.ref('nodes_still')}."] if now and len(rows) > 1 else list[str]()
+    for r in rows[:MAX_SAID]:
+        flags = f" ({e.ref('state_flags', r)})" if e.value("state_flags", r) else ""
+        why = f': "{e.ref("reason", r)}"' if e.value("reason", r) else ""
+        node, state, begun = e.ref("node", r), e.ref("state", r), e.ref("begin_ts", r)
+        if e.value("still", r):
+            said.append(f"Node {node} is {state}{flags} since {begun}{why}.")
+        else:
+            said.append(f"Node {node} was {state}{flags} from {begun} until {e.ref('until_ts', r)}{why}.")
+    if not said:
+        which = "This node is not recorded" if "node" in limits else "No node is recorded"
+        said = [f"{which} as down or drained{' now' if now else ''}."]
+    return said, [e.id]
+
+
+def _named(deps: Deps, question: str) -> dict[str, str]:
+    """The user and the partition that a question's words name, by what the store knows of them."""
+    words = set(re.findall(r"[\w.-]+", question.replace("'s", "")))
+    found: dict[str, str] = {}
+    for by in ("user", "partition") if "partition" in words else ("user",):
+        known = asked(deps, "fleet_tally", by=by, told=False)
+        names = {str(row["value"]) for row in known.dicts()} if known else set[str]()
+        if len(name := words & names) == 1:
+            found[by] = name.pop()
+    return found
+
+
+def _tally(e: Evidence, by: str) -> list[str]:
+    said: list[str] = []
+    for r, row in enumerate(e.dicts()[:MAX_SAID]):
+        if row["value"] is None and by != "family":
+            continue
+        whose = "In all" if row["value"] == "all" else e.ref("value", r) if row["value"] else "Without a verdict"
+        text = f"{whose}: {e.ref('failed', r)} of {e.ref('attempts', r)} attempts failed"
+        text += f", {e.ref('cancelled', r)} cancelled" if row["cancelled"] else ""
+        if row["infrastructure"]:
+            text += f", {e.ref('infrastructure', r)} by the infrastructure"
+        if row["gpu_hours_wasted"] is not None:
+            text += f"; {e.ref('examined', r)} verdicts count {e.ref('gpu_hours_wasted', r)} of GPU time as wasted"
+        elif row["value"] == "all":
+            text += "; no verdict on them is stored (inquest watch stores them), so what they wasted is not known"
+        said.append(f"{text}.")
+    return said
+
+
+def _failed(e: Evidence) -> list[str]:
+    said: list[str] = []
+    for r, row in enumerate(e.dicts()):
+        if row["state"] not in FAILED or len(said) == MAX_SAID:
+            continue
+        whose = f" of {e.ref('user', r)}" if row["user"] else ""
+        when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
+        why = f"; its verdict: {e.ref('family', r)}, a matter of {e.ref('attribution', r)}" if row["family"] else ""
+        said.append(f"Job {e.ref('job_id', r)}{whose} ended as {e.ref('state', r)}{when}{why}.")
+    return said or (["None of them failed."] if e.rows else [])
+
+
+def _cancelled(e: Evidence) -> list[str]:
+    said: list[str] = []
+    for r, row in enumerate(e.dicts()[:MAX_SAID]):
+        whose = f" of {e.ref('user', r)}" if row["user"] else ""
+        who = f" by {e.ref('cancelled_by', r)}" if row["cancelled_by"] else ", by whom is not recorded,"
+        when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
+        said.append(f"Job {e.ref('job_id', r)}{whose} was cancelled{who}{when}.")
+    return said

@@ -1,0 +1,243 @@
+"""What the examiner does with a free question: it looks up what the question's words name, and says what stands there.
+
+It does not pretend to understand. A question for the cause gets the differential's own sentences; a question for a node's
+victims has each of them examined; any other gets tables, with a sentence for what stands out in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+from agent_tools.families.base import Assessment
+from agent_tools.gate.answer_gate import check_answer
+from agent_tools.gate.citations import Gate
+from agent_tools.gate.grounds import Grounds
+from agent_tools.questions.answer import Answer, Reply
+from agent_tools.questions.fleet import MANY, over_many
+from agent_tools.questions.lookup_job import what_next, whether
+from agent_tools.questions.lookup_says import earlier_runs, node_victims, of_rank, of_table, one_attempt
+from agent_tools.questions.when import window
+from agent_tools.references import cited
+from agent_tools.tools.base import Deps
+from agent_tools.verdict import Claim, Missing
+
+_MODEL = "a language model (--model)"
+_CALLED = re.compile(r"\b(?:nodes?|hosts?|machine|server)\s+([A-Za-z][\w.-]*\w)", re.I)
+_NODE = re.compile(r"(?<![\w.-])([A-Za-z][A-Za-z_-]*\d[\w.-]*\w|[A-Za-z]{1,12}\d{1,5})(?![\w-])")
+_NO_NODE = re.compile(
+    r"(?i)(?:[a-gu]\d|[ab][1-8]00|a[134]0|h(?:20|100|200|800)|v100|p100|t4|l4|l40s?|g[bh]200|gb300|mi\d+x?|fp\d+|bf\d+|tf32|int\d+"
+    r"|xid-?\d+|ranks?\d+|gpus?\d+|jobs?\d+|e\d+|utf-?\d+|epoch\d+|step\d+)"
+)
+"""What looks like a node's name and is a GPU's, a number format's or ours."""
+_PLAIN = frozenset(
+    {"is", "was", "as", "the", "that", "went", "did", "has", "had", "kill", "killed", "states", "state", "names"}
+)
+_JOB = re.compile(r"\bjob\s+#?(\d{1,10}(?:_\d{1,7}|\+\d{1,4})?)\b", re.I)
+_RANK = re.compile(r"\branks?\s+#?(\d{1,6})\b", re.I)
+_VICTIMS = re.compile(
+    r"(?i)\b(?:kill\w*|fail\w*|crash\w*|br[eo]a?k\w*|died|lost|hit|bad|trouble\w*|victims?|responsible)\b"
+)
+_EARLIER = re.compile(
+    r"(?i)\b(?:before the (?:restart|requeue|crash)|before (?:it|the job) (?:was )?re(?:started|queued)|first attempt|earlier attempt)\b"
+)
+TOPICS: tuple[tuple[str, str], ...] = (
+    (r"\bcheckpoints?\b|\bsaved?\b|\bresum\w*", "checkpoints"),
+    (
+        r"\bhow (?:long|many (?:gpus|nodes|attempts))\b|\b(?:who|whose|partition|submit\w*|command|exit (?:code|status)|cancel\w*"
+        r"|time ?limit|when did it (?:start|end|begin)|state|which nodes?|elapsed|run ?time)\b",
+        "overview",
+    ),
+    (
+        r"\b(?:why|cause|caused|reason|verdict|wrong|happened|culprit|to blame)\b|\b(?:which|what) line\b|\blines? of code\b|\bwhere did it\b"
+        r"|\b(?:fail\w*|crash\w*|died|broke) first\b|\bfirst (?:to )?(?:fail\w*|crash\w*|die|error)\b",
+        "cause",
+    ),
+    (
+        r"\b(?:loss|learning rate|lr|grad\w*|curve|converg\w*|diverg\w*|nan|steps?|progress|throughput)\b",
+        "training_curve",
+    ),
+    (r"\b(?:ranks?|stragglers?|slow\w*|lag\w*)\b", "compare_ranks"),
+    (r"\b(?:collectives?|nccl|rccl|all.?reduce|hang|hung|stuck)\b", "collectives"),
+    (r"\b(?:gpus?|xids?|ecc|cards?|nvlink|throttl\w*|temperature|hot|memory)\b", "gpu_health"),
+    (
+        r"\b(?:again|before(?! (?:(?:it|the|this|its|that) )?(?:\w+ )?(?:end|ended|crash|fail|died|stop|kill|error|exit|hang|hung|time ?out|step))|earlier|last (?:week|time|month|run)|history|previous|similar|other (?:runs?|jobs?)|same)\b",
+        "history",
+    ),
+    (r"\b(?:nodes?|hosts?|drain\w*|down|reboot\w*)\b", "node_states"),
+    (r"\b(?:process\w*|exit\w*|signals?|kill\w*|oom|sigkill|cgroups?)\b", "processes"),
+    (r"\b(?:when|timeline|order|first|sequence)\b", "timeline"),
+    (r"\b(?:errors?|exceptions?|tracebacks?|logs?|warnings?|messages?|printed)\b", "log_events"),
+    (r"\b(?:jobs|users?|partition|fleet|this month|this week|today|yesterday)\b", "find_jobs"),
+    (r"\b(?:looked|looking|sources?|coverage|missing|collected)\b", "coverage"),
+)
+"""Words of a question, and what is looked up for them, the most telling first."""
+MAX_TOPICS = 3
+_FLEET = frozenset({"find_jobs"})
+_ONE = frozenset(
+    {"checkpoints", "overview", "training_curve", "compare_ranks", "collectives", "processes", "log_events", "history"}
+)
+"""Topics that only a job has."""
+
+
+async def look_up(
+    deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime | None = None
+) -> Reply:
+    """What the store has for a question, as a reply. Nothing is concluded but what the families did.
+
+    `assessed` gives what they found on every job that was examined. What is looked up here counts as shown to nobody else.
+    """
+    with deps.ledger.seen_whole():
+        return await _looked_up(deps, question, assessed, now or datetime.now(UTC))
+
+
+async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime) -> Reply:
+    if deps.opener is not None and (named := job_of(question)) is not None and named != deps.job_id:
+        deps.opener(named, None)
+    since, until = window(question, now)
+    times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
+    node = node_of(question) or _known_node(deps, question)
+    topics = [name for pattern, name in TOPICS if re.search(pattern, question, re.I)]
+    said: list[str] = []
+    tables: list[str] = []
+    short, unopened = "", False
+    open_end: Missing | None = None
+    if node and (("find_jobs" in topics and _VICTIMS.search(question)) or ("cause" in topics and not deps.job_id)):
+        said, tables = node_victims(deps, node, times)
+        topics = []
+    elif MANY.search(question) or not (deps.job_id or _of_one(topics, node)):
+        said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})})
+        topics = []
+    elif deps.job_id and (todo := what_next(deps.draft, question)):
+        short, said = todo[0], todo[1:]
+        topics = []
+        open_end = Missing(text="Whether that is enough: only the next run can show it.", signal="that run")
+    elif deps.job_id and (about := whether(deps, question)):
+        short, said = "", about
+        topics = []
+    elif "cause" in topics and deps.job_id:
+        draft = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft).draft
+        short, said = draft.headline, [c.text for c in draft.shows[:6]]
+        topics = [t for t in topics if t not in _FLEET]
+    topics = [t for t in topics if t != "cause"]
+    if not deps.job_id:
+        unopened = _of_one(topics, node) and not tables
+        topics = ["history"] if node and "history" in topics else [] if tables else ["find_jobs"]
+    if not topics and not short and not said and not tables:
+        topics = ["overview"]
+    if unopened:
+        short = "The question is about a job, and none is open."
+    found: list[str] = []
+    for topic in topics[:MAX_TOPICS]:
+        ids = await _tables(deps, topic, node, times, question)
+        tables += ids
+        for id in ids:
+            found += of_table(deps, id)
+        if topic == "history" and node is None:
+            found += earlier_runs(deps, ids)
+        if topic == "compare_ranks" and (named := _RANK.search(question)):
+            about = of_rank(deps, ids, int(named[1]))
+            if about and short:
+                found, said, short = [], [short, *found, *said], about[0]
+            said = [*about, *said]
+    reply = _reply(deps, assessed(), question, short, [*found, *said], list(dict.fromkeys(tables)))
+    if open_end is not None:
+        reply.cannot_answer = [open_end]
+    if unopened:
+        reply.cannot_answer = [
+            Missing(text="Which job is meant.", signal="its id (job ID), in the question or by opening it")
+        ]
+    return reply
+
+
+def _of_one(topics: Sequence[str], node: str | None) -> bool:
+    """Whether what is asked about is one job's, and nobody said which."""
+    return any(t in _ONE and not (t == "history" and node) for t in topics)
+
+
+def job_of(question: str) -> str | None:
+    """The job that a question names ("job 4812", "job 4812_7"); None where it names none."""
+    named = _JOB.search(question)
+    return None if named is None else named[1]
+
+
+def node_of(question: str) -> str | None:
+    """The node that a question names; None where it names none."""
+    called = next((m[1] for m in _CALLED.finditer(question) if m[1].lower() not in _PLAIN), None)
+    if called is not None and (re.search(r"\d|-", called) or called[0].isupper()):
+        return called
+    return next((m[1] for m in _NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])), None)
+
+
+def _known_node(deps: Deps, question: str) -> str | None:
+    """The node that a question names by what could also be a GPU's name or a number format's (`gpu03`): jobs ran there."""
+    names = [name for m in _NODE.finditer(question) for name in dict.fromkeys((m[1], m[1].lower()))]
+    return next(
+        (n for n in names if _NO_NODE.fullmatch(n) and deps.reader.ask("find_jobs", node=n, max_rows=1).rows), None
+    )
+
+
+def _reply(
+    deps: Deps, assessed: Sequence[Assessment], question: str, short: str, said: Sequence[str], tables: list[str]
+) -> Reply:
+    """The sentences that hold at the gate, the first of them up front."""
+    vetted = Grounds(deps.ledger, assessed)
+    held = [
+        t
+        for t in dict.fromkeys(said)
+        if vetted.verbatim(t) or check_answer(_alone(t), deps.ledger, assessed, ours=True).ok
+    ]
+    bare = [] if tables else [t for t in held if not cited([t])]  # what is absent has no cell: it is no observation
+    held = [t for t in held if t not in bare]
+    if not short and held:
+        short = held.pop(0)
+    filled = [t for t in tables if deps.ledger.get(t).rows]
+    if not short:
+        short = (
+            "The built-in examiner does not reason about free questions; these tables are what the store has under its words."
+            if filled
+            else "The store has nothing under the words of this question."
+        )
+    missing = Missing(text="What follows from this: the built-in examiner looks up and does not reason.", signal=_MODEL)
+    shows = [Claim(text=t) for t in held if t != short][:12]
+    implies = [Claim(text=t, status="supported") for t in bare[:6] if t != short]
+    return Reply(
+        short=short,
+        shows=shows,
+        implies=implies,
+        cannot_answer=[missing] if tables else [],
+        question=question,
+        tables=filled,
+    )
+
+
+def _alone(text: str) -> Answer:
+    missing = [] if cited([text]) else [Missing(text="What it is.", signal="")]
+    return Answer(short=text, cannot_answer=missing)
+
+
+async def _tables(deps: Deps, topic: str, node: str | None, times: dict[str, str], question: str) -> list[str]:
+    """The ids of the evidence that a topic's tool brings."""
+    from agent_tools.tools.registry import functions
+
+    named: dict[str, str] = {}
+    if topic == "find_jobs":
+        named = times
+    if node is not None and topic in ("find_jobs", "history"):
+        named = {**named, "node": node}
+    if node is not None and topic == "history" and "since" in times:
+        named["since"] = times["since"]
+    before = len(deps.answered)
+    attempt = deps.attempt
+    tool = topic
+    if topic == "checkpoints":
+        tool, named = "question", {"name": topic}
+    if topic == "training_curve" and _EARLIER.search(question):
+        deps.attempt = one_attempt(deps) or attempt
+    try:
+        await functions()[tool](SimpleNamespace(deps=deps), **named)
+    finally:
+        deps.attempt = attempt
+    return deps.answered[before:]

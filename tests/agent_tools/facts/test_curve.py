@@ -1,0 +1,231 @@
+"""Shapes of loss curves: what is named, and the look-alikes that are not."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_tools.facts.curve import Point, bend_noise, is_bad, read, rolling_median, spread
+
+NAN = float("nan")
+
+
+def learning(n: int, start: float = 10.9, floor: float = 3.0, noise: float = 0.08, seed: int = 1) -> list[float]:
+    rng = random.Random(seed)
+    return [floor + (start - floor) * math.exp(-4 * i / n) + rng.gauss(0, noise) for i in range(n)]
+
+
+def curve(losses: list[float], **fields: float) -> list[Point]:
+    return [Point(10.0 * (i + 1), v, bad=is_bad(v, None), **fields) for i, v in enumerate(losses)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_noisy_learning_curve_is_falling(seed: int) -> None:
+    n = 20 + 40 * seed
+    reading = read(curve(learning(n, noise=0.02 + 0.05 * seed, seed=seed)))
+    assert (reading.shape, reading.strong) == ("falling", True)
+
+
+def test_a_zero_loss_beside_a_nan_gradient_is_not_finite() -> None:
+    points = [Point(float(i), 0.0, NAN, 1e-5, bad=is_bad(0.0, NAN)) for i in range(3)]
+    assert read(points).shape == "non_finite"
+
+
+def test_a_finite_loss_beside_a_nan_gradient_is_a_skipped_step_and_not_bad() -> None:
+    assert not is_bad(2.5, NAN)
+    assert not is_bad(2.5, math.inf)
+    assert is_bad(None, NAN)
+
+
+def test_nan_to_the_end_is_not_finite_and_begins_where_it_begins() -> None:
+    reading = read(curve(learning(60) + [NAN] * 20))
+    assert (reading.shape, reading.at, reading.trailing_bad, reading.strong) == ("non_finite", 60, 20, True)
+
+
+def test_one_nan_at_the_very_end_is_weak() -> None:
+    reading = read(curve([*learning(60), NAN]))
+    assert (reading.shape, reading.strong) == ("non_finite", False)
+
+
+def test_a_nan_that_recovers_is_transient() -> None:
+    losses = learning(60)
+    losses[30] = NAN
+    assert read(curve(losses)).shape == "transient"
+
+
+def test_infinity_counts_as_not_finite() -> None:
+    assert read(curve([*learning(10), math.inf, math.inf])).shape == "non_finite"
+
+
+def test_a_loss_that_leaps_above_its_start_and_stays_is_a_spike() -> None:
+    rng = random.Random(3)
+    reading = read(curve(learning(80, 4.0, 1.5) + [9.0 + rng.gauss(0, 0.9) for _ in range(30)]))
+    assert (reading.shape, reading.strong) == ("spike", True)
+    assert reading.at is not None and 76 <= reading.at <= 84
+
+
+def test_a_loss_that_leaps_and_stays_still_is_a_dead_plateau() -> None:
+    rng = random.Random(4)
+    reading = read(curve(learning(50, 10.9, 6.0) + [11.9 + rng.gauss(0, 0.01) for _ in range(40)]))
+    assert (reading.shape, reading.strong) == ("plateau", True)
+
+
+@pytest.mark.parametrize(("tremble", "strong"), [(0.004, True), (0.04, False)])
+def test_a_smaller_leap_is_sure_only_where_the_loss_went_dead(tremble: float, strong: bool) -> None:
+    """Another stage of the data leaps as far, and its batches go on to differ."""
+    rng = random.Random(6)
+    reading = read(curve(learning(40, 4.0, 2.8, 0.04) + [4.1 + rng.gauss(0, tremble) for _ in range(60)]))
+    assert reading.shape in ("plateau", "spike")
+    assert reading.strong is strong
+
+
+def test_a_slope_is_no_noise() -> None:
+    assert bend_noise([5.0 - 0.1 * i for i in range(20)]) == pytest.approx(0.0, abs=1e-9)
+    rng = random.Random(7)
+    assert bend_noise([5.0 - 0.1 * i + rng.gauss(0, 0.02) for i in range(400)]) == pytest.approx(0.02, rel=0.2)
+    assert bend_noise([1.0]) == 0.0
+
+
+def test_a_spike_that_recovers_is_not_named() -> None:
+    losses = learning(120)
+    losses[60:64] = [9.0, 8.0, 6.5, 5.5]
+    assert read(curve(losses)).shape == "falling"
+
+
+def test_an_early_bump_of_the_warm_up_is_not_named() -> None:
+    losses = [12.4, 18.0, 30.0, 38.1, 25.0, 16.0, 12.0, *learning(60, 11.0, 6.0)]
+    assert read(curve(losses)).shape == "falling"
+
+
+def test_a_low_first_report_is_an_artefact() -> None:
+    assert read(curve([0.4, *learning(60, 8.0, 4.0, 0.1)])).shape == "falling"
+
+
+def test_a_level_that_shifts_with_the_logging_window_is_not_a_divergence() -> None:
+    before = [Point(float(i), v) for i, v in enumerate(learning(60, 4.0, 1.0, 0.02), 1)]
+    after = [Point(60.0 + 10 * i, 3.6 - 0.002 * i) for i in range(1, 31)]
+    assert read(before + after).shape == "shifted"
+
+
+def test_flat_with_a_zero_rate_is_flat() -> None:
+    rng = random.Random(5)
+    reading = read(curve([10.87 + rng.gauss(0, 0.005) for _ in range(30)], learning_rate=0.0))
+    assert (reading.shape, reading.why, reading.strong) == ("flat", "rate", True)
+
+
+def test_the_same_figure_with_no_gradient_is_flat() -> None:
+    reading = read(curve([0.6931] * 12, grad_norm=0.0, learning_rate=1e-4))
+    assert (reading.shape, reading.strong) == ("flat", True)
+
+
+def test_a_zero_gradient_that_is_not_measured_does_not_make_a_falling_loss_flat() -> None:
+    assert read(curve(learning(40), grad_norm=0.0)).shape == "falling"
+
+
+def test_a_noisy_level_is_level_and_not_flat() -> None:
+    rng = random.Random(6)
+    assert (
+        read(curve([1.2 + rng.gauss(0, 0.3) for _ in range(200)], grad_norm=0.8, learning_rate=1e-5)).shape == "level"
+    )
+
+
+@pytest.mark.parametrize("start", [-0.01, 0.5])
+def test_the_loss_of_reinforcement_learning_may_rise(start: float) -> None:
+    losses = [start + 0.05 * i for i in range(60)]
+    assert read(curve(losses), may_rise=True).shape == "rising"
+
+
+def test_a_loss_below_zero_has_no_level_to_fall_back_from() -> None:
+    losses = [-float(i) for i in range(30)] + [-30.0 + i for i in range(30)]
+    assert read(curve(losses)).shape in ("level", "falling")
+
+
+def test_a_slow_climb_is_rising_and_weak() -> None:
+    losses = [0.020 + 0.0004 * abs(i - 12) for i in range(60)]
+    reading = read(curve(losses))
+    assert (reading.shape, reading.strong) == ("rising", False)
+
+
+def test_an_explosion_that_comes_down_again_but_stays_far_above_is_a_spike() -> None:
+    assert read(curve([1.0, *(1e8 * math.exp(-i / 8) + 1e4 for i in range(60))])).shape == "spike"
+
+
+@pytest.mark.parametrize("losses", [[], [2.0], [12.5, 12.5, 40.7], [3.0, 9.0, 3.0, 8.0]])
+def test_few_points_decide_nothing(losses: list[float]) -> None:
+    assert read(curve(losses)).shape in ("none", "too_few")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(12, 200),
+    noise=st.floats(0.0, 0.4),
+    start=st.floats(3.0, 12.0),
+    share=st.floats(0.1, 0.8),
+    seed=st.integers(0, 10_000),
+)
+def test_no_learning_curve_with_noise_is_called_diverged(
+    n: int, noise: float, start: float, share: float, seed: int
+) -> None:
+    reading = read(curve([max(v, 0.01) for v in learning(n, start, start * share, noise, seed)]))
+    assert reading.shape not in ("non_finite", "spike", "plateau", "flat", "transient")
+
+
+def test_helpers_forget_one_stray_point() -> None:
+    values = [1.0] * 19 + [50.0]
+    assert spread(values) == 0.0
+    assert rolling_median(values, 3)[-2] == 1.0
+
+
+def test_a_rate_that_runs_out_in_the_last_reports_of_a_run_is_not_flat() -> None:
+    """A log that is cut shows the end of the schedule alone, where the rate has come to nothing as it should."""
+    rng = random.Random(5)
+    losses = [3e-4 + rng.uniform(0.0, 1e-3) for _ in range(14)]
+    rates = [1e-8 * (1 - i / 13) ** 2 for i in range(14)]
+    late = [Point(9000.0 + 10 * i, v, learning_rate=r) for i, (v, r) in enumerate(zip(losses, rates, strict=True))]
+    assert read(late).shape in ("level", "falling")
+    assert read([Point(None, p.loss, learning_rate=p.learning_rate) for p in late]).shape in ("level", "falling")
+    whole = [Point(10.0 * i, 9.0 + v, learning_rate=r) for i, (v, r) in enumerate(zip(losses, rates, strict=True))]
+    assert (read(whole).shape, read(whole).why) == ("flat", "rate")
+
+
+def test_a_rate_of_practically_nothing_is_flat_and_a_warm_up_from_it_is_not() -> None:
+    rng = random.Random(8)
+    still = [Point(float(i), 6.26 + rng.gauss(0, 0.004), 1.5, 2e-9 * (1 - i / 40)) for i in range(40)]
+    assert (read(still).shape, read(still).why) == ("flat", "rate")
+    warm = [Point(float(i), 10.87 + rng.gauss(0, 0.004), 1.5, 1e-10 * (i + 1)) for i in range(40)]
+    assert read(warm).shape == "level"
+
+
+def test_a_loss_that_climbs_at_once_and_never_comes_back_to_its_start_is_a_spike() -> None:
+    losses = [12.5, 52.0, 96.0, 99.0, 111.0, *(27 + 80 * math.exp(-i / 15) for i in range(40))]
+    assert (read(curve(losses)).shape, read(curve(losses)).strong) == ("spike", True)
+
+
+def test_one_figure_again_and_again_that_is_the_loss_of_guessing_is_dead() -> None:
+    learnt = [1.42, 3.81, 0.97, 2.25]
+    dead = read(curve([*learnt, *[0.6931] * 12]))
+    assert (dead.shape, dead.strong, dead.at) == ("plateau", True, 4)
+    assert read(curve([*learnt, *[0.6931] * 12]), may_rise=True).shape != "plateau", "preference learning begins there"
+    assert read(curve([*learnt, *[0.6932, 0.6930] * 6])).shape != "plateau", "it still trembles"
+    assert read(curve([2.42, 1.81, 0.97, *[0.6017] * 12])).shape != "plateau", "no number of classes"
+    assert read(curve([2.42, 1.81, *[0.69] * 12])).shape != "plateau", "two digits tell nothing"
+
+
+def test_a_last_report_a_hundred_times_above_all_before_is_a_weak_spike() -> None:
+    last = read(curve([12.5, 11.75, 7150.0]))
+    assert (last.shape, last.strong) == ("spike", False)
+    assert read(curve([12.5, 11.75, 71.0])).shape != "spike"
+
+
+def test_a_loss_that_stays_at_twice_its_highest_is_a_weak_spike_where_the_points_are_few() -> None:
+    lost = [1.75, 1.5, 3.9, 6.1, 5.6, 5.2, 5.3, 5.0]
+    reading = read(curve(lost))
+    assert (reading.shape, reading.strong, reading.at) == ("spike", False, 2)
+    assert read(curve(lost), may_rise=True).shape != "spike"
+    assert read(curve([*lost[:4], 4.1, 2.4, 1.8, 1.5])).shape != "spike", "it comes back"
+    other_window = [Point(10.0, 1.75), Point(11.0, 1.5), *(Point(12.0 + 50 * i, v) for i, v in enumerate(lost[2:]))]
+    assert read(other_window).shape != "spike"

@@ -1,0 +1,58 @@
+"""The families' own sentences pass the gate: what is typed in them is no figure, so that none is dropped from a verdict."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_tools import families
+from agent_tools.gate import figures
+from agent_tools.references import masked
+
+FOLDER = Path(families.__file__).parent
+FILES = sorted(FOLDER.glob("*.py")) + [
+    FOLDER.parent / name for name in ("say.py", *(f"facts/{n}.py" for n in ("held_up", "stalls", "finished", "worked")))
+]
+FREE = {"bf16", "fp16"}
+"""Names of number formats, which advice may use."""
+
+
+def sentences(path: Path) -> Iterator[tuple[int, str]]:
+    """Texts of four words and more with a cell in place of what is filled in; no documentation, no pattern."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    part = {id(v) for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for v in n.values}
+    part |= {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    part |= {
+        id(a) for n in ast.walk(tree) if isinstance(n, ast.Call) and "re.compile" in ast.unparse(n.func) for a in n.args
+    }
+    for node in ast.walk(tree):
+        text = ""
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(str(v.value) if isinstance(v, ast.Constant) else "[[E1.cell]]" for v in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        if id(node) not in part and len(text.split()) > 3:
+            yield getattr(node, "lineno", 0), text
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_no_figure_is_typed_in_a_sentence(path: Path) -> None:
+    typed = [
+        (line, found.token, text)
+        for line, text in sentences(path)
+        for found in figures.find(masked(text))
+        if found.kind in ("figure", "word") and found.token not in FREE and "\\b" not in text
+    ]
+    assert typed == []
+
+
+def test_such_a_figure_would_be_found(tmp_path: Path) -> None:
+    source = tmp_path / "family.py"
+    source.write_text(
+        'x = claim(f"In the first half of it it was {row}.")\ny = ("Wait ten seconds and "\n "start again.")\n'
+    )
+    found = [t.token for _, text in sentences(source) for t in figures.find(masked(text))]
+    assert sorted(found) == ["half", "ten"]
