@@ -14,10 +14,10 @@ TORCH = re.compile(
 )
 """PyTorch's caching allocator."""
 
-XLA_HOST = re.compile(
+XLA_EITHER = re.compile(
     r"(?:RESOURCE_EXHAUSTED|Resource exhausted): (?:.{0,200}: )?Out of memory allocating (?P<n>\d+) (?P<u>bytes)"
 )
-"""XLA's CPU backend, whose memory is the host's; of a GPU it says "while trying to allocate" or names the device."""
+"""XLA's CPU backend, whose memory is the host's, and its newer client for GPUs, which otherwise says "while trying to allocate"."""
 
 OTHERS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("nccl_oom", re.compile(r"Cuda failure(?: \d+)? '?out of memory|Failed to CUDA (?:calloc|malloc)|NCCL WARN .{0,80}(?:Cuda failure|Failed to CUDA).{0,80}out of memory|NCCL WARN.{0,80}[Cc]alloc.{0,80}out of memory")),
@@ -46,6 +46,6 @@ _RAISED = re.compile(
 
 def refused(text: str) -> bool:
     """Whether an exception, as `type: text`, says that a GPU's memory ran out."""
-    if XLA_HOST.search(text):
+    if XLA_EITHER.search(text):
         return False
     return _RAISED.search(text) is not None or any(pattern.search(text) for _, pattern in OTHERS)

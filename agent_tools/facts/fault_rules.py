@@ -132,7 +132,7 @@ RULES: tuple[Rule, ...] = (
     Rule("env", 0.85, "a port that it needs is taken on the node",
         says=(r"address already in use", r"\[?Errno 98\b", r"EADDRINUSE", r"port .{0,60}\b(already |being )?(in use|taken|used)\b",
               r"port .{0,30}(but )?another process is utilizing it")),
-    Rule("env", 0.76, "XLA's CPU backend, which a program falls back to without a usable GPU, has no host memory left for what is asked of it",
+    Rule("env", 0.76, "XLA had no memory left for what was asked of it: the host's, where it falls back to its CPU backend, or a GPU's",
         says=(r"(RESOURCE_EXHAUSTED|Resource exhausted): .{0,200}Out of memory allocating \d+ bytes",)),
     Rule("env", 0.78, "the host has no memory left for what is asked of it",
         names=r"\w*MemoryError"),

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim
+from store.gpu_memory_words import XLA_EITHER
 
 if TYPE_CHECKING:
     from agent_tools.facts.core import Facts
+    from agent_tools.facts.exceptions import Raised
 
 
 _EXTERN = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.extern\b")
@@ -26,6 +28,11 @@ class HostOom:
 
     def __bool__(self) -> bool:
         return bool(self.claims)
+
+
+def of_either(raised: Raised) -> bool:
+    """Whether an exception says that memory ran out, in words that hold for the host's as well as for a GPU's."""
+    return XLA_EITHER.search(f"{raised.name}: {raised.message}") is not None
 
 
 def read_host_oom(facts: Facts) -> HostOom:

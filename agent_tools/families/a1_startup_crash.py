@@ -13,6 +13,7 @@ from dataclasses import replace
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify
+from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken
 from agent_tools.facts.setups import unfit_setup
 from agent_tools.families.base import Assessment
@@ -22,6 +23,7 @@ from agent_tools.families.wording import (
     LOOK_FOR_XID,
     MISSED,
     UNSAID,
+    WHOSE_MEMORY,
     alike,
     claim,
     lost,
@@ -66,6 +68,8 @@ _CLOSING = 40
 """Lines between the words of an interrupt and an exception of the closing down."""
 
 
+_WHOSE_MEMORY = 0.45
+"""Highest confidence where the words do not tell the host's memory from a GPU's, which would be B1."""
 _UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as the log says before it")
 _KERNEL = re.compile(r"device-side assert|illegal memory access")
 _EITHER_TIME = 0.6
@@ -152,6 +156,8 @@ def _confidence(facts: Facts, cause: Raised) -> float:
         value += 0.03
     if facts.ending.says("time_limit") or facts.ending.says("preempted"):
         value -= 0.2
+    if of_either(cause):
+        value = min(value, _WHOSE_MEMORY)
     return max(0.3, min(value, 0.96))
 
 
@@ -208,6 +214,8 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         )
     if _on_a_batch(cause) or _at_next_batch(cause):
         result.missing.append(missing("Whether steps came before it.", "progress lines of the training"))
+    if of_either(cause):
+        result.missing.append(WHOSE_MEMORY)
     if cause.fault.other:
         result.implies.append(
             claim(f"It may as well lie in {_CLASS[cause.fault.other]}; the message fits both.", "supported")

@@ -8,8 +8,9 @@ DECIDES  the log alone; a sampled peak below the cap does not refute it, because
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.memory import of_either
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, gpu_of, missing, outlived_by_log, spread
+from agent_tools.families.wording import WHOSE_MEMORY, claim, gpu_of, missing, outlived_by_log, spread
 
 CODE = "B1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D1", "D2", "D3", "E1", "E2", "E3", "F4", "G1")
@@ -165,6 +166,9 @@ def _absent(facts: Facts) -> Assessment:
             counterfactual="Without the job's output a refused request for GPU memory cannot be seen.",
             missing=[missing("Whether a request for GPU memory was refused.", "the job's standard output and error")],
         )
+    if facts.causes and of_either(facts.causes[0]):
+        text = f"What {facts.causes[0].name_ref} says holds for the host's memory as well as for a GPU's."
+        return Assessment(CODE, "undecidable", confidence=0.4, counterfactual=text, missing=[WHOSE_MEMORY])
     text = "No message in the log says that GPU memory ran out."
     if facts.has("gpu_sample"):
         fullest = max(facts.table("gpu_summary"), key=lambda r: r.number("peak_used") or 0.0, default=None)

@@ -42,6 +42,12 @@ def missing(text: str, signal: str = "") -> Missing:
     return Missing(text=text[:1200], signal=signal[:300])
 
 
+WHOSE_MEMORY = missing(
+    "Whether it was the host's memory or a GPU's: XLA says this of both.",
+    'the log\'s word on the backend ("Falling back to cpu"), GPU samples (gpu_sample)',
+)
+
+
 def by_log(facts: Facts, text: str) -> str:
     """What a log does not say, for a job that accounting does not know: `text`, or that there is no log either."""
     return text if facts.has_log else "Neither what the job printed nor its accounting is there."

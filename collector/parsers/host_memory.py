@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, size_bytes, whole
-from store.gpu_memory_words import XLA_HOST
+from store.gpu_memory_words import XLA_EITHER
 
 NAMES: dict[str, str] = {
     "oom_kill": "slurmstepd counted oom_kill events (detail.events, job, step)",
@@ -39,7 +39,7 @@ _RULES: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("ray_oom", "fatal", re.compile(r"killed due to (?:the )?(?:node|memory|OOM|out of memory)|OutOfMemoryError: Task was killed|which exceeds the memory usage threshold|[Mm]emory monitor.{0,60}kill|Workers \(tasks / actors\) killed due to memory pressure")),
     ("seff", "fatal", re.compile(r"^\s*State: OUT_OF_ME(?:MORY)?\b")),
     ("alloc_failed", "fatal", re.compile(r"DefaultCPUAllocator: (?:can't|not enough memory).{0,40}you tried to allocate (?P<n>\d+) (?P<u>bytes)")),
-    ("alloc_failed", "fatal", XLA_HOST),
+    ("alloc_failed", "fatal", XLA_EITHER),
     ("alloc_failed", "fatal", re.compile(r"(?:_ArrayMemoryError|MemoryError): Unable to allocate " + _SIZE)),
     ("alloc_failed", "fatal", re.compile(r"pyarrow\.lib\.ArrowMemoryError|ArrowMemoryError: (?:malloc|realloc) of size (?P<n>\d+)(?P<u> )?failed")),
     ("alloc_failed", "fatal", re.compile(r"^\W*(?:\w+\.)*MemoryError(?::|\s*$)|std::bad_alloc|\[Errno 12\]|: [Cc]annot allocate memory|fork: (?:retry: )?(?:Resource temporarily unavailable|Cannot allocate memory)|mmap: [Cc]annot allocate|unable to mmap \d+ bytes .{0,120}Cannot allocate memory")),

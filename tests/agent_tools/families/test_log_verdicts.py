@@ -64,3 +64,11 @@ def test_wrappers_and_echoes_never_give_a_confident_answer(name: str, tmp_path: 
     draft = differential.draft(facts_of((LOGS / f"{name}.txt").read_text(encoding="utf-8"), tmp_path))
     assert draft.family == "U0" or draft.confidence < 0.6
     assert draft.cannot_decide
+
+
+def test_what_xla_says_of_the_hosts_memory_and_of_a_gpus_is_no_sure_word_of_either(tmp_path: Path) -> None:
+    facts = facts_of((LOGS / "a1-env-xla-host-memory.txt").read_text(encoding="utf-8"), tmp_path)
+    draft = differential.draft(facts)
+    assert (draft.family, draft.mode, draft.confidence < 0.5) == ("A1", "env", True)
+    assert any("host's memory or a GPU's" in m.text for m in draft.cannot_decide)
+    assert differential.assess_all(facts)["B1"].status == "undecidable"
