@@ -110,7 +110,7 @@ def test_every_cited_query_was_asked_again() -> None:
 
 
 def test_cost_is_a_figure_until_somebody_sets_a_limit() -> None:
-    answer, expected = given()
+    answer, expected = spoilt(lambda v: setattr(v.provenance, "requests", 2))
     assert failures(answer, expected, Settings(max_turns=1)) == {"within limits"}
     assert failures(answer, expected, Settings(max_turns=2, max_seconds=1e6)) == set()
 
