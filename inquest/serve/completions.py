@@ -35,6 +35,7 @@ from inquest.render.reply import reply_markdown
 from inquest.serve.aside import aside
 from inquest.serve.events import STILL, Send, events
 from inquest.serve.evidence_routes import Opened
+from inquest.serve.invalid import invalid
 
 MODEL = "inquest"
 MAX_MESSAGES = 200
@@ -85,9 +86,8 @@ class _Route(APIRoute):
                 told = {"detail": str(error.detail), "error": problem(str(error.detail), error.status_code)}
                 return JSONResponse(told, error.status_code, error.headers)
             except RequestValidationError as error:
-                wrong = "; ".join(f"{'.'.join(map(str, e['loc'][1:]))}: {e['msg']}" for e in error.errors())
                 detail = jsonable_encoder(error.errors())
-                return JSONResponse({"detail": detail, "error": problem(wrong, 422)}, 422)
+                return JSONResponse({"detail": detail, "error": problem(invalid(error), 422)}, 422)
 
         return handler
 

@@ -33,6 +33,7 @@ from inquest.render.show import laid_out
 from inquest.serve.aside import aside
 from inquest.serve.events import Send, events, told
 from inquest.serve.evidence_routes import Opened
+from inquest.serve.invalid import invalid
 from store.result import QueryTimeout, StoreError
 
 COOKIE = "inquest_token"
@@ -79,7 +80,7 @@ class _Page(APIRoute):
                     console.problem(error.status_code, str(error.detail)), error.status_code, error.headers
                 )
             except RequestValidationError as error:
-                made = HTMLResponse(console.problem(422, _invalid(error)), 422)
+                made = HTMLResponse(console.problem(422, invalid(error)), 422)
             except QueryTimeout as error:
                 made = HTMLResponse(console.problem(504, str(error)), 504)
             except StoreError as error:
@@ -176,7 +177,7 @@ def console_routes(serving: Serving) -> APIRouter:
     @router.get("/jobs/{job}")
     async def verdict(  # pyright: ignore[reportUnusedFunction]
         who: Who, request: Request, job: str, attempt: int | None = None, fresh: bool = False
-    ) -> str:  # pyright: ignore[reportUnusedFunction]
+    ) -> str:
         doc, runs, stored = await aside(lambda: _verdict(serving, who, job, attempt, fresh), request.is_disconnected)
         shown = doc.verdict.attempt
         above = console.attempts(job, runs, shown, stored)
@@ -279,7 +280,3 @@ def _moment(typed: str, name: str) -> datetime:
     except ValueError:
         raise HTTPException(400, f"{name}: a day or a time is needed, as in 2026-03-01 or 2026-03-01T12:00") from None
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
-
-
-def _invalid(error: RequestValidationError) -> str:
-    return "; ".join(f"{'.'.join(map(str, e['loc'][1:]))}: {e['msg']}" for e in error.errors())
