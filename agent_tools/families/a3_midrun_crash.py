@@ -11,6 +11,7 @@ import re
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.memory import of_either
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
     ALIKE,
@@ -18,6 +19,7 @@ from agent_tools.families.wording import (
     LOOK_FOR_XID,
     MISSED,
     UNSAID,
+    WHOSE_MEMORY,
     alike,
     claim,
     lost,
@@ -125,6 +127,9 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.55
     if cause.missed:
         result.status, result.confidence, result.mode = "suspected", UNSAID, "code"
+    if of_either(cause):
+        result.status, result.confidence = "suspected", UNSAID
+        result.missing.append(WHOSE_MEMORY)
     if facts.host_oom:
         result.status, result.confidence = "suspected", 0.35
     if facts.hardware_word is not None and cause.fault.certainty < 0.8:

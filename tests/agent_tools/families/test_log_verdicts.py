@@ -72,3 +72,7 @@ def test_what_xla_says_of_the_hosts_memory_and_of_a_gpus_is_no_sure_word_of_eith
     assert (draft.family, draft.mode, draft.confidence < 0.5) == ("A1", "env", True)
     assert any("host's memory or a GPU's" in m.text for m in draft.cannot_decide)
     assert differential.assess_all(facts)["B1"].status == "undecidable"
+    steps = "".join(f"step {n}/1000 loss: 2.{n} lr: 0.001\n" for n in range(10, 60, 10))
+    (tmp_path / "later").mkdir()
+    later = differential.draft(facts_of(steps + (LOGS / "a1-env-xla-host-memory.txt").read_text(), tmp_path / "later"))
+    assert (later.family, later.confidence < 0.5) == ("A3", True)
