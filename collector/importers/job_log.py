@@ -76,13 +76,11 @@ class JobLog:
         with text.opened(path) as file:
             head = text.read_some(file, text.HEAD)
             if not head and path.stat().st_size:
-                raise ImportFailed(
-                    f"{ctx.name}: a compressed file that holds nothing or breaks off at once; copy it again"
-                )
+                raise ImportFailed("a compressed file that holds nothing or breaks off at once; copy it again")
             if not head:
-                raise ImportFailed(f"{ctx.name}: the file is empty, so the job printed nothing or nothing was flushed")
+                raise ImportFailed("the file is empty, so the job printed nothing or nothing was flushed")
             if _binary(head):
-                raise ImportFailed(f"{ctx.name}: not text (compressed or binary); unpack it first")
+                raise ImportFailed("not text (compressed or binary); unpack it first")
             size, packed = path.stat().st_size, type(file) is not io.BufferedReader
             found: list[Part] | None = None
             if packed and ctx.budget_bytes is not None and sniff_encoding(head) is None:

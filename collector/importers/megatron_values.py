@@ -44,7 +44,7 @@ class MegatronValues:
         base = origin(ctx)
         steps = sorted({s for values in curves.values() for s, v in values.items() if math.isfinite(v)})
         if not steps:
-            raise ImportFailed(f"{ctx.name}: none of its curves has a value")
+            raise ImportFailed("none of its curves has a value")
         whole_run = end is not None and steps[-1] >= end
         if whole_run:
             yield LogEvent(

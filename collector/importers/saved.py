@@ -16,13 +16,11 @@ def document(path: Path, ctx: ImportContext) -> dict[str, Any]:
     """The file's JSON object, empty where it holds something else. Raises ImportFailed where it is too large or cut off."""
     raw = text.whole(path, ctx, LIMIT)
     if raw is None:
-        raise ImportFailed(f"{ctx.name}: larger than {LIMIT >> 20} MiB, which no such record is")
+        raise ImportFailed(f"larger than {LIMIT >> 20} MiB, which no such record is")
     try:
         found: Any = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise ImportFailed(
-            f"{ctx.name}: not a whole JSON document ({error}); was it copied while being written?"
-        ) from error
+        raise ImportFailed(f"not a whole JSON document ({error}); was it copied while being written?") from error
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 

@@ -76,7 +76,7 @@ class ScalarsCsv:
             if table is None:
                 table = _Table.of(cells, path)
                 if table is None:
-                    raise ImportFailed(f"{ctx.name}: its first line names no count of steps and no loss")
+                    raise ImportFailed("its first line names no count of steps and no loss")
                 continue
             if not any(cells) or cells == table.names:
                 continue

@@ -48,7 +48,7 @@ class TrainerState:
         state = document(path, ctx)
         history = state.get("log_history")
         if not isinstance(history, list):
-            raise ImportFailed(f"{ctx.name}: no log_history in it, so it is not a Trainer's state")
+            raise ImportFailed("no log_history in it, so it is not a Trainer's state")
         base = origin(ctx)
         total, epochs = whole(state.get("max_steps")), number(state.get("num_train_epochs"))
         yield LogEvent(
