@@ -20,6 +20,7 @@ from agent_tools.facts.last_run import OF_THE_END, last_told
 from agent_tools.facts.last_word import beneath
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
+from agent_tools.facts.setups import tells_of_end
 from agent_tools.facts.views import RowView, View
 from agent_tools.facts.watching import silent_since
 from agent_tools.facts.xids import APPLICATION_XIDS
@@ -271,10 +272,13 @@ class Facts:
         """Whether the run went on after what this row (with steps_after and line_no) tells.
 
         Standard error runs ahead of a buffered standard output, so reports that follow prove survival only where they are
-        many and the run says that it finished, or where something later ended it.
+        many and the run says that it finished, or where something later ended it. What the program itself tells of as
+        caught needs no more than to be followed by training.
         """
         after = row.number("steps_after") or 0
         line = row.number("line_no") or 0
+        if row.text("severity") == "warning" and (after or self.progress.last_hint > line):
+            return True
         if row.text("severity") != "fatal" and self.progress.last_hint > line and self.ending.says(*OUTSIDE):
             return True
         if self.progress.finished and not self.ending.failed:
@@ -308,7 +312,7 @@ class Facts:
         if any(r.role not in ("cut", "wrapper") for r in self.fatal) or self.device_error is not None:
             return None
         told = ("fatal_signals", "oom_events", "nccl_events", "rendezvous_events", "cuda_errors", "host_oom_words")
-        if any("severity" not in r.columns or r.text("severity") != "info" for q in told for r in self.table(q)):
+        if any(tells_of_end(r) for q in told for r in self.table(q)):
             return None
         last = cuts[-1]
         went_on = (last.row.number("steps_after") or 0) >= _WENT_ON

@@ -4,7 +4,8 @@ SOURCE  c10/cuda/CUDACachingAllocator.cpp since torch 1.0, tensorflow bfc_alloca
 ROWS    one `cuda_oom` per message; sizes in exact bytes of what was printed (2.00 GiB is 2147483648).
 CAVEAT  `reserved_bytes` is what was printed: the total of the process up to torch 1.13 (detail.reserved: total), the part
         that is reserved and not allocated since 2.0 (detail.reserved: unallocated). `severity` is fatal only where the
-        text stands as an exception; a logger's mention may have been survived.
+        text stands as an exception; a logger's mention may have been survived, and one that it calls information or
+        less ("warning" here) is the program's own word that it caught it.
 EXAMPLE torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.63 GiB. GPU 0 has a total capacity of 39.56 GiB
         of which 750.00 MiB is free. Process 123 has 38.68 GiB memory in use. (...)
 """
@@ -68,6 +69,7 @@ _BYTES = (
     re.compile(r"Attempting to (?:allocate|reserve) (?P<n>[\d.]+) ?(?P<u>[KMGT])\b"),
 )
 _RAISED = re.compile(r"^\s*(?:[\w.]+: ?){0,3}[\w.]*(?:Error|Exception)(?:\(\w+\))?: ?|^\s*CUDA out of memory")
+_TOLD = re.compile(r"\b(?:INFO|DEBUG)\b|^\s*\[?I\d{4} \d\d:\d\d:\d\d")
 _MAX_JOIN = 6
 _DUMP = "] Sum Total of in-use chunks"
 
@@ -174,6 +176,15 @@ def _ended(text: str) -> bool:
     )
 
 
+def _severity(text: str, start: int) -> str:
+    """How the line that says it from this character on takes it: as an exception, as an error, or as something that was caught."""
+    bare = strip_label(text)
+    if _RAISED.match(bare):
+        return "fatal"
+    told = LOG_LINE.match(bare) and _TOLD.search(bare[: max(0, start - len(text) + len(bare))])
+    return "warning" if told else "error"
+
+
 def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
     for pattern in patterns:
         if found := pattern.search(text):
@@ -192,7 +203,7 @@ def _torch(line: Line, line_end: int) -> ParsedRow:
         "torch_oom",
         line.text if len(line.text) <= 2000 else text,
         line_end=line_end,
-        severity="fatal" if _RAISED.match(strip_label(line.text)) else "error",
+        severity=_severity(line.text, start.start() if start else 0),
         parser=CudaOom.name,
         framework="torch",
         gpu=whole(gpu["a"] or gpu["b"]) if gpu else None,
@@ -221,7 +232,7 @@ def _other(line: Line) -> list[ParsedRow]:
                     "cuda_oom",
                     name,
                     line.text[max(0, found.start() - 500) :] if len(line.text) > 2000 else None,
-                    severity="fatal" if _RAISED.match(strip_label(line.text)) else "error",
+                    severity=_severity(line.text, found.start()),
                     parser=CudaOom.name,
                     requested_bytes=size_bytes(asked["n"], asked["u"] or "bytes") if asked else None,
                     detail=detail(shape=shape),

@@ -22,7 +22,7 @@
 -- COLUMN last_line: line of the last one
 -- COLUMN steps_after: training steps that the same file reports after the last one
 -- COLUMN name: its name
--- COLUMN severity: worst severity
+-- COLUMN severity: worst severity; warning where the program tells of it as of something that it caught
 -- COLUMN message: text of the first one
 -- CAVEAT: Sizes are as the allocator printed them; a sampled memory curve can miss a peak.
 WITH e AS (
@@ -55,6 +55,7 @@ g AS (
     first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
     first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no, max(line_end) AS last_line,
     first(name ORDER BY ts NULLS LAST, file, line_no) AS name, bool_or(severity = 'fatal') AS raised,
+    bool_and(severity = 'warning') AS caught,
     first(left(message, 600) ORDER BY ts NULLS LAST, file, line_no) AS message
   FROM o
   GROUP BY requested_bytes
@@ -71,6 +72,6 @@ SELECT
   round(g.allocated_bytes / 1073741824.0, 2) AS allocated_gib, nullif(greatest(g.others, 0), 0) AS other_processes,
   round(g.other_bytes / 1073741824.0, 2) AS other_gib, g.requested_bytes > g.total_bytes AS over_capacity, g.oom_ts, g.file,
   g.line_no, g.last_line, coalesce(s.steps_after, 0) AS steps_after, g.name,
-  CASE WHEN g.raised THEN 'fatal' ELSE 'error' END AS severity, g.message
+  CASE WHEN g.raised THEN 'fatal' WHEN g.caught THEN 'warning' ELSE 'error' END AS severity, g.message
 FROM g LEFT JOIN s ON s.requested_bytes IS NOT DISTINCT FROM g.requested_bytes AND s.name = g.name
 ORDER BY g.oom_ts NULLS LAST, g.file, g.line_no, g.requested_bytes

@@ -107,6 +107,24 @@ def test_a_refused_request_that_was_survived_is_no_verdict(tmp_path: Path) -> No
     assert judge(world, b1.assess).status == "ruled_out"
 
 
+CAUGHT = "2026-03-01 10:00:05 {} tuner: with 64 samples: CUDA out of memory. Tried to allocate 2.50 GiB\n"
+AFTER = "".join(f"step {n}/1000 loss: 2.{n} lr: 0.001\n" for n in (10, 20))
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        (CAUGHT.format("INFO") + AFTER, False),
+        (CAUGHT.format("ERROR") + AFTER, True),  # standard output may be older than what stands above it
+        (AFTER + CAUGHT.format("INFO"), True),
+    ],
+)
+def test_a_refused_request_that_the_program_tells_of_as_caught_ended_nothing_that_went_on(
+    text: str, ended: bool, tmp_path: Path
+) -> None:
+    assert (drafted(text, tmp_path).family == "B1") is ended
+
+
 def test_without_the_log_a_full_card_alone_confirms_nothing(tmp_path: Path) -> None:
     world = oom(tmp_path).without(LogEvent, LogLine)
     assert judge(world, b1.assess).status in ("undecidable", "ruled_out")

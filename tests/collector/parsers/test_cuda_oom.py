@@ -149,3 +149,20 @@ def test_a_list_of_what_tensorflow_holds_is_told_where_nothing_says_why_it_was_p
     assert [r.name for r in parse(HELD + refused)] == ["tf_oom"]
     assert [r.name for r in parse(refused + HELD)] == ["tf_oom"]
     assert parse("Sum Total of in-use chunks of the cache: 12\n") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "severity"),
+    [
+        ("2026-03-01 10:00:05 INFO tuner: 64 is too many: ", "warning"),
+        ("[2026-03-01 10:00:05,120] [DEBUG] [tune.py:31] 64 is too many: ", "warning"),
+        ("I0301 10:00:05.120 31 tune.cc:7] 64 is too many: ", "warning"),
+        ("2026-03-01 10:00:05 ERROR tuner: 64 is too many: ", "error"),
+        ("2026-03-01 10:00:05 WARNING tuner: 64 is too many: ", "error"),
+        ("INFORMATION of the batch: ", "error"),
+        ("torch.OutOfMemoryError: ", "fatal"),
+    ],
+)
+def test_what_a_logger_calls_information_is_told_of_as_caught(before, severity):
+    (row,) = parse(f"{before}CUDA out of memory. Tried to allocate 2.50 GiB (INFO)")
+    assert row.severity == severity
