@@ -1,4 +1,4 @@
-"""A CUDA set-up that does not fit, told of in the log before an exception whose own text says nothing."""
+"""A CUDA set-up that does not fit, told of in the log before an exception whose own text says nothing, or is cut off."""
 
 from __future__ import annotations
 
@@ -25,6 +25,26 @@ def unfit_setup(facts: Facts, cause: Raised) -> RowView | None:
             r.text("name") == "cuda_setup"
             and r.text("code") in _UNFIT
             and r.text("file") == cause.row.text("file")
+            and (r.number("line_no") or 0) < line
+        )
+    )
+    return rows[-1] if rows else None
+
+
+def tells_of_end(row: RowView) -> bool:
+    """Whether an event tells how a run ended; a remark does not, nor what CUDA says of a set-up, with which many a run goes on."""
+    if "severity" in row.columns and row.text("severity") == "info":
+        return False
+    return row.text("name") != "cuda_setup"
+
+
+def setup_before(facts: Facts, cut: Raised) -> RowView | None:
+    """What CUDA said of the set-up in the same file before a traceback that is cut off; None where it said nothing."""
+    line = cut.row.number("line_no") or 0
+    rows = facts.table("cuda_errors").where(
+        lambda r: (
+            r.text("name") == "cuda_setup"
+            and r.text("file") == cut.row.text("file")
             and (r.number("line_no") or 0) < line
         )
     )

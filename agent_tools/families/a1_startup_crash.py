@@ -15,7 +15,7 @@ from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify
 from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken
-from agent_tools.facts.setups import unfit_setup
+from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
     ALIKE,
@@ -74,6 +74,7 @@ _UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as th
 _KERNEL = re.compile(r"device-side assert|illegal memory access")
 _EITHER_TIME = 0.6
 """Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
+_BEFORE = missing("Whether training steps came before it.", "the log from its beginning")
 _EVALUATING = 0.55
 """Highest confidence of a crash in an evaluation, before which nothing tells of training."""
 
@@ -99,10 +100,10 @@ def assess(facts: Facts) -> Assessment:
         cause = replace(cause, fault=_UNFIT)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
     result.confidence = _confidence(facts, cause)
-    if cause.headless and (cause.in_loop or cause.fault.certainty < 0.6):
+    if cause.headless and _any_time(cause):
         # A text that says nothing of a start, and no line before it: as well one of a run that had trained for days.
-        result.confidence = 0.45
-        result.missing.append(missing("Whether training steps came before it.", "the log from its beginning"))
+        result.confidence = UNSAID
+        result.missing.append(_BEFORE)
     if cause.missed:
         result.confidence, result.mode = UNSAID, "code"
     if cause.evaluating:
@@ -159,6 +160,13 @@ def _confidence(facts: Facts, cause: Raised) -> float:
     if of_either(cause):
         value = min(value, _WHOSE_MEMORY)
     return max(0.3, min(value, 0.96))
+
+
+def _any_time(cause: Raised) -> bool:
+    """Nothing in it is of a start: frames of a program that is wrong are met at its first step as well as after days."""
+    fault, frames = cause.fault, cause.calls
+    of_code = fault.mode == "code" and bool(frames)
+    return cause.in_loop or of_code or fault.certainty < 0.6 or _ITERATING.search(frames) is not None
 
 
 def _on_a_batch(cause: Raised) -> bool:
@@ -254,14 +262,14 @@ def _without_cause(facts: Facts) -> Assessment:
     cut = facts.cut_short
     waited = cut is not None and cut.forming and facts.table("rendezvous_events").one_of("name", "waiting")
     if cut is not None and not (waited or facts.after_steps(cut) or _ITERATING.search(cut.calls)):
-        return _cut(cut)
+        return _cut(facts, cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     return Assessment(CODE, "ruled_out", counterfactual="The log holds no exception of the application itself.")
 
 
-def _cut(cut: Raised) -> Assessment:
+def _cut(facts: Facts, cut: Raised) -> Assessment:
     """The log ends inside the program's traceback: where it failed is known, and how is not."""
     fault = classify("", "", cut.calls)
     mode = fault.mode if fault.certainty >= 0.6 else "code"
@@ -270,6 +278,11 @@ def _cut(cut: Raised) -> Assessment:
     begins = "is announced" if cut.row.text("parser") == "heralded" else "begins"
     result.speaks_for.append(claim(f"A traceback {begins} at {cut.where_ref} and has no last line."))
     result.speaks_for.append(claim("No training step was reported before it."))
+    if (setup := setup_before(facts, cut)) is not None:
+        result.mode = mode = "env" if fault.certainty < 0.6 else mode
+        result.speaks_for.append(
+            claim(f"Before it the log says: {setup['message']} ({setup['file']} line {setup['line_no']}).")
+        )
     result.implies.append(claim(f"The fault may lie in {_CLASS[mode]}.", "hypothesis"))
     result.actions.append(claim(_ACTIONS[mode], "supported"))
     result.missing.append(missing("Which exception it was.", "the rest of the log"))
@@ -286,7 +299,12 @@ def _device(facts: Facts, row: RowView) -> Assessment:
         result.status, result.confidence = "suspected", 0.4
     result.headline = f"A CUDA kernel of the program failed before training began: {row['message']}"
     result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
-    result.speaks_for.append(claim("No training step was reported before it."))
+    if (row.number("line_no") or 0) <= 1:
+        result.status, result.confidence = "suspected", min(result.confidence, UNSAID)
+        result.headline = f"A CUDA kernel of the program failed, and the log begins with that: {row['message']}"
+        result.missing.append(_BEFORE)
+    else:
+        result.speaks_for.append(claim("No training step was reported before it."))
     if either:
         result.implies.append(claim(ALIKE, "hypothesis"))
         result.actions.append(claim(LOOK_FOR_XID))

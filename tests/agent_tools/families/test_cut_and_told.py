@@ -267,3 +267,38 @@ def test_a_log_that_ends_in_the_traceback_of_ranks_that_waited_in_vain_is_no_cra
     assert (draft.family, draft.attribution) == ("C1", "undetermined")
     assert drafted(WAITED + OPEN + BUILD, tmp_path / "build").family == "A1"
     assert drafted(OPEN + GROUP, tmp_path / "alone").family == "A1"
+
+
+CODE = (
+    '  File "/home/ada/job/parts.py", line 31, in pick\n    return self.sets[i]\nIndexError: list index out of range\n'
+)
+LOADER = (
+    "    for batch in loader:\n"
+    + TORCH
+    + 'utils/data/dataloader.py", line 628, in __next__\n    data = self._next_data()\n'
+)
+UNREAD = "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/0001.png'\n"
+ABORT = "THCudaCheck FAIL file=/torch/THCCachingHostAllocator.cpp line=278 error=77 : an illegal memory access was encountered\nterminate called\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        (CODE, False),
+        (OPEN + CODE, True),
+        (LOADER + UNREAD, False),
+        (ABORT, False),
+        ("building the model\nreading the data\n" + ABORT, True),
+    ],
+)
+def test_a_log_that_begins_inside_a_crash_does_not_tell_when_it_came(text: str, sure: bool, tmp_path: Path) -> None:
+    draft = drafted(text, tmp_path)
+    assert (draft.family, draft.confidence >= 0.7) == ("A1", sure), draft.headline
+    assert sure or any("steps came before" in m.text for m in draft.cannot_decide)
+
+
+def test_what_cuda_says_of_a_set_up_stands_beside_the_traceback_that_is_cut_off(tmp_path: Path) -> None:
+    setup = "W platform_util.cc:199] unable to create StreamExecutor for CUDA:1: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal\n"
+    draft = drafted(setup + OPEN + '  File "/home/ada/job/run.py", line 12, in main\n    devices = look()\n', tmp_path)
+    assert (draft.family, draft.mode, draft.confidence < 0.5) == ("A1", "env", True), draft.headline
+    assert any("Before it the log says" in c.text for c in draft.shows)
