@@ -41,7 +41,7 @@ _HANDLER = re.compile(
     r"(?:\[(?P<host>[\w.-]+):(?P<pid>\d+)(?::\d+:\d+)?\] )?(?:\*\*\* )?(?:Signal: (?P<what>[A-Za-z ]+?) \((?P<number>\d+)\)"
     r"|Caught signal (?P<number2>\d+) \((?P<what2>[^):]+)"
     r"|\*\*\* (?P<sig>SIG\w+) .{0,80}received by PID (?P<pid2>\d+)"
-    r"|(?:Program|Thread \d+ .{0,60}) (?:received|terminated with) signal (?P<gdb>SIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)))"
+    r"|(?:Program|Thread \d+ .{0,60}) (?:received|terminated with) signal (?P<gdb>SIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL)))"
 )
 _BOLD = re.compile(r"(?<!\*)\*\*(?!\*)([^*]{1,80})(?<!\*)\*\*(?!\*)")  # a log that was pasted into Markdown
 _FATAL = re.compile(r"(?:Fatal Python error|Windows fatal exception): (?P<what>.{1,300}?)\s*$")
@@ -62,6 +62,8 @@ _RECEIVED = re.compile(
 _KEYBOARD = re.compile(
     r"Detected KeyboardInterrupt|KeyboardInterrupt detected|(?:\]|it/s|(?<!\$)\s)\^C\s*$|^\^C|[Ii]nterrupted by (?:the )?user|User interrupt|(?:^|[\s:\]])[Kk]eyboard [Ii]nterrupt(?:ed|ion)?(?= ?(?:[.!,:;-]|$|detected|caught|received))"
 )
+# gdb says so when somebody looks into a process with it: the process is stopped, and goes on or not as he likes.
+_DEBUGGER = re.compile(r"(?:Program|Thread \d+ .{0,60}) received signal SIG(?:INT|STOP|TRAP|CONT)\b, ")
 _PREEMPT = re.compile(r"(?i)(?:preempt(?:ion|ed)|requeu(?:e|ing)|walltime|time limit|wall[- ]clock)")
 
 
@@ -237,6 +239,8 @@ class Signals:
 
     def _interrupt(self, line: Line, text: str) -> list[ParsedRow]:
         if "death signal" in text or "closing signal" in text or "got signal: " in text:
+            return []
+        if _DEBUGGER.search(text):
             return []
         if found := _RECEIVED.search(text):
             number = signal_number(

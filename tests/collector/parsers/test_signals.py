@@ -110,3 +110,10 @@ def test_what_resembles_a_signal_gives_nothing(text):
 @given(st.lists(st.one_of(st.sampled_from(["Fatal Python error: Aborted", "Current thread 0x1 (most recent call first):", '  File "a", line 1 in b', "terminate called without an active exception", "Killed", "^C"]), st.text(max_size=60)), max_size=30))  # fmt: skip
 def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    "signal", ["SIGINT, Interrupt.", "SIGTRAP, Trace/breakpoint trap.", "SIGSTOP, Stopped (signal)."]
+)
+def test_where_a_debugger_stops_a_process_nothing_ended_it(signal):
+    assert parse(f'Thread 1 "python" received signal {signal}\nProgram received signal {signal}') == []
