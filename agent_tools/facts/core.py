@@ -316,7 +316,7 @@ class Facts:
             return None
         last = cuts[-1]
         went_on = (last.row.number("steps_after") or 0) >= _WENT_ON
-        return None if went_on or (last.row.number("lines_left") or 0) > 0 else last
+        return None if went_on or (last.row.number("lines_after") or 0) > 0 else last
 
     def after_steps(self, raised: Raised) -> bool:
         """Whether steps had been trained when this was raised, by progress lines, its frames, or the program's word before it."""

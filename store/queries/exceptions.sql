@@ -2,7 +2,7 @@
 -- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = exception
--- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN name: type as printed
 -- COLUMN message: text
@@ -26,6 +26,7 @@
 -- COLUMN framework: framework or component that spoke
 -- COLUMN steps_after: training steps that the same file reports after the last one
 -- COLUMN lines_left: lines from the first one to the last event of its file
+-- COLUMN lines_after: lines from the last one to the last event of its file
 -- COLUMN parser: who recognised it
 -- CAVEAT: Standard error and standard output are buffered apart, so the order of lines is not always the order of events.
 WITH e AS (
@@ -73,7 +74,8 @@ x AS (
 SELECT
   g.name, left(g.message, 600) AS message, g.cause_name, left(g.cause_message, 600) AS cause_message, g.events, g.ranks,
   g.rank, g.node, g.first_ts, g.own_ts, g.file, g.line_no, g.line_end, g.frame, g.user_frame, g.entry_frame, g.calls, g.cause_calls,
-  g.severity, g.framework, coalesce(s.steps_after, 0) AS steps_after, x.last_event - g.line_end AS lines_left, g.parser
+  g.severity, g.framework, coalesce(s.steps_after, 0) AS steps_after, x.last_event - g.line_end AS lines_left,
+  x.last_event - g.last_end AS lines_after, g.parser
 FROM g
 LEFT JOIN s ON s.name IS NOT DISTINCT FROM g.name AND s.shape = g.shape
 LEFT JOIN x ON x.file IS NOT DISTINCT FROM g.file
