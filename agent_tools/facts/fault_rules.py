@@ -170,11 +170,14 @@ RULES: tuple[Rule, ...] = (
         )),
     Rule("env", 0.76, "a service on the network cannot be reached",
         names=(
-            "ConnectionError|ConnectTimeout|ReadTimeout|Timeout|MaxRetryError|ProxyError|SSLError|ConnectError|URLError|gaierror|TimeoutError|"
+            "ConnectionError|ConnectTimeout|ReadTimeout|Timeout|MaxRetryError|ProxyError|SSLError|ConnectError|URLError|gaierror|TimeoutError|socket\\.timeout|"
             "NewConnectionError|NameResolutionError|ClientConnectorError|ConnectTimeoutError|ReadTimeoutError"
         ),
         says=(r"Max retries exceeded", r"Name or service not known", r"name resolution", r"Network is unreachable", r"urlopen error",
               r"timed out", r"Connection refused", r"nodename nor servname", r"[Ff]ailed to establish a new connection", r"Cannot connect to host")),
+    Rule("env", 0.86, "a service on the network answers with an error of its own",
+        names="HTTPError|HfHubHTTPError|InternalServerError|HTTPStatusError",
+        says=(r"\b(?:429|50\d) (?:Client|Server) Error\b", r"HTTP Error (?:429|50\d)\b")),
     Rule("env", 0.76, "a service on the network cannot be reached",
         names="NewConnectionError|NameResolutionError|MaxRetryError|ConnectTimeoutError|ClientConnectorError"),
     Rule("asset", 0.94, "the hub refuses the model, or does not have it",

@@ -34,9 +34,20 @@ CARRIES = re.compile(rf"(?P<name>{_ENDING}): Traceback \(most recent call last\)
 # that it tries again does not count: the last of the tries ends in what follows.
 CAUGHT = re.compile(
     r"Could not load [\w-]+ native library|"
+    r"Retry attempt failed:$|"  # of wandb's uploads, which it repeats for days beside the training
     r"(?=.*\b(?:error|fail(?:s|ed|ure)?|could not|cannot|can't|unable|exception)\b)"
     r".*\b(?:falling back|fallback|ignor(?:e|ed|ing)|skip(?:ped|ping)?|continuing|proceeding without)\b",
     re.IGNORECASE,
+)
+CAUGHT_ANCHORS = (
+    "native library",
+    "alling back",
+    "fallback",
+    "gnor",
+    "kipp",
+    "ontinuing",
+    "roceeding without",
+    "Retry attempt failed",
 )
 # torch_npu prints the runtime's codes as further lines of its message, the first with a prefix like a logger's.
 GOES_ON = re.compile(r"\s*(?:\[ERROR\] \d{4}-\d\d-\d\d-[\d:]+ \(PID:|E[A-Z][\dA-Z]\d{3,4}: )")

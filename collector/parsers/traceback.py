@@ -18,6 +18,7 @@ from collector.parsers.frames import Frame, begins_program, frame_at, in_thread
 from collector.parsers.raised import (
     CARRIES,
     CAUGHT,
+    CAUGHT_ANCHORS,
     GLUED,
     GOES_ON,
     LOGGED,
@@ -69,13 +70,7 @@ class Traceback:
         "ipFile",
         "DimensionMismatch",
         "SystemExit",
-        "native library",
-        "alling back",
-        "fallback",
-        "gnor",
-        "kipp",
-        "ontinuing",
-        "roceeding without",
+        *CAUGHT_ANCHORS,
     )
     ignores = staticmethod(says_no_failure)
 

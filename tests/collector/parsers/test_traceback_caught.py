@@ -13,6 +13,7 @@ from tests.collector.parsers.test_traceback import PLAIN, one, parse
         "Could not load bitsandbytes native library: 'NoneType' object has no attribute 'split'",
         "WARNING - compile failed for layer 3, falling back to eager",
         "An exception was raised while reading shard 4, skipping it",
+        "Retry attempt failed:",
     ],
 )
 def test_a_traceback_that_the_line_before_says_was_caught_is_a_warning(before):
@@ -30,6 +31,7 @@ def test_a_traceback_that_the_line_before_says_was_caught_is_a_warning(before):
         "Ignoring seed",
         "loading failed parts: 0",
         "Read failed, retrying in 8s [Retry 5/5].",
+        "Retry attempt failed: 5 of 5",
     ],
 )
 def test_a_line_that_only_skips_or_only_fails_says_nothing_of_what_follows(before):
