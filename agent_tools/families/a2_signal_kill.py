@@ -28,6 +28,8 @@ _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
 _UNEXPECTED = re.compile(r'"exit_type": ?"SYSTEM_ERROR"')
+_CRASHED = "WorkerCrashedError"
+"""Ray's type for a worker that died under a task; of an actor that died it has another, which is also that of a wanted end."""
 _SIGABRT, _SIGBUS = 6, 7
 _BROKE = ("ib_error", "remote_error", "system_error", "internal_error", "cuda_error", "backend_error")
 """Errors of a communicator, at which PyTorch's process group takes its own process down."""
@@ -164,7 +166,8 @@ def _vanished(facts: Facts) -> RowView | None:
     told = facts.table("launcher_failures")
     if told.one_of("name", "ray_node_died") or facts.table("oom_events") or facts.table("signals"):
         return None
-    return next((r for r in told.one_of("name", "ray_worker_died") if _UNEXPECTED.search(r.text("detail"))), None)
+    died = told.one_of("name", "ray_worker_died")
+    return next((r for r in died if _UNEXPECTED.search(r.text("detail")) or _CRASHED in r.text("message")), None)
 
 
 def _gone(facts: Facts, row: RowView) -> Assessment:

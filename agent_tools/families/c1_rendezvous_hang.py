@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from agent_tools.facts import Facts, RowView
+from agent_tools.facts import Facts, RowView, View
 from agent_tools.facts.ports import one_node, port_taken, several_nodes
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
@@ -71,12 +71,17 @@ def assess(facts: Facts) -> Assessment:
     if row is not None or raised:
         return _found(facts, row)
     events = facts.table("nccl_events")
-    failed = events.one_of("name", "connect_failed", "no_interface", "system_error")
+    failed = events.one_of("name", "connect_failed", "no_interface", "system_error") or _unpaired(events)
     gone = [] if transfer_failed(facts) else events.one_of("name", "remote_error")
     if (failed or gone) and not facts.causes and not facts.ending.succeeded:
         return _communicator(failed[0]) if failed else _peer_gone(gone[0])
     waiting = _waits(facts)
     return _waiting(facts, waiting) if waiting is not None else _silent(facts)
+
+
+def _unpaired(events: View) -> list[RowView]:
+    """The verb that brings up a queue pair failed: two ranks whose cards cannot reach each other."""
+    return [r for r in events.one_of("name", "ib_error") if "ibv_modify_qp" in r.text("message")]
 
 
 def _waits(facts: Facts) -> RowView | None:

@@ -1,6 +1,6 @@
 """What torchrun, accelerate, DeepSpeed's launcher and torch.multiprocessing say about their children.
 
-SOURCE  torch.distributed.elastic since 1.9 (`Root Cause:` boxes, `Root Cause (first observed failure):`, closing signals),
+SOURCE  Kaldi's run.pl and queue.pl; torch.distributed.elastic since 1.9 (`Root Cause:` boxes, `Root Cause (first observed failure):`, closing signals),
         subprocess (accelerate), deepspeed/launcher/launch.py, torch.multiprocessing.spawn, paddle.distributed.launch since 2.0.
 ROWS    `launcher_summary` for each failed child that a summary lists, `launcher_event` for words about a child in passing.
 CAVEAT  the root cause of a summary is only the first child that was seen to die: in a hang it is a victim. Times have no
@@ -60,6 +60,7 @@ _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("child_failed", "error", re.compile(r"-- Process (?P<process>\d+) terminated with the following error")),
     ("child_failed", "error", re.compile(r"Container rank (?P<rank>\d+) status failed cmd .{0,16000}? code (?P<exit>-?\d+) log (?P<log>\S+)")),
     ("child_failed", "error", re.compile(r"ABORT!!! Out of all \d+ \w+, the \w+ process with rank=\[(?P<rank>\d+)[\d, ]*\] was aborted")),
+    ("child_failed", "error", re.compile(r"(?P<script>\b[\w-]+\.pl): job failed with status (?P<exit>\d+)")),
 )  # fmt: skip
 
 
@@ -88,6 +89,7 @@ class Launcher:
         "terminated with the following error",
         "status failed cmd ",
         "ABORT!!! Out of all ",
+        "job failed with status ",
     )
 
     def __init__(self) -> None:
@@ -211,6 +213,8 @@ class Launcher:
             if "[launch.py:" in line.text
             else "paddle"
             if "log" in got or "ABORT!!!" in line.text
+            else "kaldi"
+            if "script" in got
             else "torchrun"
             if not got.get("command")
             else "accelerate",

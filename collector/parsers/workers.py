@@ -52,6 +52,7 @@ _REASON = re.compile(r"Worker exit detail: (?P<reason>.{1,300}?)(?:\.\s|$)")
 _RAY_PID = re.compile(r"[Ww]orker (?:PID|pid)[:=] ?(?P<pid>\d+)|\bpid=(?P<pid2>\d+)")
 _NODE = re.compile(
     r"(?:The )?node .{0,120}(?:has been marked dead|was marked dead|died unexpectedly)|NodeDiedError|Node .{0,80}is dead"
+    r"|\b(?:its|[Oo]wner's) node has (?:died|crashed)"
 )
 _ENGINE = re.compile(
     r"EngineDeadError|Engine core proc .{0,40}died unexpectedly|Worker proc .{0,40}died unexpectedly|WorkerProc (?:initialization failed|hit an exception)|Engine core initialization failed"
@@ -83,6 +84,7 @@ class Workers(LineParser):
         "ActorUnavailable",
         "marked dead",
         "NodeDiedError",
+        " node has ",
         "died unexpectedly",
         "EngineDead",
         "WorkerProc",

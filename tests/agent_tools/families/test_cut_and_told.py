@@ -302,3 +302,48 @@ def test_what_cuda_says_of_a_set_up_stands_beside_the_traceback_that_is_cut_off(
     draft = drafted(setup + OPEN + '  File "/home/ada/job/run.py", line 12, in main\n    devices = look()\n', tmp_path)
     assert (draft.family, draft.mode, draft.confidence < 0.5) == ("A1", "env", True), draft.headline
     assert any("Before it the log says" in c.text for c in draft.shows)
+
+
+LOST_ACTOR = (
+    OPEN
+    + "ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.\n\tclass_name: Part\n{}\n"
+)
+BARS = " 28%|##8       | 17/60 [1:24:14<3:32:31, 296.54s/it]"
+PAIR = "host-1:77:91 [5] ibvwrap.c:262 NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out, on dev m:1, curr state INIT, next state RTR\n"
+BUSY = "srun: error: Unable to create step for job 7: Job/step already completing or completed\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "sure"),
+    [
+        (LOST_ACTOR.format("The actor is dead because its node has died. Node Id: 67f"), "F1", True),
+        (
+            OPEN
+            + "ray.exceptions.RayTaskError(WorkerCrashedError): ray::Judge.rate() (pid=7, ip=10.0.0.2, actor_id=7c\n",
+            "A2",
+            True,
+        ),
+        (
+            "Iter: 24/179  Epoch: 0.6/10.0queue.pl: job failed with status 134, log is in exp/log/train.24.1.log\n",
+            "A2",
+            True,
+        ),
+        (BARS + OPEN * 5, "A3", False),  # ranks that print at once; the log ends inside of all of them
+        (PAIR, "C1", True),
+        (BUSY, "U0", True),  # somebody ended the job, and its script asked for a step yet
+    ],
+)
+def test_the_words_in_which_launchers_and_fabrics_give_up(text: str, family: str, sure: bool, tmp_path: Path) -> None:
+    draft = drafted(text, tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == (family, sure), draft.headline
+
+
+@pytest.mark.parametrize(
+    ("last", "mode"),
+    [
+        ("socket.timeout: timed out\n", "env"),
+        ("requests.exceptions.HTTPError: 503 Server Error: Service Unavailable for url: https://a.b/c\n", "env"),
+    ],
+)
+def test_a_service_that_does_not_answer_is_the_environments(last: str, mode: str, tmp_path: Path) -> None:
+    assert drafted(OPEN + last, tmp_path).mode == mode

@@ -151,3 +151,10 @@ def test_several_messages_on_one_line_are_several_rows():
     rows = parse(f"WARNING:t.api:Sending process 5 closing signal SIGTERM{pad}WARNING:t.api:Sending process 6 closing signal SIGTERM"
                  f"{pad}ERROR:t.api:failed (exitcode: -9) local_rank: 4 (pid: 7) of binary: /p")  # fmt: skip
     assert [(r.name, r.pid) for r in rows] == [("closing_signal", 5), ("closing_signal", 6), ("child_failed", 7)]
+
+
+@pytest.mark.parametrize(("status", "signal"), [(134, 6), (137, 9), (1, None), (255, None)])
+def test_kaldis_launchers_say_how_their_job_ended(status, signal):
+    (row,) = parse(f"lr: 0.0012queue.pl: job failed with status {status}, log is in exp/tdnn/log/train.7.1.log")
+    assert (row.name, row.exit_code, row.signal, row.framework) == ("child_failed", status, signal, "kaldi")
+    assert parse("run.pl: job failed, log is in exp/tdnn/log/train.7.1.log") == []

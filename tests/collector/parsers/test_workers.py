@@ -28,6 +28,8 @@ def parse(text):
         ("The exit codes of the workers are {SIGKILL(-9)}", "signal", "pool_killed", 9),
         ("concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending.", "launcher_event", "pool_broken", None),
         ("ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.", "launcher_event", "ray_worker_died", None),
+        ("The actor is dead because its node has died. Node Id: 67f", "launcher_event", "ray_node_died", None),
+        ("Worker exit type: SYSTEM_ERROR Worker exit detail: Owner's node has crashed.", "launcher_event", "ray_node_died", None),
         ("The node with node id: ab and address: 10.0.0.1 has been marked dead because the detector has missed too many heartbeats", "launcher_event", "ray_node_died", None),
         ("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.", "launcher_event", "engine_died", None),
     ],
