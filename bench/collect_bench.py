@@ -97,7 +97,7 @@ def children_of(pid: int) -> list[str]:
 def taken_in(lake: Path, spool: Path) -> dict[str, float]:
     """What it costs a node to take in what waits of its own."""
     waits = sum(1 for _ in (lake / "incoming").glob("n-bench@*"))
-    child = subprocess.Popen([sys.executable, "-m", "collector.seal", str(spool), str(lake), "bench"], cwd=ROOT)
+    child = subprocess.Popen([sys.executable, "-m", "collector.node.seal", str(spool), str(lake), "bench"], cwd=ROOT)
     _, status, used = os.wait4(child.pid, 0)
     assert status == 0
     return {"chunks": waits, "cpu_s": used.ru_utime + used.ru_stime, "rss_mb": used.ru_maxrss / 1024}

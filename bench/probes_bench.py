@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from collector.ebpf import kit, load  # noqa: E402
 from collector.ebpf.elf import functions  # noqa: E402
 from collector.ebpf.kernel import attach_uprobe  # noqa: E402
-from collector.here import Here  # noqa: E402
+from collector.node.here import Here  # noqa: E402
 from collector.sources.ebpf import Ebpf  # noqa: E402
 from collector.sources.topology import Topology  # noqa: E402
 from store.rows import CudaSample  # noqa: E402

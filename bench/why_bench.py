@@ -38,7 +38,7 @@ from collector.importers.job_log import _machinery
 from collector.importers.registry import importers
 from inquest.target import found
 from pathlib import Path
-import agent_tools.differential, agent_tools.examiner, collector.bundle, duckdb, store.reader, store.shown
+import agent_tools.differential, agent_tools.examiner, collector.intake.bundle, duckdb, store.reader, store.shown
 gc.set_threshold(100_000, 20, 50)  # as the command has it
 preload().join(), _machinery(), importers()
 wall, busy = time.perf_counter(), time.process_time()

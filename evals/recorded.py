@@ -54,7 +54,7 @@ def case(name: str) -> Case:
 def imported(path: Path, job: str | None = None, *, threads: int = 2) -> Generator[tuple[Reader, str]]:
     """A bundle or a log in a throw-away lake, open, with the job that is meant. Raises LookupError where none is."""
     from agent_tools.choose import candidates, meant, nameless
-    from collector.bundle import import_paths
+    from collector.intake.bundle import import_paths
     from store import Reader
 
     with tempfile.TemporaryDirectory(prefix="inquest-", dir=scratch()) as folder:

@@ -95,7 +95,7 @@ def _within(text: str, low: float, high: float, what: str) -> float:
 
 
 def _zone(text: str) -> str:
-    from collector import zones
+    from collector.intake import zones
 
     try:
         zones.named(text)

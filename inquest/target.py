@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from agent_tools.choose import Candidate, aliased, candidates, meant, nameless
 from agent_tools.viewer import Forbidden
-from collector.discover import stem
+from collector.intake.discover import stem
 from inquest import safe, who
 from inquest.commands import NOTHING, USAGE, Failure
 
 if TYPE_CHECKING:
-    from collector.bundle import FileReport, ImportReport
+    from collector.intake.report import FileReport, ImportReport
     from store import Reader
     from store.result import Result
 
@@ -65,7 +65,7 @@ def there(target: str) -> bool:
 
 
 def _in_lake(job_id: str, lake: Path) -> Generator[Found]:
-    from collector.captured import settled
+    from collector.intake.captured import settled
     from store import Reader
 
     if not (lake / "lake.json").is_file():
@@ -93,7 +93,7 @@ def _any(known: Result) -> bool:
 def _imported(
     path: Path, folder: Path, job: str | None, timezone: str | None, progress: Progress | None
 ) -> Generator[Found]:
-    from collector.bundle import import_paths
+    from collector.intake.bundle import import_paths
     from store import Reader
 
     report = import_paths(

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from collector.formats.text import HEAD, READ_ERRORS
 from collector.framing import envelope
-from collector.text import HEAD, READ_ERRORS
 
 CHUNK = 4 << 20
 PIECE = 16 << 10

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
+from collector.formats.text import read_some
 from collector.framing.parts import Part
-from collector.text import read_some
 
 BLOCK = 1 << 20
 MOST = 4 << 30

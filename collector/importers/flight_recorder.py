@@ -19,10 +19,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
-from collector import slurm_json as sj
-from collector.discover import stem
+from collector.formats import slurm_json as sj
+from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
-from collector.text import decode, whole
+from collector.intake.discover import stem
 from store.rows import NcclSample, Row
 
 LIMIT = 256 << 20

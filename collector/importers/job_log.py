@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import IO, ClassVar
 
-from collector import text
-from collector.ahead import planned
+from collector.formats import text
 from collector.framing import AnchorMatcher, Clock, Demux, Label
 from collector.framing.blocks import WINDOWS
 from collector.framing.chunks import Chunk, read_chunks, scrub, sniff_encoding
@@ -26,6 +25,7 @@ from collector.framing.keep import Keeper
 from collector.framing.labels import hosts_in
 from collector.framing.parts import READ_WHOLE, Part
 from collector.importers.base import ImportContext, ImportFailed
+from collector.intake.ahead import planned
 from collector.parsers.base import Parser
 from collector.parsers.registry import parser_types
 from store.rows import Block, LogEvent, Row, one_by_one

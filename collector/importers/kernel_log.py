@@ -15,11 +15,11 @@ from datetime import UTC
 from pathlib import Path
 from typing import ClassVar, cast
 
+from collector.formats.kernel_events import Event, Recogniser, interesting
+from collector.formats.kernel_times import Clock, Spoken
+from collector.formats.text import decode, lines
+from collector.formats.text import head as first_bytes
 from collector.importers.base import ImportContext, ImportFailed
-from collector.kernel_events import Event, Recogniser, interesting
-from collector.kernel_times import Clock, Spoken
-from collector.text import decode, lines
-from collector.text import head as first_bytes
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
 _TYPES = {"gpu_event": GpuEvent, "host_event": HostEvent, "link_event": LinkEvent}

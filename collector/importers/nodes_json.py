@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_json as sj
-from collector import slurm_values as sv
+from collector.formats import slurm_json as sj
+from collector.formats import slurm_values as sv
+from collector.formats.node_states import node_state
+from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
-from collector.node_states import node_state
-from collector.text import decode, whole
 from store.rows import Row, SlurmNodeSample, SlurmNodeState
 
 LIMIT = 256 << 20

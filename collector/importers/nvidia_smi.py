@@ -16,9 +16,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector import slurm_values as sv
+from collector.formats import slurm_values as sv
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
-from collector.text import decode, lines
 from store.rows import GpuDevice, GpuSample, Row
 
 MIB = float(1 << 20)

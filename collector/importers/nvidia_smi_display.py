@@ -18,11 +18,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
+from collector.formats import slurm_values as sv
+from collector.formats.smi_display import Displays, Shown
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.nvidia_smi import NvidiaSmi
-from collector.smi_display import Displays, Shown
-from collector.text import decode, lines
 from store.rows import GpuDevice, GpuSample, Row
 
 _CALL = re.compile(r"# \$ (?:/\S*/)?nvidia-smi\b")

@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from collector.formats.metric_names import NAMES
+from collector.formats.metric_rows import Key, Samples, Series
+from collector.formats.text import decode, opened, read_some
 from collector.importers.base import ImportContext, ImportFailed
-from collector.metric_names import NAMES
-from collector.metric_rows import Key, Samples, Series
-from collector.text import decode, opened, read_some
 from store.rows import Row
 
 LINE = re.compile(

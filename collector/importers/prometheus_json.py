@@ -17,11 +17,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector import slurm_json as sj
+from collector.formats import slurm_json as sj
+from collector.formats.metric_names import NAMES
+from collector.formats.metric_rows import Samples
+from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
-from collector.metric_names import NAMES
-from collector.metric_rows import Samples
-from collector.text import decode, whole
 from store.rows import Row
 
 LIMIT = 512 << 20

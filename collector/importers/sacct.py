@@ -17,12 +17,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
-from collector.delimited import Layout, header, records
-from collector.hostlist import expanded
+from collector.formats import slurm_values as sv
+from collector.formats.delimited import Layout, header, records
+from collector.formats.hostlist import expanded
+from collector.formats.job_events import job_events, resize_event, restart_event
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
-from collector.job_events import job_events, resize_event, restart_event
-from collector.text import decode, lines
 from store.rows import Row, SlurmJob, SlurmStep
 
 _JOB_ID = re.compile(

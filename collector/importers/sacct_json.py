@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_json as sj
-from collector import slurm_values as sv
-from collector.hostlist import expanded
+from collector.formats import slurm_json as sj
+from collector.formats import slurm_values as sv
+from collector.formats.hostlist import expanded
+from collector.formats.job_events import job_events, restart_event
+from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
-from collector.job_events import job_events, restart_event
-from collector.text import decode, whole
 from store.rows import Row, SlurmJob, SlurmStep
 
 LIMIT = 256 << 20

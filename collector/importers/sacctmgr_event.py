@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
-from collector.delimited import Layout, header, records
+from collector.formats import slurm_values as sv
+from collector.formats.delimited import Layout, header, records
+from collector.formats.node_states import node_state
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
-from collector.node_states import node_state
-from collector.text import decode, lines
 from store.rows import Row, SlurmNodeState
 
 _NAMES = {

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
-from collector import text
+from collector.formats import text
 from collector.importers.base import ImportContext, ImportFailed
 
 LIMIT = 64 << 20

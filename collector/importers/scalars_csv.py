@@ -26,10 +26,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.saved import origin
 from collector.parsers.values import as_json, number, whole
-from collector.text import decode, lines
 from store.rows import Row, TrainStep
 
 _TENSORBOARD = ["walltime", "step", "value"]

@@ -17,12 +17,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
-from collector.hostlist import expanded
+from collector.formats import slurm_values as sv
+from collector.formats.hostlist import expanded
+from collector.formats.job_events import job_events, restart_event
+from collector.formats.key_values import EVERY, Blocks
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
-from collector.job_events import job_events, restart_event
-from collector.key_values import EVERY, Blocks
-from collector.text import decode, lines
 from store.rows import Row, SlurmJob, SlurmJobEvent
 
 _HEAD = re.compile(r"^\s*JobId=\d+", re.MULTILINE)

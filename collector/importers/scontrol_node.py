@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
+from collector.formats import slurm_values as sv
+from collector.formats.key_values import Blocks
+from collector.formats.node_states import node_state
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
-from collector.key_values import Blocks
-from collector.node_states import node_state
-from collector.text import decode, lines
 from store.rows import Row, SlurmNodeSample, SlurmNodeState
 
 _KEYS = [

@@ -15,10 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector import slurm_json as sj
-from collector import slurm_values as sv
+from collector.formats import slurm_json as sj
+from collector.formats import slurm_values as sv
+from collector.formats.text import decode, head, lines, whole
 from collector.importers.base import ImportContext, ImportFailed
-from collector.text import decode, head, lines, whole
 from store.rows import Row, SlurmControllerSample
 
 _HEAD = re.compile(r"sdiag output at (?P<local>.*?)(?: \((?P<epoch>\d+)\))?\s*$")

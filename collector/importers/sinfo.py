@@ -15,12 +15,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
-from collector.hostlist import HostListError, expand
+from collector.formats import slurm_values as sv
+from collector.formats.hostlist import HostListError, expand
+from collector.formats.node_states import node_state
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext
 from collector.importers.squeue import barred, between, heads
-from collector.node_states import node_state
-from collector.text import decode, lines
 from store.rows import Row, SlurmNodeState
 
 _HEADS = {

@@ -18,12 +18,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
-from collector.hostlist import HostListError, expand, expanded
+from collector.formats import slurm_values as sv
+from collector.formats.hostlist import HostListError, expand, expanded
+from collector.formats.job_events import job_events
+from collector.formats.node_states import node_state
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
-from collector.job_events import job_events
-from collector.node_states import node_state
-from collector.text import decode, lines
 from store.rows import Row, SlurmJob, SlurmJobEvent, SlurmNodeState
 
 _LINE = re.compile(r"\[(?P<ts>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\] (?P<said>.*)")

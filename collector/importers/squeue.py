@@ -16,10 +16,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
-from collector import slurm_values as sv
-from collector.hostlist import expanded
+from collector.formats import slurm_values as sv
+from collector.formats.hostlist import expanded
+from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext
-from collector.text import decode, lines
 from store.rows import Row, SlurmJob
 
 _HEAD = re.compile(

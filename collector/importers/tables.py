@@ -15,9 +15,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector import slurm_values as sv
+from collector.formats import slurm_values as sv
+from collector.formats.text import lines
 from collector.importers.base import ImportContext, ImportFailed
-from collector.text import lines
 from store.rows import Column, JobRow, RankRow, Row, columns, tables
 
 _BATCH = 4096

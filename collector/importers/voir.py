@@ -19,9 +19,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
+from collector.formats.text import lines
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
-from collector.text import lines
 from store.rows import Block, GpuSample, LogLine, Row, TrainStep, one_by_one
 
 MIB = 1 << 20

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from typing import TYPE_CHECKING
 
-from collector.clock import Clock, SystemClock
+from collector.node.clock import Clock, SystemClock
+from collector.node.watched import Watched
 from collector.slurm.keep import keep
 from collector.slurm.source import SlurmSource
 from collector.sources.base import SourceUnavailable
-from collector.watched import Watched
 
 if TYPE_CHECKING:
     from store import Writer

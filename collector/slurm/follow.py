@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from collector.clock import Clock
+from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from collector.slurm_values import ENDED
+from collector.formats.slurm_values import ENDED
 from store.rows import Row, SlurmJob
 
 COMES_WITHIN = timedelta(seconds=90)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from collector.job_events import job_events
-from collector.slurm_values import ENDED
+from collector.formats.job_events import job_events
+from collector.formats.slurm_values import ENDED
 from store.rows import SlurmJob, SlurmJobEvent
 
 WATCHED = ("time_limit_s", "partition", "qos", "account", "dependency", "name", "gpus", "memory_bytes", "node_count")

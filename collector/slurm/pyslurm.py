@@ -19,7 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector import slurm_json as sj
+from collector.formats import slurm_json as sj
+from collector.formats.slurm_values import ENDED
 from collector.importers.nodes_json import NodesJson
 from collector.importers.sacct_json import SacctJson
 from collector.importers.sdiag import Sdiag
@@ -27,7 +28,6 @@ from collector.importers.squeue_json import SqueueJson
 from collector.slurm.access import Known, SlurmAccess
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
-from collector.slurm_values import ENDED
 from collector.sources.base import SourceUnavailable
 from store.rows import Row, SlurmJob
 

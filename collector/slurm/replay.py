@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar, TypeAlias
 
+from collector.formats.text import head
 from collector.importers import registry
 from collector.slurm.access import Calls, NotAllowed
 from collector.slurm.outputs import read
 from collector.sources.base import SourceUnavailable
-from collector.text import head
 from store.rows import Row, SlurmJob
 
 Answer: TypeAlias = "Path | Sequence[Row] | Exception"

@@ -22,7 +22,8 @@ from typing import ClassVar, TypeAlias
 
 import httpx
 
-from collector import slurm_json as sj
+from collector.formats import slurm_json as sj
+from collector.formats.slurm_values import ENDED
 from collector.importers.nodes_json import NodesJson
 from collector.importers.sacct_json import SacctJson
 from collector.importers.sdiag import Sdiag
@@ -30,7 +31,6 @@ from collector.importers.squeue_json import SqueueJson
 from collector.slurm.access import ENDED_NAMES, ENDED_STATES, Known, NotAllowed, SlurmAccess, asked_for, checked
 from collector.slurm.half import whole
 from collector.slurm.outputs import Reads, read
-from collector.slurm_values import ENDED
 from collector.sources.base import SourceUnavailable
 from store.rows import Row, SlurmJob
 from store.rows.base import JobRow

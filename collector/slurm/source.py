@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector.clock import Clock, SystemClock
+from collector.node.clock import Clock, SystemClock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.memory import Memory
 from collector.slurm.pace import Pace

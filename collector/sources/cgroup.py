@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from collector import sysfs
-from collector.here import Here
-from collector.owners import NOBODY
+from collector.node.here import Here
+from collector.sources import sysfs
 from collector.sources.base import SourceUnavailable
 from collector.topology.cgroup_paths import SLUID, place
+from collector.topology.owners import NOBODY
 from store.rows import CgroupSample, Row
 
 FIND_S = 10.0

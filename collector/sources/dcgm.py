@@ -18,11 +18,11 @@ from datetime import UTC
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from collector.here import Here
+from collector.formats.metric_names import NAMES
+from collector.formats.metric_rows import Samples
 from collector.importers.base import ImportContext
 from collector.importers.prometheus import LINE, parse_labels
-from collector.metric_names import NAMES
-from collector.metric_rows import Samples
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from store.rows import GpuSample, Row
 

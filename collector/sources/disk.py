@@ -12,8 +12,8 @@ import os
 from collections.abc import Iterator
 from typing import ClassVar
 
-from collector.device_names import PSEUDO, REMOTE
-from collector.here import Here
+from collector.formats.device_names import PSEUDO, REMOTE
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from store.rows import HostSample, Row
 

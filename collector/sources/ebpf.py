@@ -5,7 +5,7 @@ ROWS    cuda_sample, nccl_sample (an interval each, and the rest at a process's 
 OVERHEAD  counted in the kernel: a launch pays one probe, and nothing is read but once in ten seconds.
 CAVEAT  needs root, bcc and kernel headers; without them everything else runs. What a process did before the first process of
         its library was found (up to a second) is not counted. Output is told with INQUEST_CAPTURE_OUTPUT=1 only, up to
-        128 KB a second and process; it is read as a log where none of the job is imported (collector/captured.py).
+        128 KB a second and process; it is read as a log where none of the job is imported (collector/intake/captured.py).
 
     cuda_sample rank=3 pid=3120 launches=14210 h2d_bytes=1048576 sync_time_s=0.8 max_launch_gap_s=0.02
 """
@@ -25,10 +25,10 @@ from collector.ebpf.libraries import Libraries
 from collector.ebpf.ring import Ring
 from collector.ebpf.windows import Windows
 from collector.framing.clean import clean_text
-from collector.here import Here
-from collector.owners import NOBODY, Owner
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.topology import processes
+from collector.topology.owners import NOBODY, Owner
 from store.redact import redact
 from store.rows import CapturedLine, CudaSample, IoWait, NcclSample, Process, Row
 

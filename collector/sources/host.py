@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, ClassVar
 
-from collector.device_names import NO_DISK, NO_NET
-from collector.here import Here
+from collector.formats.device_names import NO_DISK, NO_NET
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.topology.processes import boot_time
 from store.rows import HostSample, Row

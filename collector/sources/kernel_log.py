@@ -19,11 +19,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector.here import Here
-from collector.kernel_events import Event, Recogniser
-from collector.owners import NOBODY
+from collector.formats.kernel_events import Event, Recogniser
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.topology.cgroup_paths import place
+from collector.topology.owners import NOBODY
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
 _TYPES = {"gpu_event": GpuEvent, "host_event": HostEvent, "link_event": LinkEvent}

@@ -13,10 +13,10 @@ import os
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from collector import sysfs
-from collector.here import Here
-from collector.link_changes import LinkChanges, LinkState
+from collector.node.here import Here
+from collector.sources import sysfs
 from collector.sources.base import SourceUnavailable
+from collector.sources.link_changes import LinkChanges, LinkState
 from store.rows import LinkEvent, LinkSample, Row
 
 

@@ -21,7 +21,7 @@ from collector.gpu import mig
 from collector.gpu.binding import UNSUPPORTED, nvml
 from collector.gpu.changes import Change, Changes
 from collector.gpu.device import Device, Gpm
-from collector.here import Here
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from store.rows import GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, Row
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from typing import ClassVar
 
-from collector.here import Here
+from collector.node.here import Here
 from store.rows import CollectorSample, Row
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from collector.here import Here
+from collector.node.here import Here
 from collector.sources.base import Source
 
 SOURCES: dict[str, tuple[str, str]] = {

@@ -17,13 +17,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector.clock import Clock
+from collector.formats.slurm_values import ENDED
+from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.attempts import Attempts
 from collector.slurm.memory import moment, seconds
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource, digest
-from collector.slurm_values import ENDED
 from collector.sources.base import SourceUnavailable
 from store.rows import Row, SlurmJob, SlurmJobEvent, SlurmStep
 

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector.clock import Clock
+from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource

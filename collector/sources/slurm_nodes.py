@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector.clock import Clock
+from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.memory import moment, seconds
 from collector.slurm.pace import Pace

@@ -16,14 +16,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from collector.clock import Clock
+from collector.formats.slurm_values import ENDED
+from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.arrays import tasks
 from collector.slurm.lifecycle import Seen, step
 from collector.slurm.memory import moment, seconds
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource, digest
-from collector.slurm_values import ENDED
 from store.rows import Row, SlurmJob
 
 _PASSING = frozenset({"COMPLETING", "CONFIGURING", "SIGNALING", "STAGE_OUT", "POWER_UP_NODE"})

@@ -18,12 +18,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from collector.here import Here
-from collector.owners import NOBODY, Owner
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.topology import processes
 from collector.topology.ends import Ends
 from collector.topology.environment import names_gpus
+from collector.topology.owners import NOBODY, Owner
 from collector.topology.processes import Seen
 from store.rows import Process, Row
 

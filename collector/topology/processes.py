@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from collector.owners import Owner
 from collector.topology.cgroup_paths import Place, placed
 from collector.topology.environment import Identity, chosen, identity, visible
+from collector.topology.owners import Owner
 from store.redact import redact
 from store.rows import Process
 

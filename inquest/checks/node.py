@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from collector.here import Here, node_name
+from collector.node.here import Here, node_name
+from collector.node.survey_sources import survey
 from collector.sources.registry import sources
-from collector.survey_sources import survey
 from inquest.checks import Check
 
 

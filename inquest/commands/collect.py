@@ -18,7 +18,7 @@ from inquest.commands import USAGE, Failure
 from inquest.options import add_json, add_lake, lake_of, seconds
 
 if TYPE_CHECKING:
-    from collector.here import Here
+    from collector.node.here import Here
     from collector.sources.base import Source
     from store.rows import Row
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Collect; exit status 0 after a clean stop."""
-    from collector.here import Here, node_name
+    from collector.node.here import Here, node_name
 
     here = Here(node=args.node or node_name(), cluster=args.cluster)
     found = _sources(args, here)
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         return _print(found, here, args)
     if args.once:
         return _once(found, here, args)
-    from collector.collect import Settings, collect
-    from collector.spool_out import SpoolTaken
+    from collector.node.collect import Settings, collect
+    from collector.node.spool_out import SpoolTaken
 
     lake = lake_of(args, must_exist=False) if args.lake or os.environ.get("INQUEST_LAKE") else None
     settings = Settings(spool=_spool(args), lake=lake, interval_s=args.interval, seal_s=args.seal)
@@ -90,8 +90,8 @@ def _spool(args: argparse.Namespace) -> Path:
 
 
 def _print(found: list[Source], here: Here, args: argparse.Namespace) -> int:
-    from collector.collect import Handed
-    from collector.loop import Loop
+    from collector.node.collect import Handed
+    from collector.node.loop import Loop
 
     loop = Loop(found, Handed(_json_line if args.json else _line), here, interval_s=args.interval)
     if args.once:
@@ -102,10 +102,10 @@ def _print(found: list[Source], here: Here, args: argparse.Namespace) -> int:
 
 
 def _once(found: list[Source], here: Here, args: argparse.Namespace) -> int:
-    from collector.collect import Handed
-    from collector.loop import Loop
-    from collector.seal import seal
-    from collector.spool_out import SpoolOut, SpoolTaken
+    from collector.node.collect import Handed
+    from collector.node.loop import Loop
+    from collector.node.seal import seal
+    from collector.node.spool_out import SpoolOut, SpoolTaken
 
     lake = lake_of(args, must_exist=False)
     spool = SpoolOut(_spool(args))

@@ -14,7 +14,7 @@ from inquest.options import add_json, add_lake, add_timezone, lake_of, print_jso
 from inquest.target import there
 
 if TYPE_CHECKING:
-    from collector.bundle import FileReport
+    from collector.intake.report import FileReport
 
 TAKE_S = 5.0
 
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     lost = [p for p in args.paths if not there(str(p))]
     if lost:
         raise Failure(f"no such file or folder: {', '.join(str(p)[:200] for p in lost)}")
-    from collector.bundle import import_paths
+    from collector.intake.bundle import import_paths
     from store.take_in import take_in
 
     lake = lake_of(args, must_exist=False)

@@ -234,7 +234,7 @@ def _report(args: argparse.Namespace, state: State, left: int) -> None:
 
 def local_zone() -> str | None:
     """The name of this host's zone, in which its jobs print their times; None where it has none."""
-    from collector import zones
+    from collector.intake import zones
 
     names = [os.environ.get("TZ", "").lstrip(":").partition("zoneinfo/")[2] or os.environ.get("TZ", "")]
     with contextlib.suppress(OSError):

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collector.ahead import Ahead
+from collector.intake.ahead import Ahead
 from inquest import safe
 from inquest.commands import USAGE, Failure
 from inquest.options import add_json, add_lake, add_model, add_timezone, count, limits_of

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from collector.hostlist import HostListError, expand
+from collector.formats.hostlist import HostListError, expand
 from inquest.preflight.finding import Finding, fault, fit, unknown
 
 CHECK = "gpus"

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from collector.kernel_events import Recogniser
+from collector.formats.kernel_events import Recogniser
 from inquest.preflight.finding import Finding, fault, fit, unknown
 
 CHECK = "kernel log"

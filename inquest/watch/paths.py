@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
-from collector.discover import fill_pattern
+from collector.intake.discover import fill_pattern
 from inquest.watch.shared import Shared
 from store.rows import SlurmJob
 

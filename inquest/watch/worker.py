@@ -58,7 +58,7 @@ def main() -> int:
 def _warm() -> None:
     """Judge a job that does not exist, so that the first that does finds everything loaded: that is seconds less to wait."""
     from agent_tools.agent import diagnose
-    from collector.bundle import import_paths
+    from collector.intake.bundle import import_paths
     from store import Reader, Writer
     from store.rows import SlurmJob
 
@@ -93,7 +93,7 @@ def _forget() -> None:
 
 def examined(hand: Hand, want: dict[str, Any]) -> dict[str, Any]:
     """The summary of the attempt's one verdict: a new one, or the one that somebody stored before."""
-    from collector.captured import settled
+    from collector.intake.captured import settled
     from store import commits
     from store.lake import Lake
 
@@ -189,7 +189,7 @@ def _store(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[str]
 
 def _imported(hand: Hand, attempt: Attempt, lake: Path, timezone: str | None) -> list[str]:
     """Read the job's own output into the lake; gives what could not be read."""
-    from collector.bundle import import_paths
+    from collector.intake.bundle import import_paths
 
     notes: list[str] = []
     with _opened(hand, attempt, notes) as paths:

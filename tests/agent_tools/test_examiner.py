@@ -20,7 +20,7 @@ from agent_tools.gate.citations import plain
 from agent_tools.seal import ledger_of, seal
 from agent_tools.verdict import FAMILIES
 from agent_tools.verify import verify
-from collector.bundle import import_paths
+from collector.intake.bundle import import_paths
 from store import Reader
 from tests.agent_tools.casekit import QUICK, lake, verdict
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.bundle import import_paths
+from collector.intake.bundle import import_paths
 from evals.scenarios import healthy
 from evals.scenarios.bundle import bundle
 from evals.scenarios.metric_files import FORMS, drawn

@@ -10,7 +10,7 @@ import pytest
 from inquest.__main__ import main
 from store.rows import SourceHealth
 from store.writer import Writer
-from tests.collector.test_captured import ERR, OUT, START, caught
+from tests.collector.intake.test_captured import ERR, OUT, START, caught
 
 
 def test_why_reads_what_was_caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,8 +26,8 @@ import store.reader
 import store.segments
 import store.take_in
 import store.writer
-from collector.hand_over import handed_over
-from collector.spool_out import encoded
+from collector.node.hand_over import handed_over
+from collector.node.spool_out import encoded
 from store.catalog import QueryInfo
 from store.rows import HostEvent, Row, SlurmNodeSample
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from collector.spool_out import encoded
+from collector.node.spool_out import encoded
 from store import commits, free_sql, incoming, overlay
 from store import take_in as taking
 from store.catalog import QueryInfo

@@ -15,7 +15,7 @@ from typing import Any
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.questions.investigation import Investigation
-from collector.bundle import import_paths
+from collector.intake.bundle import import_paths
 from inquest.commands.demo import EXAMPLES
 from store import Reader, Writer
 from store.rows import CudaSample, GpuEvent, GpuSample, NcclSample, Process, Row, SlurmJob, SourceHealth

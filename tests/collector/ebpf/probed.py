@@ -16,7 +16,7 @@ from typing import TypeVar
 import pytest
 
 from collector.ebpf import kit
-from collector.here import Here
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.sources.ebpf import SAMPLE_S, Ebpf
 from collector.sources.topology import Topology

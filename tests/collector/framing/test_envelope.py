@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.bundle import import_paths
 from collector.framing.envelope import unwrap, wrapped
+from collector.intake.bundle import import_paths
 from store import Reader
 from tests.collector.livekit import asked
 

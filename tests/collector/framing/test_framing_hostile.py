@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collector import text
+from collector.formats import text
 from collector.framing import AnchorMatcher, chunks
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.job_log import JobLog

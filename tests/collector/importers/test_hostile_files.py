@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collector import text
+from collector.formats import text
 from collector.importers.base import ImportContext, Importer, ImportFailed
 from collector.importers.registry import importers, pick
 from store.rows import Row

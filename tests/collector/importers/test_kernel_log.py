@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from collector.formats.kernel_events import pci_address
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.kernel_log import KernelLog
-from collector.kernel_events import pci_address
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from collector.formats.metric_rows import node_of, quantile
+from collector.formats.node_names import NodeNames
 from collector.importers import prometheus
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.nvidia_smi import NvidiaSmi
 from collector.importers.prometheus import Prometheus
 from collector.importers.prometheus_json import PrometheusJson
-from collector.metric_rows import node_of, quantile
-from collector.node_names import NodeNames
 from store.rows import CgroupSample, GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collector import slurm_json
+from collector.formats import slurm_json
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.nodes_json import NodesJson
 from collector.importers.registry import pick

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from collector.formats.node_states import node_state
+from collector.formats.slurm_values import gres_indices
 from collector.importers.base import ImportContext
 from collector.importers.sacctmgr_event import SacctmgrEvent
 from collector.importers.scontrol_job import ScontrolJob
@@ -15,8 +17,6 @@ from collector.importers.scontrol_node import ScontrolNode
 from collector.importers.sdiag import Sdiag
 from collector.importers.sinfo import Sinfo
 from collector.importers.squeue import Squeue
-from collector.node_states import node_state
-from collector.slurm_values import gres_indices
 from store.rows import SlurmJob, SlurmJobEvent, SlurmNodeSample, SlurmNodeState
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -12,7 +12,7 @@ from agent_tools import differential
 from agent_tools.evidence import Ledger
 from agent_tools.facts import Facts
 from agent_tools.verdict import Draft
-from collector.bundle import import_paths
+from collector.intake.bundle import import_paths
 from store import Reader
 from tests.collector.livekit import asked
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from collector.here import Here
-from collector.owners import Owner
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.sources.dcgm import Dcgm
 from collector.sources.nvml import Nvml
+from collector.topology.owners import Owner
 from store.rows import GpuDevice, GpuSample
 from tests.collector.livekit import SetClock
 from tests.collector.sources.softgpu import fresh

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from collector.here import Here
-from collector.owners import Owner
+from collector.node.here import Here
 from collector.sources import cgroup as cgroup_source
 from collector.sources.base import SourceUnavailable
 from collector.sources.cgroup import Cgroup
 from collector.sources.disk import Disk
 from collector.sources.host import Host, clock_offset
 from collector.sources.remote_disk import RemoteDisk
+from collector.topology.owners import Owner
 from store.rows import CgroupSample, HostSample
 from tests.collector.livekit import SetClock
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from collector.here import Here
-from collector.owners import Owner
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.sources.kernel_log import KernelLog
+from collector.topology.owners import Owner
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 from tests.collector.livekit import SetClock
 

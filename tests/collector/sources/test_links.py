@@ -1,4 +1,4 @@
-"""InfiniBand, RoCE, EFA and network interfaces from trees of sysfs that a test writes."""
+"""InfiniBand, RoCE, EFA and network interfaces from trees of sysfs that a test writes; link_changes is told by what they see."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.here import Here
+from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.sources.infiniband import Infiniband
 from collector.sources.network import Network

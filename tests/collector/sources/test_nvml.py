@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from collector.here import Here
-from collector.loop import Loop
-from collector.owners import Owner
+from collector.node.here import Here
+from collector.node.loop import Loop
+from collector.node.tiers import Tiers
 from collector.sources.base import SourceUnavailable
 from collector.sources.nvml import Nvml
-from collector.tiers import Tiers
+from collector.topology.owners import Owner
 from store.rows import GpuDetail, GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, Row, SourceHealth
 from tests.collector.livekit import Kept, SetClock, asked
 from tests.collector.sources.softgpu import fresh

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from collector.here import Here
-from collector.loop import Loop
-from collector.owners import Owner
+from collector.node.here import Here
+from collector.node.loop import Loop
 from collector.sources.topology import Topology
+from collector.topology.owners import Owner
 from store.rows import HostSample, Process, SourceHealth
 from tests.collector.livekit import Kept, SetClock
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_tools.early import early
-from collector.bundle import import_paths
+from collector.intake.bundle import import_paths
 from inquest.watch import worker
 from inquest.watch.attempt import Attempt
 from inquest.watch.hand import Hand

@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from collector.spool_out import encoded
+from collector.node.spool_out import encoded
 from inquest.watch import worker
 from inquest.watch.attempt import ended
 from inquest.watch.hand import Hand

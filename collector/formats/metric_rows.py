@@ -1,0 +1,348 @@
+"""Metric samples to rows: many metrics of one GPU (host, port, server) at one moment become one row.
+
+Values that mean "no value" (NaN, DCGM's blank numbers) are left out. Nothing is summed over MIG instances: what belongs
+to the physical GPU goes to the row without an instance, once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from collector.formats.device_names import NO_DISK, NO_NET, PSEUDO
+from collector.formats.metric_names import NAMES, Metric
+from collector.formats.node_names import NodeNames
+from collector.formats.slowdowns import Slowdowns
+from collector.importers.base import ImportContext
+from store.rows import CgroupSample, GpuDevice, GpuEvent, GpuSample, HostSample, InferenceSample, LinkSample, Row
+
+_BLANKS = (range(2_147_483_632, 2_147_483_636), range(140_737_488_355_328, 140_737_488_355_332))
+_BLANK_64 = 9.2e18
+"""DCGM's numbers for blank, not found, not supported and not permitted, of 32, 48 and 64 bits."""
+_NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
+_INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
+_TROUBLE = 0xE8
+"""Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
+_STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
+_JOB = re.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
+_BOOLEAN = frozenset({"remap_pending", "remap_failure"})
+
+Key = tuple[str, str | None, tuple[tuple[str, Any], ...]]
+
+
+@dataclass(slots=True)
+class _Cells:
+    values: dict[str, float] = field(default_factory=dict[str, float])
+    ranks: dict[str, int] = field(default_factory=dict[str, int])
+    buckets: dict[str, dict[float, float]] = field(default_factory=dict[str, dict[float, float]])
+    source: str = ""
+
+
+@dataclass(slots=True)
+class Series:
+    """Where the samples of one label set of one metric go."""
+
+    metric: Metric
+    key: Key
+    part: str = ""
+    bound: float = 0.0
+
+
+class Samples:
+    """Collects samples; `rows` gives them by entity and time. Times are milliseconds since 1970, None where unknown."""
+
+    def __init__(self, ctx: ImportContext, xids: dict[Key, int] | None = None) -> None:
+        """`xids` are the last XIDs that earlier parts of the same file left."""
+        self._ctx = ctx
+        self._names = NodeNames(ctx.nodes)
+        self._xids = {} if xids is None else xids
+        self._cells: dict[tuple[Key, int | None], _Cells] = {}
+        self._slow = Slowdowns()
+        self._named: dict[Key, dict[str, Any]] = {}
+        self._devices: dict[tuple[str | None, str | int | None], dict[str, Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def series(self, name: str, labels: Mapping[str, str]) -> Series | None:
+        """Where a metric with these labels goes; None when it fills no column."""
+        metric = NAMES.get(name)
+        if metric is None:
+            return None
+        label, value = metric.needs
+        if label and (label not in labels or value not in {"", labels[label]}):
+            return None
+        node = node_of(labels, self._names) or self._ctx.node
+        if metric.entity == "gpu":
+            window = _number(labels.get("window_size_in_ms", "0"))
+            return Series(metric, self._gpu(node, labels, metric), labels.get("clock_event", ""), window)
+        if metric.entity == "link":
+            return Series(metric, ("link", node, (("device", labels.get("device")), ("port", labels.get("port")))))
+        if metric.entity == "filesystem":
+            if PSEUDO.match(labels.get("fstype", "")):
+                return None
+            return Series(metric, ("filesystem", node, (("filesystem", labels.get("mountpoint")),)))
+        if metric.entity == "cgroup":
+            own = _cgroup(labels)
+            return None if own is None else Series(metric, ("cgroup", node, own))
+        if metric.entity == "inference":
+            key: Key = ("inference", node, (("model", labels.get("model_name")),))
+            return Series(metric, key, bound=_number(labels.get("le", "")) if "le" in labels else 0.0)
+        device = labels.get("device", "")
+        if ("disk" in name and NO_DISK.match(device)) or ("network" in name and NO_NET.match(device)):
+            return None
+        part = labels.get("mode", "") if metric.column == "cpu" else ""
+        return Series(metric, ("host", node, ()), "idle" if part in {"idle", "iowait"} else "busy")
+
+    def add(self, series: Series, ts: int | None, value: float) -> None:
+        """One sample."""
+        metric = series.metric
+        if value != value or value >= _BLANK_64 or (value > 2e9 and any(value in blank for blank in _BLANKS)):
+            return
+        place = (series.key, ts)
+        cells = self._cells.get(place)
+        if cells is None:
+            cells = self._cells[place] = _Cells()
+        column = metric.column
+        if column in {"clock_events", "held_down"}:
+            if ts is not None and column == "held_down":
+                self._slow.time(series.key, metric.bit, ts, value)
+            elif ts is not None:
+                self._slow.count(series.key, series.part, ts, value, series.bound)
+            return
+        if column in {"ttft", "inter_token"}:
+            if metric.rank <= cells.ranks.get(column, 9):
+                if metric.rank < cells.ranks.get(column, 9):
+                    cells.buckets[column] = {}
+                cells.ranks[column] = metric.rank
+                cells.buckets[column][series.bound] = cells.buckets[column].get(series.bound, 0.0) + value
+            return
+        if column == "cpu":
+            column = series.part
+        if metric.bit:
+            for mask, bit in (("throttle_bits", metric.bit if value else 0), ("throttle_told", metric.bit)):
+                cells.values[mask] = float(int(cells.values.get(mask, 0.0)) | bit)
+        elif metric.add:
+            cells.values[column] = cells.values.get(column, 0.0) + value * metric.scale
+        elif metric.rank <= cells.ranks.get(column, 9):
+            cells.ranks[column] = metric.rank
+            cells.values[column] = value * metric.scale
+            if metric.source and (column == "sm_active" or metric.source == "dcgm" or not cells.source):
+                cells.source = metric.source
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, by entity and time."""
+        before: dict[Key, _Cells] = {}
+        seen: dict[Key, list[GpuSample]] = {}
+        for place, (held, told) in self._slow.bits().items():
+            cells = self._cells.get(cast("tuple[Key, int]", place))
+            if cells is not None:
+                for mask, bits in (("throttle_bits", held), ("throttle_told", told)):
+                    cells.values[mask] = float(int(cells.values.get(mask, 0.0)) | bits)
+        order = sorted(self._cells, key=lambda k: (k[0][0], k[0][1] or "", str(k[0][2]), k[1] or 0))
+        for key, ts in order:
+            cells = self._cells[key, ts]
+            row = self._row(key, moment(ts), cells, before.get(key))
+            if row is not None:
+                yield row
+            if isinstance(row, GpuSample) and row.last_xid is not None and row.ts is not None:
+                seen.setdefault((*key[:2], key[2][:1]), []).append(row)
+            before[key] = cells
+        for gpu, samples in seen.items():
+            yield from self._new_xids(gpu, samples)
+
+    def _new_xids(self, gpu: Key, samples: list[GpuSample]) -> Iterator[GpuEvent]:
+        """The last XID of a GPU stands for days: it is an event where it changes. One that comes again does not show."""
+        for sample in sorted(samples, key=lambda s: (str(s.ts), s.last_xid or 0)):
+            earlier, xid = self._xids.get(gpu), sample.last_xid or 0
+            if earlier is not None and xid not in {0, earlier}:
+                yield GpuEvent(
+                    cluster=sample.cluster,
+                    node=sample.node,
+                    ts=sample.ts,
+                    origin=sample.origin,
+                    job_id=sample.job_id,
+                    gpu=sample.gpu,
+                    gpu_uuid=sample.gpu_uuid,
+                    pci_bus_id=sample.pci_bus_id,
+                    event="xid",
+                    xid=xid,
+                    message=f"the exporter's last XID went from {earlier} to {xid}",
+                )
+            self._xids[gpu] = xid
+
+    def devices(self) -> Iterator[GpuDevice]:
+        """What the labels say about each GPU."""
+        for (node, _), fields in self._devices.items():
+            if fields.get("model") or fields.get("driver_version"):
+                yield GpuDevice(cluster=self._ctx.cluster, node=node, origin=self._ctx.name, **fields)
+
+    def _gpu(self, node: str | None, labels: Mapping[str, str], metric: Metric) -> Key:
+        """The GPU (or instance) by its UUID, else by its number; what repeats per instance belongs to the whole GPU."""
+        text = next((labels[n] for n in _INDEX_LABELS if n in labels), "")
+        index = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+        uuid = labels.get("UUID") or labels.get("uuid") or labels.get("gpu_uuid") or None
+        if uuid and "-" in uuid and not uuid.startswith(("GPU-", "MIG-")):
+            uuid = f"GPU-{uuid}"
+        instance = labels.get("GPU_I_ID", "")
+        mig = f"{labels.get('GPU_I_PROFILE', '')}/{instance}" if instance and not metric.shared else None
+        job = labels.get("hpc_job") or labels.get("slurm_job_id") or labels.get("slurmjobid")
+        if "job_user" in labels:  # AMD's exporter; elsewhere the label is anyone's
+            job = job or labels.get("job_id")
+        job = None if job in {None, "", "0"} or (instance and metric.shared) else job
+        identity = ("gpu_uuid", uuid) if uuid else ("gpu", index)
+        key: Key = ("gpu", node, (identity, ("mig", mig), ("job_id", job)))
+        known = {"gpu": index, "pci_bus_id": labels.get("pci_bus_id") or None}
+        self._named.setdefault(key, {}).update({k: v for k, v in known.items() if v is not None})
+        device = self._devices.setdefault((node, uuid or index), {"gpu_uuid": uuid})
+        known |= {"model": _model(labels), "driver_version": labels.get("DCGM_FI_DRIVER_VERSION")}
+        device.update({k: v for k, v in known.items() if v})
+        if index is not None:
+            device["gpu"] = index
+        return key
+
+    def _row(self, key: Key, ts: datetime | None, cells: _Cells, earlier: _Cells | None) -> Row | None:
+        entity, node, own = key
+        labels: dict[str, Any] = dict(own)
+        common: dict[str, Any] = {"cluster": self._ctx.cluster, "node": node, "ts": ts, "origin": self._ctx.name}
+        values = dict(cells.values)
+        if entity == "gpu":
+            bits, told = (int(values.pop(n, 0.0)) for n in ("throttle_bits", "throttle_told"))
+            if told & _TROUBLE:  # a file of one harmless bit alone does not say that there was no trouble
+                values.setdefault("throttle_reasons", float(bits))
+            if not values:
+                return None
+            labels.update(self._named.get(key, {}))
+            fields: dict[str, Any] = {**common, **labels, "activity_source": cells.source or None, **_typed(values)}
+            return GpuSample(**fields)
+        if entity == "link":
+            state = values.pop("state", None)
+            named: dict[str, Any] = {
+                "state": _STATES.get(int(state)) if state is not None else None,
+                "fabric": "infiniband",
+            }
+            return LinkSample(**common, **labels, **named, **_typed(values))
+        if entity == "cgroup":
+            return CgroupSample(**common, **labels, **_cgroup_columns(values))
+        if entity == "inference":
+            return InferenceSample(**common, **labels, engine="vllm", **_inference(cells))
+        if entity == "filesystem":
+            return HostSample(**common, **labels, **_typed(values))
+        return HostSample(**common, **_host(values, earlier.values if earlier else None))
+
+
+def _cgroup(labels: Mapping[str, str]) -> tuple[tuple[str, Any], ...] | None:
+    """Job, step and path of a job's cgroup or of a pod's container; None for what is neither (a unit, a pod's sandbox)."""
+    path = labels.get("cgroup") or labels.get("id") or ""
+    found = _JOB.search(path)
+    job = labels.get("slurmjobid") or labels.get("jobid") or (found["job"] if found else None)
+    if job:
+        step = labels.get("step") or (found["step"] if found else None)
+        return (("job_id", job), ("step_id", step or None), ("cgroup", path or None))
+    pod, container = (
+        labels.get("pod") or labels.get("pod_name"),
+        labels.get("container") or labels.get("container_name"),
+    )
+    if not pod or container in {None, "", "POD"}:
+        return None
+    return (("job_id", None), ("step_id", None), ("cgroup", f"{labels.get('namespace', '')}/{pod}/{container}"))
+
+
+def _cgroup_columns(values: dict[str, float]) -> dict[str, Any]:
+    """cAdvisor writes no limit as 0, the kernel's first cgroups as a number that no memory has."""
+    limit = values.get("memory_max_bytes")
+    if limit is not None and not 0 < limit < 2**60:
+        del values["memory_max_bytes"]
+    return _typed(values)
+
+
+def _model(labels: Mapping[str, str]) -> str | None:
+    """The product: `name` is one only beside the labels of an exporter that calls it so."""
+    named = labels.get("name") if {"compute_mode", "minor_number"}.intersection(labels) else None
+    return labels.get("modelName") or labels.get("card_series") or named or labels.get("gpu_type")
+
+
+def node_of(labels: Mapping[str, str], names: NodeNames) -> str | None:
+    """The node as Slurm would spell it: no port, no domain; an address stays."""
+    for label in _NODE_LABELS:
+        value = labels.get(label)
+        if value:
+            return names.host(value.rpartition(":")[0] if value.count(":") == 1 or "]:" in value else value)
+    return None
+
+
+def moment(ts: int | None) -> datetime | None:
+    """Milliseconds since 1970 to UTC."""
+    if ts is None or not 0 <= ts < 250_000_000_000_000:
+        return None
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ts)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+_WHOLE = frozenset(m.column for m in NAMES.values() if m.whole)
+
+
+def _typed(values: Mapping[str, float]) -> dict[str, Any]:
+    typed: dict[str, Any] = {}
+    for column, value in values.items():
+        if column in _BOOLEAN:
+            typed[column] = value != 0
+        elif column in _WHOLE:
+            typed[column] = int(value) if abs(value) < 2**63 else None
+        else:
+            typed[column] = value if math.isfinite(value) else None
+    return typed
+
+
+def _host(values: dict[str, float], earlier: Mapping[str, float] | None) -> dict[str, Any]:
+    total, free, boot = values.pop("swap_total", None), values.pop("swap_free", None), values.pop("boot", None)
+    idle, busy = values.pop("idle", None), values.pop("busy", None)
+    typed = _typed(values)
+    if total is not None and free is not None:
+        typed["swap_used_bytes"] = int(total - free)
+    if boot is not None:
+        typed["boot_ts"] = moment(int(boot * 1000))
+    if idle is not None and busy is not None and earlier is not None and "idle" in earlier and "busy" in earlier:
+        rest, work = idle - earlier["idle"], busy - earlier["busy"]
+        if rest >= 0 and work >= 0 and rest + work > 0:
+            typed["cpu_busy"] = work / (rest + work)
+    return typed
+
+
+def _inference(cells: _Cells) -> dict[str, Any]:
+    values = dict(cells.values)
+    hits, queries = values.pop("cache_hits", None), values.pop("cache_queries", None)
+    typed = _typed(values)
+    if hits is not None and queries and "kv_cache_hit" not in typed:
+        typed["kv_cache_hit"] = hits / queries
+    for column, buckets in cells.buckets.items():
+        typed[f"{column}_p50_s"] = quantile(buckets, 0.5)
+        typed[f"{column}_p99_s"] = quantile(buckets, 0.99)
+    return typed
+
+
+def quantile(buckets: Mapping[float, float], share: float) -> float | None:
+    """The quantile of a cumulative histogram by its bounds, as Prometheus computes it; None when nothing was counted."""
+    bounds = sorted(b for b in buckets if b == b)
+    if not bounds or buckets[bounds[-1]] <= 0:
+        return None
+    wanted = share * buckets[bounds[-1]]
+    low, below = 0.0, 0.0
+    for bound in bounds:
+        count = buckets[bound]
+        if count >= wanted:
+            if math.isinf(bound):
+                return low or None
+            return low + (bound - low) * (wanted - below) / (count - below) if count > below else bound
+        low, below = bound, count
+    return None

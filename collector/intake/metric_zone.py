@@ -1,0 +1,93 @@
+"""The zone of accounting's local times, given away by metrics: they carry exact times, and were taken while the job ran.
+
+Only where the times read as UTC lie mostly outside the metrics and a single offset of a zone puts every job inside them. A job that
+is long against the offset never lies mostly outside: there the metrics have to end close to it on both sides, as those do that were
+fetched for it, and the times read as UTC have to stand out on one side. An export that covers days fits many offsets and says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from io import BufferedReader
+from pathlib import Path
+
+from collector.formats.text import READ_ERRORS, opened, read_some
+from collector.importers.tables import table_of
+from collector.intake.zones import OFFSETS, Pair
+from store.rows import SlurmJob
+
+HEAD, TAIL = 16 << 20, 1 << 20
+"""Bytes that are looked at: an exporter's series follow each other, each with all its times."""
+MOST_JOBS = 50
+SLACK = timedelta(minutes=2)
+MOST, HALF = 0.8, 0.5
+CLOSE, OUT = timedelta(minutes=20), timedelta(minutes=15)
+"""How far metrics reach beyond the job that they were fetched for, and how far a job stands out that is read in a wrong zone."""
+_TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
+_TABLE = re.compile(
+    rb"(?:^|,)\"?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00(?::?00)?)?\"?(?=[,\r\n])", re.MULTILINE
+)
+"""A table's ISO times, which are UTC unless they say otherwise: what says so is left out."""
+_JSON = re.compile(rb"\[\s*(\d{10}(?:\.\d+)?)\s*,\s*\"")
+
+
+def span(path: Path) -> tuple[datetime, datetime] | None:
+    """First and last exact time in a file of metrics, as far as its ends tell; None where there are none, or it cannot be read."""
+    try:
+        with opened(path) as file:
+            part = read_some(file, HEAD)
+            size = path.stat().st_size
+            if isinstance(file, BufferedReader) and size > HEAD:  # the end of a packed file has a price
+                file.seek(max(HEAD, size - TAIL))
+                part += b"\n" + file.read(TAIL)
+    except READ_ERRORS:
+        return None
+    if table_of(path) is not None:
+        moments = [datetime.fromisoformat(m[1].decode()).replace(tzinfo=UTC) for m in _TABLE.finditer(part)]
+        return (min(moments), max(moments)) if moments else None
+    seconds = [float(t) / (1000.0 if len(t) == 13 and b"." not in t else 1.0) for t in _times(part)]
+    if not seconds:
+        return None
+    return datetime.fromtimestamp(min(seconds), UTC), datetime.fromtimestamp(max(seconds), UTC)
+
+
+def _times(part: bytes) -> Iterator[bytes]:
+    pattern = _JSON if part.lstrip()[:1] in (b"{", b"[") else _TEXT
+    return (m[1] for m in pattern.finditer(part))
+
+
+def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetime]]) -> list[Pair]:
+    """A pair for each job with local times, read as UTC, where the spans (name, first, last) allow one offset only."""
+    windows = [(a, b) for j in jobs if (a := j.start_ts) and (b := _until(j)) and b - a >= SLACK]
+    covered = list(spans)
+    if not windows or not covered or len(windows) > MOST_JOBS:
+        return []
+    first, last = min(s[1] for s in covered), max(s[2] for s in covered)
+    shares = {o: min(_share(a - o, b - o, first, last) for a, b in windows) for o in OFFSETS}
+    begin, end = min(a for a, _ in windows), max(b for _, b in windows)
+    fitting = [o for o, share in shares.items() if share >= 1.0]
+    if max(_share(a, b, first, last) for a, b in windows) >= HALF:
+        out = max(first - begin, end - last)
+        fitting = [o for o in fitting if out >= OUT and begin - o - first <= CLOSE and last - (end - o) <= CLOSE]
+    elif not fitting:  # the export began late or ended early
+        fitting = [
+            o for o, share in shares.items() if share >= MOST and all(s < HALF for p, s in shares.items() if p != o)
+        ]
+    if len(fitting) != 1:
+        return []
+    basis = f"only so the job lies within the times of {covered[0][0]}"
+    return [Pair(a.replace(tzinfo=None), a - fitting[0], basis, 0) for a, _ in windows]
+
+
+def _until(job: SlurmJob) -> datetime | None:
+    """When the job ended, or was asked about while it ran."""
+    if job.end_ts is None and job.start_ts is not None and job.elapsed_s is not None:
+        return job.start_ts + timedelta(seconds=job.elapsed_s)
+    return job.end_ts
+
+
+def _share(a: datetime, b: datetime, first: datetime, last: datetime) -> float:
+    """How much of a window lies within the metrics, give or take the slack."""
+    return max(min(b, last + SLACK) - max(a, first - SLACK), timedelta()) / (b - a)

@@ -1,0 +1,415 @@
+"""The import engine: folders, repeats, zones, jobs, attempts, and files that nobody should trust."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from collector.intake import bundle
+from collector.intake.bundle import import_paths
+from collector.intake.report import FileReport, ImportReport
+from collector.intake.zones import UnknownZone
+from store import Writer
+from store.rows import Block, Row
+
+SAMPLES = Path(__file__).parents[1] / "importers" / "samples"
+
+
+class Lake:
+    """Stands in for the store's writer: one list of rows per key, as the lake keeps them."""
+
+    def __init__(self) -> None:
+        self.batches: dict[str, tuple[str, list[Row]]] = {}
+        self.appended = 0
+
+    def append(self, rows: Any, *, batch: str, replaces: str | None = None) -> Any:
+        from store.writer import Published
+
+        key = replaces or batch
+        if key in self.batches and self.batches[key][0] == batch:
+            return Published(batch, {}, 0, True)
+        kept: list[Row] = [r for row in rows for r in (row.rows() if isinstance(row, Block) else [row])]
+        self.appended += 1
+        self.batches[key] = (batch, kept)
+        counts: dict[str, int] = {}
+        for row in kept:
+            counts[row.TABLE] = counts.get(row.TABLE, 0) + 1
+        return Published(batch, counts, 1, False)
+
+    def rows(self, table: str) -> list[Any]:
+        return [r for _, rows in self.batches.values() for r in rows if table == r.TABLE]
+
+
+@pytest.fixture
+def lake(monkeypatch: pytest.MonkeyPatch) -> Lake:
+    fake = Lake()
+    monkeypatch.setattr(bundle, "Writer", lambda *_, **__: fake)
+    return fake
+
+
+@pytest.fixture
+def job_folder(tmp_path: Path) -> Path:
+    root = tmp_path / "job-4812"
+    for place, name, source in (
+        ("slurm", "sacct.txt", "sacct.txt"),
+        ("slurm", "sacct.json", "sacct_2605.json"),
+        ("slurm", "scontrol.txt", "scontrol_job.txt"),
+        ("slurm", "events.txt", "sacctmgr_event.txt"),
+        ("kernel", "gpu07.log", "journal-iso.log"),
+        ("metrics", "dcgm.om", "dcgm.om"),
+        ("nccl", "_dump_3.json", "_dump_3.json"),
+    ):
+        (root / place).mkdir(parents=True, exist_ok=True)
+        shutil.copy(SAMPLES / source, root / place / name)
+    (root / "logs").mkdir()
+    (root / "logs" / "big-4812.out").write_text("Epoch 1\n{'loss': 2.0, 'learning_rate': 1e-05, 'epoch': 0.1}\n")
+    (root / "run.sh").write_text("#!/bin/bash\ntorchrun train.py\n")
+    return root
+
+
+def named(report: ImportReport, name: str) -> FileReport:
+    return next(f for f in report.files if f.name == name)
+
+
+def test_a_folder_becomes_rows_and_the_report_says_what_each_file_is(job_folder: Path, lake: Lake) -> None:
+    report = import_paths([job_folder], Path("lake"))
+    assert {f.name: f.importer for f in report.files} == {
+        "kernel/gpu07.log": "kernel_log",
+        "logs/big-4812.out": "job_log",
+        "metrics/dcgm.om": "prometheus",
+        "nccl/_dump_3.json": "flight_recorder",
+        "run.sh": None,
+        "slurm/events.txt": "sacctmgr_event",
+        "slurm/sacct.json": "sacct_json",
+        "slurm/sacct.txt": "sacct",
+        "slurm/scontrol.txt": "scontrol_job",
+    }
+    assert "not recognised" in (named(report, "run.sh").error or "")
+    assert {r.job_id for r in lake.rows("nccl_sample")} == {"4812"}
+    assert {r.job_id for r in lake.rows("log_line")} == {"4812"}
+    assert report.log_jobs == ["4812"]
+    assert {r.cluster for r in lake.rows("gpu_event")} == {"alpha"}
+
+
+def test_nodes_that_slurm_names_in_full_are_those_that_metrics_and_kernels_name_shortly(
+    tmp_path: Path, lake: Lake
+) -> None:
+    for place, name, text in (
+        (
+            "slurm",
+            "sacct.txt",
+            "JobID|State|Start|End|NodeList\n7|FAILED|2026-03-01T10:00:00|2026-03-01T10:30:00|g1.hpc.site\n",
+        ),
+        ("metrics", "dcgm.om", 'DCGM_FI_DEV_GPU_TEMP{gpu="0",Hostname="g1"} 64 1772360000\n# EOF\n'),
+        (
+            "kernel",
+            "g1.log",
+            "2026-03-01T10:20:00+0000 g1 kernel: NVRM: Xid (PCI:0000:1b:00): 79, pid=1, GPU has fallen off the bus.\n",
+        ),
+    ):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / name).write_text(text)
+    import_paths([tmp_path], tmp_path / "lake")
+    assert {r.node for t in ("gpu_sample", "gpu_event") for r in lake.rows(t)} == {"g1.hpc.site"}
+
+
+def test_the_same_file_twice_changes_nothing_and_a_grown_one_replaces_itself(job_folder: Path, lake: Lake) -> None:
+    import_paths([job_folder], Path("lake"))
+    first = lake.appended
+    again = import_paths([job_folder], Path("lake"))
+    assert lake.appended == first
+    assert all(f.duplicate for f in again.files if f.importer)
+    log = job_folder / "logs" / "big-4812.out"
+    log.write_text(log.read_text() + "one more line\n")
+    import_paths([job_folder], Path("lake"))
+    assert lake.appended == first + 1
+    assert [r.text for r in lake.rows("log_line")].count("Epoch 1") == 1
+
+
+def test_one_attempt_is_told_once_with_what_every_file_knows(job_folder: Path, lake: Lake) -> None:
+    report = import_paths([job_folder], Path("lake"))
+    mine = [j for j in lake.rows("slurm_job") if j.job_id == "4812"]
+    assert sorted(j.attempt for j in mine) == [1, 2]
+    last = max(mine, key=lambda j: j.attempt)
+    assert (last.sluid, last.command) == ("s6FK2V8Q000G00", "/home/alice/run/train.sh --lr=3e-4 State=1")
+    events = [e for e in lake.rows("slurm_job_event") if e.job_id == "4812"]
+    assert [e.event for e in events].count("requeued") == 1
+    assert [e.event for e in events if e.attempt == 2].count("ended") == 1
+    assert [s.step_id for s in lake.rows("slurm_step") if s.job_id == "4812" and s.attempt == 2] == ["batch"]
+    assert named(report, "slurm/scontrol.txt").merged_into == ["slurm/sacct.json"]
+
+
+def test_local_times_are_read_in_the_zone_that_the_files_give_away(job_folder: Path, lake: Lake) -> None:
+    """The JSON has the epoch of what the text and scontrol print in local time, one hour east."""
+    report = import_paths([job_folder], Path("lake"))
+    assert (report.zone, report.zone_known) == ("UTC+01:00", "inferred")
+    assert "sacct.json" in report.zone_basis
+    first = next(j for j in lake.rows("slurm_job") if j.job_id == "4812" and j.attempt == 1)
+    assert first.start_ts == datetime(2026, 3, 1, 8, 5, tzinfo=UTC)
+    down = next(s for s in lake.rows("slurm_node_state") if s.node == "gpu07")
+    assert down.ts == datetime(2026, 3, 1, 9, 5, tzinfo=UTC)
+
+
+def test_a_given_zone_wins_and_no_sign_means_utc(job_folder: Path, lake: Lake) -> None:
+    given = import_paths([job_folder], Path("lake"), timezone="America/New_York")
+    assert (given.zone, given.zone_known) == ("America/New_York", "given")
+    alone = import_paths([SAMPLES / "sacct.txt"], Path("lake"))
+    assert (alone.zone, alone.zone_known) == ("UTC", "default")
+    with pytest.raises(UnknownZone, match="Mars"):
+        import_paths([job_folder], Path("lake"), timezone="Mars/Olympus")
+
+
+def test_times_that_are_exact_in_a_text_are_not_shifted(tmp_path: Path, lake: Lake) -> None:
+    """SLURM_TIME_FORMAT=%s prints epochs; `date` in the log gives the zone away for the rest."""
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "logs").mkdir()
+    (root / "slurm" / "sacct.txt").write_text("JobID|State|Start|End\n5|FAILED|1772359200|1772359300\n")
+    (root / "slurm" / "job.txt").write_text("JobID|State|Start|End\n6|FAILED|2026-03-01T11:00:00|2026-03-01T11:01:00\n")
+    (root / "logs" / "slurm-5.out").write_text("Sun Mar  1 11:00:02 AM CET 2026\nhello\n")
+    report = import_paths([root], Path("lake"))
+    assert (report.zone, report.zone_known) == ("UTC+01:00", "inferred")
+    assert {j.start_ts for j in lake.rows("slurm_job")} == {datetime(2026, 3, 1, 10, tzinfo=UTC)}
+
+
+def test_a_log_that_lies_among_slurms_own_outputs_is_still_a_log(tmp_path: Path, lake: Lake) -> None:
+    (tmp_path / "b" / "slurm").mkdir(parents=True)
+    (tmp_path / "b" / "slurm" / "slurm-5.out").write_text("hello\n")
+    (tmp_path / "b" / "slurm" / "partitions.txt").write_text("PartitionName=gpu State=UP\n")
+    report = import_paths([tmp_path / "b"], Path("lake"))
+    assert {f.name: f.importer for f in report.files} == {"slurm/slurm-5.out": "job_log", "slurm/partitions.txt": None}
+
+
+def test_an_empty_log_was_looked_at(tmp_path: Path, lake: Lake) -> None:
+    """Nothing on standard error is an observation, not a failure of the source."""
+    (tmp_path / "b" / "logs").mkdir(parents=True)
+    (tmp_path / "b" / "logs" / "slurm-5.out").write_text("hello\n")
+    (tmp_path / "b" / "logs" / "slurm-5.err").write_text("")
+    report = import_paths([tmp_path / "b"], Path("lake"))
+    assert "empty" in (named(report, "logs/slurm-5.err").error or "")
+    assert {h.ok for h in lake.rows("source_health") if h.origin == "logs/slurm-5.err"} == {True}
+
+
+def test_every_file_that_was_read_leaves_its_health(job_folder: Path, lake: Lake) -> None:
+    import_paths([job_folder], Path("lake"))
+    health = {(h.source, h.covers): h for h in lake.rows("source_health")}
+    kernel = health["kernel_log", "gpu_event"]
+    assert (kernel.node, kernel.ok, kernel.rows, kernel.origin) == ("gpu07", True, 4, "kernel/gpu07.log")
+    assert kernel.ts == datetime(2026, 3, 1, 9, 59, tzinfo=UTC), "the window reaches over lines that are no events"
+    assert kernel.bytes_read == kernel.bytes_total > 0
+    assert health["sacct", "slurm_job"].ok
+
+
+def test_a_kernel_logs_oom_kill_is_tied_to_the_job_and_attempt_of_its_cgroup(tmp_path: Path, lake: Lake) -> None:
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "kernel").mkdir()
+    (root / "slurm" / "sacct.txt").write_text(
+        "JobID|JobIDRaw|State|Submit|Start|End|NodeList\n"
+        "77_3|80|FAILED|2026-03-01T09:00:00|2026-03-01T09:00:00|2026-03-01T09:30:00|gpu07\n"
+        "77_3|80|OUT_OF_MEMORY|2026-03-01T09:40:00|2026-03-01T09:45:00|2026-03-01T10:30:00|gpu07\n"
+    )
+    text = (SAMPLES / "journal-iso.log").read_text().replace("job_4812", "job_80")
+    (root / "kernel" / "gpu07.log").write_text(text)
+    import_paths([root], Path("lake"), timezone="UTC")
+    (kill,) = (e for e in lake.rows("host_event") if e.event == "oom_kill")
+    assert (kill.job_id, kill.attempt) == ("77_3", 2)
+
+
+def test_a_cgroup_that_is_named_by_sluid_leads_to_its_job(tmp_path: Path, lake: Lake) -> None:
+    """Slurm 26.05 names a job's cgroup by its SLUID, which only accounting can turn into a job id."""
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "kernel").mkdir()
+    (root / "slurm" / "sacct.txt").write_text(
+        "JobID|SLUID|State|Start|End\n80|sEKNKTV3WPV500|OUT_OF_MEMORY|2026-03-01T09:45:00|2026-03-01T10:30:00\n"
+    )
+    text = (SAMPLES / "journal-iso.log").read_text()
+    text = text.replace("/slurm/uid_1001/job_4812", "/system.slice/slurmstepd.scope/sEKNKTV3WPV500")
+    (root / "kernel" / "gpu07.log").write_text(text)
+    import_paths([root], Path("lake"), timezone="UTC")
+    (kill,) = (e for e in lake.rows("host_event") if e.event == "oom_kill")
+    assert (kill.job_id, kill.attempt) == ("80", 1)
+
+
+def test_lines_of_a_requeued_jobs_one_log_go_to_the_attempt_of_their_time(tmp_path: Path, lake: Lake) -> None:
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "logs").mkdir()
+    (root / "slurm" / "sacct.txt").write_text(
+        "JobID|State|Submit|Start|End\n"
+        "5|PREEMPTED|2026-03-01T09:00:00|2026-03-01T09:00:00|2026-03-01T09:30:00\n"
+        "5|COMPLETED|2026-03-01T09:31:00|2026-03-01T09:45:00|2026-03-01T10:30:00\n"
+    )
+    (root / "logs" / "slurm-5.out").write_text(
+        "2026-03-01 09:10:00,000 INFO first run\nmore\n2026-03-01 09:50:00,000 INFO second run\nmore again\n"
+    )
+    import_paths([root], Path("lake"))
+    assert [(r.text.split()[-1], r.attempt) for r in lake.rows("log_line")] == [
+        ("run", 1),
+        ("more", 1),
+        ("run", 2),
+        ("again", 2),
+    ]
+
+
+def test_what_follows_slurms_word_of_an_end_without_a_time_is_not_known_to_be_the_ended_attempts(
+    tmp_path: Path, lake: Lake
+) -> None:
+    root = tmp_path / "b"
+    (root / "slurm").mkdir(parents=True)
+    (root / "logs").mkdir()
+    (root / "slurm" / "sacct.txt").write_text(
+        "JobID|State|Submit|Start|End\n"
+        "5|PREEMPTED|2026-03-01T09:00:00|2026-03-01T09:00:00|2026-03-01T09:30:00\n"
+        "5|FAILED|2026-03-01T09:31:00|2026-03-01T09:45:00|2026-03-01T10:30:00\n"
+    )
+    (root / "logs" / "slurm-5.out").write_text(
+        "2026-03-01 09:10:00,000 INFO first run\nmore\n"
+        "slurmstepd: error: *** JOB 5 ON n1 CANCELLED AT 2026-03-01T09:30:00 DUE TO PREEMPTION ***\n"
+        "whose\nKeyError: 'whose'\n2026-03-01 09:50:00,000 INFO second run\nmore again\n"
+    )
+    import_paths([root], Path("lake"))
+    assert [(r.text.split()[-1], r.attempt) for r in lake.rows("log_line")] == [
+        ("run", 1),
+        ("more", 1),
+        ("***", 1),
+        ("whose", None),
+        ("'whose'", None),
+        ("run", 2),
+        ("again", 2),
+    ]
+
+
+def test_a_given_job_names_the_log_that_is_asked_for_and_fills_in_for_those_that_say_nothing(
+    tmp_path: Path, lake: Lake
+) -> None:
+    root = tmp_path / "b"
+    (root / "logs").mkdir(parents=True)
+    (root / "logs" / "slurm-5.out").write_text("hello\n")
+    (root / "logs" / "train.out").write_text("hello again\n")
+    import_paths([root], Path("lake"), job_id="9")
+    assert {(r.file, r.job_id) for r in lake.rows("log_line")} == {("logs/slurm-5.out", "5"), ("logs/train.out", "9")}
+    (report,) = import_paths([root / "logs" / "slurm-5.out"], Path("lake"), job_id="9").files
+    assert report.job_id == "9"
+
+
+def test_together_is_one_batch_with_the_same_rows(job_folder: Path, lake: Lake) -> None:
+    import_paths([job_folder], Path("lake"))
+    apart = {t: len(lake.rows(t)) for t in ("slurm_job", "gpu_event", "nccl_sample", "source_health", "log_line")}
+    lake.batches.clear()
+    before = lake.appended
+    report = import_paths([job_folder], Path("lake"), durable=False)
+    assert lake.appended == before + 1
+    assert {t: len(lake.rows(t)) for t in apart} == apart
+    assert named(report, "kernel/gpu07.log").rows["gpu_event"] == 4
+
+
+def tarred(name: str, body: bytes) -> bytes:
+    """An archive of one file, as `tar -c` writes it."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        entry = tarfile.TarInfo(name)
+        entry.size = len(body)
+        archive.addfile(entry, io.BytesIO(body))
+    return packed.getvalue()
+
+
+def test_links_that_lead_out_devices_and_pipes_are_left_alone(tmp_path: Path, lake: Lake) -> None:
+    outside = tmp_path / "secret.out"
+    outside.write_text("password\n")
+    root = tmp_path / "b"
+    (root / "logs").mkdir(parents=True)
+    (root / "logs" / "a-1.out").write_text("hello\n")
+    (root / "logs" / "link.out").symlink_to(outside)
+    (root / "logs" / "same.out").symlink_to(root / "logs" / "a-1.out")
+    (root / "logs" / "loop").symlink_to(root)
+    os.mkfifo(root / "logs" / "pipe.out")
+    report = import_paths([root], Path("lake"))
+    assert "leads out" in (named(report, "logs/link.out").error or "")
+    assert "not a plain file" in (named(report, "logs/pipe.out").error or "")
+    assert [r.text for r in lake.rows("log_line")] == ["hello"], "a second name of the same file is not read again"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "words"),
+    [
+        ("slurm/junk.bin", bytes(range(256)) * 40, "binary data"),
+        ("slurm/notes.txt", b"just some words\n", "text in no known format"),
+        ("slurm/empty.txt", b"", "empty file"),
+        ("slurm/sacct.json", b'{"jobs": [{"association": ', "no job could be read"),
+        ("metrics/dcgm.prom.gz", gzip.compress(b"node_load1 1 1772359200000\n" * 9000, mtime=0)[:-20], None),
+        ("kernel/n1.log.zst", b"\x28\xb5\x2f\xfd" + b"\0" * 20, "zstd"),
+        (
+            "slurm/job.tgz",
+            gzip.compress(tarred("slurm-1.out", b"step 1/2 loss 2.5\n"), mtime=0),
+            "a tar archive; unpack it first",
+        ),
+        ("slurm/job.tar", tarred("slurm-1.out", b"step 1/2 loss 2.5\n"), "a tar archive; unpack it first"),
+        ("slurm/job.zip", b"PK\x03\x04" + b"\0" * 30, "a ZIP archive; unpack it first"),
+    ],
+)
+def test_what_cannot_be_read_says_why_and_spoils_nothing_else(
+    tmp_path: Path, lake: Lake, name: str, body: bytes, words: str | None
+) -> None:
+    root = tmp_path / "b"
+    for place in ("slurm", "metrics", "kernel"):
+        (root / place).mkdir(parents=True)
+    (root / name).write_bytes(body)
+    shutil.copy(SAMPLES / "sdiag.txt", root / "slurm" / "sdiag.txt")
+    report = import_paths([root], Path("lake"))
+    bad = named(report, name)
+    if words is None:
+        assert bad.error is None, "what stands before the break is kept"
+        assert any("breaks off" in p for p in bad.problems)
+    else:
+        assert words in (bad.error or "")
+    assert len(lake.rows("slurm_controller_sample")) == 1
+
+
+def test_nothing_there_is_an_error_of_its_own(tmp_path: Path, lake: Lake) -> None:
+    (report,) = import_paths([tmp_path / "gone.out"], Path("lake")).files
+    assert report.error == "no such file or directory"
+
+
+def test_compressed_files_read_as_plain_ones(tmp_path: Path, lake: Lake) -> None:
+    path = tmp_path / "sacct.txt.gz"
+    path.write_bytes(gzip.compress((SAMPLES / "sacct.txt").read_bytes()))
+    (report,) = import_paths([path], Path("lake")).files
+    assert report.importer == "sacct"
+    assert len(lake.rows("slurm_job")) == 4
+
+
+def test_an_importer_that_breaks_spoils_only_its_file(
+    job_folder: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Any:
+        raise KeyError("unforeseen")
+
+    monkeypatch.setattr("collector.importers.kernel_log.KernelLog.rows", broken)
+    report = import_paths([job_folder], Path("lake"))
+    assert "could not cope" in (named(report, "kernel/gpu07.log").error or "")
+    assert [h.ok for h in lake.rows("source_health") if h.source == "kernel_log"] == [False] * 3
+    assert named(report, "slurm/sacct.txt").error is None
+
+
+def test_the_real_store_takes_it_all(job_folder: Path, tmp_path: Path) -> None:
+    """Without the stand-in: rows reach Parquet, and a second import is seen as one."""
+    lake = tmp_path / "lake"
+    assert Writer is not None
+    first = import_paths([job_folder], lake)
+    again = import_paths([job_folder], lake)
+    assert not any(f.duplicate for f in first.files)
+    assert all(f.duplicate for f in again.files if f.importer)
+    assert first.rows == again.rows
+    question = f"SELECT count(*), min(start_ts) FROM '{lake}/tables/slurm_job/*/*/*.parquet'"
+    assert duckdb.connect().execute(question).fetchone() == (first.rows["slurm_job"], datetime(2026, 3, 1, 8, 5))
