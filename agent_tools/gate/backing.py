@@ -49,8 +49,8 @@ def _words(text: str) -> frozenset[str]:
 
 _NEUTRAL = _words(
     """a an the this that these those it its they them their there here who whom whose which what when where while how and or also
-    as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has have had
-    having do does did can could may might would will shall i we us our you your s
+    although though as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has
+    have had having do does did can could may might would will shall i we us our you your s
     about according against along among around away back before after between beside besides either further hence however
     i.e. e.g. namely next now once over since still through together toward until up upon very
     job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
@@ -62,7 +62,7 @@ _NEUTRAL = _words(
     given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
     had used uses using belong belongs belonging made reached reach reaches spent spend
     exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
-    slurm accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
+    slurm slurm's slurm’s log's log’s accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
     id ids number numbered order
     stopped stops stop part respectively note question answer asked following follows below above respectively overview summary details
     """

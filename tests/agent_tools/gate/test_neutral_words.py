@@ -25,6 +25,12 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Book:
 GOOD = "Job <kill.job_overview.job_id> ended as <kill.job_overview.state>."
 
 FALSE = {
+    "a possessive, and what is left out": [
+        "Nobody's job but <find_jobs.job_id> ended as <find_jobs.state>.",
+        "All but job <find_jobs.job_id> ended well.",
+        "The switch's job <find_jobs.job_id> ended as <find_jobs.state>.",
+        "Every rank but <kill.fatal_signals:1.rank> went on.",
+    ],
     "two of a kind, joined by what no row holds": [
         "GPU <wide.gpu_summary.gpu_uuid> put its samples onto GPU <wide.gpu_summary:2.gpu_uuid>.",
         "GPU <wide.gpu_summary:1.gpu_uuid> used GPU <wide.gpu_summary:2.gpu_uuid>.",
@@ -183,6 +189,11 @@ FALSE = {
 }  # fmt: skip
 
 TRUE = {
+    "whose word it is, and a contrast": [
+        "Slurm's state of the job is <kill.job_overview.state>, after <kill.job_overview.elapsed_s>.",
+        "The job's state is <kill.job_overview.state>, although step <kill.train_summary.last_step> had been reached.",
+        "The job ran for <kill.job_overview.elapsed_s>, and the log's last step is <kill.train_summary.last_step>.",
+    ],
     "one row": [
         "Job <kill.job_overview.job_id> of user <kill.job_overview.user> failed on <kill.job_overview.node_list> after <kill.job_overview.elapsed_s>.",
         "Slurm recorded the state <kill.job_overview.state> with exit code <kill.job_overview.exit_code>.",
