@@ -13,7 +13,7 @@ from agent_tools.families import c1_rendezvous_hang as c1
 from agent_tools.families import c2_collective_hang as c2
 from agent_tools.families import c3_idle_gpu as c3
 from agent_tools.families.base import Assessment
-from store.rows import CudaSample, GpuSample, LinkEvent, LogEvent, LogLine, NcclSample, Process
+from store.rows import GpuSample, LinkEvent, LogEvent, LogLine, NcclSample
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
@@ -198,63 +198,6 @@ def test_a_log_that_falls_silent_with_the_gpus_samples_is_no_certain_hang(tmp_pa
     assert draft.confidence < 0.5 or draft.family == "U0", (draft.family, draft.confidence, draft.headline)
 
 
-def idle(folder: Path, active: float, minutes: int = 60) -> World:
-    world = World(folder).job("CANCELLED", minutes, gpus=1, node_count=1, node_list="n1")
-    times = [T + timedelta(minutes=m) for m in range(minutes)]
-    world.add(
-        *(
-            GpuSample(node="n1", gpu=0, ts=t, engine_active=active, sm_active=active, fb_used_bytes=1 << 30)
-            for t in times
-        )
-    )
-    return world.add(
-        *(CudaSample(job_id=JOB, node="n1", pid=7, ts=t, interval_s=60.0, launches=int(active * 100)) for t in times)
-    )
-
-
-def test_a_gpu_that_is_held_and_not_used(tmp_path: Path) -> None:
-    assert judge(idle(tmp_path, 0.0), c3.assess).status == "confirmed"
-    assert judge(idle(tmp_path, 0.8), c3.assess).status == "ruled_out"
-    assert judge(idle(tmp_path, 0.0, minutes=5), c3.assess).status == "ruled_out"
-
-
-@pytest.mark.parametrize(("every_s", "samples"), [(1.0, 1), (60.0, 9), (300.0, 4), (720.0, 8)])
-def test_a_gpu_that_was_looked_at_too_seldom_is_not_said_to_stand_idle(
-    every_s: float, samples: int, tmp_path: Path
-) -> None:
-    """Any GPU stands idle for a moment between two bursts."""
-    times = [T + timedelta(seconds=every_s * n) for n in range(samples)]
-    world = World(tmp_path).add(*(GpuSample(job_id=JOB, node="n1", gpu=0, ts=t, engine_active=0.0) for t in times))
-    assert judge(world, c3.assess).status == "undecidable"
-
-
-def test_launches_that_were_counted_for_a_moment_do_not_say_that_a_gpu_stood_idle(tmp_path: Path) -> None:
-    world = World(tmp_path).add(CudaSample(job_id=JOB, node="n1", pid=7, ts=T, interval_s=60.0, launches=0))
-    assert judge(world, c3.assess).status == "undecidable"
-
-
-def test_a_stack_of_the_stuck_process_is_told(tmp_path: Path) -> None:
-    stuck = Process(job_id=JOB, node="n1", pid=7, ts=T, host_stack="futex_wait at lock.c:3")
-    assert any("stands in" in c.text for c in judge(idle(tmp_path, 0.0).add(stuck), c3.assess).speaks_for)
-
-
-def test_without_samples_an_idle_gpu_cannot_be_seen(tmp_path: Path) -> None:
-    world = idle(tmp_path, 0.0).without(GpuSample, CudaSample)
-    assert judge(world, c3.assess).status == "undecidable"
-
-
-def test_gpus_that_spin_while_the_log_is_silent_are_a_hang_though_the_silence_is_short(tmp_path: Path) -> None:
-    for sm, confidence in ((0.05, 0.82), (0.6, 0.45)):
-        world = (
-            World(tmp_path)
-            .job("CANCELLED", 60, gpus=2, node_list="n1", node_count=1)
-            .train([9.0 - n / 10 for n in range(50)], every_s=40.0)
-        )
-        times = [T + timedelta(minutes=m) for m in range(60)]
-        samples = [GpuSample(node="n1", gpu=g, ts=t, engine_active=0.99, sm_active=sm) for t in times for g in (0, 1)]
-        assert judge(world.add(*samples), c2.assess).confidence == confidence, sm
-
-
 def test_a_link_that_failed_before_the_end_is_told_beside_a_stuck_collective(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED", 60, node_list="n1,n2").train([9.0 - n / 10 for n in range(40)], every_s=60.0)
     world.say("nccl_watchdog", "collective_timeout", rank=0, collective="ALLREDUCE", seq=78, elapsed_ms=600000.0)
@@ -266,91 +209,6 @@ def test_a_link_that_failed_before_the_end_is_told_beside_a_stuck_collective(tmp
         other.rows = [*world.rows, flap]
         found = judge(other, c2.assess)
         assert any("failed at" in c.text for c in found.speaks_for) is told, minute
-
-
-def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_log_has_no_times(tmp_path: Path) -> None:
-    def ended(folder: str, state: str, before: float, at_the_end: float) -> World:
-        world = World(tmp_path / folder).job(state, 60, gpus=4).train(LOSSES)
-        for minute in range(2, 60):
-            sm = before if minute < 35 else at_the_end
-            now = T + timedelta(minutes=minute)
-            world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, sm_active=sm) for g in range(4)))
-        return world
-
-    found = differential.draft(ended("a", "TIMEOUT", 0.6, 0.01).facts())
-    assert (found.family, 0.5 < found.confidence < 0.8) == ("C2", True), found.headline
-    found = differential.draft(ended("e", "TIMEOUT", 0.6, 0.08).facts())
-    assert (found.family, 0.5 < found.confidence < 0.7) == ("C2", True), found.headline
-    for folder, state, before, end in (
-        ("b", "TIMEOUT", 0.6, 0.6),
-        ("c", "TIMEOUT", 0.09, 0.09),
-        ("d", "COMPLETED", 0.6, 0.01),
-        ("f", "TIMEOUT", 0.16, 0.1),
-    ):
-        assert differential.draft(ended(folder, state, before, end).facts()).family != "C2", (state, before, end)
-
-
-def without_sm(folder: Path, state: str, last: dict[str, float], first: dict[str, float] | None = None) -> World:
-    """A log without times beside the counters that an exporter gives by default: none of them is SM activity."""
-    world = World(folder).job(state, 60, gpus=4).train(LOSSES)
-    busy = {"dram_active": 0.4, "tensor_active": 0.35, "power_w": 600.0} if first is None else first
-    for minute in range(2, 60):
-        now = T + timedelta(minutes=minute)
-        values = busy if minute < 25 else last
-        world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, **values) for g in range(4)))
-    return world
-
-
-@pytest.mark.parametrize("state", ["TIMEOUT", "CANCELLED"])
-def test_memory_tensor_cores_and_power_that_came_to_rest_tell_a_spin_where_no_sm_activity_is_measured(
-    tmp_path: Path, state: str
-) -> None:
-    rests: list[dict[str, float]] = [
-        {"dram_active": 0.005, "tensor_active": 0.0, "power_w": 160.0},
-        {"dram_active": 0.0, "power_w": 160.0},
-        {"dram_active": 0.01},
-    ]
-    for i, last in enumerate(rests):
-        first = {k: v for k, v in (("dram_active", 0.4), ("tensor_active", 0.35), ("power_w", 600.0)) if k in last}
-        found = differential.draft(without_sm(tmp_path / str(i), state, last, first).facts())
-        assert (found.family, 0.5 < found.confidence < 0.8) == ("C2", True), found.headline
-
-
-def test_power_alone_tells_a_spin_from_work_where_an_exporter_gives_its_default_counters(tmp_path: Path) -> None:
-    for folder, at_the_end, family in (("a", 170.0, "C2"), ("b", 560.0, "F3"), ("c", 420.0, "F3")):
-        world = without_sm(tmp_path / folder, "TIMEOUT", {"power_w": at_the_end}, {"power_w": 600.0})
-        assert differential.draft(world.facts()).family == family, at_the_end
-
-
-def test_a_sample_taken_after_the_end_by_a_clock_that_differs_does_not_hide_a_spin(tmp_path: Path) -> None:
-    """With a sample every three minutes one that is idle is a quarter of the last ten minutes. Accounting tells of no GPUs."""
-    world = World(tmp_path).job("TIMEOUT", 60).train(LOSSES)
-    for minute in range(0, 61, 3):
-        moment = T + timedelta(minutes=minute) - timedelta(seconds=1)
-        sm = 0.6 if minute < 30 else 0.01
-        values = (1.0, sm) if minute < 60 else (0.0, 0.0)
-        world.add(
-            *(GpuSample(node="n1", gpu=g, ts=moment, engine_active=values[0], sm_active=values[1]) for g in range(4))
-        )
-    world.say("signal", "dataloader_killed", "DataLoader worker is killed by signal: Killed.", rank=3, signal=9)
-    found = differential.draft(world.facts())
-    assert found.family == "C2", found.headline
-    assert any(c.text.startswith("The log of rank") for c in found.shows)
-
-
-def test_a_busy_engine_beside_work_of_any_kind_is_no_spin(tmp_path: Path) -> None:
-    low = {"dram_active": 0.02, "tensor_active": 0.01, "power_w": 200.0}
-    worlds: dict[str, World] = {
-        "worked to the end": without_sm(tmp_path / "a", "TIMEOUT", {"dram_active": 0.4, "power_w": 600.0}),
-        "never did more": without_sm(tmp_path / "b", "TIMEOUT", low, low),
-        "computes without memory": without_sm(tmp_path / "c", "TIMEOUT", {"dram_active": 0.01, "tensor_active": 0.5}),
-        "draws as much power": without_sm(tmp_path / "d", "TIMEOUT", {"dram_active": 0.01, "power_w": 590.0}),
-        "completed": without_sm(tmp_path / "e", "COMPLETED", {"dram_active": 0.01, "power_w": 160.0}),
-    }
-    for what, world in worlds.items():
-        assert differential.draft(world.facts()).family != "C2", what
-    slow = differential.draft(worlds["worked to the end"].facts())
-    assert (slow.family, slow.confidence > 0.8) == ("F3", True), "memory that works to the end says that the run moved"
 
 
 def test_a_watchdog_that_names_no_rank_is_helped_by_the_one_gpu_that_does_not_spin(tmp_path: Path) -> None:

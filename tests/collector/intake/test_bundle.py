@@ -2,82 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import os
-import shutil
-import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 
-from collector.intake import bundle
 from collector.intake.bundle import import_paths
-from collector.intake.report import FileReport, ImportReport
 from collector.intake.zones import UnknownZone
 from store import Writer
-from store.rows import Block, Row
-
-SAMPLES = Path(__file__).parents[1] / "importers" / "samples"
-
-
-class Lake:
-    """Stands in for the store's writer: one list of rows per key, as the lake keeps them."""
-
-    def __init__(self) -> None:
-        self.batches: dict[str, tuple[str, list[Row]]] = {}
-        self.appended = 0
-
-    def append(self, rows: Any, *, batch: str, replaces: str | None = None) -> Any:
-        from store.writer import Published
-
-        key = replaces or batch
-        if key in self.batches and self.batches[key][0] == batch:
-            return Published(batch, {}, 0, True)
-        kept: list[Row] = [r for row in rows for r in (row.rows() if isinstance(row, Block) else [row])]
-        self.appended += 1
-        self.batches[key] = (batch, kept)
-        counts: dict[str, int] = {}
-        for row in kept:
-            counts[row.TABLE] = counts.get(row.TABLE, 0) + 1
-        return Published(batch, counts, 1, False)
-
-    def rows(self, table: str) -> list[Any]:
-        return [r for _, rows in self.batches.values() for r in rows if table == r.TABLE]
-
-
-@pytest.fixture
-def lake(monkeypatch: pytest.MonkeyPatch) -> Lake:
-    fake = Lake()
-    monkeypatch.setattr(bundle, "Writer", lambda *_, **__: fake)
-    return fake
-
-
-@pytest.fixture
-def job_folder(tmp_path: Path) -> Path:
-    root = tmp_path / "job-4812"
-    for place, name, source in (
-        ("slurm", "sacct.txt", "sacct.txt"),
-        ("slurm", "sacct.json", "sacct_2605.json"),
-        ("slurm", "scontrol.txt", "scontrol_job.txt"),
-        ("slurm", "events.txt", "sacctmgr_event.txt"),
-        ("kernel", "gpu07.log", "journal-iso.log"),
-        ("metrics", "dcgm.om", "dcgm.om"),
-        ("nccl", "_dump_3.json", "_dump_3.json"),
-    ):
-        (root / place).mkdir(parents=True, exist_ok=True)
-        shutil.copy(SAMPLES / source, root / place / name)
-    (root / "logs").mkdir()
-    (root / "logs" / "big-4812.out").write_text("Epoch 1\n{'loss': 2.0, 'learning_rate': 1e-05, 'epoch': 0.1}\n")
-    (root / "run.sh").write_text("#!/bin/bash\ntorchrun train.py\n")
-    return root
-
-
-def named(report: ImportReport, name: str) -> FileReport:
-    return next(f for f in report.files if f.name == name)
+from tests.collector.intake.bundlekit import SAMPLES, Lake, named
 
 
 def test_a_folder_becomes_rows_and_the_report_says_what_each_file_is(job_folder: Path, lake: Lake) -> None:
@@ -209,36 +143,32 @@ def test_every_file_that_was_read_leaves_its_health(job_folder: Path, lake: Lake
     assert health["sacct", "slurm_job"].ok
 
 
+def killed(tmp_path: Path, lake: Lake, sacct: str, cgroup: str) -> tuple[str | None, int | None]:
+    """Job and attempt of the one OOM kill in a kernel log, which names this cgroup, beside this accounting."""
+    for folder, name, text in (
+        ("slurm", "sacct.txt", sacct),
+        ("kernel", "gpu07.log", (SAMPLES / "journal-iso.log").read_text().replace("/slurm/uid_1001/job_4812", cgroup)),
+    ):
+        (tmp_path / "b" / folder).mkdir(parents=True)
+        (tmp_path / "b" / folder / name).write_text(text)
+    import_paths([tmp_path / "b"], Path("lake"), timezone="UTC")
+    (kill,) = (e for e in lake.rows("host_event") if e.event == "oom_kill")
+    return kill.job_id, kill.attempt
+
+
 def test_a_kernel_logs_oom_kill_is_tied_to_the_job_and_attempt_of_its_cgroup(tmp_path: Path, lake: Lake) -> None:
-    root = tmp_path / "b"
-    (root / "slurm").mkdir(parents=True)
-    (root / "kernel").mkdir()
-    (root / "slurm" / "sacct.txt").write_text(
+    sacct = (
         "JobID|JobIDRaw|State|Submit|Start|End|NodeList\n"
         "77_3|80|FAILED|2026-03-01T09:00:00|2026-03-01T09:00:00|2026-03-01T09:30:00|gpu07\n"
         "77_3|80|OUT_OF_MEMORY|2026-03-01T09:40:00|2026-03-01T09:45:00|2026-03-01T10:30:00|gpu07\n"
     )
-    text = (SAMPLES / "journal-iso.log").read_text().replace("job_4812", "job_80")
-    (root / "kernel" / "gpu07.log").write_text(text)
-    import_paths([root], Path("lake"), timezone="UTC")
-    (kill,) = (e for e in lake.rows("host_event") if e.event == "oom_kill")
-    assert (kill.job_id, kill.attempt) == ("77_3", 2)
+    assert killed(tmp_path, lake, sacct, "/slurm/uid_1001/job_80") == ("77_3", 2)
 
 
 def test_a_cgroup_that_is_named_by_sluid_leads_to_its_job(tmp_path: Path, lake: Lake) -> None:
     """Slurm 26.05 names a job's cgroup by its SLUID, which only accounting can turn into a job id."""
-    root = tmp_path / "b"
-    (root / "slurm").mkdir(parents=True)
-    (root / "kernel").mkdir()
-    (root / "slurm" / "sacct.txt").write_text(
-        "JobID|SLUID|State|Start|End\n80|sEKNKTV3WPV500|OUT_OF_MEMORY|2026-03-01T09:45:00|2026-03-01T10:30:00\n"
-    )
-    text = (SAMPLES / "journal-iso.log").read_text()
-    text = text.replace("/slurm/uid_1001/job_4812", "/system.slice/slurmstepd.scope/sEKNKTV3WPV500")
-    (root / "kernel" / "gpu07.log").write_text(text)
-    import_paths([root], Path("lake"), timezone="UTC")
-    (kill,) = (e for e in lake.rows("host_event") if e.event == "oom_kill")
-    assert (kill.job_id, kill.attempt) == ("80", 1)
+    sacct = "JobID|SLUID|State|Start|End\n80|sEKNKTV3WPV500|OUT_OF_MEMORY|2026-03-01T09:45:00|2026-03-01T10:30:00\n"
+    assert killed(tmp_path, lake, sacct, "/system.slice/slurmstepd.scope/sEKNKTV3WPV500") == ("80", 1)
 
 
 def test_lines_of_a_requeued_jobs_one_log_go_to_the_attempt_of_their_time(tmp_path: Path, lake: Lake) -> None:
@@ -312,94 +242,6 @@ def test_together_is_one_batch_with_the_same_rows(job_folder: Path, lake: Lake) 
     assert lake.appended == before + 1
     assert {t: len(lake.rows(t)) for t in apart} == apart
     assert named(report, "kernel/gpu07.log").rows["gpu_event"] == 4
-
-
-def tarred(name: str, body: bytes) -> bytes:
-    """An archive of one file, as `tar -c` writes it."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        entry = tarfile.TarInfo(name)
-        entry.size = len(body)
-        archive.addfile(entry, io.BytesIO(body))
-    return packed.getvalue()
-
-
-def test_links_that_lead_out_devices_and_pipes_are_left_alone(tmp_path: Path, lake: Lake) -> None:
-    outside = tmp_path / "secret.out"
-    outside.write_text("password\n")
-    root = tmp_path / "b"
-    (root / "logs").mkdir(parents=True)
-    (root / "logs" / "a-1.out").write_text("hello\n")
-    (root / "logs" / "link.out").symlink_to(outside)
-    (root / "logs" / "same.out").symlink_to(root / "logs" / "a-1.out")
-    (root / "logs" / "loop").symlink_to(root)
-    os.mkfifo(root / "logs" / "pipe.out")
-    report = import_paths([root], Path("lake"))
-    assert "leads out" in (named(report, "logs/link.out").error or "")
-    assert "not a plain file" in (named(report, "logs/pipe.out").error or "")
-    assert [r.text for r in lake.rows("log_line")] == ["hello"], "a second name of the same file is not read again"
-
-
-@pytest.mark.parametrize(
-    ("name", "body", "words"),
-    [
-        ("slurm/junk.bin", bytes(range(256)) * 40, "binary data"),
-        ("slurm/notes.txt", b"just some words\n", "text in no known format"),
-        ("slurm/empty.txt", b"", "empty file"),
-        ("slurm/sacct.json", b'{"jobs": [{"association": ', "no job could be read"),
-        ("metrics/dcgm.prom.gz", gzip.compress(b"node_load1 1 1772359200000\n" * 9000, mtime=0)[:-20], None),
-        ("kernel/n1.log.zst", b"\x28\xb5\x2f\xfd" + b"\0" * 20, "zstd"),
-        (
-            "slurm/job.tgz",
-            gzip.compress(tarred("slurm-1.out", b"step 1/2 loss 2.5\n"), mtime=0),
-            "a tar archive; unpack it first",
-        ),
-        ("slurm/job.tar", tarred("slurm-1.out", b"step 1/2 loss 2.5\n"), "a tar archive; unpack it first"),
-        ("slurm/job.zip", b"PK\x03\x04" + b"\0" * 30, "a ZIP archive; unpack it first"),
-    ],
-)
-def test_what_cannot_be_read_says_why_and_spoils_nothing_else(
-    tmp_path: Path, lake: Lake, name: str, body: bytes, words: str | None
-) -> None:
-    root = tmp_path / "b"
-    for place in ("slurm", "metrics", "kernel"):
-        (root / place).mkdir(parents=True)
-    (root / name).write_bytes(body)
-    shutil.copy(SAMPLES / "sdiag.txt", root / "slurm" / "sdiag.txt")
-    report = import_paths([root], Path("lake"))
-    bad = named(report, name)
-    if words is None:
-        assert bad.error is None, "what stands before the break is kept"
-        assert any("breaks off" in p for p in bad.problems)
-    else:
-        assert words in (bad.error or "")
-    assert len(lake.rows("slurm_controller_sample")) == 1
-
-
-def test_nothing_there_is_an_error_of_its_own(tmp_path: Path, lake: Lake) -> None:
-    (report,) = import_paths([tmp_path / "gone.out"], Path("lake")).files
-    assert report.error == "no such file or directory"
-
-
-def test_compressed_files_read_as_plain_ones(tmp_path: Path, lake: Lake) -> None:
-    path = tmp_path / "sacct.txt.gz"
-    path.write_bytes(gzip.compress((SAMPLES / "sacct.txt").read_bytes()))
-    (report,) = import_paths([path], Path("lake")).files
-    assert report.importer == "sacct"
-    assert len(lake.rows("slurm_job")) == 4
-
-
-def test_an_importer_that_breaks_spoils_only_its_file(
-    job_folder: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> Any:
-        raise KeyError("unforeseen")
-
-    monkeypatch.setattr("collector.importers.kernel_log.KernelLog.rows", broken)
-    report = import_paths([job_folder], Path("lake"))
-    assert "could not cope" in (named(report, "kernel/gpu07.log").error or "")
-    assert [h.ok for h in lake.rows("source_health") if h.source == "kernel_log"] == [False] * 3
-    assert named(report, "slurm/sacct.txt").error is None
 
 
 def test_the_real_store_takes_it_all(job_folder: Path, tmp_path: Path) -> None:
