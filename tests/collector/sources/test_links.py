@@ -1,4 +1,4 @@
-"""InfiniBand, RoCE, EFA and network interfaces from trees of sysfs that a test writes; link_changes is told by what they see."""
+"""InfiniBand, RoCE, EFA and network interfaces from trees of sysfs that a test writes."""
 
 from __future__ import annotations
 
