@@ -19,16 +19,25 @@ def unfit_setup(facts: Facts, cause: Raised) -> RowView | None:
     """What the CUDA libraries said in the same file before this exception, where it says nothing itself; None otherwise."""
     if cause.fault.certainty >= _MUTE:
         return None
-    line = cause.row.number("line_no") or 0
-    rows = facts.table("cuda_errors").where(
+    rows = [r for r in _before(facts, cause) if r.text("code") in _UNFIT]
+    return rows[-1] if rows else None
+
+
+def setup_before(facts: Facts, cut: Raised) -> RowView | None:
+    """What CUDA said of the set-up in the same file before a traceback that is cut off; None where it said nothing."""
+    rows = _before(facts, cut)
+    return rows[-1] if rows else None
+
+
+def _before(facts: Facts, raised: Raised) -> list[RowView]:
+    line = raised.row.number("line_no") or 0
+    return facts.table("cuda_errors").where(
         lambda r: (
             r.text("name") == "cuda_setup"
-            and r.text("code") in _UNFIT
-            and r.text("file") == cause.row.text("file")
+            and r.text("file") == raised.row.text("file")
             and (r.number("line_no") or 0) < line
         )
     )
-    return rows[-1] if rows else None
 
 
 def tells_of_end(row: RowView) -> bool:
@@ -36,16 +45,3 @@ def tells_of_end(row: RowView) -> bool:
     if "severity" in row.columns and row.text("severity") == "info":
         return False
     return row.text("name") != "cuda_setup"
-
-
-def setup_before(facts: Facts, cut: Raised) -> RowView | None:
-    """What CUDA said of the set-up in the same file before a traceback that is cut off; None where it said nothing."""
-    line = cut.row.number("line_no") or 0
-    rows = facts.table("cuda_errors").where(
-        lambda r: (
-            r.text("name") == "cuda_setup"
-            and r.text("file") == cut.row.text("file")
-            and (r.number("line_no") or 0) < line
-        )
-    )
-    return rows[-1] if rows else None
