@@ -62,7 +62,7 @@ _NEUTRAL = _words(
     given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
     had used uses using belong belongs belonging made reached reach reaches spent spend
     exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
-    slurm slurm's slurm’s log's log’s accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
+    slurm slurm's log's accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
     id ids number numbered order
     stopped stops stop part respectively note question answer asked following follows below above respectively overview summary details
     """
@@ -201,7 +201,7 @@ class Backing:
             if word in _MEANS and word not in states
         }
         for word in _own(text):
-            low = word.lower()
+            low = word.lower().replace("’", "'")
             if low in _COMPARING or (low in _ORDER and not compares_nothing(text, self.ledger)):
                 known = borne_out or spoken_of(word, backed)
             elif low in _MOST:
@@ -210,8 +210,8 @@ class Backing:
                 known = self._alike(refs, equal=low in _ALIKE, of=_of(text, word)) or spoken_of(word, backed)
             elif low in _SEVERAL:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
-            elif low in _NOT or low.endswith(("n't", "n’t")):
-                known = (absent is not None and _is_absent(low, text, absent)) or self._says(word, text, refs)
+            elif low in _NOT or low.endswith("n't"):
+                known = (absent is not None and _is_absent(word, text, absent)) or self._says(word, text, refs)
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):

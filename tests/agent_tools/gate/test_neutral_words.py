@@ -29,6 +29,7 @@ FALSE = {
         "Nobody's job but <find_jobs.job_id> ended as <find_jobs.state>.",
         "All but job <find_jobs.job_id> ended well.",
         "The switch's job <find_jobs.job_id> ended as <find_jobs.state>.",
+        "The job didn’t run on <kill.job_overview.node_list>.",
         "Every rank but <kill.fatal_signals:1.rank> went on.",
     ],
     "two of a kind, joined by what no row holds": [
@@ -191,6 +192,7 @@ FALSE = {
 TRUE = {
     "whose word it is, and a contrast": [
         "Slurm's state of the job is <kill.job_overview.state>, after <kill.job_overview.elapsed_s>.",
+        "Slurm’s state of the job is <kill.job_overview.state>.",
         "The job's state is <kill.job_overview.state>, although step <kill.train_summary.last_step> had been reached.",
         "The job ran for <kill.job_overview.elapsed_s>, and the log's last step is <kill.train_summary.last_step>.",
     ],
