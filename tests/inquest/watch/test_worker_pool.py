@@ -111,6 +111,17 @@ def test_output_that_cannot_be_read_is_said_in_the_verdict(tmp_path: Path) -> No
     assert any("absent.out" in n for n in document["provenance"]["notes"])
 
 
+def test_an_empty_output_is_nothing_that_could_not_be_read(tmp_path: Path) -> None:
+    """A job that printed no error leaves such a file: that is no fault of the reading."""
+    (tmp_path / "slurm-4812.out").write_text(TRACEBACK)
+    (tmp_path / "slurm-4812.err").write_text("")
+    outputs = {"stdout_path": str(tmp_path / "slurm-4812.out"), "stderr_path": str(tmp_path / "slurm-4812.err")}
+    _examined(tmp_path, _attempt(tmp_path, **outputs))
+    with Reader(tmp_path / "lake") as reader:
+        document = json.loads(str(reader.ask("verdict_given", job_id="4812").dicts()[0]["document"]))
+    assert not [n for n in document["provenance"]["notes"] if "empty" in n]
+
+
 def test_after_tries_that_broke_off_the_verdict_says_only_that(tmp_path: Path) -> None:
     log = tmp_path / "slurm-4812.out"
     log.write_text(TRACEBACK)
