@@ -90,7 +90,7 @@ def test_nothing_to_go_on_ends_with_three(tmp_path: Path, capsys: pytest.Capture
     status, out, err = why(str(log), "--json", capsys=capsys)
     assert (status, out) == (3, "")
     assert "nothing to go on" in err
-    assert err.count("run.log: ") == 1, "the file is named once"
+    assert err.count("run.log") == 1, "the file is named once"
 
 
 def test_a_kernel_log_that_tells_of_nothing_is_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
