@@ -47,7 +47,10 @@ class Chunk:
 
     def files(self) -> list[Path]:
         """Its tables' files, sorted; none where it was taken in meanwhile."""
-        return sorted(self.path.glob("*.csv"))
+        try:
+            return sorted(self.path.glob("*.csv"))
+        except OSError:  # removed between its look whether there is a folder and the one into it
+            return []
 
     def layout(self) -> str:
         """The columns of its files, as JSON; chunks of one version have the same. Empty where it was taken in meanwhile."""

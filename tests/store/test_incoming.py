@@ -254,6 +254,14 @@ def test_a_chunk_that_is_taken_in_while_a_reader_looks_is_not_seen_twice(
             assert took == [1]
 
 
+def test_a_chunk_that_vanishes_between_two_looks_at_it_holds_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another taker removes it between the look whether it is there and the look into it."""
+    monkeypatch.setattr(Path, "is_dir", lambda self: True)
+    assert Chunk(tmp_path / "n1@gone").files() == []
+
+
 def test_where_time_is_short_a_taker_leaves_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lake = tmp_path / "lake"
     for n in range(1, 4):
