@@ -34,6 +34,7 @@ r AS (
     bool_or(regexp_matches(coalesce(collective, ''), '(?i)send|recv|coalesced|batched')) AS pairwise, sum(completed) AS completed,
     sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 10 MINUTE) AS completed_late, max(s.ts) AS last_ts,
     arg_max(in_flight, s.ts) FILTER (WHERE state IS NULL) AS open,
+    coalesce(sum(completed) FILTER (WHERE s.ts > e.last_ts - INTERVAL 1 MINUTE), 0) AS completed_last,
     left(arg_min(frames, seq) FILTER (WHERE state IN ('scheduled', 'started')), 600) AS frames
   FROM s, e
   GROUP BY comm, seat
@@ -41,14 +42,17 @@ r AS (
 g AS (
   SELECT comm, max(last_enqueued_seq) AS furthest, count(stuck_seq) AS stuck, bool_or(pairwise) AS pairwise,
     -- A probe that came late counts from where it came: then who waits is known, and the numbers cannot be compared.
-    count(*) FILTER (WHERE open > 0 AND completed_late = 0) * 2 > count(*) AS waiting
+    count(*) FILTER (WHERE open > 0 AND completed_late = 0) * 2 > count(*) AS waiting,
+    -- Ranks are sampled at different moments: of a run that goes on the one sampled first is a collective behind.
+    bool_or(CASE WHEN open IS NULL THEN stuck_seq IS NOT NULL OR last_completed_seq < last_enqueued_seq
+      ELSE open > 0 AND completed_last = 0 END) AS held
   FROM r GROUP BY comm
 )
 SELECT
   r.comm, r.rank, r.node, r.comm_size, r.last_enqueued_seq, r.last_completed_seq, r.stuck_collective, r.stuck_seq,
   CASE WHEN NOT g.pairwise THEN g.furthest - r.last_enqueued_seq END AS behind,
   NOT g.pairwise AND CASE WHEN g.waiting THEN r.open = 0 AND r.completed_late = 0
-    ELSE r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq END AS never_entered,
+    ELSE g.held AND r.last_enqueued_seq < g.furthest AND r.last_completed_seq >= r.last_enqueued_seq END AS never_entered,
   r.completed, r.completed_late, r.last_ts, r.frames
 FROM r JOIN g ON g.comm IS NOT DISTINCT FROM r.comm
 ORDER BY never_entered DESC NULLS LAST, behind DESC NULLS LAST, g.stuck DESC, r.comm, r.rank

@@ -295,3 +295,24 @@ def test_ranks_that_waited_for_one_that_lacks_a_package_are_no_later_start(tmp_p
     waited = "Timed out after 601 seconds waiting for clients. 8/16 clients joined."
     world.say("exception", "DistStoreError", waited, rank=0, entry_frame="/w/llm/train.py:88 in <module>")
     assert differential.draft(world.facts()).family == "A1"
+
+
+def test_a_rank_that_was_sampled_a_moment_before_the_others_entered_all_the_same(tmp_path: Path) -> None:
+    """Each rank is counted at its own moment: of a run that goes on one is ahead, whoever comes last."""
+
+    def absent(folder: str, *, late: int, ahead: int) -> list[object]:
+        world = World(tmp_path / folder).job("CANCELLED")
+        for rank, minute in ((r, m) for r in range(4) for m in range(3)):
+            on = ahead if rank == 0 else 0
+            done = late if minute == 2 else 100
+            world.add(
+                NcclSample(
+                    job_id=JOB, node="n1", rank=rank, ts=T + timedelta(minutes=minute), comm="0", comm_size=4,
+                    seq=200 + late + on, enqueued=done, completed=done, in_flight=on if minute == 2 else 0,
+                )
+            )  # fmt: skip
+        return [r.get("rank") for r in world.facts().table("nccl_progress") if r.get("never_entered")]
+
+    assert absent("going on", late=100, ahead=1) == []
+    assert absent("held up", late=0, ahead=1) == [1, 2, 3]
+    assert absent("idle", late=0, ahead=0) == []
