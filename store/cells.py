@@ -62,7 +62,10 @@ def microseconds(value: Any) -> int | None:
     """
     if value is None:
         return None
-    ts = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    try:
+        ts = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError as error:
+        raise ValueError(f"{str(value)!r} is no time") from error
     if ts.tzinfo is None:
         ts = ts.replace(tzinfo=UTC)
     return (ts - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

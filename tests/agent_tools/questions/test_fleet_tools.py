@@ -123,7 +123,9 @@ async def test_jobs_are_found_by_node_state_and_verdict(ctx: Any):
     assert "NODE_FAIL" in await find_jobs(ctx, family="f1")
     assert "Empty: searched" in await find_jobs(ctx, user="eve")
     assert "find_jobs: 1 rows" in await find_jobs(ctx, since="2026-03-01T00:00:00Z")
-    assert "failed, which is not the same as empty" in await find_jobs(ctx, since="last month")
+    said = await find_jobs(ctx, since="last month")
+    assert "failed, which is not the same as empty" in said
+    assert "'last month' is no time: write a time as" in said
 
 
 async def test_jobs_are_counted_by_user_and_by_node(ctx: Any):
