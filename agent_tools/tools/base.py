@@ -193,9 +193,12 @@ def show(
     parts = [f"{evidence.id} {evidence.query}: {evidence.row_count} rows, {shown} shown."]
     if shown and shown < evidence.row_count:
         parts[0] += " The rest is not shown: ask more narrowly (time, node, rank, pattern) to see it."
-    parts.append(deps.fence.wrap("\n".join(lines)) if shown else _empty(evidence))
-    if (missing := [c.table for c in evidence.coverage if c.segments == 0]) and evidence.looked:
-        parts.append(f"No data at all in: {', '.join(missing)} (unavailable: nothing was looking).")
+    watched, unwatched = _without_data(deps, evidence)
+    parts.append(deps.fence.wrap("\n".join(lines)) if shown else _empty(evidence, watched))
+    if watched and evidence.looked:
+        parts.append(f"No data at all in: {', '.join(watched)} (a source was looking and saw nothing).")
+    if unwatched and evidence.looked:
+        parts.append(f"No data at all in: {', '.join(unwatched)} (unavailable: nothing was looking).")
     if evidence.caveat and evidence.query not in deps.warned:
         deps.warned.add(evidence.query)
         parts.append(f"Caveat: {evidence.caveat}")
@@ -215,7 +218,17 @@ def _text(cell: CellValue, limit: int) -> str:
     return f'"{text}"' if "|" in text else text  # so that no text looks like the next column
 
 
-def _empty(evidence: Evidence) -> str:
+def _without_data(deps: Deps, evidence: Evidence) -> tuple[list[str], list[str]]:
+    """The tables without any row: those that a source watched for the open job all the same, and the others."""
+    bare = [c.table for c in evidence.coverage if c.segments == 0]
+    known = deps.known.get((deps.job_id, deps.attempt)) if bare else None
+    watched = [t for t in bare if known is not None and known.has(t)]
+    return watched, [t for t in bare if t not in watched]
+
+
+def _empty(evidence: Evidence, watched: Sequence[str]) -> str:
+    if not evidence.looked and watched:
+        return f"Empty: a source was looking for {', '.join(watched)} and saw nothing."
     if not evidence.looked:
         return "Unavailable: no table that this question reads has any data."
     looked = ", ".join(f"{c.table} ({c.rows} rows)" for c in evidence.coverage if c.segments)

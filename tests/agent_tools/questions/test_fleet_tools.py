@@ -32,6 +32,7 @@ from store.rows import (
     Row,
     SlurmJob,
     SlurmNodeState,
+    SourceHealth,
     Verdict,
 )
 
@@ -176,6 +177,18 @@ async def test_events_of_a_gpu_come_with_their_meaning(ctx: Any):
     text = await gpu_health(ctx)
     assert "XID 79: the GPU is no longer on the PCIe bus" in text
     assert "gpu_summary: 4 rows" in text
+
+
+async def test_a_table_without_rows_that_a_source_watched_is_not_called_unwatched(tmp_path: Path):
+    """Kernel logs were read and held nothing: that is an answer, and where nobody read them it is none."""
+    read = SourceHealth(source="kernel_log", covers="host_event", node="gpu-01", ts=T, end_ts=END, ok=True, rows=0)
+    for folder, more in (("watched", [read]), ("unwatched", [])):
+        Writer(tmp_path / folder, durable=False).append([job("7", "FAILED", T), *more], batch="b")
+        with Reader(tmp_path / folder) as reader:
+            ctx: Any = SimpleNamespace(deps=Deps(reader, Ledger(), "7", None, (), undetermined("."), lake=reader.lake))
+            kernel = (await node_states(ctx)).split("host_events")[1].split("link_events")[0]
+            assert ("a source was looking for host_event and saw nothing" in kernel) is (folder == "watched")
+            assert ("Unavailable" in kernel) is (folder == "unwatched")
 
 
 async def test_who_sent_the_signal_and_what_memory_was_allowed(ctx: Any):
