@@ -40,7 +40,7 @@ _BY_NODE = {
     "node_states",
 }
 _PER_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_summary"}
-_ALL_GPUS = 20_000
+ALL_GPUS = 20_000
 """Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
 _BY_GPU = _PER_GPU | {"gpu_events", "gpu_low_clocks", "gpu_spin", "gpu_spread", "gpu_throttled"}
 _NO_JOB = {"node_states"}
@@ -89,7 +89,7 @@ class Facts:
                 only = self._last_told if self.attempt is None and query in OF_THE_END else self.attempt
                 if only is not None:
                     asked.setdefault("attempt", only)
-            most = _ALL_GPUS if query in _PER_GPU else MAX_ROWS
+            most = ALL_GPUS if query in _PER_GPU else MAX_ROWS
             view = self._views[key] = View(self.ledger.ask(self._reader, query, max_rows=most, **asked))
         return view
 

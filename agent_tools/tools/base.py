@@ -33,7 +33,7 @@ LINE = 400
 """Characters of one cell in a table; a lone row has `MAX_CELL` for each."""
 FEW = 4
 """Rows of a table up to which it has every column."""
-Pick = Literal["first", "spread", "ends", "odd"] | tuple[str, ...]
+Pick = Literal["first", "spread", "ends", "odd"] | tuple[str, ...] | Callable[["Evidence"], list[int]]
 _LONG_NAMES = frozenset({"gpu_uuid", "gpu_uuids", "origin"})
 """Columns that a longer table leaves out: the node and the index beside them say the same."""
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*Z")
@@ -98,23 +98,26 @@ def ask(
     pick: Pick = "first",
     limit: int = MAX_TEXT,
     without: Sequence[str] = (),
+    whole: bool = False,
     **params: Any,
 ) -> str:
     """Ask a question of the catalog and show the answer; an error of the store is an answer too. `without` are columns that
-    say nothing in the rows that are picked."""
+    say nothing in the rows that are picked; `whole` keeps those that a long table leaves out."""
     deps.emit(f"{tool}: {question}")
     try:
         evidence = deps.ledger.ask(deps.reader, question, tool=tool, max_rows=max_rows, **params)
     except StoreError as error:
         return f"{question}: failed, which is not the same as empty:\n{failure(deps, error)}"
     deps.answered.append(evidence.id)
-    return show(deps, evidence, picked(evidence, show_rows, pick), limit=limit, without=without)
+    return show(deps, evidence, picked(evidence, show_rows, pick), limit=limit, without=without, whole=whole)
 
 
 def picked(evidence: Evidence, wanted: int, pick: Pick) -> list[int]:
-    """Which rows of an answer are shown: the first; evenly spread ones; the first few and the last; the odd ones out; or, of
-    rows that are equal in some columns, one."""
+    """Which rows of an answer are shown: the first; evenly spread ones; the first few and the last; the odd ones out; of
+    rows that are equal in some columns, one; or the first of an order of the asker's own."""
     held = len(evidence.rows)
+    if callable(pick):
+        return sorted(pick(evidence)[:wanted])
     if isinstance(pick, tuple):
         first = {tuple(evidence.value(c, r) for c in pick): r for r in reversed(range(held))}
         return sorted(first.values())[:wanted]
@@ -129,8 +132,13 @@ def picked(evidence: Evidence, wanted: int, pick: Pick) -> list[int]:
             head = wanted // 4
             return [*range(head), *range(held - wanted + head, held)]
         case "odd":
-            odd = _oddness(evidence)
-            return sorted(sorted(range(held), key=lambda r: (-odd[r], r))[:wanted])
+            return sorted(oddest(evidence)[:wanted])
+
+
+def oddest(evidence: Evidence) -> list[int]:
+    """Every row, those first that are furthest from the others in some measure."""
+    odd = _oddness(evidence)
+    return sorted(range(len(odd)), key=lambda r: (-odd[r], r))
 
 
 def _oddness(evidence: Evidence) -> list[float]:
@@ -159,6 +167,7 @@ def show(
     *,
     limit: int = MAX_TEXT,
     without: Sequence[str] = (),
+    whole: bool = False,
 ) -> str:
     """Evidence as text for a model, and its cells noted as shown. What every row has in common is said once."""
     if deps.trusted:
@@ -166,7 +175,7 @@ def show(
     wanted = list(range(len(evidence.rows)) if rows is None else rows)
     table = len(wanted) > 1
     names = [c.name for i, c in enumerate(evidence.columns) if any(evidence.rows[r][i] is not None for r in wanted)]
-    if len(wanted) > FEW:
+    if len(wanted) > FEW and not whole:
         names = [n for n in names if n not in _LONG_NAMES]
     names = [n for n in names if n not in without]
     common = [n for n in names if table and len({evidence.value(n, r) for r in wanted}) == 1]

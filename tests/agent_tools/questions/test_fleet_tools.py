@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -177,6 +178,30 @@ async def test_events_of_a_gpu_come_with_their_meaning(ctx: Any):
     text = await gpu_health(ctx)
     assert "XID 79: the GPU is no longer on the PCIe bus" in text
     assert "gpu_summary: 4 rows" in text
+
+
+async def test_the_card_that_something_was_seen_of_is_shown_among_a_thousand(tmp_path: Path):
+    """It behaves like the others, and stands where no answer's first rows reach."""
+    nodes = [f"gpu-{n:03}" for n in range(128)]
+    ill = ("gpu-127", 6)
+    made: list[Row] = [job("7", "FAILED", T, node_list=",".join(nodes), node_count=128, gpus=1024)]
+    for node, gpu, at in ((n, g, m) for n in nodes for g in range(8) for m in (10, 50)):
+        errors = int((node, gpu) == ill and at == 50)
+        busy = 0.9 if gpu or at == 10 else 0.8 + int(node[-2:]) / 1000
+        made.append(
+            GpuSample(
+                job_id="7", node=node, gpu=gpu, gpu_uuid=f"GPU-{node[4:]}-{gpu}", ts=T + timedelta(minutes=at),
+                engine_active=busy, ecc_dbe_total=errors,
+            )
+        )  # fmt: skip
+    Writer(tmp_path / "lake", durable=False).append(made, batch="b")
+    with Reader(tmp_path / "lake") as reader:
+        ctx: Any = SimpleNamespace(deps=Deps(reader, Ledger(), "7", None, (), undetermined("."), lake=reader.lake))
+        use = (await gpu_health(ctx)).split("gpu_summary")[1]
+        assert "1024 rows, 8 shown" in use
+        assert "GPU-127-6" in use
+        there = (await gpu_health(ctx, node="gpu-003")).split("gpu_summary")[1]
+        assert {f"GPU-003-{gpu}" for gpu in range(8)} == set(re.findall(r"GPU-\d+-\d", there))
 
 
 async def test_a_table_without_rows_that_a_source_watched_is_not_called_unwatched(tmp_path: Path):
