@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_tools.endpoints.drive import Limits
+from agent_tools.evidence import Evidence
 from agent_tools.questions.answer import Answer, Reply
 from agent_tools.questions.investigation import Investigation
 from agent_tools.references import plain
@@ -115,7 +116,7 @@ class Chat:
         try:
             write()
         except OSError as error:
-            print(f"inquest: this turn could not be kept in {self.log.path}: {error.strerror}", file=sys.stderr)
+            print(f"inquest: this could not be kept in {self.log.path}: {error.strerror}", file=sys.stderr)
             return False
         return True
 
@@ -166,13 +167,13 @@ class Chat:
         self._table("find_jobs")
 
     def _table(self, query: str, **params: Any) -> None:
-        ledger = self.investigation.ledger
-        self.say(
-            evidence_text(
-                ledger.ask(self.investigation.reader, query, **params), colour=self.colour, width=self._wide()
-            )
-            + "\n"
-        )
+        evidence = self.investigation.ledger.ask(self.investigation.reader, query, **params)
+        self._looked_up(evidence, colour=self.colour, width=self._wide())
+
+    def _looked_up(self, evidence: Evidence, **layout: Any) -> None:
+        """Show what was asked for outside of a turn, once it is kept: `/evidence` has it in the next sitting too."""
+        self._kept(lambda: self.log.keep_evidence(self.investigation))
+        self.say(evidence_text(evidence, **layout) + "\n")
 
     def _evidence(self, rest: str) -> None:
         ledger = self.investigation.ledger
@@ -198,7 +199,7 @@ class Chat:
         except StoreError as error:
             raise Failure(str(error)) from error
         evidence = self.investigation.ledger.record(result, "sql", {"query": rest})
-        self.say(evidence_text(evidence, max_rows=200, colour=self.colour, width=self._wide()) + "\n")
+        self._looked_up(evidence, max_rows=200, colour=self.colour, width=self._wide())
 
     def _model(self, rest: str) -> None:
         self.model = None if rest in ("", "examiner") else rest

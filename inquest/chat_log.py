@@ -3,10 +3,11 @@
     {"chat": 1, "target": "4812", "lake": "/srv/lake", "started": "2026-03-01T10:00:00+00:00"}
     {"part": {...}, "evidence": [...], "job": "4812", "attempt": null, "turn": 0}
     {"reply": {...}, "evidence": [...], "job": "4812", "attempt": null, "turn": 0}
+    {"evidence": [...], "job": "4812", "attempt": null}
 
 A part is what was shown of an answer that was still being written; the reply of the same turn takes its place. Where none
-came, because the process was killed, the part is the turn. A line that was cut by a crash is left out when the chat is read
-again; the turns before it are whole.
+came, because the process was killed, the part is the turn. What was looked up between two turns is evidence alone. A line that
+was cut by a crash is left out when the chat is read again; the turns before it are whole.
 """
 
 from __future__ import annotations
@@ -63,28 +64,30 @@ class ChatLog:
         reply = cut_off(question, part, investigation.job_id, model)
         self._turn(investigation, "part", reply, len(investigation.turns))
 
+    def keep_evidence(self, investigation: Investigation) -> None:
+        """Write down what was looked up since the last turn. It is on disk when this returns. Raises OSError."""
+        self._write(investigation, {})
+
     def _turn(self, investigation: Investigation, kind: str, reply: Reply, turn: int) -> None:
+        self._write(investigation, {kind: reply.model_dump(exclude={"evidence"}), "turn": turn})
+
+    def _write(self, investigation: Investigation, line: dict[str, Any]) -> None:
         held = investigation.ledger.all()
-        self._append(
-            {
-                kind: reply.model_dump(exclude={"evidence"}),
-                "evidence": [seal.record(e, True) for e in held[self.kept :]],
-                "job": investigation.job_id,
-                "attempt": investigation.attempt,
-                "turn": turn,
-            }
-        )
+        new = [seal.record(e, True) for e in held[self.kept :]]
+        self._append({**line, "evidence": new, "job": investigation.job_id, "attempt": investigation.attempt})
         self.kept = len(held)
 
     def restore(self, investigation: Investigation) -> int:
         """Put the turns of the file back; how many there were. Raises Failure for a file that is no chat."""
         part: tuple[Any, Reply] | None = None
         for line in _lines(self.path):
-            if "reply" not in line and "part" not in line:
+            if "evidence" not in line:
                 continue
             try:
                 for record in line["evidence"]:
                     investigation.ledger.restore(seal.evidence_of(record), shown=False)
+                if "reply" not in line and "part" not in line:
+                    continue
                 turn = line.get("turn")
                 if part is not None and part[0] != turn:
                     investigation.turns.append(part[1])

@@ -111,6 +111,21 @@ def test_a_chat_goes_on_after_a_kill(tmp_path: Path, state: Path):
         assert found(None).restore(Investigation(reader)) == 3, "the cut line costs nothing that came after it"
 
 
+def test_what_was_looked_up_between_two_turns_is_there_in_the_next_sitting(tmp_path: Path):
+    lake(tmp_path)
+    command = [sys.executable, "-u", "-m", "inquest", "chat", "7", "--lake", str(tmp_path / "lake")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"/sql SELECT 4811 + 1 AS number\n")
+        process.stdin.flush()
+        shown = next(line for line in iter(process.stdout.readline, b"") if b"4812" in line)
+        process.send_signal(signal.SIGKILL)
+    done = chat(tmp_path, "/evidence", "/evidence E1", options=("--resume", found(None).path.stem))
+    assert "E1  sql: 1 row" in done.stdout
+    assert shown.decode().strip() in done.stdout
+
+
 def test_a_chat_is_resumed_and_listed_by_name(tmp_path: Path):
     lake(tmp_path)
     assert chat(tmp_path, "which jobs failed?").returncode == 0
