@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         from inquest.serve.http_api import Settings, app
     except ImportError as error:
         raise Failure(f"{error.name} is not installed: pip install 'jobinquest[serve]'") from error
-    holders = tokens.load(args.token_file)
+    holders = tokens.Holders(args.token_file)
     if not holders:
         raise Failure(
             f"{args.token_file} holds no token: inquest serve --token-file {args.token_file} --new-token USER", USAGE

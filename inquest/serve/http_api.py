@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,6 +22,7 @@ from agent_tools.questions.investigation import MAX_QUESTION, Investigation
 from agent_tools.seal import finite
 from agent_tools.viewer import Forbidden, Viewer, seen_by
 from inquest import __version__
+from inquest.commands import Failure
 from inquest.render.reply import reply_json
 from inquest.render.show import json_value
 from inquest.serve.aside import Gone, aside
@@ -35,6 +37,7 @@ from inquest.serve.turns import Turns
 from store import Reader
 from store.result import QueryTimeout, StoreError
 
+_LOG = logging.getLogger(__name__)
 JobId = Annotated[str, Field(pattern=r"^[0-9]{1,10}([_+][0-9]{1,7})?$")]
 
 
@@ -43,7 +46,7 @@ class Settings:
     """What a server serves and to whom."""
 
     lake: Path
-    holders: dict[str, Viewer]
+    holders: Mapping[str, Viewer]
     model: str | None = None
     limits: Limits = field(default_factory=Limits)
     per_minute: int = 60
@@ -81,7 +84,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "no such thing, or not this viewer's"},
     400: {"model": Problem, "description": "a question that cannot be asked"},
     429: {"model": Problem, "description": "too many requests; Retry-After says when"},
-    503: {"model": Problem, "description": "too much at once, or the lake cannot be read"},
+    503: {"model": Problem, "description": "too much at once, or the lake or the tokens cannot be read"},
     504: {"model": Problem, "description": "the query ran past its time: ask more narrowly"},
 }
 
@@ -103,7 +106,11 @@ def app(settings: Settings) -> FastAPI:
     turns = Turns(settings.at_once)
 
     def holder(credentials: HTTPAuthorizationCredentials | None) -> Viewer:
-        viewer = settings.holders.get(digest(credentials.credentials)) if credentials is not None else None
+        try:
+            viewer = settings.holders.get(digest(credentials.credentials)) if credentials is not None else None
+        except Failure as error:
+            _LOG.error("%s", error)
+            raise HTTPException(503, "who may ask cannot be read now; the server's log says why") from error
         if viewer is None:
             said = "a bearer token is needed: send 'Authorization: Bearer TOKEN'; `inquest serve --new-token USER` makes one"
             raise HTTPException(401, said, {"WWW-Authenticate": "Bearer"})

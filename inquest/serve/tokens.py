@@ -10,7 +10,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,6 +58,38 @@ def load(path: Path) -> dict[str, Viewer]:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Failure(f"{path}, line {number}: no token's record ({error})", USAGE) from error
     return known
+
+
+class Holders(Mapping[str, Viewer]):
+    """The viewers by their tokens' digests, as the file has them at the moment: it is read again whenever it was changed.
+
+    Raises Failure, also of a later look, for a file that cannot be read: then nobody is known, rather than those of yesterday.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, ...] = ()
+        self._known: dict[str, Viewer] = {}
+        self._now()
+
+    def _now(self) -> dict[str, Viewer]:
+        try:
+            at = self._path.stat()
+            seen = (at.st_mtime_ns, at.st_ctime_ns, at.st_size, at.st_ino)
+        except OSError:
+            seen = ()
+        if not seen or seen != self._seen:
+            self._known, self._seen = load(self._path), seen
+        return self._known
+
+    def __getitem__(self, key: str) -> Viewer:
+        return self._now()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
 
 
 @dataclass(slots=True)

@@ -211,3 +211,23 @@ def test_tokens_are_kept_as_digests_in_a_file_of_one_s_own(tmp_path: Path, capsy
     path.chmod(0o644)
     with pytest.raises(Failure, match="chmod 600"):
         tokens.load(path)
+
+
+def test_a_token_that_is_taken_out_of_the_file_is_refused_at_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    path = tmp_path / "tokens"
+    ada, bob = (tokens.issue(path, user, operator=False) for user in ("ada", "bob"))
+    with serving(tmp_path, holders=tokens.Holders(path)) as url:
+        assert ask(url, "/v1/jobs", ada).status_code == 200
+        path.write_text("".join(x for x in path.read_text().splitlines(True) if tokens.digest(ada) not in x))
+        assert ask(url, "/v1/jobs", ada).status_code == 401
+        assert ask(url, "/v1/jobs", bob).status_code == 200
+        late = tokens.issue(path, "eve", operator=False)
+        assert ask(url, "/v1/jobs", late).status_code == 200
+        path.rename(tmp_path / "away")
+        for place in ("/v1/jobs", "/mcp/"):
+            refused = ask(url, place, bob)
+            assert refused.status_code == 503
+            assert "who may ask cannot be read" in refused.json()["detail"]
+        assert "cannot read" in caplog.text
+        (tmp_path / "away").rename(path)
+        assert ask(url, "/v1/jobs", bob).status_code == 200
