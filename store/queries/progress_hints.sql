@@ -24,7 +24,7 @@ WITH l AS (
     WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   ) WHERE back <= 5000
 ),
-f AS (
+f AS MATERIALIZED (
   SELECT *,
     -- a score beside a count that is past the beginning: epoch 2 and later, at least ten of so many, a validation after the training
     length(text) < 600

@@ -57,8 +57,10 @@
 -- COLUMN interrupt_message: first of those messages
 -- COLUMN interrupt_line: its line
 -- CAVEAT: Standard error and standard output are buffered apart, so lines of different files have no common order.
+-- Planning takes longer than the rest here, and it grows with the columns that are handed on: those that are read, by name.
 WITH said AS (
-  SELECT *, coalesce(happened_ts, ts) AS at_ts,
+  SELECT file, line_no, line_end, kind, name, message, severity, framework, entry_frame, cause_name, cause_message, host,
+    exit_code, signal, total_steps, coalesce(happened_ts, ts) AS at_ts,
     regexp_matches(concat_ws(' ', name, cause_name),
       'KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException|SignalInterruption')
       OR coalesce(kind = 'exception' AND regexp_matches(message, '^KeyboardInterrupt(: |:?\s*$)'), false) AS interrupt,
