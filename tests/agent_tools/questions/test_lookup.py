@@ -8,25 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.gate.citations import plain
 from agent_tools.questions.investigation import Investigation
 from agent_tools.questions.lookup import node_of
 from agent_tools.questions.when import window
 from agent_tools.viewer import Guarded, Viewer
 from store import Reader, Writer
-from store.rows import CudaSample, GpuEvent, LogEvent, Process, Row, SlurmJob, SlurmNodeState, SourceHealth, TrainStep
-
-T = datetime(2026, 3, 9, 10, tzinfo=UTC)
-
-
-def job(id: str, day: int, state: str, nodes: str, user: str = "mira", **fields: object) -> SlurmJob:
-    start = T + timedelta(days=day)
-    return SlurmJob(
-        job_id=id, attempt=1, name="pretrain", user=user, partition="batch", state=state, exit_code=0 if state == "COMPLETED" else 1, ts=start,
-        start_ts=start, end_ts=start + timedelta(hours=1), elapsed_s=3600.0, gpus=8, node_list=nodes,
-        node_count=nodes.count(",") + 1, **fields,  # type: ignore[arg-type]
-    )  # fmt: skip
+from store.rows import (
+    CudaSample,
+    GpuEvent,
+    LogEvent,
+    Process,
+    Row,
+    SlurmNodeState,
+    SourceHealth,
+    TrainStep,
+)
+from tests.agent_tools.questions.lookupkit import T, asked, job
 
 
 @pytest.fixture(scope="module")
@@ -56,22 +53,6 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     Writer(lake, durable=False).append(rows, batch="b")
     with Reader(lake) as opened:
         yield opened
-
-
-def asked(reader: Reader, question: str, job: str = "") -> tuple[Investigation, str, list[str]]:
-    """The answer's first sentence and the others, as a reader sees them; each has passed the gate once more."""
-    investigation = Investigation(reader)
-    if job:
-        investigation.open(job)
-    reply = investigation.ask(question)
-    with investigation.ledger.seen_whole():
-        report = check_answer(reply, investigation.ledger, investigation.assessments, ours=True)
-    assert report.ok, report.problems
-    return (
-        investigation,
-        plain(reply.short, investigation.ledger),
-        [plain(c.text, investigation.ledger) for c in reply.shows],
-    )
 
 
 def test_the_jobs_that_a_node_ended_are_examined_and_told_from_those_that_it_did_not(reader: Reader):
@@ -302,6 +283,23 @@ def test_the_node_of_a_question(question: str, node: str | None):
         ("in the last 3 days", "2026-03-08T12:30:00Z", None),
         ("last week", "2026-03-04T12:30:00Z", None),
         ("ever", None, None),
+        ("in February", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+        ("in december", "2025-12-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        ("in July 2024", "2024-07-01T00:00:00Z", "2024-08-01T00:00:00Z"),
+        ("on March 5th", "2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z"),
+        ("on 5 March", "2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z"),
+        ("since 2026-03-01", "2026-03-01T00:00:00Z", None),
+        ("after 2026-03-01", "2026-03-02T00:00:00Z", None),
+        ("before March", None, "2026-03-01T00:00:00Z"),
+        ("since 2026-03-01 10:30", "2026-03-01T10:30:00Z", None),
+        ("between 2026-03-01 and 2026-03-04", "2026-03-01T00:00:00Z", "2026-03-05T00:00:00Z"),
+        ("from January to February", "2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+        ("over the weekend", "2026-03-07T00:00:00Z", "2026-03-09T00:00:00Z"),
+        ("overnight", "2026-03-10T18:00:00Z", None),
+        ("on Monday", "2026-03-09T00:00:00Z", "2026-03-10T00:00:00Z"),
+        ("since Thursday", "2026-03-05T00:00:00Z", None),
+        ("on February 30", None, None),
+        ("and may fail again", None, None),
     ],
 )
 def test_times_in_words(words: str, since: str | None, until: str | None):
