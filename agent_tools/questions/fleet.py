@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.questions.lookup_job import families_named
 from agent_tools.questions.lookup_says import asked, counted
 from agent_tools.tools.base import Deps
 
-MANY = re.compile(
+_MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
     r"|any (?:nodes?|hosts?|users?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
@@ -22,10 +24,11 @@ _BY: tuple[tuple[str, str], ...] = (
     ("family", r"\b(?:famil\w+|kinds?|causes?|reasons?|types?|modes?|wast\w+)\b"),
     ("name", r"\b(?:job names?|projects?|experiments?)\b"),
 )  # fmt: skip
+_OOM = "OUT_OF_MEMORY"
 _STATES: tuple[tuple[str, str], ...] = (
     ("CANCELLED", r"\bs?cancel\w*"),
     ("TIMEOUT", r"\btim(?:ed|e|ing)?[ -]?outs?\b|\btime ?limits?\b"),
-    ("OUT_OF_MEMORY", r"\bout[ -]of[ -]memory\b|\bOOMs?\b"),
+    (_OOM, r"\bout[ -]of[ -]memory\b|\bOOMs?\b"),
     ("NODE_FAIL", r"\bnode[ -_]?fail\w*"),
     ("PREEMPTED", r"\bpreempt\w*"),
     ("REQUEUED", r"\brequeue\w*"),
@@ -36,6 +39,26 @@ _TROUBLE = re.compile(
     r"(?i)\bnodes?\b.*\b(?:down|drain\w*|out of service|not responding|unavailable|broken|in trouble)\b"
     r"|\b(?:down|drain\w*|out of service|not responding|unavailable|broken)\b.*\bnodes?\b"
 )
+_CARDS = re.compile(
+    r"(?i)\bs?xids?\b|\becc\b|\b(?:gpus?|cards?)\b.*\b(?:events?|errors?|faults?|trouble|fell off|fallen off|broken?|broke|bad|faulty|died)\b"
+    r"|\b(?:bad|faulty|broken|dead) (?:gpus?|cards?)\b"
+)
+_EXTREMES: tuple[tuple[str, str, int, str], ...] = (
+    (r"\blong(?:est|er)\b|\bmost time\b", "elapsed_s", 1, "ran for the most time"),
+    (r"\bshortest\b", "elapsed_s", -1, "ran for the least time"),
+    (r"\b(?:largest|biggest)\b|\bmost gpus\b", "gpus", 1, "held the most GPUs"),
+    (r"\bsmallest\b|\bfewest gpus\b", "gpus", -1, "held the fewest GPUs"),
+    (r"\bmost nodes\b", "node_count", 1, "held the most nodes"),
+    (
+        r"\b(?:most|worst)\b.*\bwast\w+|\bwast\w+\b.*\bmost\b",
+        "gpu_hours_wasted",
+        1,
+        "wasted the most GPU time, by its verdict",
+    ),
+)
+"""Words for the one job that stands out, the column in which it does, which end of it, and how that is said."""
+_ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
+_PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
 _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
@@ -44,31 +67,60 @@ _FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
 _NONE = "No job that these words name is in the store."
 _NONE_THEN = "No job that these words name is in the store for that time."
 _NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
+_NONE_OF_CAUSE = "No stored verdict on such a job is of that kind; inquest watch stores them."
+_NO_CARD = "No event of a GPU is recorded for that: only nodes whose kernel log was read are known."
+_ONE_ONLY = "No job is open that this could be looked up for."
+_OPERATORS = "What the GPUs of a whole cluster went through is an operator's to ask."
+_ALL = 20_000
+"""Jobs among which one is looked for that stands out."""
+_IN_ONE = frozenset(
+    {"checkpoints", "training_curve", "compare_ranks", "collectives", "gpu_health", "processes", "log_events"}
+)
+"""What only one job's own telemetry answers."""
 FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
 """Slurm's states of an attempt that failed, as `fleet_tally` counts them."""
 MAX_SAID = 8
 
 
-def over_many(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Sentences and tables on the jobs that a question names. `limits` are given already: node, since, until."""
-    if _TROUBLE.search(question) and not re.search(r"(?i)\bjobs?\b", question):
+def of_many(question: str, *, opened: bool) -> bool:
+    """Whether a question is about more than one job, or about GPUs while no job is `opened` whose they could be."""
+    return bool(_MANY.search(question) or (not opened and _CARDS.search(question)))
+
+
+def over_many(
+    deps: Deps, question: str, limits: dict[str, str], topics: Sequence[str] = ()
+) -> tuple[list[str], list[str]]:
+    """Sentences and tables on the jobs that a question names. `limits` are given already: node, since, until; `topics` are
+    what its words would be looked up for in a job."""
+    plain = _PLAIN.search(question) is not None
+    if _TROUBLE.search(question) and not plain:
         return _in_trouble(deps, question, limits)
+    if _CARDS.search(question) and not plain:
+        return _cards(deps, limits)
     given: dict[str, Any] = {**limits, **_named(deps, question)}
     if "user" not in given and (stranger := _USER.search(question)) is not None:
         given["user"] = stranger[1]
     state = next((s for s, words in _STATES if re.search(words, question, re.I)), None)
-    if state is not None:
-        given["state"] = state
-    if (family := _FAMILY.search(question)) is not None:
-        given["family"] = family[1]
+    family = _FAMILY.search(question)
     by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
+    if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
+        return _of_causes(deps, codes, state, given)
+    given |= {k: v for k, v in (("state", state), ("family", family and family[1])) if v is not None}
+    if by is None or _ONE_JOB.search(question):
+        for words, column, end, how in _EXTREMES:
+            if re.search(words, question, re.I):
+                return _extreme(deps, given, column, end, how)
     if by is not None:
         whole, each = asked(deps, "fleet_tally", by="all", **given), asked(deps, "fleet_tally", by=by, **given)
         all_of_them, one_by_one = _tally(whole, by) if whole else [], _tally(each, by) if each else []
         said = [*all_of_them, *one_by_one] if by == "family" else [*one_by_one, *all_of_them]
         return said, [e.id for e in (each, whole) if e is not None]
-    whole = asked(deps, "fleet_tally", by="all", **given) if _HOW_MANY.search(question) and state is None else None
+    counts = _HOW_MANY.search(question) is not None and state is None
+    whole = asked(deps, "fleet_tally", by="all", **given) if counts else None
     states, jobs = asked(deps, "find_jobs_summary", **given), asked(deps, "find_jobs", **given)
+    tables = [e.id for e in (whole, states, jobs) if e is not None]
+    if not (_IN_ONE.isdisjoint(topics) or counts or state or family):
+        return [_ONE_ONLY], tables
     said = counted(states) if states else []
     if jobs and state == "CANCELLED":
         said += _cancelled(jobs)
@@ -78,7 +130,56 @@ def over_many(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[s
         said = [*_tally(whole, "all"), *said]
     if not said:
         said = [_NONE_OF_FAMILY if "family" in given else _NONE_THEN if limits.keys() & {"since", "until"} else _NONE]
-    return said, [e.id for e in (whole, states, jobs) if e is not None]
+    return said, tables
+
+
+def _of_causes(
+    deps: Deps, codes: Sequence[str], state: str | None, given: dict[str, Any]
+) -> tuple[list[str], list[str]]:
+    """The jobs whose stored verdict is of a family that the question's words name, and those of Slurm's own word for it."""
+    found = [asked(deps, "find_jobs", **given, family=code) for code in codes]
+    found += [asked(deps, "find_jobs", **given, state=state)] if state is not None else []
+    whole = asked(deps, "fleet_tally", by="all", **given)
+    said = [_ended(e, r) for e in found if e is not None for r in range(min(len(e.rows), MAX_SAID))]
+    if not said:
+        said = [_NONE_OF_CAUSE]
+    if whole is not None and whole.rows:
+        said.append(f"Attempts with a stored verdict: {whole.ref('examined')} of {whole.ref('attempts')}.")
+    return said, [e.id for e in (*found, whole) if e is not None and e.rows]
+
+
+def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str) -> tuple[list[str], list[str]]:
+    """The job that has most or least of something, and how many there are to be first among."""
+    jobs = asked(deps, "find_jobs", max_rows=_ALL, **given)
+    if jobs is None:
+        return [], []
+    known = {r: end * float(v) for r, row in enumerate(jobs.dicts()) if isinstance(v := row[column], int | float)}
+    if not known:
+        return [_NONE_OF_FAMILY if column == "gpu_hours_wasted" else _NONE], [jobs.id]
+    most = max(known.values())
+    first, *others = [r for r, v in known.items() if v == most]
+    whose = f" of {jobs.ref('user', first)}" if jobs.value("user", first) else ""
+    text = f"Job {jobs.ref('job_id', first)}{whose} {how}, {jobs.ref(column, first)}, and ended as {jobs.ref('state', first)}."
+    return [text, *(f"So did job {jobs.ref('job_id', r)}, {jobs.ref(column, r)}." for r in others[:MAX_SAID])], [
+        jobs.id
+    ]
+
+
+def _cards(deps: Deps, limits: dict[str, str]) -> tuple[list[str], list[str]]:
+    """What the driver reported of any node's GPUs."""
+    e = asked(deps, "gpus_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
+    if e is None:
+        return [_OPERATORS], []
+    said: list[str] = []
+    for r, row in enumerate(e.dicts()[:MAX_SAID]):
+        at = "gpu" if row["gpu"] is not None else "pci_bus_id" if row["pci_bus_id"] is not None else None
+        card = f"GPU {e.ref(at, r)}" if at else "A GPU"
+        where = f" of {e.ref('node', r)}" if row["node"] is not None else ""
+        xid = f" {e.ref('xid', r)}" if row["xid"] is not None else ""
+        said.append(
+            f"{card}{where}: {e.ref('event', r)}{xid}, events: {e.ref('events', r)}, the last at {e.ref('last_ts', r)}."
+        )
+    return said or [_NO_CARD], [e.id]
 
 
 def _in_trouble(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -134,15 +235,17 @@ def _tally(e: Evidence, by: str) -> list[str]:
 
 
 def _failed(e: Evidence) -> list[str]:
-    said: list[str] = []
-    for r, row in enumerate(e.dicts()):
-        if row["state"] not in FAILED or len(said) == MAX_SAID:
-            continue
-        whose = f" of {e.ref('user', r)}" if row["user"] else ""
-        when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
-        why = f"; its verdict: {e.ref('family', r)}, a matter of {e.ref('attribution', r)}" if row["family"] else ""
-        said.append(f"Job {e.ref('job_id', r)}{whose} ended as {e.ref('state', r)}{when}{why}.")
+    said = [_ended(e, r) for r, row in enumerate(e.dicts()) if row["state"] in FAILED][:MAX_SAID]
     return said or (["None of them failed."] if e.rows else [])
+
+
+def _ended(e: Evidence, r: int) -> str:
+    """How one job ended, and what its verdict is, from `find_jobs`."""
+    row = e.dicts()[r]
+    whose = f" of {e.ref('user', r)}" if row["user"] else ""
+    when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
+    why = f"; its verdict: {e.ref('family', r)}, a matter of {e.ref('attribution', r)}" if row["family"] else ""
+    return f"Job {e.ref('job_id', r)}{whose} ended as {e.ref('state', r)}{when}{why}."
 
 
 def _cancelled(e: Evidence) -> list[str]:

@@ -16,7 +16,7 @@ from agent_tools.gate.answer_gate import check_answer
 from agent_tools.gate.citations import Gate
 from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
-from agent_tools.questions.fleet import MANY, over_many
+from agent_tools.questions.fleet import of_many, over_many
 from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.when import window
@@ -107,8 +107,8 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     if node and (("find_jobs" in topics and _VICTIMS.search(question)) or ("cause" in topics and not deps.job_id)):
         said, tables = node_victims(deps, node, times)
         topics = []
-    elif MANY.search(question) or not (deps.job_id or _of_one(topics, node)):
-        said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})})
+    elif of_many(question, opened=bool(deps.job_id)) or not (deps.job_id or _of_one(topics, node)):
+        said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)
         topics = []
     elif deps.job_id and (todo := what_next(deps.draft, question)):
         short, said = todo[0], todo[1:]

@@ -56,11 +56,16 @@ def what_next(draft: Draft, question: str) -> list[str]:
     return [*(c.text for c in draft.actions), draft.headline]
 
 
+def families_named(question: str) -> list[str]:
+    """The codes of the families that a question's words name, the most telling first."""
+    return list(dict.fromkeys(c for words, cs in _CAUSES if re.search(words, question, re.I) for c in cs))
+
+
 def whether(deps: Deps, question: str) -> list[str]:
     """What the families that a yes-or-no question names found: their headline where they hold, else why they do not, and the verdict."""
     if not _WHETHER.search(question):
         return []
-    codes = list(dict.fromkeys(c for words, cs in _CAUSES if re.search(words, question, re.I) for c in cs))
+    codes = families_named(question)
     found = {a.code: a for a in deps.assessments}
     said: list[str] = []
     for code in codes:
