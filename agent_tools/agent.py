@@ -276,6 +276,7 @@ def agent(small: bool = False) -> Agent[Deps, Draft]:
 
     from agent_tools.endpoints.compact import compact
     from agent_tools.endpoints.written import WrittenDraft
+    from agent_tools.gate.refusal import refusal
     from agent_tools.tools.base import Deps
     from agent_tools.tools.registry import offered
 
@@ -296,8 +297,11 @@ def agent(small: bool = False) -> Agent[Deps, Draft]:
         report: GateReport = Gate().check(draft, ctx.deps.ledger, ctx.deps.assessments, ctx.deps.draft)
         if not report.ok:
             ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
-            listed = "\n".join(f"- {p}" for p in report.problems)
-            raise ModelRetry(f"The verdict does not hold yet. Mend this and answer again:\n{listed}")
+            raise ModelRetry(refusal("verdict", report.problems, report.beyond))
+        if report.beyond and ctx.retry == 0 and not ctx.last_attempt:
+            # Once: who leaves them as they are has them shown as hypotheses.
+            ctx.deps.emit(f"the gate asks again for {len(report.beyond)} sentences that say more than they cite")
+            raise ModelRetry(refusal("verdict", (), report.beyond))
         return report.draft
 
     made.output_validator(through_the_gate)

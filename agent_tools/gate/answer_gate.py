@@ -8,7 +8,7 @@ it is a hypothesis and is called one. So is an observation that says more than t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
@@ -16,6 +16,7 @@ from agent_tools.gate.backing import Backing, remedy
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.mood import REMEDY, stated
+from agent_tools.gate.refusal import beyond
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.questions.answer import Answer
 from agent_tools.references import cited
@@ -28,11 +29,13 @@ MAX_IMPLIES = 12
 
 @dataclass(frozen=True, slots=True)
 class AnswerReport:
-    """What the gate says. `answer` is the linked answer (of use only when `ok`)."""
+    """What the gate says. `answer` is the linked answer (of use only when `ok`). `beyond` names the observations that say more
+    than what they cite: in the answer they have become hypotheses."""
 
     ok: bool
     problems: list[str]
     answer: Answer
+    beyond: list[str] = field(default_factory=list[str])
 
 
 def check_answer(
@@ -91,10 +94,16 @@ def check_answer(
             if not grounds.verbatim(text) and (clause := stated(text, "open", grounds.speaks_of)):
                 problems.append(f"cannot_answer[{i}] states {clause[:60]!r} and cites nothing: {REMEDY['open']}")
     implies = [stand.status(c) for c in implies]
+    further: list[str] = []
     if not ours:
         backing = Backing(ledger, assessments)
         if not grounds.verbatim(answer.short) and cited([short]) and (words := backing.unbacked(short)):
             problems.append(f"short {remedy(words)}, or say it in hypotheses")
+        further = [
+            beyond(f"shows[{i}]", words)
+            for i, c in enumerate(shows)
+            if cited([c.text]) and not grounds.verbatim(c.text) and (words := backing.unbacked(c.text))
+        ]
         shows, guesses = _sorted(shows, backing, grounds)
         implies = [c if grounds.verbatim(c.text) or not backing.unbacked(c.text) else _guess(c) for c in implies]
         room = MAX_IMPLIES - len(implies)
@@ -104,7 +113,7 @@ def check_answer(
         [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
     )
     linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing)
-    return AnswerReport(not problems, listed, linked)
+    return AnswerReport(not problems, listed, linked, further)
 
 
 def _sorted(shows: Sequence[Claim], backing: Backing, grounds: Grounds) -> tuple[list[Claim], list[Claim]]:

@@ -25,7 +25,7 @@ from agent_tools.gate.extremes import extremes
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
 from agent_tools.gate.machines import ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
-from agent_tools.gate.words import CAMEL, spoken_of, stem, stems
+from agent_tools.gate.words import CAMEL, listed, spoken_of, stem, stems
 from agent_tools.references import BadReference, cited, resolve
 from agent_tools.verdict import FAMILIES
 
@@ -316,8 +316,7 @@ def _of(text: str, word: str) -> str:
 
 def remedy(words: Sequence[str]) -> str:
     """What is wrong with a sentence of such words, and what helps."""
-    said = ", ".join(w if w.startswith("the ") else repr(w) for w in words[:6])
-    return f"says {said}, which nothing that it cites says: say what the cells show, cite the row that says it"
+    return f"says {listed(words)}, which nothing that it cites says: say what the cells show, cite the row that says it"
 
 
 def _title(code: str) -> str:

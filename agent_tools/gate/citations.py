@@ -7,7 +7,7 @@ cannot: sentences that do not hold are dropped and the reasons are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,6 +20,7 @@ from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds, draft_texts
 from agent_tools.gate.mood import REMEDY, Place, stated
+from agent_tools.gate.refusal import beyond
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOut
@@ -34,11 +35,13 @@ MAX_IMPLIES = 24
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """What the gate says. `draft` is the linked draft (of use only when `ok`)."""
+    """What the gate says. `draft` is the linked draft (of use only when `ok`). `beyond` names the sentences that say more than
+    what they cite: in the draft they have become hypotheses."""
 
     ok: bool
     problems: list[str]
     draft: Draft
+    beyond: list[str] = field(default_factory=list[str])
 
 
 class Gate:
@@ -58,15 +61,16 @@ class Gate:
         walk = _Walk(grounds)
         linked = walk.draft(draft, _keep)
         problems += walk.problems
+        backing = Backing(ledger, assessments)
         if problems:
             more = len(problems) - MAX_PROBLEMS
             listed = problems[:MAX_PROBLEMS] + ([f"... and {more} more of the kind"] if more > 0 else [])
-            return GateReport(False, listed, linked)
-        backing = Backing(ledger, assessments)
+            return GateReport(False, listed, linked, _beyond(linked, backing, grounds))
+        further = _beyond(linked, backing, grounds)
         linked, problems = _backed(linked, backing, stand, grounds, preferred)
         if problems:
-            return GateReport(False, problems, linked)
-        return self._finish(accord.settle(linked, assessments, grounds, preferred), grounds)
+            return GateReport(False, problems, linked, further)
+        return replace(self._finish(accord.settle(linked, assessments, grounds, preferred), grounds), beyond=further)
 
     def prune(
         self, draft: Draft, ledger: Ledger, assessments: Sequence[Assessment], preferred: Draft | None = None
@@ -142,6 +146,22 @@ def _backed(
     problems += [f"shows: {c.text[:60]!r} {remedy(more(c.text))}" for c in guesses[room:]]
     update["implies"] = [*implied, *(_guess(c) for c in guesses[:room])]
     return draft.model_copy(update=update), problems
+
+
+def _beyond(draft: Draft, backing: Backing, grounds: Grounds) -> list[str]:
+    """The sentences of a draft that say more than what they cite, but for those that do not hold anyway."""
+    places = [("headline", draft.headline), ("disposition", draft.disposition)]
+    for name, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
+        places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
+    places += [(f"implies[{i}]", c.text) for i, c in enumerate(draft.implies) if c.status != "hypothesis"]
+    places += [(f"timeline[{i}]", m.text) for i, m in enumerate(draft.timeline)]
+    places += [(f"ruled_out[{i}]", r.text) for i, r in enumerate(draft.ruled_out)]
+    return [
+        beyond(place, words)
+        for place, text in places
+        if text.strip() and cited([text]) and not grounds.verbatim(text) and not check(text, grounds).problems
+        if (words := backing.unbacked(text))
+    ][:MAX_PROBLEMS]
 
 
 def _guess(claim: Claim) -> Claim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
 """Where a name is taken apart."""
@@ -29,3 +30,8 @@ def spoken_of(word: str, among: frozenset[str]) -> bool:
     if own in among or word.lower() in among:
         return True
     return len(own) >= 5 and any(s.startswith(own) or (len(s) >= 5 and own.startswith(s)) for s in among)
+
+
+def listed(words: Sequence[str]) -> str:
+    """The first of the words that nothing says, or of the things that are told of them, as a reader is told."""
+    return ", ".join(w if w.startswith("the ") else repr(w) for w in words[:6])

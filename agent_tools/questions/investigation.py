@@ -230,14 +230,15 @@ def answering(investigation: Investigation, small: bool = False) -> Agent[Deps, 
     """The agent that answers questions: the tools of the verdict's agent and `open_job`, and the answers' gate."""
     from pydantic_ai import ModelRetry, RunContext
 
+    from agent_tools.gate.refusal import refusal
+
     made = _agent(small)
 
     async def through_the_gate(ctx: RunContext[Deps], answer: Answer) -> Answer:
         report = check_answer(answer, investigation.ledger, investigation.assessments)
         if not report.ok:
             ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
-            listed = "\n".join(f"- {p}" for p in report.problems)
-            raise ModelRetry(f"The answer does not hold yet. Mend this and answer again:\n{listed}")
+            raise ModelRetry(refusal("answer", report.problems, report.beyond))
         return report.answer
 
     made.output_validator(through_the_gate)

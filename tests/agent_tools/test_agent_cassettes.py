@@ -27,7 +27,7 @@ ANSWER = {
     "confidence": 0.6,
     "attribution": "job",
     "disposition": "Slurm says [[E1.state]]",
-    "headline": "A shard of the data set cannot be read: [[E2.name]]",
+    "headline": "The job raised [[E2.name]]",
     "shows": [{"text": "Rank [[E2.rank]] raised [[E2.name]]: [[E2.message]]."}],
 }
 LOOK = message(calls=[("overview", {}), ("differential", {}), ("log_events", {})])

@@ -22,7 +22,7 @@ ANSWER = {
     "confidence": 0.65,
     "attribution": "job",
     "disposition": "Slurm says [[E1.state]]",
-    "headline": "A shard of the data set cannot be read: [[E2.name]]",
+    "headline": "The job raised [[E2.name]]",
     "shows": [{"text": "Rank [[E2.rank]] raised [[E2.name]]: [[E2.message]]."}],
 }
 LOOK: list[tuple[str, Any]] = [("overview", {}), ("differential", {}), ("log_events", {})]
@@ -60,13 +60,42 @@ def test_a_model_that_looks_and_cites_gives_the_verdict(tmp_path: Path, monkeypa
     assert result.provenance.notes == ["noted"]
     assert (result.provenance.requests, result.provenance.tool_calls, result.provenance.tokens) == (3, 3, 360)
     assert plain(result.headline, ledger_of(result)) == "The job raised ValueError"
-    guess = next(
-        c for c in result.implies if c.text.startswith("A shard")
-    )  # no cell speaks of a shard that cannot be read
-    assert guess.status == "hypothesis"
     assert endpoint.requests[0]["model"] == "scripted"
     names = {t["function"]["name"] for t in endpoint.requests[0]["tools"]}
     assert names == {"overview", "differential", "log_events", "read_log", "look", "final_result"}
+
+
+def test_what_says_more_than_it_cites_is_sent_back_once_and_then_shown_as_a_guess(tmp_path: Path, monkeypatch: Any):
+    """A model that is told can say what the cells say; one that insists has its sentence as a hypothesis, and its verdict."""
+    shard = "A shard of the data set cannot be read: [[E2.name]]"  # no cell speaks of a shard that cannot be read
+    only = {"text": "Only rank [[E2.rank]] raised [[E2.name]]."}
+    eager = answer(headline=shard, shows=[*ANSWER["shows"], only])
+    result, endpoint = ran(tmp_path / "insists", monkeypatch, message(calls=LOOK), eager)
+    assert result.provenance.model == "openai:scripted", result.provenance.notes
+    assert len(endpoint.requests) == 3, "told once, not a second time"
+    told = endpoint.requests[-1]["messages"][-1]["content"]
+    assert "headline says 'set', 'cannot'" in told
+    assert "shows[1] says 'only'" in told
+    assert "shows[0]" not in told
+    assert plain(result.headline, ledger_of(result)) == "The job raised ValueError"
+    assert {"hypothesis"} == {c.status for c in result.implies if c.text.startswith(("A shard", "Only"))}
+    result, endpoint = ran(tmp_path / "mends", monkeypatch, message(calls=LOOK), eager, answer())
+    assert len(endpoint.requests) == 3
+    assert not any(c.text.startswith(("A shard", "Only")) for c in result.implies)
+
+
+def test_what_says_more_is_told_with_what_does_not_hold(tmp_path: Path, monkeypatch: Any):
+    only = {"text": "Only rank [[E2.rank]] raised [[E2.name]]."}
+    typed = {"text": "Rank 9 raised [[E2.name]]."}
+    result, endpoint = ran(
+        tmp_path, monkeypatch, message(calls=LOOK), answer(shows=[only, typed]), answer(shows=[only])
+    )
+    assert result.provenance.model == "openai:scripted", result.provenance.notes
+    assert len(endpoint.requests) == 3
+    told = endpoint.requests[-1]["messages"][-1]["content"]
+    assert "shows[1]: '9' is a typed figure" in told
+    assert "These too say more" in told
+    assert "shows[0] says 'only'" in told
 
 
 def test_a_plain_name_is_asked_at_the_same_endpoint(tmp_path: Path, monkeypatch: Any):
