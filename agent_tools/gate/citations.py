@@ -27,6 +27,8 @@ from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOu
 
 __all__ = ["BadReference", "Gate", "GateReport", "Span", "cited", "draft_texts", "plain", "render_text", "resolve"]
 
+_BY_RULES = "By the rules' own findings, which are not repeated here."
+"""Beside a family whose own sentence cites what was not shown to the one who wrote the verdict."""
 MAX_PROBLEMS = 12
 """Problems that one report lists: a reasoner mends a dozen at a time better than a hundred."""
 MAX_IMPLIES = 24
@@ -102,7 +104,7 @@ class Gate:
         done = walk.draft(settled, _drop)
         assessed = {r.family for r in done.ruled_out}
         lost = [r for r in settled.ruled_out if r.family not in assessed]
-        rest = [RuledOut(family=r.family, status=r.status, text="See its assessment.") for r in lost]
+        rest = [RuledOut(family=r.family, status=r.status, text=_BY_RULES) for r in lost]
         order = list(FAMILIES)
         entries = sorted([*done.ruled_out, *rest], key=lambda r: order.index(r.family))
         done = done.model_copy(update={"ruled_out": entries})

@@ -245,7 +245,9 @@ def _empty(evidence: Evidence, watched: Sequence[str]) -> str:
 
 
 def show_sentence(deps: Deps, text: str) -> str:
-    """A sentence of the families with its references kept and their values beside them; these cells count as shown."""
+    """A sentence of the families with its references kept and their values beside them; these cells count as shown.
+
+    A unit that the sentence has itself stays its own, since it is cited word by word."""
     out: list[str] = []
     at = 0
     for mark in marks(text):
@@ -253,6 +255,8 @@ def show_sentence(deps: Deps, text: str) -> str:
         id, row, column = parse(mark.ref)
         cell = deps.ledger.get(id).cell(column, row)
         deps.ledger.mark_shown(id, [row], [column])
-        out.append(f" (= {clean(format_cell(cell))})")
+        value, _, unit = clean(format_cell(cell)).rpartition(" ")
+        own = value and re.match(rf" {re.escape(unit)}\b", text[mark.end :])
+        out.append(f" (= {value if own else clean(format_cell(cell))})")
         at = mark.end
     return "".join(out) + text[at:]

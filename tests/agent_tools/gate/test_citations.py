@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from agent_tools.gate.citations import Gate, GateReport, draft_texts, plain, render_text
 from agent_tools.references import BadReference, resolve
 from agent_tools.seal import sealed_evidence
+from agent_tools.tools.base import show_sentence
 from agent_tools.verdict import FAMILIES, Claim, Draft, Verdict
 from inquest.render.show import html_text, json_text, markdown_text, terminal_text
 from tests.agent_tools.gate.gatekit import assessments, draft, ledger
@@ -289,7 +291,9 @@ def test_a_text_that_a_family_wrote_wrongly_is_dropped_from_a_good_draft():
     found[1].counterfactual = "It ran 77 hours."
     report = Gate().check(draft(), ledger(), found)
     assert report.ok
-    assert next(r.text for r in report.draft.ruled_out if r.family == "A1") == "See its assessment."
+    assert next(r.text for r in report.draft.ruled_out if r.family == "A1") == (
+        "By the rules' own findings, which are not repeated here."
+    )
 
 
 def test_a_checked_draft_checks_again_to_itself():
@@ -364,3 +368,17 @@ def test_what_an_author_leaves_out_is_the_differentials():
     other = Gate().check(draft(**bare, family="U0", mode=None), ledger(), assessments(), theirs).draft
     assert other.disposition == theirs.disposition
     assert other.actions == []
+
+
+def test_a_unit_that_a_sentence_has_itself_is_not_told_twice():
+    """The sentence stays as the families have it, since it is cited word by word."""
+    deps: Any = SimpleNamespace(ledger=ledger())
+    assert (
+        show_sentence(deps, "It asked for [[E2.requested_bytes]].")
+        == "It asked for [[E2.requested_bytes]] (= 91.6 GiB)."
+    )
+    assert (
+        show_sentence(deps, "It asked for [[E2.requested_bytes]] GiB.")
+        == "It asked for [[E2.requested_bytes]] (= 91.6) GiB."
+    )
+    assert show_sentence(deps, "On [[E1.node]] it failed.") == "On [[E1.node]] (= gpu-07) it failed."
