@@ -21,13 +21,16 @@ from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS
+from agent_tools.gate.edges import beside_edge
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
 from agent_tools.gate.machines import ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
-from agent_tools.gate.words import CAMEL, listed, spoken_of, stem, stems
+from agent_tools.gate.words import listed, parts, spoken_of, stem, stems
 from agent_tools.references import BadReference, cited, resolve
 from agent_tools.verdict import FAMILIES
+from store.catalog import catalog
+from store.rows import columns, tables
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARK = re.compile(r"\[\[[^\]]*\]\]")
@@ -37,6 +40,16 @@ _BARE = re.compile(
 
 _OUT_OF = re.compile(r"(?i)\bout of (?:the |its )?\[\[")
 """`20 out of 400`; other things that one is out of are claims: memory, time."""
+_HARMLESS: dict[str, re.Pattern[str]] = {
+    "but": re.compile(
+        r"(?i)^(?!.*\b(?:no|not|none|nothing|nobody|never|all|any\w*|every\w*|each|who|what|cannot|last|next)\b[^,;]*\bbut\b)"
+    ),
+    "itself": re.compile(
+        r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|[,;] (?:and |but )?(?:the|its) [a-z]+ itself\b"
+    ),
+    "done": re.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
+}
+"""Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""
 _LIST = re.compile(r"_list$|^all_|host$")
 _OF_TIME = re.compile(r"(?i)\bout of time\b")
 _LABELLED = re.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
@@ -187,6 +200,8 @@ class Backing:
             found[f"the denial of [[{ref}]]"] = None
         if ref := unsaid(text, self.ledger):
             found[f"the time [[{ref}]] of something that it is not the time of"] = None
+        if ref := beside_edge(text, self.ledger):
+            found[f"the moment of [[{ref}]], which is of another one or of the whole,"] = None
         if ref := undated(text, self.ledger):
             found[f"the time of [[{ref}]], which lies outside of the job's run,"] = None
         if ref := ownerless(list(self._cells(refs)), self._vouched, self.ledger):
@@ -194,7 +209,7 @@ class Backing:
         if ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger):
             found[f"the end of a job beside [[{ref}]], a link"] = None
         borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
-        states = self._states(refs)
+        states, plain = self._states(refs), _MARK.sub("*", text)
         found |= {
             word: None
             for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
@@ -214,10 +229,16 @@ class Backing:
                 known = (absent is not None and _is_absent(word, text, absent)) or self._says(word, text, refs)
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
+            elif (where := _HARMLESS.get(low)) is not None:
+                known = where.search(plain) is not None or spoken_of(word, backed)
             elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):
                 known = True  # "the least of all": the superlative was held against the column
             else:
-                known = low in _NEUTRAL or spoken_of(word, backed) or (absent is not None and spoken_of(word, absent))
+                known = (
+                    low.removesuffix("'s") in _NEUTRAL
+                    or spoken_of(word, backed)
+                    or (absent is not None and spoken_of(word, absent))
+                )
             if not known:
                 found[low] = None
         return list(found)
@@ -229,8 +250,11 @@ class Backing:
             evidence = self.ledger.get(cell.id)
             said += [evidence.tool, evidence.query, cell.column, cell.doc, _UNIT.get(unit_of(cell), "")]
             said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
+            said += _measure(evidence)
             said += self._row(evidence, cell.row)
         known = set(stems(" ".join(said)))
+        if "finit" in known:
+            known |= {"nan", "inf", "infinit"}
         for backed, words in self._found:
             if backed & set(refs):
                 known |= words
@@ -319,6 +343,14 @@ def remedy(words: Sequence[str]) -> str:
     return f"says {listed(words)}, which nothing that it cites says: say what the cells show, cite the row that says it"
 
 
+def _measure(evidence: Evidence) -> list[str]:
+    """The measure that a question of the catalog was asked for by its name, and what that is; a free query says nothing."""
+    asked, info = evidence.params.get("metric"), catalog().get(evidence.query)
+    if not isinstance(asked, str) or info is None:
+        return []
+    return [asked, *(c.doc for t in info.tables for c in columns(tables()[t]) if c.name == asked)]
+
+
 def _title(code: str) -> str:
     return FAMILIES[code][0] if code in FAMILIES else ""
 
@@ -330,4 +362,4 @@ def _bare(texts: Iterable[str]) -> list[str]:
 def _own(text: str) -> list[str]:
     """The words of a sentence; a quotation's too: who says it has to be cited."""
     said = without_blame(without_causes(_MARK.sub(" ", text)))
-    return [w for piece in _WORD.findall(said) for w in CAMEL.split(piece) if w]
+    return [w for piece in _WORD.findall(said) for w in parts(piece)]

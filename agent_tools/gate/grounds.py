@@ -43,6 +43,8 @@ NUMBER_WORDS: dict[str, int] = {
 }
 """English cardinals below a hundred."""
 
+_EVERYDAY = frozenset({"done", "dones", "ends"})
+"""Columns whose names are words of any sentence: beside a number they name nothing."""
 _SMALL = frozenset({"of", "the", "a", "in", "to", "and", "or", "no", "by", "at", "on"})
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
@@ -65,7 +67,7 @@ class Grounds:
     @cached_property
     def measures(self) -> dict[str, str]:
         """Names of the shown columns that hold numbers, by their words without the plural: `exit code` is `exit_code`."""
-        names = dict.fromkeys(self.ledger.measured())
+        names = [n for n in dict.fromkeys(self.ledger.measured()) if n not in _EVERYDAY]
         return {" ".join(_stem(w) for w in name.lower().split("_")): name for name in names}
 
     def mislabelled(self, cell: CellValue, phrases: list[list[str]]) -> str:

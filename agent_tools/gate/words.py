@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
-"""Where a name is taken apart."""
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|_|\d+")
+_WHOLE = frozenset({"NaN", "NaNs"})
+
+
+def parts(word: str) -> list[str]:
+    """The words of a name that is written together in capitals or with underscores."""
+    return [word] if word in _WHOLE else [w for w in _CAMEL.split(word) if w]
 
 
 def stems(text: str) -> frozenset[str]:
     """The stems of a text's words; what is written together in capitals or with underscores is taken apart."""
-    return frozenset(stem(w) for piece in re.findall(r"[^\W\d]+", text) for w in CAMEL.split(piece) if w)
+    return frozenset(stem(w) for piece in re.findall(r"[^\W\d]+", text) for w in parts(piece))
 
 
 def stem(word: str) -> str:
