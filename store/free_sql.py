@@ -21,8 +21,8 @@ from store.lake import Lake
 from store.overlay import Overlay
 from store.redact_sql import redacting
 from store.result import Coverage, QueryTimeout, Result, ResultColumn, StoreError
+from store.rows import LogRun, tables
 from store.rows import columns as columns_of
-from store.rows import tables
 from store.snapshot import Opened, Snapshots
 
 MAX_SQL = 20_000
@@ -47,7 +47,7 @@ def run(
     named = [t for t in tables() if t in text]
     overlay = Overlay(lake)
     try:
-        opened = Snapshots(lake, overlay).take(named)
+        opened = Snapshots(lake, overlay).take(views.with_runs(named))
         answer = _answer(sql, opened, timeout_s, memory_mb, max_rows)
     finally:
         overlay.close()
@@ -60,6 +60,7 @@ def run(
             instant_us(max((s.ts_max for _, s in o if s.ts_max is not None), default=None)),
         )
         for t, o in opened.items()
+        if t in named
     )
     rows = tuple(tuple(r) for r in answer["rows"])
     columns = tuple(ResultColumn(n, t) for n, t in answer["columns"])
@@ -73,7 +74,10 @@ def _answer(sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: in
     task = {
         "sql": sql,
         "views": {
-            t: redacting(views.view(t, opened.get(t, [])), [c.name for c in columns_of(r)]) for t, r in tables().items()
+            t: redacting(
+                views.shown(t, opened.get(t, []), opened.get(LogRun.TABLE, [])), [c.name for c in columns_of(r)]
+            )
+            for t, r in tables().items()
         },
         "files": [str(p) for o in opened.values() for p, _ in o],
         "memory_mb": memory_mb,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from store import catalog, cells, engine, redact_sql, regex
+from store import catalog, cells, engine, redact_sql, regex, views
 from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
@@ -107,7 +107,7 @@ class Reader:
         started = time.perf_counter()
         window = _window(info, params) if self._prune else EVERYTHING
         for attempt in (1, 2):
-            opened = self.snapshots.take(info.tables, window)
+            opened = self.snapshots.take(views.with_runs(info.tables), window)
             try:
                 names, types, rows, total = self._execute(info, params, opened, max_rows)
                 break
@@ -139,7 +139,7 @@ class Reader:
             rows,
             total,
             total > len(rows),
-            tuple(_coverage(t, o) for t, o in opened.items()),
+            tuple(_coverage(t, opened[t]) for t in info.tables),
             f"{info.caveat} {self.lacks}".strip(),
             time.perf_counter() - started,
         )

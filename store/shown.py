@@ -16,7 +16,7 @@ from store.catalog import Need
 from store.manifest import Segment
 from store.result import Cell
 from store.rollup import EACH, MACRO, RUN, TOTALS, WINDOW, totals, window, without_job
-from store.rows import GpuMinute, GpuSample
+from store.rows import GpuMinute, GpuSample, LogRun, tables
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement
@@ -117,7 +117,7 @@ class Shown:
         for table, segments in opened.items():
             if by_minute and table == GpuSample.TABLE and table not in sql:
                 segments = without_job(segments)
-            self._show(table, segments)
+            self._show(table, segments, opened)
         if by_minute:
             alike = sql.count(MACRO) == sql.count(f"{MACRO}($from_ts, $to_ts)")
             self._show_window(params.get("from_ts"), params.get("to_ts"), alike)
@@ -151,12 +151,13 @@ class Shown:
 
     def lacks(self, needs: Sequence[Sequence[Need]], opened: Opened) -> bool:
         """Whether these segments are known not to have the rows that a question needs. Few rows are looked through."""
-        return any(not any(self._may_have(need, opened[need.table]) for need in line) for line in needs)
+        return any(not any(self._may_have(need, opened) for need in line) for line in needs)
 
-    def _may_have(self, need: Need, segments: Sequence[tuple[Path, Segment]]) -> bool:
+    def _may_have(self, need: Need, opened: Opened) -> bool:
+        segments = opened[need.table]
         if not segments or not need.column:
             return bool(segments)
-        self._show(need.table, segments)
+        self._show(need.table, segments, opened)
         copy = self._now[need.table]
         if copy.kind != "TABLE":
             return True
@@ -166,8 +167,9 @@ class Shown:
             texts = copy.texts[need.column] = frozenset(row[0] for row in self._con.execute(asked).fetchall())
         return not texts.isdisjoint(need.values)
 
-    def _show(self, table: str, segments: Sequence[tuple[Path, Segment]]) -> None:
-        files = tuple(path for path, _ in segments)
+    def _show(self, table: str, segments: Sequence[tuple[Path, Segment]], opened: Opened) -> None:
+        runs = opened.get(LogRun.TABLE, ()) if tables()[table].OF_RUN else ()
+        files = tuple(path for path, _ in (*segments, *runs))
         now = self._now.get(table)
         if now is not None and now.files == files:
             return
@@ -182,15 +184,21 @@ class Shown:
             if len(copies) >= _MOST_COPIES:
                 oldest = copies.pop(next(iter(copies)))
                 self._con.execute(f"DROP {oldest.kind} {oldest.aside}")
-            copy = self._make(table, segments, files)
+            copy = self._make(table, segments, runs, files)
         self._now[table] = copies[files] = copy  # at the end: the first is the one that was not used for longest
 
-    def _make(self, table: str, segments: Sequence[tuple[Path, Segment]], files: Files) -> _Copy:
+    def _make(
+        self,
+        table: str,
+        segments: Sequence[tuple[Path, Segment]],
+        runs: Sequence[tuple[Path, Segment]],
+        files: Files,
+    ) -> _Copy:
         kind = "TABLE" if sum(s.rows for _, s in segments) <= SMALL else "VIEW"
         if not segments:
             self._con.execute(parsed(self._con, f"CREATE TEMP TABLE {table} ({views.definition(table)})"))
         else:
-            self._con.execute(f"CREATE TEMP {kind} {table} AS {views.view(table, segments)}")
+            self._con.execute(f"CREATE TEMP {kind} {table} AS {views.shown(table, segments, runs)}")
         self._made += 1
         return _Copy(files, kind, f"{table}_{self._made}")
 

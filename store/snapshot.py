@@ -39,6 +39,8 @@ class Window:
 
     def of(self, table: str) -> Window:
         """The window for one table: what a thing is was written down long before anything happened to it."""
+        if table in OF_JOBS:
+            return Window(job=self.job)
         return dataclasses.replace(self, start=None, end=None) if table in TIMELESS else self
 
     def wants(self, s: Segment, node: str) -> bool:
@@ -58,6 +60,8 @@ class Window:
 EVERYTHING = Window()
 TIMELESS = frozenset({"gpu_device"})
 """Tables whose rows hold until a later one of the same thing: no question's time leaves any of them out."""
+OF_JOBS = frozenset({"log_run"})
+"""Tables whose rows say of a job what holds whatever node or time a question is limited to."""
 TRIES = 8
 """So often is a picture taken again where what waits was taken in meanwhile."""
 T = TypeVar("T")
@@ -104,12 +108,13 @@ class Snapshots:
                 break
         if lacking is None:
             self._overlay.left += sum(len(part.chunks) for part in waiting)
-        node = None if window.node is None else node_folder(window.node)
         for part in lacking or ():
             for table in names:
+                wanted = window.of(table)
+                node = None if wanted.node is None else node_folder(wanted.node)
                 for place, path, s in part.tables[table]:
                     home = node_folder(place.node)
-                    if node in (None, home) and window.of(table).wants(s, home):
+                    if node in (None, home) and wanted.wants(s, home):
                         opened[table].append((path, s))
         return opened
 

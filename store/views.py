@@ -5,12 +5,12 @@ Two accounting files, or a file and a later poll, tell of the same attempt of a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from store.engine import literals
 from store.manifest import Segment
-from store.rows import columns, tables
+from store.rows import LogRun, columns, tables
 
 
 def definition(table: str) -> str:
@@ -69,6 +69,26 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     whole = f'SELECT {merged} FROM (SELECT *, {owner} AS "cluster_" FROM ({rows})) GROUP BY {by}'
     chosen = tables()[table].CHOSEN
     return f"SELECT * FROM ({whole}) QUALIFY {chosen}" if chosen else whole
+
+
+def with_runs(names: Iterable[str]) -> tuple[str, ...]:
+    """These tables, and what tells of which run the lines of a log are, where one of them has lines of a log."""
+    named = tuple(names)
+    wanted = any(tables()[n].OF_RUN for n in named) and LogRun.TABLE not in named
+    return (*named, LogRun.TABLE) if wanted else named
+
+
+def shown(table: str, segments: Sequence[tuple[Path, Segment]], runs: Sequence[tuple[Path, Segment]] = ()) -> str:
+    """`view`, with the rows of a log under the attempt of the run in whose lines they stand (`runs`: segments of `log_run`)."""
+    rows = view(table, segments)
+    if not runs or not segments or not tables()[table].OF_RUN:
+        return rows
+    spans = f"SELECT DISTINCT cluster, job_id, attempt, file, first_line, last_line FROM ({select(LogRun.TABLE, runs)})"
+    return (
+        f"SELECT l.* REPLACE (coalesce(r.attempt, l.attempt) AS attempt) FROM ({rows}) AS l "
+        f"LEFT JOIN ({spans}) AS r ON r.job_id = l.job_id AND r.file = l.file AND r.cluster IS NOT DISTINCT FROM l.cluster "
+        "AND l.line_no BETWEEN r.first_line AND r.last_line"
+    )
 
 
 def _latest(column: str, of: str | None, order: str) -> str:

@@ -5,7 +5,7 @@ from store.rows.block import Block, one_by_one
 from store.rows.fabric import LinkDetail, LinkEvent, LinkRow, LinkSample
 from store.rows.gpu import GpuDetail, GpuDevice, GpuEvent, GpuMinute, GpuRow, GpuSample
 from store.rows.host import CgroupSample, CollectorSample, HostEvent, HostSample, InferenceSample, SourceHealth, Verdict
-from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, CapturedLine, LogEvent, LogLine, TrainStep
+from store.rows.logs import CHECKPOINT_NAMES, EVENT_KINDS, CapturedLine, LogEvent, LogLine, LogRun, TrainStep
 from store.rows.runtime import CudaSample, IoWait, NcclSample, Process
 from store.rows.scheduler import (
     SlurmControllerSample,
@@ -43,6 +43,7 @@ __all__ = [
     "LinkSample",
     "LogEvent",
     "LogLine",
+    "LogRun",
     "NcclSample",
     "Process",
     "RankRow",

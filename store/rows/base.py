@@ -72,6 +72,8 @@ class Row:
     """SQL over the merged rows that is true of those which a reader shows; empty where it shows all."""
     BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Columns that say something of another one only: a reader shows what stood beside that one's latest value."""
+    OF_RUN: ClassVar[bool] = False
+    """Rows of a log's lines (`file`, `line_no`): a reader shows them under the attempt of their run (`log_run`)."""
 
     cluster: Annotated[str | None, col("cluster's name")] = None
     node: Annotated[str | None, col("node's name as Slurm spells it")] = None
@@ -84,7 +86,12 @@ class JobRow(Row):
     """A row that can be tied to a job."""
 
     job_id: Annotated[str | None, col("job id as Slurm shows it (4812, 4812_7, 4812+1)")] = None
-    attempt: Annotated[int | None, col("1 for the first run of the job id, one more for each requeue")] = None
+    attempt: Annotated[
+        int | None,
+        col(
+            "1 for the first run of the job id, one more for each requeue; 0 and less for earlier runs that only a log tells of"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar
 
-from store.rows.base import RankRow, col, table
+from store.rows.base import JobRow, RankRow, col, table
 
 EVENT_KINDS: dict[str, str] = {
     "exception": "a Python exception that ended a traceback (or stood alone in the shape of one)",
@@ -42,10 +42,40 @@ CHECKPOINT_NAMES = ("saving", "saved", "loading", "loaded", "resumed", "none_fou
 
 @table
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogRun(JobRow):
+    """One of several runs whose output stands in one file, one after the other: requeued, started anew by a script or by hand.
+
+    A file of one run has no row here. A log's rows are shown under the attempt of the run in whose lines they stand.
+    """
+
+    TABLE: ClassVar[str] = "log_run"
+
+    file: Annotated[str | None, col("path relative to what was imported")] = None
+    run: Annotated[int | None, col("number of the run in its file, from 1")] = None
+    first_line: Annotated[int | None, col("its first line")] = None
+    last_line: Annotated[int | None, col("its last line")] = None
+    sign: Annotated[
+        str | None,
+        col(
+            "what shows that it begins: head (the file's first lines again), start (a program's word), steps (they go back)"
+        ),
+    ] = None
+    certain: Annotated[bool | None, col("false where it may be a later part of the run before it")] = None
+    ended_by: Annotated[str | None, col("what is told of its end: an exception's type, or an event's name")] = None
+    ended_line: Annotated[int | None, col("line of that")] = None
+    ended_how: Annotated[
+        str | None,
+        col("who tells of the end: job (Slurm of the job), launcher, program (it failed), finished (it had done)"),
+    ] = None
+
+
+@table
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine(RankRow):
     """One printed line, cleaned of ANSI codes and control characters; a carriage-return bar is kept in its last state."""
 
     TABLE: ClassVar[str] = "log_line"
+    OF_RUN: ClassVar[bool] = True
 
     file: Annotated[str | None, col("path relative to what was imported")] = None
     stream: Annotated[str | None, col("out, err, or NULL where both are in one file")] = None
@@ -65,6 +95,7 @@ class CapturedLine(LogLine):
     """A line that a process of a job wrote to its standard output or error, as the kernel was given it: not yet read as a log."""
 
     TABLE: ClassVar[str] = "captured_line"
+    OF_RUN: ClassVar[bool] = False
 
 
 @table
@@ -73,6 +104,7 @@ class LogEvent(RankRow):
     """Something that a parser recognised."""
 
     TABLE: ClassVar[str] = "log_event"
+    OF_RUN: ClassVar[bool] = True
 
     file: Annotated[str | None, col("path relative to what was imported")] = None
     stream: Annotated[str | None, col("out, err or NULL")] = None
@@ -127,6 +159,7 @@ class TrainStep(RankRow):
     """One completed step (or logging window) that the job reported. Start lines and configuration echoes are not progress."""
 
     TABLE: ClassVar[str] = "train_step"
+    OF_RUN: ClassVar[bool] = True
 
     file: Annotated[str | None, col("path relative to what was imported")] = None
     stream: Annotated[str | None, col("out, err or NULL")] = None
