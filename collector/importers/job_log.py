@@ -1,7 +1,7 @@
 """job_log: what a job printed, to lines, events and training steps.
 
 SOURCE    slurm-%j.out, %x-%j.err, torchrun's log directory, any text that a training job wrote
-ROWS      log_line, log_event, train_step
+ROWS      log_line, log_event, train_step; log_run where the file holds several runs
 CAVEAT    above `LINES_WHOLE` only the lines around events, the head, the tail and a sample are kept as log_line; every
           byte is searched for events and progress all the same
 """
@@ -24,6 +24,7 @@ from collector.framing.ends import ends
 from collector.framing.keep import Keeper
 from collector.framing.labels import hosts_in
 from collector.framing.parts import READ_WHOLE, Part
+from collector.framing.runs import Runs
 from collector.importers.base import ImportContext, ImportFailed
 from collector.intake.ahead import planned
 from collector.parsers.base import Parser
@@ -51,7 +52,7 @@ class JobLog:
     windows: tuple[int, int] | None = WINDOWS
 
     name: ClassVar[str] = "job_log"
-    covers: ClassVar[tuple[str, ...]] = ("log_line", "log_event", "train_step")
+    covers: ClassVar[tuple[str, ...]] = ("log_line", "log_event", "train_step", "log_run")
 
     def claims(self, path: Path, head: bytes) -> int:
         """Any text: surely in a folder called logs, well by a log's suffix, weakly otherwise; never binary."""
@@ -92,21 +93,24 @@ class JobLog:
             demux = Demux(types, matcher, clock, ctx.name, label, hosts, self.windows)
             whole = self.lines_whole if ctx.budget_bytes is None else min(self.lines_whole, LINES_QUICK)
             keeper = Keeper(demux, Clock(ctx.zone, ctx.modified, ctx.own_zone), None if packed else size, whole)
-            stamp = _Stamp(ctx)
+            stamp, runs = _Stamp(ctx), Runs()
             for part in found or self._parts(file, head, size, ctx):
                 end = part.end if part.end < size else None
                 try:
                     for chunk in read_chunks(file, part.start, end, part.first_line):
-                        yield from self._chunk(chunk, demux, keeper, stamp)
+                        yield from self._chunk(chunk, demux, keeper, stamp, runs)
                         ctx.bytes_read += chunk.size
                         if ctx.on_progress is not None:
                             ctx.on_progress(ctx.bytes_read)
                 except text.READ_ERRORS as broken:
                     ctx.problem(f"reading breaks off after {ctx.bytes_read} bytes: {broken}")
                 for row, parser in demux.cut():
+                    runs.saw(row)
                     yield stamp(row, parser)
             for row, parser in demux.close():
+                runs.saw(row)
                 yield stamp(row, parser)
+            yield from (stamp(run, None) for run in runs.found(ctx.name, ctx.attempt, ctx.modified))
             for failure in demux.failures[:20]:
                 ctx.problem(failure)
             if keeper.left_out:
@@ -138,16 +142,18 @@ class JobLog:
         )
         return found.parts
 
-    def _chunk(self, chunk: Chunk, demux: Demux, keeper: Keeper, stamp: _Stamp) -> Iterator[Row | Block]:
+    def _chunk(self, chunk: Chunk, demux: Demux, keeper: Keeper, stamp: _Stamp, runs: Runs) -> Iterator[Row | Block]:
         spots: list[tuple[int, int]] = []
         for segment in demux.feed(chunk):
             for row, parser in segment.rows:
+                runs.saw(row)
                 if isinstance(row, Block):
                     yield stamp.block(row)
                     continue
                 yield stamp(row, parser)
                 if isinstance(row, LogEvent) and row.severity in ("fatal", "error", "warning"):
                     spots.append((segment.start, segment.end))
+        runs.passed(chunk)
         for lines in keeper.lines(chunk, spots):
             yield stamp.block(lines)
 

@@ -21,6 +21,7 @@ from collector.intake import discover, log_zone, zones
 from collector.intake.accounting import Accounting, reconcile
 from collector.intake.health import Tally
 from collector.intake.report import FileReport, ImportReport
+from collector.intake.run_attempts import of_attempts
 from collector.intake.survey import survey
 from collector.intake.walk import Found, walk
 from store import Writer
@@ -33,7 +34,7 @@ _ENDED = frozenset({"cancelled", "preempted", "requeued", "time_limit", "node_fa
 """Slurm's words in a log for the end of an attempt."""
 _FULL_DIGEST = 64 << 20
 _SAMPLE = 1 << 18
-FORMAT = "1"
+FORMAT = "2"
 """Part of every batch's id: raised when importers give other rows for the same bytes."""
 
 
@@ -183,7 +184,10 @@ class _Reading:
             if "slurm_job" in self.candidate.covers:
                 rows = self._books.settle(one_by_one(rows), self.ctx.name)
                 report.merged_into = self._books.merged_into(self.ctx.name)
-            yield from tally.counted(_settled(rows, self.ctx, self._index))
+            settled = _settled(rows, self.ctx, self._index)
+            if self.ctx.job_id is not None and self._index.several(self.ctx.job_id):
+                settled = of_attempts(settled, self._index, self.ctx.job_id)
+            yield from tally.counted(settled)
         except (ImportFailed, *text.READ_ERRORS) as failure:
             report.error = str(failure) or type(failure).__name__
         except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, AssertionError) as failure:

@@ -1,0 +1,121 @@
+"""Runs of a program, one after the other in one file: where the next begins, and single runs that merely look like two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.collector.framing.logkit import (
+    KEY,
+    OOM,
+    PREEMPTED,
+    SUMMARY,
+    WALL,
+    begins,
+    head,
+    labelled,
+    lightning,
+    megatron,
+    raised,
+    runs,
+    said,
+    steps,
+    unloaded,
+)
+
+DONE = ["Training finished."]
+EXITED = ["srun: error: gpu01: task 2: Exited with exit code 1"]
+RESTARTED = [
+    "[2026-04-06 04:34:28,001] torch.distributed.elastic.agent.server.api: [INFO] [default] Worker group FAILED. 3/3 attempts left;"
+    " will restart worker group"
+]
+
+AGAIN = {
+    "a crash and another": [head() + steps(0, 200) + raised(OOM), head() + steps(0, 100) + raised(KEY)],
+    "a crash and one at the start": [head() + steps(0, 200) + raised(OOM), head() + raised(KEY)],
+    "a crash and one at the imports": [head() + steps(0, 200) + raised(OOM), unloaded("ModuleNotFoundError: No module named 'flash_attn'")],
+    "two at the start": [head() + raised("FileNotFoundError: /data/wiki"), head() + raised(KEY)],
+    "a crash and success": [head() + raised(KEY), head() + steps(0, 300) + DONE],
+    "a requeue that resumes": [head() + steps(0, 200) + PREEMPTED, head() + steps(200, 300) + raised(KEY)],
+    "a time limit": [head() + steps(0, 200) + WALL, head() + steps(200, 300) + DONE],
+    "a crash and a resumption": [
+        head() + steps(0, 200) + raised(OOM),
+        head("Resumed from checkpoint /ckpt/step_190.pt (step 190)") + steps(200, 300) + raised(KEY),
+    ],
+    "a framework's start": [megatron(10, 200) + PREEMPTED, megatron(200, 300) + raised(KEY) + SUMMARY],
+    "a launcher's last word": [megatron(10, 200) + raised(OOM) + SUMMARY, megatron(10, 100) + raised(KEY) + SUMMARY],
+    "other nodes in the head": [
+        said("INFO launch: job 7 on a002", "INFO setup: world size 8, building model") + steps(10, 90) + raised(OOM) + SUMMARY,
+        said("INFO launch: job 7 on gpu006,gpu007", "INFO setup: world size 16, building model") + raised(KEY) + SUMMARY,
+    ],
+    "lightning": [lightning(0, 5) + raised(OOM), lightning(0, 3) + raised(KEY)],
+    "labels": [
+        labelled(head() + steps(0, 100), 0, 1, 2) + labelled(raised(OOM), 2) + EXITED,
+        labelled(head() + steps(0, 100), 0, 1, 2) + labelled(raised(KEY), 1),
+    ],
+    "success and success": [head() + steps(0, 200) + DONE, head() + steps(0, 200) + DONE],
+    "success and a crash at the start": [head() + steps(0, 200) + DONE, head() + raised(KEY)],
+    "an import that fails under a launcher": [
+        megatron(10, 200) + [f"[rank3]: {line}" for line in raised(OOM)] + SUMMARY,
+        unloaded("ModuleNotFoundError: No module named 'megatron'") + SUMMARY,
+    ],
+}  # fmt: skip
+
+ONE = {
+    "steps that each epoch counts anew": [head() + steps(0, 100), said("epoch 2") + steps(0, 100) + raised(KEY)],
+    "an error that was caught": [head() + steps(0, 100) + raised(KEY), steps(100, 200) + DONE],
+    "ranks that fail one by one": [megatron(10, 200) + raised(OOM), raised("RuntimeError: NCCL error: remote process exited"), SUMMARY],
+    "ranks that do not come past their imports": [*[unloaded("ModuleNotFoundError: No module named 'x'")] * 4, SUMMARY],
+    "workers that their launcher starts again": [megatron(10, 200) + raised(OOM) + RESTARTED, megatron(10, 100) + raised(KEY) + SUMMARY],
+    "a test after the fit": [lightning(0, 5), lightning(0, 0) + said("Testing DataLoader 0: 100%|####| 10/10") + raised(KEY)],
+    "a healthy run": [megatron(10, 300)],
+    "one that goes on after it was told to end": [head() + steps(0, 200) + WALL, steps(200, 230)],
+    "what is left of a traceback": [said("    return self._call(x)", "    return call(x)") * 2 + said("RuntimeError: sizes do not fit")],
+    "an end, and then what was held back": [raised(KEY) + WALL, said("training ...") + steps(0, 50)],
+}  # fmt: skip
+
+OPEN = {
+    "folds": [head() + steps(0, 200), head() + steps(0, 200), head() + steps(0, 90) + raised(OOM)],
+    "a kill without a word": [head() + steps(0, 200), head() + steps(0, 100) + raised(KEY)],
+    "a retry after an error that was caught": [head() + steps(0, 50) + raised(OOM), steps(0, 200) + DONE],
+    "an epoch that says the same as the first": [head() + steps(0, 100) + raised(KEY), head() + steps(100, 200) + DONE],
+    "ranks that say the same and fail alike": [head() + raised(KEY)] * 4,
+    "ranks that say the same before one fails": [head() + raised(OOM), head() + raised(KEY), SUMMARY],
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_a_run_begins_where_something_ended_the_one_before_and_a_start_comes_again(tmp_path: Path, name: str) -> None:
+    assert begins(tmp_path, *AGAIN[name]) == {1: True}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_one_run_is_not_taken_for_two(tmp_path: Path, name: str) -> None:
+    assert True not in begins(tmp_path, *ONE[name]).values()
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_may_be_either_is_found_and_is_not_certain(tmp_path: Path, name: str) -> None:
+    found = begins(tmp_path, *OPEN[name])
+    assert found and True not in found.values()
+
+
+def test_crashes_of_two_programs_may_be_two_stages_of_one_script(tmp_path: Path) -> None:
+    first = head() + steps(0, 50) + raised("FileNotFoundError: a", "/home/ana/lm/prepare.py")
+    assert begins(tmp_path, first, head() + raised("FileNotFoundError: b")) == {1: False}
+
+
+def test_a_run_tells_where_it_lies_and_how_it_ended(tmp_path: Path) -> None:
+    told = runs(
+        tmp_path, megatron(10, 30) + PREEMPTED, megatron(20, 40) + raised(OOM) + SUMMARY, megatron(30, 50) + raised(KEY)
+    )
+    assert [(r.run, r.first_line, r.last_line, r.attempt, r.ended_by, r.ended_how) for r in told] == [
+        (1, 1, 7, -1, "preempted", "job"),
+        (2, 8, 38, 0, "torch.OutOfMemoryError", "program"),
+        (3, 39, 50, 1, "KeyError", "program"),
+    ]
+
+
+def test_a_file_of_one_run_has_none(tmp_path: Path) -> None:
+    assert runs(tmp_path, megatron(10, 300) + raised(KEY) + SUMMARY) == []
