@@ -12,7 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.failed_loads import failed_load, names_saved_run
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.say import count, lacks, quoted, say
+from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "E2"
@@ -22,6 +22,8 @@ _RESUMES = re.compile(r"\bresum(?:ed|ing)\b|continuing training", re.I)
 
 _STOPPED = frozenset({"TIMEOUT", "PREEMPTED", "NODE_FAIL"})
 """Ends of a run whose work was meant to go on: it had neither failed nor completed."""
+_BESIDES = 0.5
+"""Highest confidence where the run failed of its own after that: then it did not end because of it."""
 _LONG_MIN, _START, _LEARNT = 60.0, 0.1, 0.4
 
 # The idiom of scripts that look only where --resume says.
@@ -145,6 +147,11 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                 )
             ],
         )
+    failure = own_failure(facts)
+    if failure:
+        # What ended the run came after that and is another matter.
+        confidence = min(confidence, _BESIDES)
+        shows.append(f"It failed of something else: {failure}.")
     known = before is not None or count(signs, "earlier_attempts") > 0 or signs.has("asked_by")
     wasted = " The training of the run before was thrown away." if known else ""
     return Assessment(

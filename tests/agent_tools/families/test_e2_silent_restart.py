@@ -123,6 +123,16 @@ def test_a_requeued_attempt_that_starts_anew_is_silent(tmp_path: Path) -> None:
     assert (a.status, a.mode) == ("confirmed", "silent")
 
 
+def test_a_run_that_starts_anew_and_then_fails_of_something_else_did_not_end_because_of_it(tmp_path: Path) -> None:
+    world = World(tmp_path).job("PREEMPTED", 30).job("FAILED", 60, attempt=2, start_ts=T + timedelta(minutes=35))
+    world.train([10.9 - 0.15 * i for i in range(40)], attempt=1, file="a1.out")
+    world.say("checkpoint", "saved", "saved", attempt=1, file="a1.out", severity="info")
+    world.train(FRESH, attempt=2, file="a2.out").say("exception", "KeyError", "'labels'", attempt=2, file="a2.out")
+    a = judge(world, assess)
+    assert (a.status, a.mode) == ("suspected", "silent")
+    assert a.confidence <= 0.5
+
+
 def test_a_requeued_job_that_appends_to_its_log_is_silent_where_loss_and_steps_begin_again(tmp_path: Path) -> None:
     world = World(tmp_path).train([10.9 - 0.15 * i for i in range(40)])
     world.rows.insert(
