@@ -12,11 +12,12 @@ from functools import cached_property, partial
 from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
+from agent_tools.facts.asked import ALL_GPUS, BY_GPU, BY_NODE, NO_JOB, OF_THE_END, PER_GPU, WHOLE_JOB
 from agent_tools.facts.earlier import of_earlier_try
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training
 from agent_tools.facts.exceptions import Raised, read
-from agent_tools.facts.last_run import OF_THE_END, last_told
+from agent_tools.facts.last_run import last_told
 from agent_tools.facts.last_word import beneath
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.progress import Progress, read_progress
@@ -25,25 +26,6 @@ from agent_tools.facts.views import RowView, View
 from agent_tools.facts.watching import silent_since
 from agent_tools.facts.xids import APPLICATION_XIDS
 
-_BY_NODE = {
-    "coverage_nodes",
-    "gpu_counter_rises",
-    "gpu_duty",
-    "gpu_events",
-    "gpu_low_clocks",
-    "gpu_spin",
-    "gpu_spread",
-    "gpu_summary",
-    "gpu_throttled",
-    "host_events",
-    "link_events",
-    "node_states",
-}
-_PER_GPU = {"gpu_counter_rises", "gpu_duty", "gpu_summary"}
-ALL_GPUS = 20_000
-"""Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
-_BY_GPU = _PER_GPU | {"gpu_events", "gpu_low_clocks", "gpu_spin", "gpu_spread", "gpu_throttled"}
-_NO_JOB = {"node_states"}
 _OWN = ("illegal_address", "device_assert", "misaligned", "illegal_instruction")
 """CUDA errors of a kernel's own making."""
 _OPEN = frozenset({"launch_failure", "unknown_error", "initialization", "other"})
@@ -62,7 +44,6 @@ _LOADING = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "Inde
 _NO_MODEL = re.compile(
     r"(?i)token|vocab|bpe|sentencepiece|unigram|k-?means|codebook|\bindex|scaler|\bpca\b|language id|warm-?up|\btest\b"
 )
-_WHOLE_JOB = {"coverage", "job_attempts", "log_attempts", "lone_nodes"}
 
 
 class Facts:
@@ -80,16 +61,16 @@ class Facts:
         key = (query, tuple(sorted(params.items())))
         view = self._views.get(key)
         if view is None:
-            asked: dict[str, Any] = {**params} if query in _NO_JOB else {"job_id": self.job_id, **params}
-            if query in _BY_NODE:
+            asked: dict[str, Any] = {**params} if query in NO_JOB else {"job_id": self.job_id, **params}
+            if query in BY_NODE:
                 asked = {**self.scope, **asked}
-                if query in _BY_GPU and self.own_gpus:
+                if query in BY_GPU and self.own_gpus:
                     asked["gpus"] = self.own_gpus
-            elif query not in _WHOLE_JOB:
+            elif query not in WHOLE_JOB:
                 only = self._last_told if self.attempt is None and query in OF_THE_END else self.attempt
                 if only is not None:
                     asked.setdefault("attempt", only)
-            most = ALL_GPUS if query in _PER_GPU else MAX_ROWS
+            most = ALL_GPUS if query in PER_GPU else MAX_ROWS
             view = self._views[key] = View(self.ledger.ask(self._reader, query, max_rows=most, **asked))
         return view
 
@@ -107,8 +88,17 @@ class Facts:
         return {"nodes": ",".join(nodes) if nodes else None, "from_ts": begin, "to_ts": end}
 
     @cached_property
+    def log_runs(self) -> View | tuple[()]:
+        """The runs that one log file holds; empty where every file holds one."""
+        return self.table("log_runs") if any(r.number("runs") for r in self.table("log_attempts")) else ()
+
+    @cached_property
     def _last_told(self) -> int | None:
-        return last_told(self.overview, self.table("log_attempts"))
+        return last_told(self.overview, self.table("log_attempts"), self.log_runs)
+
+    @property
+    def _of_last(self) -> dict[str, int]:
+        return {} if self.attempt is not None or self._last_told is None else {"attempt": self._last_told}
 
     @cached_property
     def lone_nodes(self) -> View | tuple[()]:
@@ -231,7 +221,7 @@ class Facts:
             self.table("train_summary").first,
             self.table("progress_hints").first,
             self.table("phases"),
-            self.table("checkpoints"),
+            self.table("checkpoints", **self._of_last),
         )
 
     @cached_property

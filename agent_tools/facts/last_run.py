@@ -12,38 +12,38 @@ from collections.abc import Iterable
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView, View
 
-OF_THE_END = frozenset(
-    {
-        "closing_words",
-        "cuda_errors",
-        "end_words",
-        "exceptions",
-        "fatal_signals",
-        "host_oom_words",
-        "launcher_failures",
-        "nccl_events",
-        "oom_events",
-        "other_events",
-        "plain_errors",
-        "rendezvous_events",
-        "run_ending",
-        "signals",
-        "slurm_messages",
-    }
-)
-"""Queries about how a run ended. What spans runs (requeues, checkpoints, the loss over a resumption) is asked of all."""
 
-
-def last_told(overview: RowView | None, told: View) -> int | None:
+def last_told(overview: RowView | None, told: View, runs: Iterable[RowView]) -> int | None:
     """The number of the last attempt, where there were others and something of the log may be of it; None otherwise.
 
-    Where all that is told is known to be of earlier ones, it is the best there is: a crash prints no times of its own.
+    Where all that is told is known to be of earlier ones, it is the best there is: a crash prints no times of its own. A log
+    that holds several runs, one after the other, tells of the last one, unless that one is not why the job failed.
     """
-    if overview is None or (overview.number("attempts") or 0) < 2 or not overview.has("attempt"):
+    last = int(overview.number("attempt") or 0) if overview is not None and overview.has("attempt") else None
+    several = [r for r in runs if (r.number("sure_runs") or 0) > 1 and r.has("attempt")]
+    if several and sound_at_last(overview, runs) is None:
+        newest = max(int(r.number("attempt") or 0) for r in several)
+        if last is None or newest >= last:
+            return newest
+    if overview is None or last is None or (overview.number("attempts") or 0) < 2:
         return None
-    last = int(overview.number("attempt") or 0)
     own = [r for r in told if not r.has("attempt") or int(r.number("attempt") or 0) == last]
     return last if any((r.number("reports") or 0) + (r.number("failures") or 0) > 0 for r in own) else None
+
+
+def sound_at_last(overview: RowView | None, runs: Iterable[RowView]) -> RowView | None:
+    """The last run of a log, where it says that it finished though its job failed: in a loop an earlier one gives the status.
+
+    None too where Slurm ended a run before it, since a job that Slurm starts again forgets what it had failed of.
+    """
+    if overview is None or overview.text("state") != "FAILED":
+        return None
+    told = list(runs)
+    for last in {r.text("file"): r for r in told}.values():
+        how = [r.text("ended_how") for r in told if r.text("file") == last.text("file")]
+        if how[-1] == "finished" and "job" not in how and not {"program", "launcher"}.isdisjoint(how):
+            return last
+    return None
 
 
 def of_run_before(row: RowView, overview: RowView | None, causes: Iterable[Raised]) -> bool:

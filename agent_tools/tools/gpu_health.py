@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_ai import RunContext
 
 from agent_tools.evidence import Evidence
-from agent_tools.facts.core import ALL_GPUS
+from agent_tools.facts.asked import ALL_GPUS
 from agent_tools.facts.xids import MEANINGS
 from agent_tools.tools.base import Deps, ask, oddest
 from store.result import Cell

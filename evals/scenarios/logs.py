@@ -15,6 +15,7 @@ from evals.scenarios.plan import Plan
 from store.rows import Row
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)([ T_])(\d\d:\d\d:\d\d)")
+_STAMP = re.compile(r"(?m)^(\d+: )?( ?\[)?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+)?\]? ?")
 _RANK = re.compile(r"\[rank(\d+)\]")
 
 
@@ -27,7 +28,8 @@ def text(plan: Plan) -> str:
     timed = [pair for pair in timed if pair[0] <= plan.until.get("log_line", 1e9)]
     timed.sort(key=lambda pair: pair[0])
     lines = [_labelled(plan, line) for _, said in timed for line in said.split("\n")]
-    return _local("".join(f"{line}\n" for line in lines), plan.site.zone)
+    body = "".join(plan.left) + _local("".join(f"{line}\n" for line in lines), plan.site.zone)
+    return body if plan.clock_shown else _STAMP.sub("", body)
 
 
 def _labelled(plan: Plan, line: str) -> str:

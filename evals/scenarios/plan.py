@@ -83,6 +83,10 @@ class Plan:
     attempts: list[Values] = field(default_factory=list[Values])
     """Earlier attempts, in order: fields of accounting rows that differ, and `event`, what was seen to end it (None: nothing)."""
     silent: bool = False
+    left: list[str] = field(default_factory=list[str])
+    """What earlier runs left in the same log, before anything of this one."""
+    clock_shown: bool = True
+    """Whether the lines of its log have times."""
     said: list[Said] = field(default_factory=list[Said])
     gpu_changes: list[Change] = field(default_factory=list[Change])
     cuda_changes: list[Change] = field(default_factory=list[Change])

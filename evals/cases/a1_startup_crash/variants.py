@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from evals.scenarios.appended import appended, ran_out
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, raised
 from evals.scenarios.faults import blind, sound
@@ -112,4 +113,5 @@ VARIANTS = (
     *unseen("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "log_line", "log_line", until=0.2),
     *placed("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "unaccounted"),
     Variant("fed-nan", "fault", _raises("data", "ValueError: Input X contains NaN.")),
+    *appended("after-oom", ran_out, _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "last", "all", "none"),
 )  # fmt: skip

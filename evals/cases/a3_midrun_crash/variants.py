@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from evals.scenarios.appended import appended, caught, ran_out
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
 from evals.scenarios.faults import blind, counter, named, only, sound, xid
@@ -163,4 +164,6 @@ VARIANTS = (
     *placed("handled", _handled, "latent", kind="healthy"),
     *unseen("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "log_line", "log_line"),
     *placed("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "unaccounted"),
+    *appended("after-oom", ran_out, _raises("data", "KeyError: 'labels'", "data_collator.py"), "last", "all", "none"),
+    Variant("caught-oom", "twin", caught(_raises("data", "KeyError: 'labels'", "data_collator.py"))),
 )  # fmt: skip

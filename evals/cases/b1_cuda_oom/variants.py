@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from evals.scenarios.appended import appended, crashed, hit_limit
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
 from evals.scenarios.faults import blind, counter, named, only, oom_kill, sound, xid
@@ -210,4 +211,6 @@ VARIANTS = (
     *placed("host", _host, "array", kind="twin"),
     *unseen("full", _midway(0.99), "log_line", "log_line"),
     *placed("full", _midway(0.99), "unaccounted"),
+    *appended("after-crash", crashed, _midway(0.99), "last", "all", "none"),
+    *appended("after-limit", hit_limit, _first_step, "last"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evals.scenarios.appended import appended, hit_limit
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, cancelled, time_limit
 from evals.scenarios.faults import activity, blind, but, frozen, no_launches, only, sound, without_sm
@@ -282,4 +283,5 @@ VARIANTS = (
     Variant("launched-no-more", "fault", _launched_no_more),
     *placed("never-entered", _never_entered, "unaccounted"),
     Variant("came-back", "fault", _came_back),
+    *appended("after-limit", hit_limit, _watchdog, "last", "all", "none"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from evals.scenarios.appended import appended, caught, crashed, was_killed
 from evals.scenarios.cases import Variant
 from evals.scenarios.faults import activity, blind, counter, no_launches, only, sound, xid
 from evals.scenarios.plan import Plan, Values, healthy
@@ -135,4 +136,7 @@ VARIANTS = (
         also=("cuda_sample", "nccl_sample"),
         ways=("bare", "stale"),
     ),
+    *appended("after-crash", crashed, _size(None), "last", kind="healthy"),
+    *appended("after-kill", was_killed, _size(8), "last", kind="healthy"),
+    Variant("caught-oom", "healthy", caught(_size(8))),
 )

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from agent_tools.differential import differential
+from agent_tools.facts.last_run import sound_at_last
 from agent_tools.families.b2_gpu_fault import assess
+from agent_tools.runs_told import UNSPLIT
+from store.rows import LogRun
 from tests.agent_tools.families.world import T, World, judge, sentences
 
 LATER = T + timedelta(minutes=40)
@@ -57,3 +60,48 @@ def test_of_a_file_without_times_order_tells_which_run_an_error_was_of(tmp_path:
     assert any("earlier run" in s for s in sentences(result))
     once = ecc(World(tmp_path).job("FAILED").train([3.0, 2.9, 2.8]), None).say("exception", "KeyError", "'momentum'")
     assert judge(once, assess).status == "suspected", "in a job that ran once the error came first"
+
+
+def held(world: World, *runs: tuple[int, str | None, bool]) -> World:
+    """Runs of ten lines each in the job's one log: attempt, how it ended, and whether it is certain that it is one."""
+    for n, (attempt, how, certain) in enumerate(runs):
+        world.rows.append(
+            LogRun(
+                job_id="4812", attempt=attempt, file="slurm-4812.out", run=n + 1, first_line=10 * n + 1, last_line=10 * n + 10,
+                certain=certain, ended_how=how, ended_by=how and f"word {n}", ended_line=10 * n + 9, ts=T,
+            )
+        )  # fmt: skip
+    return world
+
+
+def log(folder: Path) -> World:
+    """A log of twenty lines, in each ten of which something failed, beside accounting of one attempt."""
+    world = World(folder).job("FAILED").train([3.0, 2.9, 2.8]).say("cuda_oom", "cuda_oom", "CUDA out of memory")
+    world.say("exception", "torch.OutOfMemoryError", "CUDA out of memory").text(*["more"] * 5)
+    return world.train([3.0, 2.9, 2.8]).say("exception", "KeyError", "'momentum'")
+
+
+def test_of_a_log_that_holds_two_runs_the_last_is_judged(tmp_path: Path) -> None:
+    world = held(log(tmp_path), (0, "program", True), (1, "program", True))
+    draft = differential(world.facts()).draft
+    assert draft.family == "A3"
+    assert draft.confidence > UNSPLIT
+    assert sum("before it, lines" in w.text for w in draft.warnings) == 1
+
+
+def test_where_it_may_be_one_run_that_failed_twice_the_verdict_is_less_sure(tmp_path: Path) -> None:
+    world = held(log(tmp_path), (1, "program", True), (1, "program", False))
+    draft = differential(world.facts()).draft
+    assert draft.confidence <= UNSPLIT
+    assert any("is another run" in m.text for m in draft.cannot_decide)
+
+
+def test_a_last_run_that_finished_leaves_why_the_job_failed_to_those_before(tmp_path: Path) -> None:
+    world = held(log(tmp_path), (0, "program", True), (1, "finished", True))
+    facts = world.facts()
+    assert sound_at_last(facts.overview, facts.log_runs) is not None
+    assert facts.table("oom_events")
+    stopped = held(log(tmp_path / "b"), (0, "job", True), (1, "finished", True)).facts()
+    assert sound_at_last(stopped.overview, stopped.log_runs) is None
+    done = held(log(tmp_path / "c"), (0, "finished", True), (1, "finished", True)).facts()
+    assert sound_at_last(done.overview, done.log_runs) is None

@@ -1,0 +1,56 @@
+"""How each query of a job is asked: by its nodes or by itself, of one attempt, of the last run, or of all."""
+
+from __future__ import annotations
+
+BY_NODE = frozenset(
+    {
+        "coverage_nodes",
+        "gpu_counter_rises",
+        "gpu_duty",
+        "gpu_events",
+        "gpu_low_clocks",
+        "gpu_spin",
+        "gpu_spread",
+        "gpu_summary",
+        "gpu_throttled",
+        "host_events",
+        "link_events",
+        "node_states",
+    }
+)
+"""Queries about nodes, which are told the nodes and the time of a job."""
+PER_GPU = frozenset({"gpu_counter_rises", "gpu_duty", "gpu_summary"})
+"""Queries that answer with a row for each GPU."""
+ALL_GPUS = 20_000
+"""Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
+BY_GPU = PER_GPU | {"gpu_events", "gpu_low_clocks", "gpu_spin", "gpu_spread", "gpu_throttled"}
+"""Queries that can be limited to the GPUs of a job."""
+NO_JOB = frozenset({"node_states"})
+"""Queries that know no job."""
+WHOLE_JOB = frozenset({"coverage", "job_attempts", "log_attempts", "log_runs", "lone_nodes"})
+"""Queries about all attempts of a job, whichever is looked at."""
+OF_THE_END = frozenset(
+    {
+        "closing_words",
+        "cuda_errors",
+        "end_words",
+        "exceptions",
+        "fatal_signals",
+        "host_oom_words",
+        "launcher_failures",
+        "log_tail",
+        "nccl_events",
+        "oom_events",
+        "other_events",
+        "phases",
+        "plain_errors",
+        "progress_hints",
+        "rendezvous_events",
+        "run_ending",
+        "short_run",
+        "signals",
+        "slurm_messages",
+        "train_summary",
+    }
+)
+"""Queries about how a run ended. What spans runs (requeues, checkpoints, the loss over a resumption) is asked of all."""
