@@ -79,3 +79,13 @@ def lone_worker(facts: Facts) -> tuple[RowView, RowView] | None:
         return None
     first, second, *_ = sorted(gpus, key=lambda r: -count(r, "power_mean_w"))
     return (first, second) if count(first, "power_mean_w") >= MORE_POWER * count(second, "power_mean_w") else None
+
+
+_LOADS_S = 5.0
+"""Seconds that a program takes at least to load what it trains with."""
+
+
+def instant(facts: Facts) -> bool:
+    """Whether the job was over before a program that trains could have loaded its libraries."""
+    o = facts.overview
+    return o is not None and o.has("elapsed_s") and (o.number("elapsed_s") or 0) < _LOADS_S

@@ -11,6 +11,7 @@ import re
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.last_command import last_command
 from agent_tools.facts.memory import of_either
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
@@ -111,6 +112,8 @@ def assess(facts: Facts) -> Assessment:
     cut = facts.cut_short
     if cut is not None and facts.after_steps(cut):
         return _cut(facts, cut)
+    if not facts.causes and (command := last_command(facts)) is not None:
+        return _command(facts, command)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
         if facts.wrapped_only:
@@ -208,6 +211,50 @@ def _cut(facts: Facts, cut: Raised) -> Assessment:
     result.actions.append(claim(_ACTIONS[mode], "supported"))
     result.missing.append(missing("Which exception it was.", "the rest of the log"))
     return result
+
+
+_FULL, _GONE = frozenset({"no_space", "quota"}), frozenset({"read_only", "input_output", "stale"})
+"""Codes of a file system that is full, and of one that fails."""
+
+
+def _command(facts: Facts, row: RowView) -> Assessment:
+    """Training was done or under way, and the log ends with a command of the script that failed."""
+    code = row.text("code")
+    mode = "storage" if code in _FULL | _GONE else "network" if code == "connection" else "code"
+    result = Assessment(CODE, "confirmed", mode=mode, confidence=0.85)
+    result.attribution = "infrastructure" if code in _GONE else "job"
+    if facts.overview is None:
+        # A script without set -e may have gone on, and what followed may have printed nothing.
+        result.status, result.confidence = "suspected", 0.55
+        result.missing.append(missing("Whether the job failed by it.", "sacct (slurm_job)"))
+    who = f"{row['tool']}" if row.has("tool") else "the shell"
+    what = f" on {row['what']}" if row.has("what") else ""
+    result.headline = f"After the training a command of the batch script failed: {row['message']}"
+    result.speaks_for.append(
+        claim(
+            f"The log ends with what {who} says of its failure{what}: {row['message']} ({row['file']} line {row['line_no']})."
+        )
+    )
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    if facts.progress.finish is not None:
+        result.speaks_for.append(claim(f"Training itself had ended at line {facts.progress.finish['last_line']}."))
+    result.implies.append(
+        claim("The exit status is that of this command; the program that trained is not what failed.", "supported")
+    )
+    result.actions.append(
+        claim(_MEND.get(code, "Mend what the command names, and run only what follows the training again."))
+    )
+    return result
+
+
+_MEND = {
+    "no_such_file": "Look whether the path that is named exists on the compute node; then run only what follows the training again.",
+    "permission_denied": "Look who may write to the path that is named; then run only what follows the training again.",
+    "no_space": _ACTIONS["storage"],
+    "quota": _ACTIONS["storage"],
+    "connection": "Run only what follows the training again, with retries.",
+}
 
 
 def _device(facts: Facts, row: RowView) -> Assessment:

@@ -10,9 +10,10 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.curve import Reading
 from agent_tools.facts.finished import bar_short_of_end, closing_end, completion, program_end
+from agent_tools.facts.last_command import last_command
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
-from agent_tools.facts.worked import at_work, little_used, lone_worker
+from agent_tools.facts.worked import at_work, instant, little_used, lone_worker
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of
 from agent_tools.families.e3_undertrained import FEW, few_samples
@@ -36,6 +37,8 @@ LITTLE = 0.85
 """Highest confidence in the health of a run whose GPUs were little used."""
 _UNSCORED = 2
 """Evaluations whose loss is no number after which health is doubted."""
+_NOTHING = 0.2
+"""Confidence where nothing shows any work, and there was no time for it: too little to call a job healthy."""
 DOUBTED = 0.4
 """Less than that of a weak shape of the loss."""
 
@@ -89,6 +92,8 @@ def assess(facts: Facts) -> Assessment:
         whole = len(said) >= 2
         ended = trained or program_end(facts, end) != ""
         confidence = 0.72 if whole else (0.62 if ended else 0.45)
+        if not (whole or ended) and instant(facts):
+            confidence = _NOTHING
     gpu, working = at_work(facts)
     if gpu:
         shows.append(gpu)
@@ -264,6 +269,8 @@ def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
         return f"Slurm's word of completion is the script's: {own_failure(facts) or 'its program crashed'}."
     if facts.overview is not None and facts.ending.failed:
         return f"Slurm recorded the end as {facts.overview['state']} with exit status {facts.overview['exit_code']}."
+    if facts.overview is None and (command := last_command(facts)) is not None:
+        return f"Its log ends with a command of the script that failed: {command['message']}."
     if end is None:
         return ""
     if end.has("stop_name") and end.text("stop_name") != "cancelled":

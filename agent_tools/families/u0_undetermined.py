@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts
 from agent_tools.facts.steps import failed_steps, step_words
+from agent_tools.facts.worked import instant
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 from agent_tools.verdict import Claim
@@ -39,6 +40,9 @@ def assess(facts: Facts) -> Assessment:
         result.actions.append(claim(_STOP, "supported"))
     if steps:
         result.speaks_for += [claim(f"By accounting, {step_words(step)}.") for step in steps[:4]]
+    if facts.ending.succeeded and instant(facts) and facts.overview is not None:
+        result.headline = f"Slurm records the job as completed after {facts.overview['elapsed_s']}, and nothing shows that it did any work."
+        result.missing.append(missing("What it was meant to do.", "the batch script, and what the program printed"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if (cut := facts.cut_short) is not None:

@@ -19,7 +19,8 @@ from collector.parsers.shapes import detail, strip_label, whole
 
 NAMES: dict[str, str] = {
     "shell_error": "launcher_event: detail.code is command_not_found, no_such_file, permission_denied, not_a_directory, "
-    "exec_format, syntax, unbound_variable, shared_library, glibc, module_load, conda, memory_limit; detail.what names it",
+    "exec_format, syntax, unbound_variable, shared_library, glibc, module_load, conda, memory_limit, no_space, quota, read_only, "
+    "input_output, stale, file_exists, connection; detail.what names it, detail.tool the command that says so",
     "FileNotFoundError": "exception: python: can't open file",
     "ModuleNotFoundError": "exception: python -m with a module that is not there",
     "PythonStartError": "exception: the interpreter could not initialise itself",
@@ -34,6 +35,31 @@ _MODULE = re.compile(
 _START = re.compile(
     r"Fatal Python error: (?:init_\w+|Py_Initialize|config_\w+)|Could not find platform independent libraries"
 )
+
+_ERRNO: dict[str, str] = {
+    "No such file or directory": "no_such_file",
+    "Permission denied": "permission_denied",
+    "Operation not permitted": "permission_denied",
+    "Not a directory": "not_a_directory",
+    "Is a directory": "not_a_directory",
+    "No space left on device": "no_space",
+    "Disk quota exceeded": "quota",
+    "Read-only file system": "read_only",
+    "Input/output error": "input_output",
+    "Stale file handle": "stale",
+    "File exists": "file_exists",
+    "Directory not empty": "file_exists",
+    "Connection refused": "connection",
+    "Connection timed out": "connection",
+    "Network is unreachable": "connection",
+}
+"""What the C library says of a failed call, and its code."""
+_TOOL = re.compile(
+    r"^\s*(?:/\S{1,200}/)?(?P<tool>cp|mv|ln|rm|rsync|scp|tar|cat|dd|mkdir|rmdir|touch|chmod|chown|chgrp|install|tee|gzip|gunzip|pigz|xz|zstd|zip|unzip"
+    r"|bzip2|sort|head|tail|find|ls|du|split|realpath|stat|ssh|sftp): (?P<words>.{0,600}?)(?::| failed:) "
+    rf"(?P<errno>{'|'.join(_ERRNO)})(?: \(\d+\))?\s*$"
+)
+_QUOTED = re.compile(r"[‘'`\"](?P<what>[^’'\"`]+)[’'\"]")
 
 _WHERE = r"(?:^|\s)(?P<where>\S{0,300}?(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))): (?:(?:line )?(?P<line>\d+): )?"
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -93,6 +119,7 @@ class Shell(LineParser):
         "unexpected EOF",
         "unbound variable",
         "not set",
+        *_ERRNO,
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
@@ -112,6 +139,8 @@ class Shell(LineParser):
             r"\s*(?:\w+\.)*\w+(?:Error|Exception): ", text
         ):
             return []
+        if found := _TOOL.match(text):
+            return [self._tool(line, found)]
         for code, pattern in _RULES:
             if found := pattern.search(text):
                 got = found.groupdict()
@@ -141,6 +170,21 @@ class Shell(LineParser):
                     )
                 ]
         return []
+
+    def _tool(self, line: Line, found: re.Match[str]) -> ParsedRow:
+        words = found["words"].strip()
+        named = _QUOTED.search(words)
+        said = [w.rstrip(":") for w in words.split()]
+        what = named["what"] if named else next((w for w in said if "/" in w), said[-1] if said else "")
+        code = _ERRNO[found["errno"]]
+        return line.event(
+            "launcher_event",
+            "shell_error",
+            severity="error",
+            parser=self.name,
+            framework="bash",
+            detail=detail(code=code, what=what or None, tool=found["tool"]),
+        )
 
     def _python(self, line: Line, name: str, found: re.Match[str], what: str) -> ParsedRow:
         return line.event(

@@ -209,7 +209,7 @@ def test_what_starts_a_training_is_missing_whatever_the_script_prints_around_it(
         ("nohup: ignoring input\n/home/u/run.sh: line 9: PYTHONPATH: unbound variable\n", "A4"),
         ("/opt/conda/etc/profile.d/conda.sh: line 55: PS1: unbound variable\ntrain.sbatch: 12: DATA: parameter not set\n", "A4"),
         ("run.sh: line 9: NAME[0]: unbound variable\n", "A4"),
-        ("".join(f"epoch {n} loss 0.{9 - n}\n" for n in range(8)) + "run.sh: line 90: OUT: unbound variable\n", "G1"),
+        ("".join(f"epoch {n} loss 0.{9 - n}\n" for n in range(8)) + "run.sh: line 90: OUT: unbound variable\n", "A3"),
     ],
 )  # fmt: skip
 def test_a_script_that_stops_at_a_variable_nobody_set_never_started(tmp_path: Path, text: str, family: str) -> None:
