@@ -32,6 +32,7 @@ WHOLE_JOB = frozenset({"coverage", "job_attempts", "log_attempts", "log_runs", "
 OF_THE_END = frozenset(
     {
         "closing_words",
+        "command_failures",
         "cuda_errors",
         "end_words",
         "exceptions",

@@ -151,7 +151,7 @@ def _confirmed(
         where = f" a node, most likely {likely['node']},"
     if fallen and (count(fallen[0], "job_nodes") > count(fallen[0], "bad_nodes")):
         shows.append(
-            f"Of the job's {fallen[0]['job_nodes']} nodes {fallen[0]['bad_nodes']} were in trouble at its end; the others were not."
+            f"In trouble at the job's end: {fallen[0]['bad_nodes']} of its {fallen[0]['job_nodes']} nodes, and none of the others."
         )
     if facts.progress.phrase:
         shows.append(f"Until then {facts.progress.phrase}.")
