@@ -75,8 +75,8 @@ class _Course:
         self._after = 0
         """Reports that follow the end."""
         self._starts: set[str] = set()
-        self._failed: set[str | None] = set()
-        """Programs that an exception ended."""
+        self._failed: dict[str, str] = {}
+        """Programs that an exception ended, with that."""
         self._head: int | None = None
         """Line at which the head of the file came again, without anything that had ended the run."""
         self._start: int | None = None
@@ -103,7 +103,15 @@ class _Course:
         if mark.unloaded and self._moved and self._end is not None:
             # A program that has trained does not fail at its imports: that is another one, or another run of it.
             self._begin(mark.line, "start", mark.entry in self._failed)
-        self._failed.add(mark.entry)
+        elif (
+            mark.entry
+            and not self._many
+            and not self._restarted
+            and self._failed.get(mark.entry, mark.name) != mark.name
+        ):
+            self._begin(mark.line, "start", False)  # one process does not end twice
+        if mark.entry:
+            self._failed.setdefault(mark.entry, mark.name)
         if self._end is None or (mark.end or 0) > (self._end.end or 0):
             self._end = mark
         self._restarted = self._restarted and mark.end is End.FAILED

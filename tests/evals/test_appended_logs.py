@@ -22,9 +22,11 @@ OTHER = head() + steps(0, 100) + raised(KEY)
 SOUND = [*head(), *steps(0, 300), "Training finished."]
 
 
-def judged(folder: Path, accounting: str, *parts: list[str]) -> Verdict:
-    """The verdict on a job with this log and these rows of sacct."""
+def judged(folder: Path, accounting: str, *parts: list[str], errors: tuple[str, ...] = ()) -> Verdict:
+    """The verdict on a job with this log and these rows of sacct; `errors` go to a file of their own."""
     (folder / "job" / "logs").mkdir(parents=True)
+    if errors:
+        (folder / "job" / "logs" / "slurm-4812.err").write_text("".join(f"{line}\n" for line in errors))
     (folder / "job" / "logs" / "slurm-4812.out").write_text("".join(f"{line}\n" for part in parts for line in part))
     if accounting:
         (folder / "job" / "slurm").mkdir()
@@ -78,6 +80,12 @@ def test_where_runs_cannot_be_told_from_parts_of_one_the_verdict_is_not_sure(tmp
     verdict = judged(tmp_path, LAST, first, OTHER)
     assert verdict.confidence < 0.6
     assert any("is another run" in m.text for m in verdict.cannot_decide)
+
+
+def test_errors_in_a_file_of_their_own_say_no_more_than_that_there_were_two(tmp_path: Path) -> None:
+    printed = head() + steps(0, 100)
+    verdict = judged(tmp_path, FIRST + LAST, printed, printed, errors=(*raised(OOM), *raised(KEY)))
+    assert verdict.confidence < 0.6
 
 
 def test_a_job_that_failed_though_its_last_run_went_well_failed_of_one_before(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ AGAIN = {
 }  # fmt: skip
 
 ONE = {
+    "ranks that fail alike where their output is elsewhere": [raised(KEY)] * 3,
     "steps that each epoch counts anew": [head() + steps(0, 100), said("epoch 2") + steps(0, 100) + raised(KEY)],
     "an error that was caught": [head() + steps(0, 100) + raised(KEY), steps(100, 200) + DONE],
     "ranks that fail one by one": [megatron(10, 200) + raised(OOM), raised("RuntimeError: NCCL error: remote process exited"), SUMMARY],
@@ -76,6 +77,7 @@ ONE = {
 }  # fmt: skip
 
 OPEN = {
+    "a program that fails in two ways where its output is elsewhere": [raised(OOM), raised(KEY)],
     "folds": [head() + steps(0, 200), head() + steps(0, 200), head() + steps(0, 90) + raised(OOM)],
     "a kill without a word": [head() + steps(0, 200), head() + steps(0, 100) + raised(KEY)],
     "a retry after an error that was caught": [head() + steps(0, 50) + raised(OOM), steps(0, 200) + DONE],
