@@ -105,8 +105,7 @@ class _Course:
             self._begin(mark.line, "start", mark.entry in self._failed)
         elif (
             mark.entry
-            and not self._many
-            and not self._restarted
+            and not (self._many or self._moved or self._restarted)
             and self._failed.get(mark.entry, mark.name) != mark.name
         ):
             self._begin(mark.line, "start", False)  # one process does not end twice

@@ -63,6 +63,7 @@ AGAIN = {
 }  # fmt: skip
 
 ONE = {
+    "an error at the start that was caught, and another": [raised(OOM), steps(0, 100) + raised(KEY)],
     "ranks that fail alike where their output is elsewhere": [raised(KEY)] * 3,
     "steps that each epoch counts anew": [head() + steps(0, 100), said("epoch 2") + steps(0, 100) + raised(KEY)],
     "an error that was caught": [head() + steps(0, 100) + raised(KEY), steps(100, 200) + DONE],
