@@ -93,7 +93,8 @@ def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessme
     who, user, uid = (overview.text(column) for column in ("cancelled_by", "user", "uid"))
     if OPERATORS.match(who):
         mode, attribution = "operator", "infrastructure"
-        head = "The job was cancelled by an administrator of the cluster."
+        by = "user id" if who.isdigit() else "user"
+        head = f"The job was cancelled by an administrator of the cluster ({by} {overview['cancelled_by']})."
         sure = 0.95
     elif who and user and who != user and (not who.isdigit() or (uid and who != uid)):
         mode, attribution = "operator", "infrastructure"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from collector.slurm.source import SlurmSource
+from collector.slurm.users import named
 from store.rows import Row, columns, tables
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def keep(writer: Writer, source: SlurmSource) -> Published | None:
     if begun is not None:
         _finish(writer, source, begun)
     source.open()
-    rows = list(source.rows())
+    rows = [named(row) for row in source.rows()]
     if not rows:
         source.done()
         return None
