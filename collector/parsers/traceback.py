@@ -311,7 +311,8 @@ class Traceback:
             self._last = line.line_no
             return []
         inner = LONE.match(text)
-        logged = LOG_LINE.match(text) if indent <= self._base and not GOES_ON.match(text) else None
+        # Megatron puts a space before its records.
+        logged = LOG_LINE.match(text) if indent <= self._base + 1 and not GOES_ON.match(text) else None
         other = logged or inner or frame_at(text) or BAR.search(text)
         if inner and self._raised.message().endswith("raised:"):
             # torch._dynamo prints what its backend raised as the second line of its own message.

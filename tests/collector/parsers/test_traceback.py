@@ -362,3 +362,17 @@ def test_times_that_docker_puts_before_each_line_do_not_hide_it():
     stamp = "2024-11-07T16:22:44.7649229{:02d}Z "
     row = one("".join(stamp.format(i) + line + "\n" for i, line in enumerate(PLAIN.splitlines())))
     assert (row.name, row.user_frame) == ("ValueError", "/home/u/model.py:7 in main")
+
+
+def test_a_record_with_a_space_before_it_is_no_more_of_a_message():
+    """Megatron's, of a run that caught its error and went on."""
+    step = (
+        " [2026-03-04 07:0{0}:14] iteration       {0}0/     255 | consumed samples:        25600 | lm loss: 5.{0}E+00 |"
+    )
+    text = (
+        'Traceback (most recent call last):\n  File "train.py", line 9, in step\n    loss.backward()\n'
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.50 GiB.\ngoing on with half the batch size\n"
+    ) + "".join(step.format(n) + "\n" for n in range(1, 9))
+    row = parse_text(Traceback(), text)[0]
+    assert row.line_end == 5
+    assert "iteration" not in (row.message or "")
