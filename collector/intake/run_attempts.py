@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from collector.intake.discover import JobIndex
 from store.rows import Block, LogLine, LogRun, Row
@@ -29,8 +30,7 @@ def of_attempts(rows: Iterator[Row | Block], index: JobIndex, job_id: str) -> It
     attempts = index.attempts[job_id]
     ran = [n for n, job in sorted(attempts.items()) if job.start_ts is not None] or sorted(attempts)
     for run, attempt in zip(runs, _numbers(runs, [_told(run, spans) for run in runs], ran), strict=True):
-        object.__setattr__(run, "attempt", attempt)
-        yield run
+        yield replace(run, attempt=attempt)
 
 
 def _told(run: LogRun, spans: Sequence[tuple[int, int, int]]) -> set[int]:
