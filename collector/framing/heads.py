@@ -48,7 +48,7 @@ _NAMED = frozenset(
     ]
 )
 _LITERAL = re.compile(rb"[^\d\r\n\t]{8,}")
-_END = re.compile(r"Traceback |slurmstepd.*\*\*\* |srun: error: ")
+_END = re.compile(r"(?:\s*\d+: )?(?:Traceback |slurmstepd.*\*\*\* |srun: error: )")
 _NO_HEAD = re.compile(r"slurmstepd|srun: |  File |    |\s*$")
 """What may stand before the first words of a program: of Slurm, of a traceback whose beginning was cut off."""
 
@@ -115,7 +115,7 @@ class Heads:
                 stop = chunk.data.find(b"\n", start)
                 found = _LITERAL.findall(chunk.data, start, stop if stop >= 0 else len(chunk.data))
                 if found:
-                    self._probes[max(found, key=len)] = 0
+                    self._probes[max(found, key=len).strip()] = 0  # what stands before it may be a time
 
     def _matched(self, chunk: Chunk, start: int) -> int | None:
         """Where the head ends that begins here: enough of its lines in their order, or all up to a crash; None for no head."""

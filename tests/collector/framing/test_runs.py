@@ -35,6 +35,10 @@ AGAIN = {
     "a crash and another": [head() + steps(0, 200) + raised(OOM), head() + steps(0, 100) + raised(KEY)],
     "a crash and one at the start": [head() + steps(0, 200) + raised(OOM), head() + raised(KEY)],
     "a crash and one at the imports": [head() + steps(0, 200) + raised(OOM), unloaded("ModuleNotFoundError: No module named 'flash_attn'")],
+    "one with times and one without": [
+        [f"2026-03-12 16:37:0{n},049 {line}" for n, line in enumerate(head())] + steps(0, 200) + raised(OOM), head() + raised(KEY)
+    ],
+    "one with labels and one without": [head() + steps(0, 200) + raised(OOM), head() + [f" 0: {line}" for line in raised(KEY)]],
     "two at the start": [head() + raised("FileNotFoundError: /data/wiki"), head() + raised(KEY)],
     "a crash and success": [head() + raised(KEY), head() + steps(0, 300) + DONE],
     "a requeue that resumes": [head() + steps(0, 200) + PREEMPTED, head() + steps(200, 300) + raised(KEY)],
