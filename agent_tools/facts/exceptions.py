@@ -84,7 +84,8 @@ _SAVE = re.compile(
     r"|\bin _?save_(?:checkpoint|zero_checkpoint|model|state|pretrained|weights)\b|\bin write_record\b"
 )
 # safetensors' words for a file that it could not write; for one that it could not read it says "deserializing".
-_WRITING = re.compile(r"Error while serializing")
+# Torch7 counts what it could write of its file.
+_WRITING = re.compile(r"^Error while serializing|\bwrite error: wrote \d+ \w+ instead of \d+")
 _SOCKET = re.compile(
     r"timed? ?out|refused|address already in use|EADDRINUSE|Name or service not known|name resolution|"
     r"No route to host|unreachable|reset by peer|nodename nor servname|errno: (98|111|110|113|101|-2|-3)",
@@ -205,7 +206,7 @@ class Raised:
     def saving(self) -> bool:
         """It was raised while a checkpoint was being written: something had been trained."""
         frames = f"{self.row.text('frame')}\n{self.row.text('user_frame')}\n{self.calls}"
-        return _SAVE.search(frames) is not None or _WRITING.match(self.message) is not None
+        return _SAVE.search(frames) is not None or _WRITING.search(self.message) is not None
 
     @property
     def trained(self) -> bool:

@@ -64,6 +64,8 @@ _SLOT = re.compile(
 _STATE_PATH = re.compile(
     r"KeyError: ['\"]?(?:[\w-]+\.)*optim\w*\.(?:[\w-]+\.)*(?:exp_avg\w*|momentum_buffer|param_groups\b)"
 )
+_RIGHT_ABOVE = 3
+"""Lines between the word that a load begins and the traceback that it ends in."""
 _ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
 
 
@@ -146,7 +148,7 @@ def failed_load(facts: Facts, signs: RowView) -> FailedLoad | None:
             return FailedLoad(full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})")
     began = facts.progress.begun
     for raised in facts.of_role("cut"):
-        if not began and (_RESUMING.search(raised.calls) or _LOADING.search(raised.calls)):
+        if not began and (_RESUMING.search(raised.calls) or _LOADING.search(raised.calls) or _amid(facts, raised)):
             place = raised.row["frame" if raised.row.has("frame") else "file"].ref
             return FailedLoad(
                 "", raised.calls, f"an exception whose text is cut off, in {place}", f" ({raised.where_ref})"
@@ -159,6 +161,15 @@ def failed_load(facts: Facts, signs: RowView) -> FailedLoad | None:
             f" (line {signs['load_failure_line']})" if signs.has("load_failure_line") else "",
         )
     return None
+
+
+def _amid(facts: Facts, raised: Raised) -> bool:
+    """The line right above it says that a saved run is being loaded, and none that it was."""
+    line, file = raised.row.number("line_no") or 0, raised.row.text("file")
+    above = facts.table("checkpoints").where(
+        lambda r: r.text("file") == file and 0 < line - (r.number("line_no") or 0) <= _RIGHT_ABOVE
+    )
+    return bool(above) and above[-1].text("name") == "loading" and names_saved_run(above[-1].text("message"))
 
 
 def _lacks_state(raised: Raised) -> bool:

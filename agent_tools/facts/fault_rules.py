@@ -90,7 +90,7 @@ RULES: tuple[Rule, ...] = (
             r"\bptxas (returned an error|exited with)|^ptxas\b", r"Driver/library version mismatch",
             r"\bNo (CUDA )?GPUs? (were |was |are |is )?(found|detected|available)",
             r"CUDA-capable device\(?s\)? (is|are) (all )?busy", r"compiled with different CUDA", r"was compiled with CUDA", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
-            r"no supported gpu backend", r"no CUDA-capable device",
+            r"no supported gpu backend", r"no CUDA-capable device", r"\bNo visible (XPU|GPU|CUDA|ROCm|TPU|NPU|HPU) devices",
             r"(package|torch|PyTorch) .{0,20}(doesn't|does not) have \w+ built.in", r"is not available for build",
             r"no platforms that are instances of", r"\blib[\w+-]+\.so\S* .{0,60}(not found|cannot|could not|failed)", r"HIP error: invalid device function",
         )),
@@ -350,6 +350,11 @@ RULES: tuple[Rule, ...] = (
             r"Error tokenizing data", r"Schema at index", r"Sizes of tensors must match except in dimension",
             r"Caught \w+ in DataLoader worker", r"data adapter", r"unrecognized data type", r"unsupported (image|audio|file) (type|format)",
             r"label value .{0,60}outside the valid range", r"Target \d+ is out of bounds",
+        )),
+    Rule("data", 0.82, "the folder or the files of the data are not there",
+        says=(
+            r"(?=.{0,80}\b(images?|data(sets?)?|train(ing)?|samples?|annotations?|corpus|audios?|videos?|frames|labels?)\b)"
+            r"(?=.{0,80}\b(root|folder|dir(ectory)?|path|files?|list)\b).{0,160}\b(does ?(n[o']t|not) exists?|(do|did) ?(n[o']t|not) exist|not exist|not found|(is|are) (missing|empty)|cannot be (found|opened))",
         )),
     Rule("data", 0.75, "a column that training data usually have is not there",
         names="KeyError",

@@ -33,3 +33,10 @@ def one_node(facts: Facts) -> bool:
 def several_nodes(facts: Facts) -> bool:
     """Whether accounting says that the job had more than one node."""
     return facts.overview is not None and (facts.overview.number("node_count") or 0) > 1
+
+
+def unreached(facts: Facts) -> list[RowView]:
+    """Tries to reach the address at which the ranks meet that failed; that a host has no IPv6 is said of many that then succeed."""
+    return facts.table("rendezvous_events").where(
+        lambda r: r.text("name") == "retry" and "errno: 97 " not in r.text("message")
+    )

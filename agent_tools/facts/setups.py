@@ -41,7 +41,7 @@ def _before(facts: Facts, raised: Raised) -> list[RowView]:
 
 
 def tells_of_end(row: RowView) -> bool:
-    """Whether an event tells how a run ended; a remark does not, nor what CUDA says of a set-up, with which many a run goes on."""
+    """Whether an event tells how a run ended; a remark does not, nor CUDA's word of a set-up or a connection's first try, with which many a run goes on."""
     if "severity" in row.columns and row.text("severity") == "info":
         return False
-    return row.text("name") != "cuda_setup"
+    return row.text("name") not in ("cuda_setup", "retry")

@@ -7,14 +7,14 @@ DECIDES  the exception's type, text and frames give the fault class: data, confi
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify
+from agent_tools.facts.looping import any_time, at_next_batch, in_a_loop, on_a_batch
 from agent_tools.facts.memory import of_either
-from agent_tools.facts.ports import one_node, port_taken
+from agent_tools.facts.ports import one_node, port_taken, unreached
 from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
@@ -34,20 +34,6 @@ from agent_tools.families.wording import (
 
 CODE = "A1"
 EXPLAINS = ("A2", "A3", "C1", "C2", "C3", "E3", "F4", "G1", "D1")
-
-# Frames of a loop over batches: how many of them came before is what a cut log does not tell.
-_ITERATING = re.compile(
-    r"torch/utils/data/|accelerate/data_loader|\bin (?:forward|backward|\w*train(?:ing)?_(?:step|epoch|batch|loop)|train_one_epoch"
-    r"|_inner_training_loop|fit\w*|step|run_\w*(?:step|epoch|batch)|run_iter|epoch_loop|train)$",
-    re.MULTILINE,
-)
-
-# A trainer's loop asks its loader for a batch: the first one, or any that came later.
-_NEXT_BATCH = re.compile(
-    r"(?:/loops/(?:fit_loop|training_epoch_loop|epoch/training_epoch_loop)\.py|\bin (?:_inner_training_loop|train_one_epoch|train_epoch|run_epoch)$)"
-    r"(?:.|\n)*?torch/utils/data/dataloader\.py",
-    re.MULTILINE,
-)
 
 _CLASS = {
     "data": "the data that it reads",
@@ -71,7 +57,6 @@ _CLOSING = 40
 _WHOSE_MEMORY = 0.45
 """Highest confidence where the words do not tell the host's memory from a GPU's, which would be B1."""
 _UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as the log says before it")
-_KERNEL = re.compile(r"device-side assert|illegal memory access")
 _EITHER_TIME = 0.6
 """Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
 _BEFORE = missing("Whether training steps came before it.", "the log from its beginning")
@@ -100,7 +85,7 @@ def assess(facts: Facts) -> Assessment:
         cause = replace(cause, fault=_UNFIT)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
     result.confidence = _confidence(facts, cause)
-    if cause.headless and _any_time(cause):
+    if cause.headless and any_time(cause):
         # A text that says nothing of a start, and no line before it: as well one of a run that had trained for days.
         result.confidence = UNSAID
         result.missing.append(_BEFORE)
@@ -151,7 +136,7 @@ def _confidence(facts: Facts, cause: Raised) -> float:
         value -= 0.1
     if cause.in_loop or cause.fault.other:
         value = min(value, 0.75)
-    if _on_a_batch(cause) or _at_next_batch(cause):
+    if on_a_batch(cause) or at_next_batch(cause):
         value = min(value, _EITHER_TIME)
     if facts.ending.failed:
         value += 0.03
@@ -160,24 +145,6 @@ def _confidence(facts: Facts, cause: Raised) -> float:
     if of_either(cause):
         value = min(value, _WHOSE_MEMORY)
     return max(0.3, min(value, 0.96))
-
-
-def _any_time(cause: Raised) -> bool:
-    """Nothing in it is of a start: frames of a program that is wrong are met at its first step as well as after days."""
-    fault, frames = cause.fault, cause.calls
-    of_code = fault.mode == "code" and bool(frames)
-    return cause.in_loop or of_code or fault.certainty < 0.6 or _ITERATING.search(frames) is not None
-
-
-def _on_a_batch(cause: Raised) -> bool:
-    """A kernel met a batch that it cannot take, which is any batch: the first one, or one after many."""
-    return _KERNEL.search(cause.message) is not None and (cause.in_loop or _ITERATING.search(cause.calls) is not None)
-
-
-def _at_next_batch(cause: Raised) -> bool:
-    """The loader of a training loop failed, and nothing that was printed tells how many batches it had given before."""
-    row = cause.row
-    return "in DataLoader worker process" in row.text("message") or _NEXT_BATCH.search(row.text("calls")) is not None
 
 
 def _either(facts: Facts, cause: Raised) -> bool:
@@ -216,11 +183,11 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         )
     )
     result.actions.append(claim(_ACTIONS[cause.fault.mode]))
-    if _on_a_batch(cause):
+    if on_a_batch(cause):
         result.implies.append(
             claim("The labels or indices of the batch may be at fault as well as the code.", "supported")
         )
-    if _on_a_batch(cause) or _at_next_batch(cause):
+    if on_a_batch(cause) or at_next_batch(cause):
         result.missing.append(missing("Whether steps came before it.", "progress lines of the training"))
     if of_either(cause):
         result.missing.append(WHOSE_MEMORY)
@@ -260,8 +227,8 @@ def _without_cause(facts: Facts) -> Assessment:
         if not facts.raised and _gave_up(facts):
             return _worded(facts, plain)
     cut = facts.cut_short
-    waited = cut is not None and cut.forming and facts.table("rendezvous_events").one_of("name", "waiting")
-    if cut is not None and not (waited or facts.after_steps(cut) or _ITERATING.search(cut.calls)):
+    sought = [*facts.table("rendezvous_events").one_of("name", "waiting"), *unreached(facts)]
+    if cut is not None and not (cut.forming and sought) and not (facts.after_steps(cut) or in_a_loop(cut)):
         return _cut(facts, cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."

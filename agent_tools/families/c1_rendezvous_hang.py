@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts, RowView, View
-from agent_tools.facts.ports import one_node, port_taken, several_nodes
+from agent_tools.facts.ports import one_node, port_taken, several_nodes, unreached
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
-from agent_tools.families.wording import claim, missing
+from agent_tools.families.wording import UNSAID, claim, missing
 
 CODE = "C1"
 EXPLAINS = ("A2", "C2", "C3", "D1", "E3", "F3", "F4")
@@ -94,7 +94,7 @@ def _waits(facts: Facts) -> RowView | None:
     rows = facts.table("rendezvous_events").where(lambda r: r.text("name") == "waiting" and _long_waited(r))
     if facts.raised:
         cut = facts.cut_short
-        return rows[0] if rows and cut is not None and cut.forming else None
+        return next(iter([*rows, *unreached(facts)]), None) if cut is not None and cut.forming else None
     last = facts.table("end_words").first
     ends = last.number("last_line") if last is not None else None
     return next((r for r in rows if r.number("last_line") == ends), None)
@@ -113,6 +113,11 @@ def _waiting(facts: Facts, row: RowView) -> Assessment:
     result.headline = "The ranks wait for each other at the start, and the log ends there."
     if facts.cut_short is not None:
         result.headline = "The ranks waited for each other at the start; the log ends in the traceback of that wait."
+    if row.text("name") == "retry":
+        result.confidence = UNSAID
+        result.headline = (
+            "A rank could not reach the address at which the ranks meet; the log ends in the traceback of that call."
+        )
     result.speaks_for.append(
         claim(f"The log says, {row['events']} times: {row['message']} ({row['file']} line {row['line_no']}).")
     )

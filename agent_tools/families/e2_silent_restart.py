@@ -289,7 +289,7 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
         say(*shows),
         implies=say(
             "The checkpoint and the run do not fit, or the checkpoint is broken; the cluster is not at fault.",
-            status="supported",
+            status="supported" if load.text else "hypothesis",
         ),
         missing=[
             lacks(

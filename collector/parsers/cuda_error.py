@@ -31,6 +31,8 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_error", "gpu_lost", r"GPU is lost|Unable to determine the device handle for (?:GPU|gpu)|GPU requires reset"),
     ("cuda_error", "device_assert", r"device-side assert triggered"),
     ("cuda_error", "illegal_address", r"illegal memory access was encountered|CUDA_ERROR_ILLEGAL_ADDRESS"),
+    # a library that prints the number that the runtime gave, and not its text
+    ("cuda_error", "illegal_address", r"\b(?:PhysX|[Cc]uda|CUDA|cu[A-Z]\w{3,40}).{0,120}\b(?:failed|[Ee]rror)\b.{0,24}\b700\b"),
     ("cuda_error", "launch_failure", r"unspecified launch failure|CUDA_ERROR_LAUNCH_FAILED"),
     ("cuda_error", "launch_timeout", r"the launch timed out and was terminated"),
     ("cuda_error", "misaligned", r"CUDA.{0,40}misaligned address"),
@@ -78,6 +80,8 @@ class CudaError(LineParser):
         "device-side assert",
         "illegal memory access",
         "CUDA_ERROR_",
+        "PhysX error",
+        "failed with error ",
         "launch failure",
         "launch timed out",
         "CUDA",

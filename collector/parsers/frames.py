@@ -18,6 +18,8 @@ _INSTALLED = re.compile(
     r"|\\(?:site-packages|[Ll]ib)\\|/pytorch/torch/|/bin/(?:torchrun|accelerate|deepspeed|python|hydra|axolotl|llamafactory-cli)"
 )
 
+_DEEP = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -43,6 +45,30 @@ def frame_at(text: str, *, rich: bool = False, notebook: bool = False) -> Frame 
     return Frame(found["file"].strip(), int(found["line"]), found["where"], indent)
 
 
+_FOLDED = re.compile(
+    r'\s+(?P<frame>File "[^"]{1,500}", line \d{1,9}, in (?:<\w+>|[\w.]+(?=\s|$|\()))(?P<code>(?:(?!\s+File ").)*)'
+)
+_FOLDED_END = re.compile(r"\s(?P<raised>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
+
+
+def unfold(text: str, header: str) -> list[str]:
+    """The lines of a traceback that a copy of the log has put on one line; none where it has not."""
+    head, found, rest = text.partition(header)
+    frames = list(_FOLDED.finditer(rest)) if found else []
+    if not frames:
+        return []
+    lines = [f"{head}{header}:"]
+    for at, frame in enumerate(frames):
+        code = frame["code"].strip()
+        raised = _FOLDED_END.search(f" {code}") if at == len(frames) - 1 else None
+        lines.append(f"  {frame['frame']}")
+        if before := f" {code}"[: raised.start() if raised else None].strip():
+            lines.append(f"    {before}")
+        if raised:
+            lines.append(raised["raised"])
+    return lines
+
+
 def is_installed(file: str) -> bool:
     """True for a file of the standard library, an installed package, a launcher's entry script or generated code."""
     return _INSTALLED.search(file) is not None
@@ -51,6 +77,11 @@ def is_installed(file: str) -> bool:
 def begins_program(outermost: Frame) -> bool:
     """True where a stack begins at the top of a file that is not installed: the exception went through the whole program."""
     return outermost.where == "<module>" and not is_installed(outermost.file)
+
+
+def through_program(frames: list[Frame]) -> bool:
+    """True for a stack from the top of a program down that is deep enough for one that an exception unwinds."""
+    return len(frames) >= _DEEP and begins_program(frames[0])
 
 
 def in_thread(outermost: Frame) -> bool:

@@ -1,6 +1,6 @@
 """Native code gives up: Rust panics, failed checks of C++ libraries (glog, TensorFlow, XLA), CUDA libraries that do not load.
 
-SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK, Kaldi's ERROR lines.
+SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK, easylogging's FATAL, Kaldi's ERROR lines.
 ROWS    `exception` named `RustPanic`, `CheckFailed`, `KaldiError`, `RestoreFailed` or `LibraryNotLoaded`; the place in `frame`.
 CAVEAT  a Rust panic reaches Python as pyo3_runtime.PanicException, which is a row of its own.
 EXAMPLE thread '<unnamed>' panicked at src/tokenizer.rs:12:3: index out of bounds
@@ -33,6 +33,10 @@ _CHECK = re.compile(
 _FATAL = re.compile(
     r"(?:^F(?:20\d\d)?\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ |^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+: F )(?P<place>[\w./-]+\.(?:cc|cpp|h|cu):\d+)\] (?P<text>\S.{0,600})"
 )
+# The level as a word, which easylogging and its kin print.
+_SPELLED = re.compile(
+    r"^.{0,60}\bFATAL\b[\]:| ]{1,4}(?P<place>[\w./-]+\.(?:cc|cpp|cxx|hpp|h|cuh|cu):\d+)[\]:) ]{1,4}(?P<text>\S.{0,600})"
+)
 _OTHERS = re.compile(
     r"Terminating process because|[Hh]eartbeat|[Cc]oordinat|[Tt]ime[ds]? ?out|another (?:task|process|rank)|\b[Pp]eer\b|[Rr]endezvous|\bECC\b"
 )
@@ -62,6 +66,7 @@ class Panic:
         "ASSERTION_FAILED (",
         ".cc:",
         ".cpp:",
+        "FATAL",
         "Could not load library lib",
         "Unable to load any of {lib",
     )
@@ -93,7 +98,8 @@ class Panic:
             return []
         if (found := _CHECK.search(text)) and not _GONE.search(found["text"]):
             return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
-        if (found := _FATAL.match(text)) and not (_OTHERS.search(found["text"]) or _GONE.search(found["text"])):
+        fatal = _FATAL.match(text) or _SPELLED.match(text)
+        if (found := fatal) and not (_OTHERS.search(found["text"]) or _GONE.search(found["text"])):
             return [self._row(line, "CheckFailed", found["text"], found["place"], None, line.line_no)]
         if found := _KALDI.match(text):
             return [self._row(line, "KaldiError", found["text"], found["place"], None, line.line_no)]

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
-from collector.parsers.frames import Frame, begins_program, frame_at, in_thread
+from collector.parsers.frames import Frame, begins_program, frame_at, in_thread, through_program, unfold
 from collector.parsers.raised import (
     CARRIES,
     CAUGHT,
@@ -48,8 +49,7 @@ _MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous l
 _ABOVE = " (see above for traceback): "  # TensorFlow 1 prints the exception a second time, below where the op was built
 _METRIC = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
 _MILD = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
-_SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
-_PLACE = re.compile(r"\s*/\S+:\d+\s*$")
+_SUMMARY, _PLACE = re.compile(r"\s*traceback\s*:\s*$"), re.compile(r"\s*/\S+:\d+\s*$")
 _CPP = re.compile(r"frame #\d+|Exception raised from ")
 _MAX_LINES, _MAX_STRAY, _MAX_TAIL = 5000, 12, 40
 
@@ -108,6 +108,8 @@ class Traceback:
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         if self._start is None:
+            if HEADER in line.text and (lines := unfold(line.text[:MAX_TEXT], HEADER)):
+                return [row for text in lines for row in self.feed(replace(line, text=text))]
             return self._idle(line)
         self._lines += 1
         if self._lines > _MAX_LINES:
@@ -123,6 +125,8 @@ class Traceback:
         if self._start is None:
             return []
         if self._frames is not None:
+            # Frames from the program's first line on, and then nothing: both its ends were cut away.
+            self._headed |= through_program(self._frames) and "aside" not in self._extra
             return self._cut()
         return self._finish()
 

@@ -35,6 +35,7 @@ m AS (
       '|No (?:CUDA |Nvidia |NVIDIA )?GPUs? (?:were |was |are |is )?(?:found|detected|available).{0,60}(?:[Ee]xiting|[Aa]borting)'
       '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)')
       OR back <= 40 AND regexp_matches(text, 'op_kernel\.cc:\d+\] OP_REQUIRES failed at \S+ : (?:UNIMPLEMENTED|INTERNAL|FAILED_PRECONDITION|INVALID_ARGUMENT|NOT_FOUND|Unimplemented|Internal|Invalid argument|Not found|Unknown): ')
+      OR back <= 40 AND regexp_matches(text, '\bE \S{1,120}\.cc:\d+\] (?:FAILED_PRECONDITION|Failed precondition): No visible \w+ devices')
       OR back <= 40 AND regexp_matches(text, '^wandb: ERROR (?:Run initialization has timed out|Error communicating|api_key not configured)') AS known
   FROM l WHERE back <= 5000 OR line_no <= 3000
 ),

@@ -21,6 +21,7 @@ def parse(text):
         ("RuntimeError: CUDA error: device-side assert triggered", "cuda_error", "device_assert"),
         ("RuntimeError: CUDA error: an illegal memory access was encountered", "cuda_error", "illegal_address"),
         ("RuntimeError: CUDA error: unspecified launch failure", "cuda_error", "launch_failure"),
+        ("[Error] [sim.plugin] PhysX error: SynchronizeStreams cuEventRecord failed with error 700", "cuda_error", "illegal_address"),
         ("Unable to determine the device handle for GPU 0000:3B:00.0: GPU is lost.  Reboot the system to recover this GPU", "cuda_error", "gpu_lost"),
         ("RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable", "cuda_setup", "devices_unavailable"),
         ("RuntimeError: No CUDA GPUs are available", "cuda_setup", "no_device"),

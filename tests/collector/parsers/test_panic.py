@@ -36,6 +36,7 @@ def test_a_failed_check():
     [
         ("F0912 01:02:03.456789 41 reader.cc:7] cannot map the file", "CheckFailed", "reader.cc:7"),
         ("2022-06-21 20:49:59.180590: F external/org/compiler.cc:460] ptxas failed", "CheckFailed", "external/org/compiler.cc:460"),
+        ("2024-05-06 07:08:09,329 FATAL launch.cuh:54 : Check failed: [error == cudaSuccess] no", "CheckFailed", "launch.cuh:54"),
         ("ERROR (copy-feats[5.5.1~1-ab]:Read():matrix.cc:12) Failed to read matrix", "KaldiError", "matrix.cc:12"),
         ("ASSERTION_FAILED (nnet3-train[5.5]:Foo():nnet.cc:12) Assertion failed: (dim > 0)", "KaldiError", "nnet.cc:12"),
         ("W op_kernel.cc:1] OP_REQUIRES failed at save_restore_v2_ops.cc:184 : Not found: Key w", "RestoreFailed", "save_restore_v2_ops.cc:184"),

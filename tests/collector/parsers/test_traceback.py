@@ -376,3 +376,19 @@ def test_a_record_with_a_space_before_it_is_no_more_of_a_message():
     row = parse_text(Traceback(), text)[0]
     assert row.line_end == 5
     assert "iteration" not in (row.message or "")
+
+
+def test_frames_that_a_log_ends_with_are_a_cut_traceback_and_frames_that_something_follows_are_not():
+    stack = PLAIN.split("Traceback (most recent call last):\n")[1].split("ValueError")[0]
+    row = one(stack)
+    assert row.name == "Traceback"
+    assert "truncated" in str(row.detail)
+    assert parse(f"{stack}\nepoch 3 of 9\n") == []
+    assert parse('  File "/venv/lib/python3.11/site-packages/a.py", line 7, in run\n    go()\n' * 3) == []
+
+
+def test_a_traceback_on_one_line_is_read_frame_by_frame():
+    row = one(" ".join(PLAIN.split("\n")[1:-2]))
+    assert (row.name, row.cause_name) == ("ValueError", None)
+    assert row.message.startswith("Target modules {'wq'} not found")
+    assert row.user_frame == "/home/u/model.py:7 in main"
