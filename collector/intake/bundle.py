@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from collector.intake.accounting import Accounting, reconcile
 from collector.intake.health import Tally
 from collector.intake.report import FileReport, ImportReport
 from collector.intake.run_attempts import of_attempts
-from collector.intake.survey import survey
+from collector.intake.survey import Survey, survey
 from collector.intake.walk import Found, walk
 from store import Writer
 from store.rows import Block, HostEvent, JobRow, LogEvent, LogLine, Row, SlurmJob, TrainStep, one_by_one
@@ -87,11 +87,12 @@ def import_paths(
     candidates = [_candidate(found) for found in walk([Path(p) for p in paths])]
     seen = survey([(c.found, c.importer, c.covers, c.head) for c in candidates if c.importer is not None])
     zone = given or zones.infer(seen.pairs)
-    books = reconcile(seen.told_in(zone.tz))
-    index = discover.JobIndex()
-    for job in (*books.jobs.values(), *known):
-        index.add(job)
-    placed = _placed([c for c in candidates if c.is_log], index, job_id)
+    logs = [c for c in candidates if c.is_log]
+    books, index = _accounts(seen, zone, known)
+    placed = _placed(logs, index, job_id)
+    if zone.known == "default":
+        zone = zones.infer(_told_by_logs(logs, placed, seen.exact()))
+        books, index = _accounts(seen, zone, known)
     if cluster is None and len(seen.clusters) == 1:
         cluster = next(iter(seen.clusters))
     work: list[_Reading] = []
@@ -323,6 +324,25 @@ def _tie(row: JobRow, index: discover.JobIndex) -> None:
     if shown is not None:
         put(row, "job_id", shown)
         put(row, "attempt", index.attempt_at(shown, row.ts))
+
+
+def _accounts(seen: Survey, zone: zones.Zone, known: Sequence[SlurmJob]) -> tuple[Accounting, discover.JobIndex]:
+    """What accounting tells, its local times read in this zone, and its jobs with those that are `known` already."""
+    books, index = reconcile(seen.told_in(zone.tz)), discover.JobIndex()
+    for job in (*books.jobs.values(), *known):
+        index.add(job)
+    return books, index
+
+
+def _told_by_logs(
+    logs: Sequence[Candidate], placed: Mapping[str, str], exact: Mapping[str, list[SlurmJob]]
+) -> list[zones.Pair]:
+    """What the logs of jobs with exact times tell of the cluster's zone."""
+    pairs: list[zones.Pair] = []
+    for found, head in ((c.found, c.head) for c in logs):
+        if (jobs := exact.get(placed.get(found.name, ""))) is not None:
+            pairs += log_zone.pairs(found.name, found.path, text.decode(head[:65_536]), found.modified, jobs)
+    return pairs
 
 
 def _own_clock(ctx: ImportContext, candidate: Candidate, index: discover.JobIndex) -> None:

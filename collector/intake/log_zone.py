@@ -4,22 +4,28 @@ Where every time that the program printed lies outside the job, and another zone
 hour, the first time of a clock that is an hour ahead lies just behind its end: what lies near is no more than near.
 In a job that is longer than the clocks differ by only its first or its last times lie outside: one zone fits where the log
 covers most of the job.
+
+Where accounting has exact times, such a log gives away what the cluster's own times without a zone (a kernel log's) belong to: a
+program has the node's clock or UTC. What Slurm itself wrote into the log when it ended the job is the node's clock for sure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 
 from collector.framing.times import Clock, by_slurm
 from collector.intake.metric_zone import SLACK
-from collector.intake.zones import OFFSETS
+from collector.intake.zones import OFFSETS, Pair
 from store.rows import SlurmJob
 
 TAIL = 1 << 16
 FEW = 3
 """Fewer times than this tell nothing."""
+_ENDED = re.compile(r"\bCANCELLED AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b")
+_STEP = timedelta(minutes=15)
 
 
 def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs: Iterable[SlurmJob]) -> tzinfo | None:
@@ -45,6 +51,24 @@ def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs:
     if timedelta() in fitting:
         return UTC
     return timezone(fitting[0]) if len(fitting) == 1 else None
+
+
+def pairs(name: str, path: Path, head: str, modified: datetime | None, jobs: Sequence[SlurmJob]) -> list[Pair]:
+    """A moment of the cluster's time for what a log tells of it; `jobs` are the attempts of its job, with exact times."""
+    ends = [j.end_ts for j in jobs if j.end_ts is not None]
+    for stamp in set(_ENDED.findall(f"{head}\n{_end(path)}")):
+        local = datetime.fromisoformat(stamp)
+        for end in ends:
+            apart = local - end.astimezone(UTC).replace(tzinfo=None)
+            offset = round(apart / _STEP) * _STEP
+            # Slurm waits for the processes before it calls the job ended.
+            if abs(apart - offset) <= SLACK and offset in OFFSETS:
+                return [Pair(local, (local - offset).replace(tzinfo=UTC), f"{name} has Slurm's own time of the end", 2)]
+    own = of_log(path, head, UTC, modified, jobs)
+    if own is None or own is UTC or not ends:
+        return []
+    local = ends[0].astimezone(own).replace(tzinfo=None)
+    return [Pair(local, ends[0], f"the times of {name} lie only so within its job", 0)]
 
 
 def _printed(text: str, modified: datetime | None) -> list[datetime]:

@@ -62,6 +62,15 @@ class Survey:
             told.extend((job, book.found.name, book.importer.name) for job in jobs)
         return told
 
+    def exact(self) -> dict[str, list[SlurmJob]]:
+        """Jobs whose times are exact in every file of accounting, by their id."""
+        local = {job.job_id for book in self.books if not book.exact for job in book.jobs}
+        jobs: dict[str, list[SlurmJob]] = {}
+        for job in (job for book in self.books if book.exact for job in book.jobs):
+            if job.job_id is not None and job.job_id not in local:
+                jobs.setdefault(job.job_id, []).append(job)
+        return jobs
+
 
 def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Survey:
     """Read what is small enough to be read twice: (file, importer, tables that it fills, first bytes).

@@ -18,7 +18,7 @@
 -- COLUMN all_engine_min [ratio]: lowest engine activity of all GPUs
 -- COLUMN all_sm_min [ratio]: lowest SM activity of all GPUs
 -- COLUMN all_sm_max [ratio]: highest SM activity of all GPUs
--- COLUMN spinning: GPUs that spun in the last ten minutes: engine activity above 0.9, SM activity below 0.12
+-- COLUMN spinning: GPUs that spun in the last ten minutes: engine activity above 0.9, SM activity below 0.12 (below 0.2 where that is no half of the GPU's own mean)
 -- COLUMN spin_engine [ratio]: their median engine activity in the last ten minutes
 -- COLUMN spin_sm [ratio]: their median SM activity in the last ten minutes
 -- COLUMN cold: GPUs whose engine did nothing in the last ten minutes
@@ -41,7 +41,10 @@ WITH g AS (
   WHERE sm_n > 0
 ),
 r AS (
-  SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu, gpu_uuid) AS place, sm > 0.8 * max(sm) OVER () AS high FROM g
+  SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu, gpu_uuid) AS place, sm > 0.8 * max(sm) OVER () AS high,
+    -- How many SMs a waiting collective holds depends on the card and its channels.
+    engine_late > 0.9 AND sm_late < greatest(0.12, least(0.2, 0.5 * sm)) AS spins
+  FROM g
 )
 SELECT
   arg_min(node, place) AS node, arg_min(gpu, place) AS gpu, arg_min(gpu_uuid, place) AS gpu_uuid, round(max(sm), 3) AS sm_mean,
@@ -51,9 +54,9 @@ SELECT
   round(max(sm) / nullif(median(sm) FILTER (WHERE place > 1), 0), 1) AS times_peers,
   round(median(engine), 3) AS all_engine_median, round(median(sm), 3) AS all_sm_median, round(min(engine), 3) AS all_engine_min,
   round(min(sm), 3) AS all_sm_min, round(max(sm), 3) AS all_sm_max,
-  count(*) FILTER (WHERE engine_late > 0.9 AND sm_late < 0.12) AS spinning,
-  round(median(engine_late) FILTER (WHERE engine_late > 0.9 AND sm_late < 0.12), 3) AS spin_engine,
-  round(median(sm_late) FILTER (WHERE engine_late > 0.9 AND sm_late < 0.12), 3) AS spin_sm,
+  count(*) FILTER (WHERE spins) AS spinning,
+  round(median(engine_late) FILTER (WHERE spins), 3) AS spin_engine,
+  round(median(sm_late) FILTER (WHERE spins), 3) AS spin_sm,
   count(*) FILTER (WHERE engine_late < 0.02) AS cold,
   arg_min(node, place) FILTER (WHERE engine_late < 0.02) AS cold_node,
   arg_min(gpu, place) FILTER (WHERE engine_late < 0.02) AS cold_gpu,

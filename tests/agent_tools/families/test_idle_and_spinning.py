@@ -85,11 +85,16 @@ def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_l
     assert (found.family, 0.5 < found.confidence < 0.8) == ("C2", True), found.headline
     found = differential.draft(ended("e", "TIMEOUT", 0.6, 0.08).facts())
     assert (found.family, 0.5 < found.confidence < 0.7) == ("C2", True), found.headline
+    # a collective that waits on more channels holds more SMs, and still no half of what the run had
+    found = differential.draft(ended("g", "TIMEOUT", 0.7, 0.15).facts())
+    assert (found.family, 0.5 < found.confidence < 0.7) == ("C2", True), found.headline
     for folder, state, before, end in (
         ("b", "TIMEOUT", 0.6, 0.6),
         ("c", "TIMEOUT", 0.09, 0.09),
         ("d", "COMPLETED", 0.6, 0.01),
         ("f", "TIMEOUT", 0.16, 0.1),
+        ("h", "TIMEOUT", 0.3, 0.18),
+        ("i", "TIMEOUT", 0.7, 0.25),
     ):
         assert differential.draft(ended(folder, state, before, end).facts()).family != "C2", (state, before, end)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -10,7 +11,7 @@ import pytest
 
 from collector.intake.bundle import import_paths
 from collector.intake.log_zone import of_log
-from store import Reader
+from store import Reader, free_sql
 from store.rows import SlurmJob
 
 T = datetime(2026, 3, 10, 15, tzinfo=UTC)
@@ -118,3 +119,55 @@ def test_a_job_longer_than_the_shift_has_times_outside_at_one_end_only(
     ):
         log.write_text(unsure)
         assert shift_h == 2 or of_log(log, unsure, zone, None, [job]) is None
+
+
+def epochs(start: datetime, end: datetime) -> str:
+    clock = {"start": int(start.timestamp()), "end": int(end.timestamp()), "submission": int(start.timestamp()) - 60}
+    job = {"job_id": 7, "state": {"current": ["FAILED"]}, "nodes": "n1", "name": "train", "time": clock, "steps": []}
+    return json.dumps({"meta": {"Slurm": {"release": "23.11.4"}}, "jobs": [job]})
+
+
+@pytest.mark.parametrize(
+    ("log", "hours", "zone"),
+    [
+        # a program that prints the node's clock
+        (lines(9), 9, "UTC+09:00"),
+        # Slurm's own word of the end, from a program that prints no times, and from one whose container is in UTC
+        ("step 1\nslurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-10T08:39:41 ***\n", -7, "UTC-07:00"),
+        (lines(0) + "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-11T00:40:12 ***\n", 9, "UTC+09:00"),
+        # nothing tells
+        ("step 1\nstep 2\n", 0, "UTC"),
+        ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-10T08:52:00 ***\n", 0, "UTC"),
+    ],
+)
+def test_a_kernel_log_without_zones_has_that_of_a_log_whose_job_has_exact_times(
+    log: str, hours: int, zone: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "job"
+    for name in ("slurm", "logs", "kernel"):
+        (folder / name).mkdir(parents=True)
+    (folder / "slurm/sacct.json").write_text(epochs(T, T + timedelta(minutes=40)))
+    (folder / "logs/slurm-7.out").write_text(log)
+    fell = T + timedelta(hours=hours, minutes=39)
+    (folder / "kernel/n1.log").write_text(
+        f"[{fell:%a %b %d %H:%M:%S %Y}] NVRM: Xid (PCI:0000:c3:00): 79, GPU has fallen off the bus.\n"
+    )
+    lake = tmp_path / "lake"
+    report = import_paths([folder], lake)
+    assert (report.zone, report.zone_known) == (zone, "default" if zone == "UTC" else "inferred")
+    (row,) = free_sql.run(lake, "SELECT ts FROM gpu_event").dicts()
+    assert row["ts"] == f"{T + timedelta(minutes=39):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_local_accounting_beside_exact_one_is_not_read_as_utc(tmp_path: Path) -> None:
+    folder = tmp_path / "job"
+    for name in ("slurm", "logs"):
+        (folder / name).mkdir(parents=True)
+    (folder / "slurm/sacct.json").write_text(epochs(T, T + timedelta(minutes=40)))
+    (folder / "slurm/earlier.txt").write_text(
+        "JobID|State|Start|End\n6|COMPLETED|2026-03-10T20:00:00|2026-03-10T21:00:00\n"
+    )
+    (folder / "logs/slurm-7.out").write_text(lines(9))
+    import_paths([folder], tmp_path / "lake")
+    (row,) = free_sql.run(tmp_path / "lake", "SELECT start_ts FROM slurm_job WHERE job_id = '6'").dicts()
+    assert row["start_ts"] == f"{T - timedelta(hours=4):%Y-%m-%dT%H:%M:%SZ}"
