@@ -211,20 +211,36 @@ def _before(facts: Facts, history: RowView) -> Assessment:
         if history.has("earlier_gpu_hours")
         else ""
     )
+    fallen = _fallen_before(facts)
+    named = fallen[0] if fallen else None
+    shows = [text + lost]
+    if named is not None:
+        reason = f' with the reason "{named["reason"]}"' if named.has("reason") else ""
+        shows.append(f"Node {named['node']} of that attempt was {named['state']} from {named['since_ts']}{reason}.")
+    where = f"Node {named['node']}" if named is not None else "A node"
     return Assessment(
         CODE,
         "confirmed" if recovered or last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED") else "suspected",
         None,
         0.85 if recovered or last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED") else 0.25,
         "infrastructure",
-        "A node failed under an earlier attempt of the job and Slurm ran it again"
+        f"{where} failed under an earlier attempt of the job and Slurm ran it again"
         + (", and the rerun completed." if recovered else "."),
-        say(text + lost),
+        say(*shows),
         implies=say("The cluster lost a node; the job was not at fault.", status="supported"),
-        missing=[lacks("Which node it was.", "slurm_node_state (sacctmgr show event)")],
+        missing=[] if fallen else [lacks("Which node it was.", "slurm_node_state (sacctmgr show event)")],
         actions=say("Nothing has to be done about the job if the rerun completed; have the node looked at."),
         warnings=say(text),
     )
+
+
+def _fallen_before(facts: Facts) -> list[RowView]:
+    """The nodes that went down under the last attempt that a node's failure ended."""
+    lost = facts.table("job_attempts").where(lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("attempt"))
+    if not lost:
+        return []
+    rows = facts.table("node_failures", attempt=int(lost[-1].number("attempt") or 0))
+    return rows.where(lambda r: bool(r.get("named")) or (bool(r.get("at_end")) and bool(r.get("down"))))
 
 
 def _secondary(row: RowView, own: str) -> Assessment:

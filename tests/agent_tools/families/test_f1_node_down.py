@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from agent_tools import differential
 from agent_tools.families.f1_node_down import assess
 from store.rows import SlurmNodeState
 from tests.agent_tools.families.test_log_verdicts import facts_of
-from tests.agent_tools.families.world import World, judge
+from tests.agent_tools.families.world import T, World, judge
 
 
 def running(folder: Path, state: str, **fields: object) -> World:
@@ -51,6 +52,20 @@ def test_the_only_node_that_is_down_is_named_where_the_times_of_its_record_do_no
     back = running(tmp_path / "c", "NODE_FAIL").node("n2", "DOWN", -420, 5)
     for world in (two, back):
         assert "lost a node under" in judge(world, assess).headline
+
+
+def test_the_node_that_failed_under_an_earlier_attempt_is_named_where_its_states_are_known(tmp_path: Path) -> None:
+    def again(folder: str) -> World:
+        world = World(tmp_path / folder).job("NODE_FAIL", 30)
+        return world.job("COMPLETED", 60, attempt=2, start_ts=T + timedelta(minutes=33), node_list="n1,n3")
+
+    known = judge(again("a").node("n2", "DOWN", 29.5, 50, reason="Not responding"), assess)
+    assert known.headline.startswith("Node [[")
+    assert known.missing == []
+    for world in (again("b"), again("c").node("n2", "DRAINED", 40)):
+        unknown = judge(world, assess)
+        assert unknown.headline.startswith("A node failed")
+        assert any("slurm_node_state" in m.signal for m in unknown.missing)
 
 
 @pytest.mark.parametrize(
