@@ -103,7 +103,7 @@ def assess(facts: Facts) -> Assessment:
     if code is not None:
         return code
     if overview is not None and overview.number("exit_signal") == 53:
-        return _no_output(overview)
+        return _no_output(facts, overview)
     if overview is not None and (
         state == "BOOT_FAIL" or re.search(r"launch|prolog|boot", overview.text("state_reason"), re.IGNORECASE)
     ):
@@ -342,7 +342,16 @@ def _by_reason(overview: RowView) -> Assessment:
     )
 
 
-def _no_output(overview: RowView) -> Assessment:
+def _no_output(facts: Facts, overview: RowView) -> Assessment:
+    attempts = facts.table("job_attempts").rows
+    last = attempts[-1] if attempts else None
+    shows = [
+        f"The exit signal was {overview['exit_signal']}, which Slurm gives when it cannot open the job's files, after {overview['elapsed_s']}."
+    ]
+    paths = (("work_dir", "working folder"), ("stdout_path", "standard output"), ("stderr_path", "standard error"))
+    asked = [f"its {what} {last[column]}" for column, what in paths if last is not None and last.has(column)]
+    if asked:
+        shows.append(f"The job asked for {', '.join(asked)}.")
     return Assessment(
         CODE,
         "confirmed",
@@ -350,10 +359,8 @@ def _no_output(overview: RowView) -> Assessment:
         0.8,
         "job",
         "The job ended at once because Slurm could not set up its output or working folder.",
-        say(
-            f"The exit signal was {overview['exit_signal']}, which Slurm gives when it cannot open the job's files, after {overview['elapsed_s']}."
-        ),
-        missing=[lacks("Which path it was.", "slurmd's log on the node, scontrol show job")],
+        say(*shows),
+        missing=[lacks("Which path it was.", f"slurmd's log on the node{'' if asked else ', scontrol show job'}")],
         actions=say(
             "Check that the folders of --output, --error and --chdir exist on the compute nodes and may be written to."
         ),

@@ -104,6 +104,15 @@ def test_with_nothing_to_go_on_it_is_undecidable(tmp_path: Path) -> None:
 HELD = "launch failed requeued held"
 
 
+def test_the_paths_that_a_job_asked_for_are_told_where_slurm_could_not_open_one(tmp_path: Path) -> None:
+    fields = {"exit_code": 0, "exit_signal": 53, "stdout_path": "/gone/logs/a.out"}
+    a = judge(World(tmp_path).job("FAILED", 0.01, **fields), assess)
+    told = " ".join(c.text for c in a.speaks_for)
+    assert "working folder [[" in told
+    assert "standard output [[" in told
+    assert "standard error" not in told
+
+
 def unlaunched(folder: Path, state: str, **fields: object) -> World:
     return World(folder).job(state, 0.02, exit_code=0, gpus=1, node_list="n1", **fields)
 
