@@ -65,9 +65,15 @@ def little_used(facts: Facts) -> str:
     if not facts.has("gpu_sample") or facts.beside is not None:
         return ""
     row = facts.table("gpu_spread").first
-    if row is None or count(row, "all_sm_median") >= SLOW:
+    if row is not None:
+        if count(row, "all_sm_median") >= SLOW:
+            return ""
+        return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
+    engines = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
+    busiest = max(engines, key=lambda r: count(r, "engine_mean"), default=None)
+    if busiest is None or count(busiest, "engine_mean") >= SLOW:
         return ""
-    return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
+    return f"The GPUs were little used: the busiest engine worked {busiest['engine_mean']} of the time."
 
 
 def lone_worker(facts: Facts) -> tuple[RowView, RowView] | None:

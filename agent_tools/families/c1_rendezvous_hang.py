@@ -305,9 +305,10 @@ def _never_began(facts: Facts, cold: bool, banner: list[RowView], last: RowView 
     """No message, only silence: every GPU cold, or a banner of the start and nothing after it."""
     # A source that watched collectives and saw none says as much as a banner does: they never got that far.
     sure = cold and (bool(banner) or facts.has("nccl_sample"))
-    result = Assessment(
-        CODE, "confirmed" if sure else "suspected", confidence=0.86 if sure else 0.6 if cold or last else 0.45
-    )
+    # What a program prints tells whether it had begun at all: without it nothing says that it ever came to the ranks' meeting.
+    heard = facts.has_log
+    result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=UNSAID)
+    result.confidence = 0.86 if sure else 0.6 if last or (cold and heard) else 0.5 if cold else UNSAID
     result.headline = "The ranks hung at the start, before any collective."
     if cold:
         result.speaks_for.append(claim("No GPU of the job worked at any time, on any of its nodes."))
@@ -324,7 +325,12 @@ def _never_began(facts: Facts, cold: bool, banner: list[RowView], last: RowView 
     o = facts.overview
     if o is not None and o.has("elapsed_min"):
         result.speaks_for.append(claim(f"The job held its nodes for {o['elapsed_min']} min and reported no step."))
-    result.implies.append(claim("The ranks wait for each other: the coordinator cannot be reached.", "supported"))
+    guess = claim(
+        "The ranks wait for each other: the coordinator cannot be reached.", "supported" if heard else "hypothesis"
+    )
+    result.implies.append(guess)
+    if not heard:
+        result.missing.append(missing("Whether the program had begun.", "the job's standard output and error (logs/)"))
     result.missing.append(
         missing("What the ranks wait for.", "a stack of a waiting rank (py-spy), the output of every rank")
     )

@@ -8,6 +8,8 @@ DECIDES  GPU samples; only the severe case is confirmed, because a small model m
 
 from __future__ import annotations
 
+from statistics import median
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
@@ -16,6 +18,8 @@ CODE = "D1"
 EXPLAINS = ("G1",)
 
 _SEVERE, _MILD = 0.12, 0.35
+_HIGHEST = 0.18
+"""Highest mean of the busiest GPU of several where the median one is below what is severe: the highest of eight stands out by chance."""
 _FEW_STEPS = 20
 _FEW_SAMPLES = 5
 _WAITING = 0.5
@@ -63,7 +67,9 @@ def assess(facts: Facts) -> Assessment:
     launches = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
     # Hard stalls in every sample are starvation at any size of model; a single one may be a save or an evaluation.
     stalled = [r for r in launches if (r.number("stalled_share") or 0) >= 0.5]
-    severe = (duty < _SEVERE or bool(stalled)) and bool(facts.ending.succeeded or facts.progress.finished)
+    middle = median(r.number("engine_mean") or 0 for r in gpus)
+    idle = duty < _SEVERE or (middle < _SEVERE and duty < _HIGHEST)
+    severe = (idle or bool(stalled)) and bool(facts.ending.succeeded or facts.progress.finished)
     result = Assessment(
         CODE, "confirmed" if severe else "suspected", attribution="job", confidence=0.8 if severe else 0.35
     )

@@ -32,7 +32,7 @@ HALF = 0.5
 BLIND = 0.48
 """Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
 UNEXPLAINED = 0.65
-"""Highest confidence in the health of a run that became much slower on the way, and no GPU was watched."""
+"""Highest confidence in the health of a run that became much slower on the way, or whose engines were idle, where SM activity was not measured."""
 LITTLE = 0.85
 """Highest confidence in the health of a run whose GPUs were little used."""
 _UNSCORED = 2
@@ -175,7 +175,8 @@ def assess(facts: Facts) -> Assessment:
     slow = little_used(facts)
     if slow:
         # Healthy and starved of input are told apart by how little that is, and only a target for this work would decide.
-        confidence = min(confidence, LITTLE)
+        # Engine activity is the most that SM activity can be: what it leaves of health is open.
+        confidence = min(confidence, LITTLE if facts.table("gpu_spread") else UNEXPLAINED)
     unseen = shape is None or not count(shape, "finite_points")
     if slow and unseen and not facts.progress.begun:
         # An end that a program claims, and GPUs that hardly worked: nothing shows that anything was trained.

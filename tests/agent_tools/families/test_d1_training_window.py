@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+from agent_tools import differential
 from agent_tools.families import d1_under_utilization as d1
 from store.rows import GpuSample
 from tests.agent_tools.families.world import T, World, judge
@@ -39,3 +40,28 @@ def test_samples_from_before_the_training_decide_nothing(tmp_path: Path) -> None
 
 def test_gpus_that_idle_while_the_run_trains_are_named(tmp_path: Path) -> None:
     assert judge(_samples(_trained(tmp_path), {(0, 60): 0.03}), d1.assess).status == "confirmed"
+
+
+def test_the_highest_of_eight_means_does_not_hide_that_all_of_them_stood_idle(tmp_path: Path) -> None:
+    for folder, busiest, others, family in (
+        ("a", 0.15, 0.09, "D1"),
+        ("b", 0.15, 0.14, "G1"),
+        ("c", 0.25, 0.09, "G1"),
+        ("d", 0.95, 0.95, "G1"),
+    ):
+        world = _trained(tmp_path / folder).text("Training completed.")
+        for n in range(120):
+            now = T + timedelta(seconds=30 * n)
+            world.add(
+                *(
+                    GpuSample(
+                        ts=now, node="n1", gpu=g, engine_active=busiest if g == 3 else others, activity_source="smi"
+                    )
+                    for g in range(8)
+                )
+            )
+        draft = differential.draft(world.facts())
+        assert draft.family == family, folder
+        # without SM activity an engine that stands idle most of the time leaves health open
+        assert (draft.mode == "healthy_but_slow") == (folder == "b"), folder
+        assert draft.confidence < 0.7 or folder != "b"

@@ -118,8 +118,11 @@ def test_cold_gpus_until_the_time_limit_are_a_hang_although_nobody_watched_colle
     draft = differential.draft(world.add(*cold).facts())
     assert draft.family == "C1"
     assert 0.5 <= draft.confidence < 0.8, "what they waited for, and whether they met, nobody saw"
+    unheard = differential.draft(world.without(LogLine, LogEvent).facts())
+    assert (unheard.family, unheard.confidence) == ("C1", 0.5)
+    assert any("standard output" in m.signal for m in unheard.cannot_decide), "nothing tells that the program had begun"
     busy = [replace(s, engine_active=0.6, sm_active=0.3) for s in cold]
-    assert differential.draft(world.without(GpuSample).add(*busy).facts()).family == "F3"
+    assert differential.draft(world.text("loading modules").without(GpuSample).add(*busy).facts()).family == "F3"
 
 
 def test_the_rank_that_never_entered_is_named_with_its_proof(tmp_path: Path) -> None:
