@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from agent_tools.facts.core import Facts
 from agent_tools.facts.exceptions import Raised
 
 # Frames of a loop over batches: how many of them came before is what a cut log does not tell.
@@ -47,7 +48,13 @@ def at_next_batch(cause: Raised) -> bool:
     return "in DataLoader worker process" in row.text("message") or _NEXT_BATCH.search(row.text("calls")) is not None
 
 
-def in_a_loop(cut: Raised) -> bool:
-    """Whether a frame is one of a loop over batches, and none below it builds the model: `train` is what many a program calls its whole."""
+def in_a_loop(facts: Facts, cut: Raised) -> bool:
+    """Whether a frame is one of a loop over batches, and none below it builds the model: `train` is what many a program calls its whole.
+
+    Not where the loop's bar stands at its beginning: no batch came before then.
+    """
+    hints = facts.table("progress_hints").first
+    if hints is not None and hints.number("bar_zeros") and not hints.has("bar_step"):
+        return False
     found = list(_ITERATING.finditer(cut.calls))
     return bool(found) and _BUILDING.search(cut.calls, found[-1].end()) is None

@@ -228,7 +228,7 @@ def _without_cause(facts: Facts) -> Assessment:
             return _worded(facts, plain)
     cut = facts.cut_short
     sought = [*facts.table("rendezvous_events").one_of("name", "waiting"), *unreached(facts)]
-    if cut is not None and not (cut.forming and sought) and not (facts.after_steps(cut) or in_a_loop(cut)):
+    if cut is not None and not (cut.forming and sought) and not (facts.after_steps(cut) or in_a_loop(facts, cut)):
         return _cut(facts, cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."

@@ -71,7 +71,9 @@ def assess(facts: Facts) -> Assessment:
     if row is not None or raised:
         return _found(facts, row)
     events = facts.table("nccl_events")
-    failed = events.one_of("name", "connect_failed", "no_interface", "system_error") or _unpaired(events)
+    failed = events.one_of("name", "connect_failed", "no_interface", "system_error", "bootstrap_clash") or _unpaired(
+        events
+    )
     gone = [] if transfer_failed(facts) else events.one_of("name", "remote_error")
     if (failed or gone) and not facts.causes and not facts.ending.succeeded:
         return _communicator(failed[0]) if failed else _peer_gone(gone[0])

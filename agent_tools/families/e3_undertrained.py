@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.say import count, lacks, own_failure, say
+from agent_tools.say import count, lacks, own_failure, quoted, say
 
 CODE = "E3"
 EXPLAINS = ("G1", "D1", "D2", "D3", "E1", "E2", "F2")
@@ -22,6 +22,10 @@ FEW = 12
 SCANT = 32
 """So few samples in all cannot train a model, whatever the batch was; the number of steps is at most that."""
 _UPDATES = re.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
+
+
+_NO_TIME = re.compile(r"\bend of training\b.{0,20}\btime (?:consumed|used|elapsed|taken):? *0:00:00\b", re.IGNORECASE)
+"""An end that came in the second of the beginning: nothing was left to train."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ def assess(facts: Facts) -> Assessment:
     """Judge the number of steps."""
     row = facts.table("short_run").first
     steps = steps_of(facts)
+    if steps is None and not own_failure(facts) and (line := _over_at_once(facts)) is not None:
+        return _nothing_left(facts, line)
     if row is not None and steps is None and few_samples(row):
         return _scant(row)
     if row is None or steps is None:
@@ -129,6 +135,32 @@ def assess(facts: Facts) -> Assessment:
     if steps.number > HANDFUL:
         return _undertrained(row, steps, 0.65)
     return _undertrained(row, steps, 0.9 if sure else 0.75)
+
+
+def _over_at_once(facts: Facts) -> RowView | None:
+    return next((line for line in facts.table("log_tail") if _NO_TIME.search(line.text("text"))), None)
+
+
+def _nothing_left(facts: Facts, line: RowView) -> Assessment:
+    """A trainer that came to its end in the second of its beginning."""
+    signs = facts.table("resume_signs").first
+    resumed = signs is not None and signs.has("load_message")
+    shows = [f"The log says: {quoted(line, 'text', 'line_no')}."]
+    if signs is not None and resumed:
+        shows.append(f"It went on from a saved run: {quoted(signs, 'load_message', 'load_line')}.")
+    why = "the run that it went on from had reached the planned end" if resumed else "its plan held no step"
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        0.8,
+        "job",
+        "The run completed without a single optimizer step.",
+        say(*shows),
+        implies=say(f"Nothing was trained; most likely {why}.", status="supported"),
+        missing=[lacks("Whether that was meant.", "the training configuration, which telemetry does not hold")],
+        actions=say("Compare the planned number of steps or epochs with where the run began, and raise it."),
+    )
 
 
 def few_samples(row: RowView | None) -> bool:

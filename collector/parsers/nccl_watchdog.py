@@ -48,7 +48,7 @@ _FROM = re.compile(r"collective timeout from\s+(?:rank (?P<rank>\d+)|(?P<own>thi
 _STUCK = re.compile(r"got stuck for (?P<s>\d+) ?seconds")
 
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("watchdog_exception", "fatal", re.compile(r"(?:NCCL|[Pp]rocess group) watchdog thread terminated with exception")),
+    ("watchdog_exception", "fatal", re.compile(r"(?:NCCL|[Pp]rocess group) watchdog thread terminated with exception|Exception raised from checkTimeout at .{0,80}ProcessGroupNCCL")),
     ("collective_timeout", "fatal", re.compile(r"caught collective operation timeout|Watchdog caught collective operati?o?n?$|timed out in (?:blocking wait|ncclBlockingWait)|Operation timed out in blocking|Termination timeout for .{0,200} exceeded.{0,200}to join the rendezvous")),
     ("dump_signal", "error", re.compile(r"Received a dump signal|Received a (?:global )?timeout signal")),
     ("timeout_state", "error", re.compile(r"Timeout at NCCL work: |[Ll]ast enqueued NCCL work: ")),
@@ -72,6 +72,7 @@ class NcclWatchdog:
         "caught collective operati",
         "collective operation timeout",
         "watchdog",
+        "from checkTimeout",
         "blocking wait",
         "dump signal",
         "timeout signal",

@@ -35,7 +35,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("overflow", "info", r"OVERFLOW!.{0,40}?Skipping step\. Attempted loss scale: [\d.e+-]+, (?:but hysteresis.{0,60}|reducing to (?P<scale>[\d.e+-]+))"),
     ("overflow", "info", r"overflow detected, setting loss scale to:? (?P<scale>[\d.e+-]+)|Found inf(?:s)? in gradients?, skipping"),
     ("overflow", "info", r"[Oo]verflow detected(?:\. Skipping step\. Attempted loss scale: [\d.e+-]+, reducing to (?P<scale>[\d.e+-]+))?"),
-    ("stopped", "fatal", rf"(?:[Ll]oss|grad(?:ient)?[_ ]?norm|gradients?) (?:is|became|was|are) (?:a )?{_N}\b.{{0,40}}?(?:[Ss]topping|[Tt]erminat|[Aa]bort|[Ee]xit|[Hh]alt)"),
+    ("stopped", "fatal", rf"(?:[Ll]oss|grad(?:ient)?[_ ]?norm|gradients?|(?:[Oo]utput|[Ll]ogit|[Pp]rediction|[Ww]eight|[Pp]arameter)s?) (?:is|became|was|are) (?:a )?{_N}\b.{{0,40}}?(?:[Ss]top|[Tt]erminat|[Aa]bort|[Ee]xit|[Hh]alt)"),
     ("stopped", "fatal", r"Batch \d+: Invalid loss, terminating training|Model diverged with loss = NaN|Loss became infinite or NaN at iteration"),
     ("anomaly", "fatal", r"Function '(?P<where>\w+)' returned nan values"),
     ("nan_loss", "error", rf"[Ll]oss (?:returned in .{{1,40}} )?(?:is|became|was|=) (?:a )?{_N}\b(?! *, *time)|[Nn]on-?finite loss|found {_N} in local forward loss|Unexpected result {_N}|(?:NaN|Inf|nan|inf) (?:or (?:NaN|Inf|nan|inf) )?(?:detected |found |encountered )?in (?:the )?loss"),

@@ -15,6 +15,7 @@
 -- COLUMN bar_step: steps done, as the bar shows
 -- COLUMN bar_total: steps planned, as the bar shows
 -- COLUMN bar_epochs: such bars that say themselves that they count the batches of one epoch
+-- COLUMN bar_zeros: bars that stand at their beginning
 -- COLUMN bar_fulls: bars that reached their end, each with a time of its own
 -- CAVEAT: Text that merely looks like progress: it says that a loop ran, nothing about its figures. A counter in brackets
 -- before three or more named decimals (a GAN's losses) counts as one.
@@ -83,5 +84,6 @@ SELECT
   max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]{0,6}([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,
   (SELECT max(done) FROM m) AS bar_step, (SELECT max(total) FROM m) AS bar_total,
-  (SELECT count(*) FROM m WHERE of_epoch) AS bar_epochs, (SELECT count(DISTINCT took) FROM m WHERE done = total) AS bar_fulls
+  (SELECT count(*) FROM m WHERE of_epoch) AS bar_epochs,
+  (SELECT count(*) FROM b WHERE TRY_CAST(bar.done AS BIGINT) = 0 AND TRY_CAST(bar.total AS BIGINT) > 1) AS bar_zeros, (SELECT count(DISTINCT took) FROM m WHERE done = total) AS bar_fulls
 FROM h

@@ -64,3 +64,34 @@ def test_what_is_left_decides_no_more_than_it_says(text: str, family: str, mode:
     whole = ("images", "path of", "cudaSuccess", "PhysX", "Failed precondition", "File.lua")
     if not any(word in text for word in whole):
         assert draft.confidence < 0.6 or draft.family == "U0"
+
+
+BAR = "steps:   0%|          | 0/900 [00:00<?, ?it/s]\nepoch 1/9\n"
+CHECKED = (
+    "Exception raised from checkTimeout at ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:618 (most recent call first):\n"
+    "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x96 (0x7f in /opt/env/lib/libc10.so)\n"
+    "/home/ada/run.sh: line 18: 2324239 Aborted                 (core dumped) litgpt pretrain pythia\n"
+)
+OVER = "10-11-2025 04:50 PM | INFO: Start training from epoch: 61, iter: 6000\n10-11-2025 04:50 PM | INFO: End of training. Time consumed: 0:00:00 \n"
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        # the loop's bar stands at its beginning
+        (BAR + OPEN + BUILD.replace("create_model", "run_epoch"), "A1"),
+        (BAR.replace("0/900 [00:00", "7/900 [00:09") + OPEN + BUILD.replace("create_model", "run_epoch"), "A3"),
+        # the watchdog threw, before the shell told of its abort
+        (CHECKED, "C2"),
+        (CHECKED.partition("\n")[2], "A2"),
+        # NCCL's bootstrap was met twice by one rank
+        ("gpu-14:18569:18835 [0] bootstrap.cc:131 NCCL WARN Bootstrap Root : rank 1 of 8 ranks has already checked in\n", "C1"),
+        # a plan that was reached before it began, and one that took its time
+        ("10-11-2025 04:50 PM | INFO: Resuming training from epoch: 61, iter: 6000\n" + OVER, "E3"),
+        (OVER.replace("0:00:00", "3:12:44"), "G1"),
+        # outputs that are no numbers
+        ("ValueError:Network outputs is NAN! Stop Training\n", "E1"),
+    ],
+)  # fmt: skip
+def test_a_word_of_the_tool_itself_decides(text: str, family: str, tmp_path: Path) -> None:
+    assert drafted(text, tmp_path).family == family
