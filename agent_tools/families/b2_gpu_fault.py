@@ -377,5 +377,5 @@ def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessm
         )
     text = "No hardware XID was reported and no serious counter rose on the job's GPUs."
     if looked == ["gpu_sample"]:
-        text = "No serious counter rose on the job's GPUs; the kernel logs are not there."
+        text = "No serious counter rose on the job's GPUs; no kernel log is known to cover the run."
     return Assessment(CODE, "ruled_out", counterfactual=text, warnings=said)

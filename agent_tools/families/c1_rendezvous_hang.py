@@ -115,14 +115,13 @@ def _waiting(facts: Facts, row: RowView) -> Assessment:
     result.headline = "The ranks wait for each other at the start, and the log ends there."
     if facts.cut_short is not None:
         result.headline = "The ranks waited for each other at the start; the log ends in the traceback of that wait."
+    often = f", {row['events']} times" if (row.number("events") or 0) > 1 else ""
     if row.text("name") == "retry":
         result.confidence = UNSAID
         result.headline = (
             "A rank could not reach the address at which the ranks meet; the log ends in the traceback of that call."
         )
-    result.speaks_for.append(
-        claim(f"The log says, {row['events']} times: {row['message']} ({row['file']} line {row['line_no']}).")
-    )
+    result.speaks_for.append(claim(f"The log says{often}: {row['message']} ({row['file']} line {row['line_no']})."))
     if row.has("world_size") and row.has("joined"):
         result.speaks_for.append(claim(f"{row['joined']} had joined a group of {row['world_size']}."))
     if many:

@@ -8,8 +8,6 @@ DECIDES  GPU samples; only the severe case is confirmed, because a small model m
 
 from __future__ import annotations
 
-from statistics import median
-
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
@@ -55,7 +53,8 @@ def assess(facts: Facts) -> Assessment:
                 )
             ],
         )
-    busiest = max(gpus, key=lambda r: r.number("engine_mean") or 0)
+    ranked = sorted(gpus, key=lambda r: r.number("engine_mean") or 0)
+    busiest, middle = ranked[-1], ranked[len(ranked) // 2]
     duty = busiest.number("engine_mean") or 0
     steps = facts.progress.steps
     if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < _FEW_STEPS:
@@ -67,8 +66,7 @@ def assess(facts: Facts) -> Assessment:
     launches = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
     # Hard stalls in every sample are starvation at any size of model; a single one may be a save or an evaluation.
     stalled = [r for r in launches if (r.number("stalled_share") or 0) >= 0.5]
-    middle = median(r.number("engine_mean") or 0 for r in gpus)
-    idle = duty < _SEVERE or (middle < _SEVERE and duty < _HIGHEST)
+    idle = duty < _SEVERE or ((middle.number("engine_mean") or 0) < _SEVERE and duty < _HIGHEST)
     severe = (idle or bool(stalled)) and bool(facts.ending.succeeded or facts.progress.finished)
     result = Assessment(
         CODE, "confirmed" if severe else "suspected", attribution="job", confidence=0.8 if severe else 0.35
@@ -79,6 +77,8 @@ def assess(facts: Facts) -> Assessment:
     result.speaks_for.append(
         claim(f"{gpu_of(busiest)} is the busiest, with a mean engine activity of {busiest['engine_mean']}.")
     )
+    if middle is not busiest:
+        result.speaks_for.append(claim(f"The middle one of them had {middle['engine_mean']}."))
     if spread is not None and spread.has("all_sm_median"):
         result.speaks_for.append(claim(f"The median SM activity over the job's GPUs is {spread['all_sm_median']}."))
     if stalled:

@@ -94,8 +94,9 @@ def assess(facts: Facts) -> Assessment:
     """Judge the number of steps."""
     row = facts.table("short_run").first
     steps = steps_of(facts)
-    if steps is None and not own_failure(facts) and (line := _over_at_once(facts)) is not None:
-        return _nothing_left(facts, line)
+    over = None if steps is not None or own_failure(facts) or facts.ending.failed else _over_at_once(facts)
+    if over is not None:
+        return _nothing_left(facts, over)
     if row is not None and steps is None and few_samples(row):
         return _scant(row)
     if row is None or steps is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts
-from agent_tools.facts.views import RowView
+from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -27,7 +27,7 @@ def assess(facts: Facts) -> Assessment:
     overview = facts.overview
     end = facts.table("run_ending").first
     nodes = facts.table("node_failures")
-    fallen = nodes.where(lambda r: bool(r.get("named")) or (bool(r.get("at_end")) and bool(r.get("down"))))
+    fallen = _fallen(nodes)
     state = facts.state
     says = end if end is not None and count(end, "node_failures") else None
     history = facts.table("requeue_history").first
@@ -234,13 +234,17 @@ def _before(facts: Facts, history: RowView) -> Assessment:
     )
 
 
+def _fallen(nodes: View) -> list[RowView]:
+    """Those that Slurm names as failed, or that were down as the run ended."""
+    return nodes.where(lambda r: bool(r.get("named")) or (bool(r.get("at_end")) and bool(r.get("down"))))
+
+
 def _fallen_before(facts: Facts) -> list[RowView]:
     """The nodes that went down under the last attempt that a node's failure ended."""
     lost = facts.table("job_attempts").where(lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("attempt"))
     if not lost:
         return []
-    rows = facts.table("node_failures", attempt=int(lost[-1].number("attempt") or 0))
-    return rows.where(lambda r: bool(r.get("named")) or (bool(r.get("at_end")) and bool(r.get("down"))))
+    return _fallen(facts.table("node_failures", attempt=int(lost[-1].number("attempt") or 0)))
 
 
 def _secondary(row: RowView, own: str) -> Assessment:

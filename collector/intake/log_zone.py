@@ -24,8 +24,8 @@ from store.rows import SlurmJob
 TAIL = 1 << 16
 FEW = 3
 """Fewer times than this tell nothing."""
-_ENDED = re.compile(r"\bCANCELLED AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b")
-_STEP = timedelta(minutes=15)
+# Of the job alone: a step may be ended at any time before.
+_ENDED = re.compile(r"\*\*\* JOB \d+ ON \S+ CANCELLED AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b")
 
 
 def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs: Iterable[SlurmJob]) -> tzinfo | None:
@@ -56,14 +56,12 @@ def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs:
 def pairs(name: str, path: Path, head: str, modified: datetime | None, jobs: Sequence[SlurmJob]) -> list[Pair]:
     """A moment of the cluster's time for what a log tells of it; `jobs` are the attempts of its job, with exact times."""
     ends = [j.end_ts for j in jobs if j.end_ts is not None]
-    for stamp in set(_ENDED.findall(f"{head}\n{_end(path)}")):
-        local = datetime.fromisoformat(stamp)
-        for end in ends:
-            apart = local - end.astimezone(UTC).replace(tzinfo=None)
-            offset = round(apart / _STEP) * _STEP
-            # Slurm waits for the processes before it calls the job ended.
-            if abs(apart - offset) <= SLACK and offset in OFFSETS:
-                return [Pair(local, (local - offset).replace(tzinfo=UTC), f"{name} has Slurm's own time of the end", 2)]
+    said = [datetime.fromisoformat(s).replace(tzinfo=UTC) for s in _ENDED.findall(f"{head}\n{_end(path)}")]
+    # Slurm waits for the processes before it calls the job ended.
+    fitting = [o for o in OFFSETS if said and all(any(abs(s - o - end) <= SLACK for end in ends) for s in said)]
+    if len(fitting) == 1:
+        local = said[-1].replace(tzinfo=None)
+        return [Pair(local, said[-1] - fitting[0], f"{name} has Slurm's own time of the end", 2)]
     own = of_log(path, head, UTC, modified, jobs)
     if own is None or own is UTC or not ends:
         return []

@@ -1,7 +1,7 @@
 """Which zone do times without a zone belong to: the given one, else what the files give away, else UTC.
 
 A pair of the same moment once in local time and once exactly (sdiag prints both; `sacct --json` has epochs where the text
-has local times; a journal prints its offset) tells the offset at that moment. Offsets that differ over the year are
+has local times; a journal prints its offset; the log of a job with exact times has local ones) tells the offset at that moment. Offsets that differ over the year are
 matched against the known zones.
 """
 

@@ -46,7 +46,7 @@ def frame_at(text: str, *, rich: bool = False, notebook: bool = False) -> Frame 
 
 
 _FOLDED = re.compile(
-    r'\s+(?P<frame>File "[^"]{1,500}", line \d{1,9}, in (?:<\w+>|[\w.]+(?=\s|$|\()))(?P<code>(?:(?!\s+File ").)*)'
+    r'\s(?P<frame>File "[^"]{1,500}", line \d{1,9}, in (?:<\w+>|[\w.]+(?=\s|$|\()))(?P<code>(?:(?!\sFile ").)*)'
 )
 _FOLDED_END = re.compile(r"\s(?P<raised>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
 

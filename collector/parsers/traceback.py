@@ -49,9 +49,10 @@ _MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous l
 _ABOVE = " (see above for traceback): "  # TensorFlow 1 prints the exception a second time, below where the op was built
 _METRIC = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?%?")  # MeanSquaredError: 0.31 is a score
 _MILD = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b")
-_SUMMARY, _PLACE = re.compile(r"\s*traceback\s*:\s*$"), re.compile(r"\s*/\S+:\d+\s*$")
+_SUMMARY = re.compile(r"\s*traceback\s*:\s*$")
+_PLACE = re.compile(r"\s*/\S+:\d+\s*$")
 _CPP = re.compile(r"frame #\d+|Exception raised from ")
-_MAX_LINES, _MAX_STRAY, _MAX_TAIL = 5000, 12, 40
+_MAX_LINES, _MAX_STRAY, _MAX_TAIL, _MAX_FOLDED = 5000, 12, 40, 20_000
 
 
 class Traceback:
@@ -108,7 +109,7 @@ class Traceback:
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
         if self._start is None:
-            if HEADER in line.text and (lines := unfold(line.text[:MAX_TEXT], HEADER)):
+            if HEADER in line.text and (lines := unfold(line.text[:_MAX_FOLDED], HEADER)):
                 return [row for text in lines for row in self.feed(replace(line, text=text))]
             return self._idle(line)
         self._lines += 1
@@ -252,7 +253,9 @@ class Traceback:
         if not stripped or indent > self._base or _MARKER.match(text) or stripped[0] in "╭╰│┃":
             if self._source is None and stripped and indent > self._base and not _MARKER.match(text):
                 self._source = stripped[:200]
-            return self._lost_headless(line) if not stripped and not self._headed else []
+            if not stripped and not self._headed:
+                self._reset()  # frames without a header and an exception (a warning, a stack dump) are nobody's failure
+            return []
         if not LOG_LINE.match(text) or LONE.match(text):
             raised = RAISED.match(stripped)
             if raised and names_exception(raised["name"], raised["text"], self._headed):
@@ -262,11 +265,6 @@ class Traceback:
         self._stray += not self._notebook
         if self._stray > _MAX_STRAY:
             return [*self._cut(), *self._idle(line)]
-        return []
-
-    def _lost_headless(self, line: Line) -> list[ParsedRow]:
-        """Frames without a header and without an exception after them (a warning, a stack dump) are nobody's failure."""
-        self._reset()
         return []
 
     def _header_again(self, line: Line, text: str) -> list[ParsedRow]:

@@ -39,7 +39,8 @@ f AS MATERIALIZED (
     -- the program's own word that an epoch is over
     length(text) < 600
       AND regexp_matches(text, '(?i)\b(finish(ed|ing)?|complet(ed|ing)|ended|end of|done with)( training)?( of| for)? epoch[^a-z0-9]{0,4}[0-9]+\b|\bepoch[^a-z0-9]{0,4}[0-9]+( of [0-9]+)? (is |was )?(finished|completed|complete|done|ended|over)\b')
-      AND NOT regexp_matches(text, '(?i)\b(test|eval|valid|val|dev|load|resum|restor|skip|warm)') AS over,
+      -- and no plan of what is done then
+      AND NOT regexp_matches(text, '(?i)\b(test|eval|valid|val|dev|load|resum|restor|skip|warm|will|sav|every|until|before|after|when)|\b(at|by) (the )?(end|complet|finish)') AS over,
     -- the loss has a line of its own, below a heading for its epoch
     regexp_matches(text, '(?i)^\s*((total|mean|average|avg|running|batch|epoch)[ _])?loss\s*[:=]\s*-?[0-9]+\.[0-9]+') AS bare,
     regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b') AS heading

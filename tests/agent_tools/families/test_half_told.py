@@ -35,6 +35,7 @@ BUILD = '  File "/home/ada/job/run.py", line 20, in train\n    net = create_mode
         ("21:47:02  epoch 3 completed\n" + CUT, "A3", "code"),
         ("21:47:02  resuming after finished epoch 3\n" + CUT, "A1", "code"),
         ("setting up the clients\n" + CUT, "A1", "code"),
+        ("21:47:02  parameters are written at the end of epoch 3\n" + CUT, "A1", "code"),
         # the call by which the ranks meet is the one that the log ends in
         (STORE + INIT, "C1", None),
         (NO_IPV6 + INIT, "A1", "code"),

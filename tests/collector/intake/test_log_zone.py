@@ -135,6 +135,8 @@ def epochs(start: datetime, end: datetime) -> str:
         # Slurm's own word of the end, from a program that prints no times, and from one whose container is in UTC
         ("step 1\nslurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-10T08:39:41 ***\n", -7, "UTC-07:00"),
         (lines(0) + "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-11T00:40:12 ***\n", 9, "UTC+09:00"),
+        # a step that was ended an hour before its job
+        ("slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-03-10T14:40:00 ***\nstep 2\n", 0, "UTC"),
         # nothing tells
         ("step 1\nstep 2\n", 0, "UTC"),
         ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-03-10T08:52:00 ***\n", 0, "UTC"),
