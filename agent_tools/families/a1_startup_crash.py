@@ -227,13 +227,17 @@ def _without_cause(facts: Facts) -> Assessment:
         if not facts.raised and _gave_up(facts):
             return _worded(facts, plain)
     cut = facts.cut_short
-    sought = [*facts.table("rendezvous_events").one_of("name", "waiting"), *unreached(facts)]
-    if cut is not None and not (cut.forming and sought) and not (facts.after_steps(cut) or in_a_loop(facts, cut)):
+    if cut is not None and not (_sought(facts, cut) or facts.after_steps(cut) or in_a_loop(facts, cut)):
         return _cut(facts, cut)
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     return Assessment(CODE, "ruled_out", counterfactual="The log holds no exception of the application itself.")
+
+
+def _sought(facts: Facts, cut: Raised) -> bool:
+    """Whether it came out of the call by which ranks meet, and some waited for others or could not reach them."""
+    return cut.forming and bool(facts.table("rendezvous_events").one_of("name", "waiting") or unreached(facts))
 
 
 def _cut(facts: Facts, cut: Raised) -> Assessment:
