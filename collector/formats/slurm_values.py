@@ -53,6 +53,16 @@ def word(text: object) -> str | None:
     return None if value.lower() in NOTHING else value
 
 
+def dependency(text: object, state: str | None) -> str | None:
+    """A dependency's expression; without Slurm's "(unfulfilled)" where the job has not ended.
+
+    It goes without saying of a job that still waits. Kept, it would stand beside the end that accounting alone records, as if
+    the controller had said of the ended job that its dependency could still have been met.
+    """
+    value = word(text)
+    return value if value is None or state in ENDED else value.replace("(unfulfilled)", "")
+
+
 def time(text: object, zone: tzinfo) -> datetime | None:
     """A moment in UTC from ISO time (`2026-03-01T10:00:00`, with or without offset) or epoch seconds."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):

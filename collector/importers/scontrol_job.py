@@ -247,7 +247,7 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         tres_alloc=get("AllocTRES", "Tres") or (get("TRES") if state != "PENDING" else None),
         tres_req=get("ReqTRES", "TRES", "Tres"),
         priority=sv.integer(get("Priority")),
-        dependency=get("Dependency"),
+        dependency=sv.dependency(get("Dependency"), state),
         submit_line=get("SubmitLine"),
         command=get("Command"),
         work_dir=get("WorkDir"),

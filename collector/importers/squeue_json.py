@@ -127,7 +127,7 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         tres_alloc=allocated,
         tres_req=requested,
         priority=sj.whole(item.get("priority")),
-        dependency=sj.text(item.get("dependency")),
+        dependency=sv.dependency(sj.text(item.get("dependency")), base),
         submit_line=sj.text(item.get("submit_line")),
         command=sj.text(item.get("command")),
         work_dir=sj.text(item.get("current_working_directory")),

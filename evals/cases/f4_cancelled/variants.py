@@ -30,7 +30,7 @@ def _before_start(seed: int) -> tuple[Plan, Expected]:
         "start_ts": None,
         "elapsed_s": 0.0,
         "state_reason": "Dependency",
-        "dependency": "afterok:4001(unfulfilled)",
+        "dependency": "afterok:4001",
         "cancelled_by": plan.user,
         "node_list": None,
     }

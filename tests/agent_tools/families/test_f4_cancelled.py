@@ -45,9 +45,10 @@ SUBMITTED = "sbatch --parsable --dependency=afternotok:4811 --kill-on-invalid-de
         {**NEVER, "submit_line": SUBMITTED},  # slurmdbd was away
         {**NEVER, "submit_line": "sbatch -d afterok:4811 train.sh"},
         {**NEVER, "dependency": "afternotok:4811(unfulfilled)", "state_reason": "Dependency"},  # seen while it waited
+        {**AT_ONCE, "dependency": "afternotok:4811", "state_reason": "Dependency"},  # and accounting alone told the end
         {**AT_ONCE, "dependency": "afternotok:4811(failed)"},
     ],
-    ids=["reason", "at-once", "submit-line", "short-option", "seen-waiting", "failed"],
+    ids=["reason", "at-once", "submit-line", "short-option", "seen-waiting", "seen-waiting-then-accounted", "failed"],
 )
 def test_slurms_own_cancel_of_a_job_that_waited_in_vain(tmp_path: Path, told: dict[str, Any]) -> None:
     """slurmdbd never hears DependencyNeverSatisfied: it says CANCELLED and names nobody."""

@@ -43,9 +43,22 @@ def test_scontrol_job_of_a_waiting_job_keeps_no_estimate() -> None:
     waits = [r for r in rows if isinstance(r, SlurmJob)][1]
     assert (waits.job_id, waits.job_id_raw, waits.state) == ("4898_2", "4900", "PENDING")
     assert (waits.start_ts, waits.end_ts, waits.exit_code, waits.time_limit_s) == (None, None, None, None)
-    assert (waits.state_reason, waits.dependency) == ("QOSMaxGRESPerUser", "afterok:4812(unfulfilled)")
+    assert (waits.state_reason, waits.dependency) == ("QOSMaxGRESPerUser", "afterok:4812")
     assert (waits.gpus, waits.memory_bytes) == (1, 64 << 30)
     assert [r.event for r in rows if isinstance(r, SlurmJobEvent) and r.job_id == "4898_2"] == ["submitted"]
+
+
+def test_a_dependency_is_unfulfilled_at_the_end_only_where_the_ended_jobs_record_says_so(tmp_path: Path) -> None:
+    """Merged with an end that accounting alone tells, the word of a job that still waited would speak of the end."""
+    text = (SAMPLES / "scontrol_job.txt").read_text()
+    path = tmp_path / "ended.txt"
+    path.write_text(text.replace("JobState=PENDING Reason=QOSMaxGRESPerUser", "JobState=CANCELLED Reason=Dependency"))
+    waited, ended = (
+        [r for r in read(ScontrolJob(), p)[0] if isinstance(r, SlurmJob)][1]
+        for p in (SAMPLES / "scontrol_job.txt", path)
+    )
+    assert (waited.state, waited.dependency) == ("PENDING", "afterok:4812")
+    assert (ended.state, ended.dependency) == ("CANCELLED", "afterok:4812(unfulfilled)")
 
 
 def test_scontrol_job_on_one_line_reads_the_same(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_what_a_real_pyslurm_leaves_out_is_known():
     assert (job.job_id, job.gpus, job.memory_bytes, job.uid) == ("4813_[0-3]", 2, 100 << 20, "2001")
     assert (job.tres_alloc, job.tres_req) == (None, "cpu=1,mem=100M,node=1,billing=1,gres/gpu=2")
     assert (job.dependency, job.submit_line) == (
-        "afterok:4811(unfulfilled)?afterok:4812_*",
+        "afterok:4811?afterok:4812_*",
         "sbatch --array=0-3 run.sh",
     )
     waits.array_tasks_waiting, waits.requested_tres, waits.num_nodes = None, None, 2
