@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, clauses, held, segments, size
+from agent_tools.gate.fates import misfated
 from agent_tools.gate.machines import at_once
 from agent_tools.gate.order import astray, backwards, ends, mispaired, order, outside
 from agent_tools.gate.relations import miscast, orphaned, related, strangers
@@ -65,6 +66,7 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or mispaired(clause, ledger)
             or astray(clause, ledger)
             or at_once(clause, ledger)
+            or misfated(clause, ledger)
             or _bounded(clause)
         )
         if why:

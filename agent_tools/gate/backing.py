@@ -21,6 +21,7 @@ from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS
+from agent_tools.gate.denials import affirmed, negated, refused
 from agent_tools.gate.edges import beside_edge
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
@@ -168,12 +169,7 @@ class Backing:
     def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
         self.ledger = ledger
         self._found = [
-            (
-                set(cited(assessment_texts(a))),
-                stems(
-                    f"{_title(a.code)} {a.mode or ''} {a.attribution} {' '.join(_bare(assessment_facts(a)))} {_FAILED if a.code[0] in 'ABCF' else ''}"
-                ),
-            )
+            (set(cited(assessment_texts(a))), stems(_affirmed(a)))
             for a in assessments
             if a.status in ("confirmed", "suspected")
         ]
@@ -181,11 +177,10 @@ class Backing:
             (ref for a in assessments if a.status in ("confirmed", "suspected") for ref in cited(assessment_texts(a))),
             ledger,
         )
-        self._denied = [
-            (set(cited([a.counterfactual])), stems(" ".join([_title(a.code), *_bare([a.counterfactual])])))
-            for a in assessments
-            if a.status == "ruled_out"
-        ]
+        out = [(a.counterfactual, affirmed(_title(a.code))) for a in assessments if a.status == "ruled_out"]
+        told = [(t, "") for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
+        self._denied = [(set(cited([t])), stems(" ".join(_bare([title, refused(t)])))) for t, title in (*out, *told)]
+        self._said = [(set(cited([t])), stems(affirmed(_bare([t])[0]))) for t, _ in out]
 
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
@@ -215,7 +210,7 @@ class Backing:
             for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
             if word in _MEANS and word not in states
         }
-        for word in _own(text):
+        for word, negative in _own(text):
             low = word.lower().replace("’", "'")
             if low in _COMPARING or (low in _ORDER and not compares_nothing(text, self.ledger)):
                 known = borne_out or spoken_of(word, backed)
@@ -237,7 +232,7 @@ class Backing:
                 known = (
                     low.removesuffix("'s") in _NEUTRAL
                     or spoken_of(word, backed)
-                    or (absent is not None and spoken_of(word, absent))
+                    or (absent is not None and negative and spoken_of(word, absent))
                 )
             if not known:
                 found[low] = None
@@ -258,6 +253,9 @@ class Backing:
         for backed, words in self._found:
             if backed & set(refs):
                 known |= words
+        for backed, words in self._said:
+            if backed and backed <= set(refs):
+                known |= words
         return frozenset(known)
 
     def _states(self, refs: Iterable[str]) -> set[str]:
@@ -273,7 +271,7 @@ class Backing:
         said: list[str] = []
         for c in evidence.columns:
             value = evidence.value(c.name, row)
-            if isinstance(value, str) and self.ledger.is_shown(evidence.id, row, c.name):
+            if isinstance(value, str) and c.name != "origin" and self.ledger.is_shown(evidence.id, row, c.name):
                 said.append(value[:4000])
                 said += [_MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in _MEANS]
                 if c.name == "family":
@@ -359,7 +357,14 @@ def _bare(texts: Iterable[str]) -> list[str]:
     return [_MARK.sub(" ", t) for t in texts]
 
 
-def _own(text: str) -> list[str]:
-    """The words of a sentence; a quotation's too: who says it has to be cited."""
+def _affirmed(a: Assessment) -> str:
+    """What a finding says, but for what it denies."""
+    failed = _FAILED if a.code[0] in "ABCF" else ""
+    facts = [affirmed(t) for t in (_title(a.code), *_bare(assessment_facts(a)))]
+    return " ".join([*facts, a.mode or "", a.attribution, failed])
+
+
+def _own(text: str) -> list[tuple[str, bool]]:
+    """The words of a sentence, and whether each is denied; a quotation's too: who says it has to be cited."""
     said = without_blame(without_causes(_MARK.sub(" ", text)))
-    return [w for piece in _WORD.findall(said) for w in parts(piece)]
+    return [(w, negated(said, m.start())) for m in _WORD.finditer(said) for w in parts(m[0])]

@@ -1,0 +1,107 @@
+"""Is each one's end its own? Of two rows that are cited together, a word for an end is held against the row beside it.
+
+    Attempt [[E48.attempt]] completed and attempt [[E48:1.attempt]] was preempted.      the other way round
+    Jobs [[E5.job_id]] and [[E5:1.job_id]] failed.                                      one of them completed
+
+LIMIT: only where the row has a state of Slurm's that is an end, and for the words that mean one of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause, Group
+from agent_tools.gate.words import spoken_of, stems
+from agent_tools.references import HOLE
+
+_BAD = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED"})
+_ALL = _BAD | {"COMPLETED", "CANCELLED", "PREEMPTED"}
+_FATES: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("completed", "succeeded", "successful", "successfully", "normally"), frozenset({"COMPLETED"})),
+    **dict.fromkeys(("cancelled", "canceled"), frozenset({"CANCELLED"})),
+    "preempted": frozenset({"PREEMPTED"}),
+    "timeout": frozenset({"TIMEOUT"}),
+    "timed out": frozenset({"TIMEOUT"}),
+    "out of memory": frozenset({"OUT_OF_MEMORY"}),
+    **dict.fromkeys(("failed", "crashed"), _BAD | {"CANCELLED", "PREEMPTED"}),
+}
+"""What words for an end can mean of Slurm's states; that a job failed says only that it did not complete."""
+_FATE = re.compile(
+    rf"(?i)\b(?:{'|'.join(sorted(_FATES, key=len, reverse=True))})\b(?! to\b)"
+    rf"(?! (?:(?:its|the|all|only|{HOLE}+|of|first|last) )*(?:epochs?|steps?|iterations?|saves?|checkpoints?|evaluations?)\b)(?! {HOLE})"
+)
+"""Not of something within a run: `completed step *`, `failed to load`."""
+_NAMES = re.compile(r"^(?:name|origin|file|command|submit_line|user|partition)$|_(?:path|dir|line)$")
+_CUT = re.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas|then|as)\b")
+_UNREAL = re.compile(
+    r"(?i)(?:\b(?:not|never|no|none|neither|nor|without|cannot|before|until|if|whether|would|could|should|might|nearly|almost|how|had it|than)\b"
+    r"|n't\b)[^,;:]{0,24}$"
+)
+"""Ahead of an end that is not said to have come."""
+
+
+def misfated(clause: Clause, ledger: Ledger) -> str:
+    """Why a clause gives one an end that its row denies; "" where each has its own."""
+    for text, groups in _pieces(clause):
+        for word in _FATE.finditer(text):
+            if _UNREAL.search(text[: word.start()]):
+                continue
+            for group in groups:
+                wrong = [c for c in group.cells if _denies(c, word[0].lower(), groups, ledger)]
+                if len(group.cells) > 1 and wrong:
+                    return _said(word[0], wrong[0])
+            ends = [c for g in groups for c in g.cells if _state(c, ledger)]
+            if ends and all(_denies(c, word[0].lower(), groups, ledger) for c in ends):
+                return _said(word[0], ends[0])
+    return ""
+
+
+def _said(word: str, cell: CellValue) -> str:
+    return f"{word!r} is not how the row of [[{cell.ref}]] ended: say of each what its own row says"
+
+
+def _pieces(clause: Clause) -> Iterator[tuple[str, list[Group]]]:
+    """The parts of a clause between its conjunctions, with their cells; a part without cells goes on with the one before it."""
+    own = clause.own
+    cuts = [m.end() for m in _CUT.finditer(own) if not any(g.start <= m.start() < g.end for g in clause.groups)]
+    made: list[tuple[str, list[Group]]] = []
+    for begin, end in zip([0, *cuts], [*cuts, len(own)], strict=True):
+        groups = [g for g in clause.groups if begin <= g.start < end]
+        if made and (not groups or not made[-1][1]):
+            text, before = made.pop()
+            made.append((text + own[begin:end], [*before, *groups]))
+        else:
+            made.append((own[begin:end], groups))
+    return iter(made)
+
+
+def _state(cell: CellValue, ledger: Ledger) -> str:
+    """The end that the row of a cell has; "" where it has none of Slurm's."""
+    evidence = ledger.get(cell.id)
+    names = {c.name for c in evidence.columns}
+    state = evidence.value("state", cell.row) if "state" in names else None
+    return state if isinstance(state, str) and state in _ALL else ""
+
+
+def _denies(cell: CellValue, word: str, groups: list[Group], ledger: Ledger) -> bool:
+    """Whether a row ended otherwise than a word says, and neither it nor another answer beside it speaks of the word."""
+    state = _state(cell, ledger)
+    if not state or state in _FATES[word]:
+        return False
+    said = _texts(cell, ledger)
+    for other in (c for g in groups for c in g.cells):
+        if (other.id, other.row) == (cell.id, cell.row):
+            said += [other.column, other.doc]
+        elif other.id != cell.id:
+            said += [other.column, other.doc, *_texts(other, ledger)]
+    known = stems(" ".join(said))
+    return not all(spoken_of(w, known) for w in word.split())
+
+
+def _texts(cell: CellValue, ledger: Ledger) -> list[str]:
+    """What the row of a cell says in words; not what somebody called a job, a file or a folder."""
+    evidence = ledger.get(cell.id)
+    names = [c.name for c in evidence.columns if not _NAMES.search(c.name)]
+    return [v for n in names if isinstance(v := evidence.value(n, cell.row), str)]

@@ -1,0 +1,102 @@
+"""What a family denies nobody may affirm on the same cells, and each of several keeps its own end.
+
+A family that is ruled out names what was not there ("nobody cancelled it"), and so does one that is found ("no crash of the
+job"). The false sentences passed the gate by these very words; the true ones deny what the families deny.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools.gate.answer_gate import check_answer
+from agent_tools.gate.denials import affirmed, negated, refused
+from agent_tools.questions.answer import Answer
+from tests.agent_tools.gate.wordkit import Book, book
+
+MORE = {"cancel": ("cancelled-by-user", "4811")}
+GOOD = "Job <kill.job_overview.job_id> ended as <kill.job_overview.state>."
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    """The evidence of six jobs."""
+    folder: Path = tmp_path_factory.mktemp("denied")
+    return book(folder, MORE)
+
+
+FALSE = {
+    "what a family rules out": [
+        "The job ended as <kill.job_overview.state> after a node of the job changed to a bad state.",
+        "The job was cancelled and ended as <kill.job_overview.state>.",
+        "The job was requeued and ended as <kill.job_overview.state>.",
+        "Nobody noticed that the job was cancelled; it ended as <kill.job_overview.state>.",
+        "The loss diverged: <kill.loss_shape.first_loss> at the start, <kill.loss_shape.last_loss> at the end.",
+        "Training never started: it had reached step <kill.train_summary.last_step> of <kill.train_summary.total_steps>.",
+        "The job was healthy: Slurm recorded <kill.job_overview.state> with exit status <kill.job_overview.exit_code>.",
+        "The job was undertrained: it made <kill.short_run.last_step> steps.",
+        "It was a save storm: <kill.save_pace.saves> saves in <kill.save_pace.steps> steps.",
+        "The startup crash was <kill.exceptions.name>.",
+    ],
+    "what a finding denies": [
+        "Rank <kill.fatal_signals:1.rank> raised a Python traceback of its own and was ended by <kill.fatal_signals:1.signal_name>.",
+        "The earlier attempt crashed and was requeued at <evict.requeue_history.event_ts>.",
+        "Node <evict.job_attempts.node_list> crashed, and the job was requeued at <evict.requeue_history.event_ts>.",
+    ],
+    "the end of another": [
+        "Attempt <evict.job_attempts.attempt> completed and attempt <evict.job_attempts:1.attempt> was preempted.",
+        "Attempts <evict.job_attempts.attempt> and <evict.job_attempts:1.attempt> were preempted.",
+        "While attempt <evict.job_attempts.attempt> succeeded, attempt <evict.job_attempts:1.attempt> was preempted.",
+        "Attempt <evict.job_attempts:1.attempt> was preempted after <evict.job_attempts:1.elapsed_s>, attempt <evict.job_attempts.attempt> completed.",
+    ],
+}  # fmt: skip
+
+TRUE = [
+    "Nobody cancelled the job; Slurm recorded the end as <kill.job_overview.state>.",
+    "The job was not requeued, and Slurm recorded its end as <kill.job_overview.state>.",
+    "Attempt <evict.job_attempts.attempt> was preempted and attempt <evict.job_attempts:1.attempt> completed.",
+    "While attempt <evict.job_attempts:1.attempt> completed, attempt <evict.job_attempts.attempt> was preempted after <evict.job_attempts.elapsed_s>.",
+    "The job was preempted at <evict.requeue_history.event_ts>.",
+    "The loss fell, from <kill.loss_shape.first_loss> to <kill.loss_shape.last_loss>.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [t for texts in FALSE.values() for t in texts])
+def test_what_is_denied_is_no_observation(text: str, held: Book):
+    """Refused as the answer; among what was seen refused or told as a hypothesis."""
+    said = held.said(text)
+    assert not check_answer(Answer(short=said), held.ledger, held.found).ok
+    seen = Answer.model_validate({"short": held.said(GOOD), "shows": [{"text": said}]})
+    report = check_answer(seen, held.ledger, held.found)
+    assert not report.ok or [c.status for c in report.answer.implies] == ["hypothesis"]
+
+
+@pytest.mark.parametrize("text", FALSE["the end of another"])
+def test_the_end_of_another_is_no_hypothesis_either(text: str, held: Book):
+    """The rows deny it."""
+    answer = Answer.model_validate(
+        {"short": held.said(GOOD), "implies": [{"text": held.said(text), "status": "hypothesis"}]}
+    )
+    report = check_answer(answer, held.ledger, held.found)
+    assert not report.ok
+    assert "say of each what its own row says" in report.problems[0]
+
+
+@pytest.mark.parametrize("text", TRUE)
+def test_an_honest_sentence_passes(text: str, held: Book):
+    said = held.said(text)
+    report = check_answer(Answer.model_validate({"short": said, "shows": [{"text": said}]}), held.ledger, held.found)
+    assert report.ok, report.problems
+    assert len(report.answer.shows) == 1
+
+
+def test_a_family_s_sentence_is_taken_apart_at_its_negations():
+    text = "The only exceptions are wrappers, and they explain none. No node changed, was drained or failed; the job ended."
+    assert " ".join(affirmed(text).split()) == "The only exceptions are wrappers, and they . ; the job ended."
+    assert refused(text) == "explain none No node changed, was drained or failed"
+
+
+def test_a_negation_reaches_no_farther_than_is_sure():
+    text = "It was not requeued and was cancelled, nor preempted"
+    assert [w for w in text.split() if negated(text, text.index(w))] == ["requeued", "preempted"]
