@@ -19,7 +19,7 @@ from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, clauses, hel
 from agent_tools.gate.fates import misfated
 from agent_tools.gate.machines import at_once
 from agent_tools.gate.order import astray, backwards, ends, mispaired, order, outside
-from agent_tools.gate.relations import miscast, orphaned, related, strangers
+from agent_tools.gate.relations import miscast, orphaned, related, strangers, unowned
 
 _MORE = (
     r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|above|over|exceed\w*|beyond|after|rose|rises?|risen|rising|grew|grows?"
@@ -39,6 +39,9 @@ _CHANGE = re.compile(
 OF_ORDER = re.compile(r"(?:^|_)(?:step|epoch|line|line_no|attempt)$")
 _LENGTHS = ("s", "ms", "us", "min", "h", "d")
 _IN_TIME = re.compile(r"(?i)before|after")
+_IN_TURN = re.compile(r"(?i)before|after|later|earlier|beyond|above|below|over|under")
+_DIFFERENCE = re.compile(r"(?:^|_)(?:jump|rise|gain|delta|diff|change)(?:_|$)")
+_DROP = re.compile(r"(?:^|_)(?:fallen|drop|decline)(?:_|$)")
 _DENIAL = re.compile(
     r"(?i)\b(?:not|never|\w+n't|cannot|neither|nor|no(?! (?:later|earlier|more|less|longer|sooner|fewer|higher|lower) than\b)|none|nobody|nothing"
     r"|without|hardly|barely|rather than|instead of|anything but|other than|untrue|false(?: that)?|wrong(?:ly)?|failed to|lacks?|but)\b"
@@ -156,7 +159,7 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
             for second in segment[i + 1 :]:
                 wrong = _pair(first, second, ledger)
                 if wrong is None and not _ASIDE.search(clause.own[first.end : second.start]):
-                    wrong = strangers(first, second, ledger)
+                    wrong = strangers(first, second, ledger) or unowned(first, second, ledger)
                 if wrong:
                     a, b = wrong
                     return (
@@ -206,10 +209,28 @@ def _compared(clause: Clause, ledger: Ledger) -> str:
             return f"{way[0]!r} is not how it came in time: turn it round, or leave the order out"
         if (moments := _moment(way, clause)) and outside(way[0], *moments, ledger):
             return _contradicted(way[0], *moments)
+        if signed := _signed(way, clause):
+            return (
+                f"{way[0]!r} is not what [[{signed.ref}]] shows, by its sign: turn it round, or leave the direction out"
+            )
         pair = _sides(own, way, measures)
         if pair is not None and not _holds(direction(way, pair[0]), *pair):
             return _contradicted(way[0], *pair)
     return ""
+
+
+def _signed(way: re.Match[str], clause: Clause) -> CellValue | None:
+    """The difference beside a word of change that has the other sign: `jumped by -0.7`."""
+    if not _CHANGE.match(way[0]):
+        return None
+    up = 1 if way["more"] else -1
+    cells = [g.cells[0] for g in clause.groups if g.start >= way.end()][:1]
+    for cell in cells:
+        sign = 1 if _DIFFERENCE.search(cell.column) else -1 if _DROP.search(cell.column) else 0
+        value = size(cell.value)
+        if isinstance(value, float) and sign * up * value < 0:
+            return cell
+    return None
 
 
 def _moment(way: re.Match[str], clause: Clause) -> tuple[CellValue, CellValue] | None:
@@ -228,6 +249,8 @@ def _sides(
 ) -> tuple[CellValue, CellValue] | None:
     """The two figures that a word of comparison stands between: larger than, from one to the other, above."""
     than = _THAN.search(own, way.end())
+    if not _IN_TURN.fullmatch(way[0]):
+        measures = [m for m in measures if m[0].column != "attempt"]  # the number of an attempt is no size
     if _CHANGE.match(way[0]):
         behind = [m for m in measures if m[1] >= way.end()]
         for i, (a, ahead, end) in enumerate(behind):

@@ -17,6 +17,7 @@ from contextlib import suppress
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.formats import unit_of
+from agent_tools.gate.adverbs import unshared
 from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
@@ -185,7 +186,7 @@ class Backing:
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
         refs = cited([text])
-        backed = self._vocabulary(refs)
+        backed, seen = self._vocabulary(refs), self._vocabulary(refs, counted=False)
         absent = self._absent(refs)
         found: dict[str, None] = {}
         named = all(c.column in SUBJECTS or _LIST.search(c.column) for c in self._cells(refs))
@@ -203,6 +204,8 @@ class Backing:
             found[f"the owner of [[{ref}]]"] = None
         if ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger):
             found[f"the end of a job beside [[{ref}]], a link"] = None
+        if word := unshared(text, list(self._cells(refs)), self.ledger):
+            found[word] = None
         borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
         states, plain = self._states(refs), _MARK.sub("*", text)
         found |= {
@@ -228,6 +231,10 @@ class Backing:
                 known = where.search(plain) is not None or spoken_of(word, backed)
             elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):
                 known = True  # "the least of all": the superlative was held against the column
+            elif low.endswith("ed") and not negative and spoken_of(word, backed) and not spoken_of(word, seen):
+                known = bool(
+                    re.search(rf"(?i)\b{low} (?:only )?\*|\*\W* (?:\w+ )?{low}\b", plain)
+                )  # "requeued 0 times"
             else:
                 known = (
                     low.removesuffix("'s") in _NEUTRAL
@@ -238,13 +245,18 @@ class Backing:
                 found[low] = None
         return list(found)
 
-    def _vocabulary(self, refs: Iterable[str]) -> frozenset[str]:
-        """The stems of what the cited rows say: texts of the rows, names and descriptions of the columns, findings on the cells."""
+    def _vocabulary(self, refs: Iterable[str], *, counted: bool = True) -> frozenset[str]:
+        """The stems of what the cited rows say: texts of the rows, names and descriptions of the columns, findings on the cells.
+
+        Without `counted` a zero does not speak of what there was none of.
+        """
         said: list[str] = []
         for cell in self._cells(refs):
             evidence = self.ledger.get(cell.id)
-            said += [evidence.tool, evidence.query, cell.column, cell.doc, _UNIT.get(unit_of(cell), "")]
-            said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
+            said += [evidence.tool, evidence.query, _UNIT.get(unit_of(cell), "")]
+            if counted or cell.value:
+                said += [cell.column, cell.doc]
+                said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
             said += _measure(evidence)
             said += self._row(evidence, cell.row)
         known = set(stems(" ".join(said)))
@@ -287,8 +299,7 @@ class Backing:
             if cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value:
                 found = True
                 said += [cell.column, cell.doc]
-                if isinstance(cell.value, bool):
-                    said += [_COLUMN.get(cell.column, "")]
+                said += [_COLUMN.get(p, "") for p in cell.column.split("_")]
             elif "quiet" in cell.column.split("_"):
                 found = True
                 said += ["training progress reports report reported", cell.doc]
@@ -325,9 +336,16 @@ class Backing:
 def _is_absent(word: str, text: str, absent: frozenset[str]) -> bool:
     """Whether what "no" or "not" is said of is absent: a word after it, up to the next cell, is of what the zero counts."""
     found = re.findall(
-        rf"(?i)\b{re.escape(word)}\b((?: [^\W\d]+)+?)(?= (?:and|but|while|with)\b|\W*$|[,;:.([]| \[)", text
+        rf"(?i)\b{re.escape(word)}\b((?: [^\W\d]+(?:[-'][^\W\d]+)*)+?)(?= (?:and|but|while|with)\b|\W*$| ?[,;:.([])",
+        text,
     )
-    return all(stems(said) & absent or any(spoken_of(w, absent) for w in said.split()) for said in found)
+    if not found:
+        return re.search(rf"(?i)\b{re.escape(word)}\s*(?:[,:;.]|$)", text) is not None  # "No: ..."
+    for said in found:
+        telling = [w for w in re.split(r"[\s-]+", said.strip()) if w.lower() not in _NEUTRAL]
+        if not (all(spoken_of(w, absent) for w in telling) if telling else stems(said) & absent):
+            return False
+    return True
 
 
 def _of(text: str, word: str) -> str:

@@ -13,6 +13,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate.blame import BLAMES, blames_hardware, own_words
 from agent_tools.gate.clauses import clauses, held
+from agent_tools.gate.denials import refused
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
 from agent_tools.gate.machines import of_machine, outside
 from agent_tools.references import BadReference, cited, parse, resolve
@@ -37,12 +38,14 @@ _ACTS = re.compile(
 """One that does something to another: `* stopped job *` (a star is a reference); `Rank * took *` is how long it took."""
 _REASON_AHEAD = re.compile(
     r"(?i)\b(?:led to|leads to|caus(?:ed?|es|ing)(?! by\b)|result(?:s|ed)? in|killed(?! by\b)|kills|triggered(?! by\b)|brought down|took down"
-    r"|hence|therefore|thus|consequently)\b|,\s*so\b"
+    r"|explains?(?! (?:none|nothing)\b)|hence|therefore|thus|consequently)\b|,\s*so\b"
 )
 _REASON_BEHIND = re.compile(
-    r"(?i)\b(?:because|due to|owing to|thanks to|caused by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
+    r"(?i)\b(?:because|due to|owing to|thanks to|caused by|explained by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
 )
 """On which side of a word of cause its reason stands."""
+_NO_REASON = re.compile(r"(?i)\bexplain|\bcause\b")
+"""What a finding says of cells that it denies to be a reason: wrappers, which "explain none"."""
 _THINGS = re.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
     r"|oom|drivers?|firmware|kernel|cuda|nccl|slurm|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
@@ -81,6 +84,10 @@ class Stand:
         found = [a for a in assessments if a.status in ("confirmed", "suspected")]
         self.found = [(a, set(cited(assessment_texts(a)))) for a in found]
         self._of_found = {ref for _, refs in self.found for ref in refs}
+        denying = [
+            t for a in assessments for t in (a.counterfactual, *assessment_facts(a)) if _NO_REASON.search(refused(t))
+        ]
+        self._no_reason = {parse(ref)[:2] for ref in cited(denying)}
         self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
 
     def causal(self, text: str) -> bool:
@@ -137,6 +144,8 @@ class Stand:
             left = [c for g in clause.groups if g.end <= word.start() for c in g.cells]
             right = [c for g in clause.groups if g.start >= word.end() for c in g.cells]
             reasons, explained = (right, left) if behind else (left, right)
+            if any((c.id, c.row) in self._no_reason for c in reasons):
+                return False
             if len({job for c in (*left, *right) if (job := self._job(c))}) > 1:
                 return False
             vouched = any(c.column in CAUSES for c in (*left, *right))

@@ -9,6 +9,7 @@ import re
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.ending import FAILED_STATES
+from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import TIME, held
 from agent_tools.gate.words import spoken_of, stems
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
@@ -61,8 +62,29 @@ _SPANS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         ),
         re.compile(r"total|limit|asked"),
     ),
+    (
+        re.compile(r"(?i)\b(?:preempted|cancelled|killed|died|crashed|hung|evicted) (?:for|after|within|in )?\s*$"),
+        re.compile(r"wait|needed"),
+    ),
 )
 """What a verb says that a span or a step is, and the columns that are something else: what was planned, allowed or waited."""
+
+_USED = re.compile(
+    r"(?i)\b(?:used|uses|consumed|consumes|filled|exhausted|needed|took|peaked at|grew to)(?: up)?(?: about| all| only)? (?:of )?$"
+)
+_USED_UP = re.compile(
+    r"(?i) (?:of memory )?(?:was|were|had been) (?:all |fully )?(?:used|exhausted|consumed|filled|needed)\b"
+)
+_BESIDE_EDGE = re.compile(
+    r"(?i) (?:after|before) (?:the |its |their )?(?:job's |run's )?(?:start|beginning|launch|submission|submitting|end|it (?:started|began|ended|was submitted))\b"
+)
+_NOT_FROM: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(?i) after .*(?:submi\w+)$"), r"elapsed|limit|quiet"),
+    (re.compile(r"(?i) after .*(?:start\w*|beg[ai]n\w*|launch)$"), r"wait|limit|quiet"),
+    (re.compile(r"(?i) before .*(?:start\w*|beg[ai]n\w*|launch|submi\w+)$"), r"elapsed|limit|quiet"),
+    (re.compile(r""), r"wait|elapsed|limit"),
+)
+"""A span is told from a moment on, or up to one; and the columns that are spans of something else."""
 
 _GENERIC = re.compile(
     r"^(?:value|name|what|text|message|key|n|num|number|count|cnt|total|detail|label|title|kind|word|item|result|answer)s?$"
@@ -102,6 +124,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
             or _spanned(cell, ahead, ledger)
             or _goes_on(cell, ahead, behind, ledger)
             or _each(cell, behind)
+            or _used(cell, ahead, behind)
         )
         if wrong:
             about = f" ({cell.doc})" if cell.doc else ""
@@ -137,7 +160,9 @@ def _spanned(cell: CellValue, ahead: str, ledger: Ledger) -> str:
     """A span or a step that was planned, allowed or waited, told as the one that passed; unless the row has them equal."""
     if not isinstance(cell.value, (int, float)) or isinstance(cell.value, bool):
         return ""
-    names = [c.name for c in ledger.get(cell.id).columns]
+    columns = ledger.get(cell.id).columns
+    tail = cell.column.rpartition("_")[2]
+    names = [c.name for c in columns if c.unit == cell.unit and (c.unit or c.name.rpartition("_")[2] == tail)]
     for verb, others in _SPANS:
         if (found := verb.search(ahead)) and others.search(cell.column):
             equal = any(held(ledger, cell, n) == cell.value for n in names if not others.search(n) and n != cell.column)
@@ -157,6 +182,18 @@ def _each(cell: CellValue, behind: str) -> str:
     ):
         return ""
     return found[0].strip()
+
+
+def _used(cell: CellValue, ahead: str, behind: str) -> str:
+    """What was asked for or allowed, told as what was used; and a span that is put behind a moment which it does not follow."""
+    said = f"{cell.column} {cell.doc}".lower()
+    asked = re.search(r"request|limit|reserved", said) and not re.search(r"used|peak|rss|current", said)
+    if asked and (found := _USED.search(ahead) or _USED_UP.match(behind)):
+        return found[0].strip()
+    if unit_of(cell) in ("s", "min", "h") and (found := _BESIDE_EDGE.match(behind)):
+        other = next(columns for edge, columns in _NOT_FROM if edge.match(found[0]))
+        return found[0].strip() if re.search(other, cell.column) else ""
+    return ""
 
 
 def _goes_on(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:

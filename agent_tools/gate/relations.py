@@ -43,6 +43,11 @@ _BY = re.compile(
     rf"|\b(?:through) (?:the |its )?(?:{_NOUN})?\s*$"
 )
 """Ahead of a cell that is made the one who did it."""
+_ACTS = re.compile(
+    r"(?i)^\W{0,2} ?(?:has |had |then |later )*(?:requeued|cancelled|canceled|preempted|restarted|resubmitted|evicted|drained|rebooted|aborted"
+    rf"|terminated|interrupted|released|suspended) (?:the|this|that|its|his|their|it|them|job|rank|node|{HOLE})"
+)
+"""Behind a cell that is made the one who did it, to something that is named."""
 _TO = re.compile(rf"(?i)\b(?:sent|gave|signal)\b.*\bto (?:the |its )?(?:{_NOUN})?\s*$")
 _GETS = re.compile(r"(?i)^\W{0,2} ?(?:(?:has |had )?(?:got|gets|received|took)|(?:was|were) sent)\b")
 
@@ -120,6 +125,18 @@ def strangers(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, C
     return next(((a, b) for a in first.cells for b in second.cells if not _in_one_row(a, b, ledger)), None)
 
 
+def unowned(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
+    """A rank, and beside it a cell of another answer that tells ranks apart and names none: `rank 2 raised KeyError`."""
+    for own, other in ((first, second), (second, first)):
+        a, b = own.cells[-1], other.cells[0]
+        if a.column != "rank" or b.column in SUBJECTS or a.id == b.id:
+            continue
+        evidence = ledger.get(b.id)
+        if "rank" in {c.name for c in evidence.columns} and evidence.value("rank", b.row) is None:
+            return a, b
+    return None
+
+
 def _in_one_row(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
     for evidence in ledger.all():
         for row in range(len(evidence.rows)):
@@ -161,6 +178,6 @@ def miscast(clause: Clause) -> str:
                 f"[[{cell.ref}]] is who did it ({cell.column}), and the sentence makes it the receiver: turn it round"
             )
         named = cell.column in SUBJECTS or cell.column in ("host", "node_list")
-        if named and not doer and (_BY.search(ahead) or _DOES.match(behind)):
+        if named and not doer and (_BY.search(ahead) or _DOES.match(behind) or _ACTS.match(behind)):
             return f"[[{cell.ref}]] is {cell.column}, which does not say who did it: cite the cell that does, or say what was seen"
     return ""

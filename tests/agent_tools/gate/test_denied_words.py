@@ -1,4 +1,4 @@
-"""What a family denies nobody may affirm on the same cells, and each of several keeps its own end.
+"""What a family denies nobody may affirm on the same cells, and each of several keeps its own end, reason and measure.
 
 A family that is ruled out names what was not there ("nobody cancelled it"), and so does one that is found ("no crash of the
 job"). The false sentences passed the gate by these very words; the true ones deny what the families deny.
@@ -50,6 +50,33 @@ FALSE = {
         "While attempt <evict.job_attempts.attempt> succeeded, attempt <evict.job_attempts:1.attempt> was preempted.",
         "Attempt <evict.job_attempts:1.attempt> was preempted after <evict.job_attempts:1.elapsed_s>, attempt <evict.job_attempts.attempt> completed.",
     ],
+    "a reason that explains nothing": [
+        "The exception <kill.exceptions.name> explains the failure.",
+        "The job failed because of <kill.exceptions.name>.",
+    ],
+    "whose it is": [
+        "Rank <kill.fatal_signals:1.rank> raised <kill.exceptions.name>.",
+        "<kill.exceptions.name> was raised on rank <kill.fatal_signals:1.rank> of <kill.fatal_signals:1.host>.",
+        "The traceback at line <kill.exceptions.line_no> of <kill.exceptions.file> is that of rank <kill.fatal_signals:1.rank>.",
+        "The user <evict.job_overview.user> requeued the job.",
+    ],
+    "what was never counted": [
+        "The job was requeued (<kill.job_overview.restarts>).",
+        "The job was never preempted (<evict.requeue_history.failed_attempts> failed attempts).",
+        "The job was requeued once (<kill.job_overview.restarts>).",
+    ],
+    "asked for or waited, not used": [
+        "The job used <kill.job_overview.memory_gib> of memory.",
+        "The memory of <kill.job_overview.memory_gib> was used up.",
+        "The signal came <kill.job_overview.wait_s> after the start.",
+        "The job was preempted after <evict.requeue_history.waited_min>.",
+    ],
+    "compared by what is no size": [
+        "The loss jumped by <evict.resume_signs.jump> at the resume.",
+        "The loss jumped up at the resume (<evict.resume_signs.jump>).",
+        "Attempt <evict.job_attempts.attempt> was slower than attempt <evict.job_attempts:1.attempt>.",
+        "Attempts <evict.job_attempts.attempt> and <evict.job_attempts:1.attempt> ran at once.",
+    ],
 }  # fmt: skip
 
 TRUE = [
@@ -58,6 +85,12 @@ TRUE = [
     "Attempt <evict.job_attempts.attempt> was preempted and attempt <evict.job_attempts:1.attempt> completed.",
     "While attempt <evict.job_attempts:1.attempt> completed, attempt <evict.job_attempts.attempt> was preempted after <evict.job_attempts.elapsed_s>.",
     "The job was preempted at <evict.requeue_history.event_ts>.",
+    "The job was requeued <kill.job_overview.restarts> times.",
+    "The job was not restarted (<kill.job_overview.restarts> restarts).",
+    "The job was requeued once: <evict.job_overview.restarts> restart.",
+    "The job waited <kill.job_overview.wait_s> before it started.",
+    "Attempt <evict.job_attempts.attempt> ended before attempt <evict.job_attempts:1.attempt> started.",
+    "The job started <kill.job_overview.wait_s> after its submission.",
     "The loss fell, from <kill.loss_shape.first_loss> to <kill.loss_shape.last_loss>.",
 ]  # fmt: skip
 

@@ -1,0 +1,39 @@
+"""Two words that claim something and look like grammar: `once` is a number, and `at once` says that two ran at the same time.
+
+The job was requeued once ([[E1.restarts]]).                the cell says how often
+Jobs [[E5.job_id]] and [[E5:1.job_id]] ran at once.         the rows say when each ran
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import held, size
+from agent_tools.references import HOLE, masked
+
+_ONCE = re.compile(
+    rf"(?i)(?<!at )(?<!all )\b(?:only |just |exactly )?once\b(?! more\b)(?=\W*(?:$|[,.;:({HOLE}])| (?:and|but|by|on|in|at|during|before|after|while|only|or)\b)"
+)
+_AT_ONCE = re.compile(r"(?i)\b(?:(?:all )?at once|in parallel|simultaneously|concurrently|together|side by side)\b")
+
+
+def unshared(text: str, cells: Sequence[CellValue], ledger: Ledger) -> str:
+    """`once` where no cited cell is a one, or `at once` of rows that did not run at the same time; "" where they do."""
+    own = masked(text)
+    if (found := _ONCE.search(own)) and not any(c.value == 1 and not isinstance(c.value, bool) for c in cells):
+        return found[0]
+    if (found := _AT_ONCE.search(own)) and not _overlap(cells, ledger):
+        return found[0]
+    return ""
+
+
+def _overlap(cells: Sequence[CellValue], ledger: Ledger) -> bool:
+    """Whether the cited rows, two or more, have a moment in common; a single row holds what it holds."""
+    rows = {(c.id, c.row): c for c in cells}
+    lives = [(size(held(ledger, c, "start_ts")), size(held(ledger, c, "end_ts"))) for c in rows.values()]
+    known = [(a, b) for a, b in lives if isinstance(a, str) and isinstance(b, str)]
+    if len({id for id, _ in rows}) == len(rows) and len(known) < 2:
+        return True  # no two rows of one answer: nothing is told of two of a kind
+    return len(known) == len(lives) and max(a for a, _ in known) < min(b for _, b in known)
