@@ -10,6 +10,8 @@ from agent_tools.facts.views import RowView, View
 FAILED_STATES = {"FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "TIMEOUT", "DEADLINE", "BOOT_FAIL", "PREEMPTED", "CANCELLED"}
 OUTSIDE = ("time_limit", "deadline", "preempted", "requeued", "node_failure", "cancelled")
 """Marks of an end that came from outside the program."""
+_ROUNDED_S = 1.0
+"""What accounting may leave out of a step's time, which it gives in whole seconds."""
 _IN_LOG = {"time_limit", "preempted", "requeued", "node_failure", "cancelled", "deadline", "task_exit"}
 _IN_STATE = {
     "TIMEOUT": "time_limit",
@@ -77,7 +79,7 @@ def uncovered(ending: Ending, overview: RowView | None, steps: View) -> Ending:
     failed = [r for r in steps if r.text("step_id").isdigit() and r.text("state") == "FAILED" and r.number("exit_code")]
     spent = sum(r.number("elapsed_s") or 0.0 for r in failed)
     whole = (overview.number("elapsed_s") or 0.0) if overview is not None else 0.0
-    if not ending.succeeded or not failed or spent <= whole / 2:
+    if not ending.succeeded or not failed or spent + len(failed) * _ROUNDED_S <= whole / 2:
         return ending
     longest = max(failed, key=lambda r: r.number("elapsed_s") or 0.0)
     return replace(ending, succeeded=False, failed=True, hidden=longest)

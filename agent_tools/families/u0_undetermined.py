@@ -7,11 +7,14 @@ DECIDES  nothing: its confidence is the probability that no careful reader could
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts
+from collections.abc import Sequence
+
+from agent_tools.facts import Facts, RowView
 from agent_tools.facts.steps import failed_steps, step_words
 from agent_tools.facts.worked import instant
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
+from agent_tools.say import own_failure
 from agent_tools.verdict import Claim
 
 CODE = "U0"
@@ -34,15 +37,12 @@ def assess(facts: Facts) -> Assessment:
     elif facts.has("host_event"):
         result.speaks_for += _kernel(facts)
     steps = failed_steps(facts, of_any=not facts.has_log)
-    if steps and facts.ending.succeeded:
-        result.headline = f"Slurm records the job as completed, but its {step_words(steps[0])}."
-        result.missing.append(missing("Why that step failed.", "what the step itself printed (log_line)"))
-        result.actions.append(claim(_STOP, "supported"))
     if steps:
         result.speaks_for += [claim(f"By accounting, {step_words(step)}.") for step in steps[:4]]
-    if facts.ending.succeeded and instant(facts) and facts.overview is not None:
-        result.headline = f"Slurm records the job as completed after {facts.overview['elapsed_s']}, and nothing shows that it did any work."
-        result.missing.append(missing("What it was meant to do.", "the batch script, and what the program printed"))
+    if facts.ending.succeeded:
+        _completed(facts, result, steps)
+    elif facts.overview is not None and facts.ending.failed:
+        _failed(facts, facts.overview, result, steps)
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if (cut := facts.cut_short) is not None:
@@ -57,7 +57,9 @@ def assess(facts: Facts) -> Assessment:
     if exits and steps:
         result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
     elif exits:
-        result.headline = "A task ended with an error status, and what it printed of the reason is not here."
+        result.headline = (
+            f"A task ended with an error status, and what it printed of the reason is not here: {exits[0]['message']}."
+        )
         result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
         result.missing.append(missing("Why that task ended.", "its own output: the step's or the rank's log file"))
     elif facts.has_log and facts.ending.failed and not facts.raised:
@@ -79,6 +81,47 @@ def assess(facts: Facts) -> Assessment:
     return result
 
 
+def _completed(facts: Facts, result: Assessment, steps: Sequence[RowView]) -> None:
+    """What a job that Slurm calls completed leaves open: a step that failed before all, then an error that was printed."""
+    own = own_failure(facts)
+    if steps:
+        result.headline = f"Slurm records the job as completed, but its {step_words(steps[0])}."
+        result.missing.append(missing("Why that step failed.", "what the step itself printed (log_line)"))
+        result.actions.append(claim(_STOP, "supported"))
+    elif own:
+        result.headline = f"Slurm records the job as completed, but by its log {own}."
+        result.missing.append(missing(_STATUS, "the program started with srun, or set -e in the batch script"))
+    if own:
+        result.speaks_for.append(claim(f"By the log, {own}."))
+    if instant(facts) and facts.overview is not None:
+        text = f"Slurm records the job as completed after {facts.overview['elapsed_s']}, and nothing shows that it did any work."
+        if steps or own:
+            result.speaks_for.append(claim(text))
+        else:
+            result.headline = text
+        result.missing.append(missing("What it was meant to do.", "the batch script, and what the program printed"))
+
+
+def _failed(facts: Facts, overview: RowView, result: Assessment, steps: Sequence[RowView]) -> None:
+    """What accounting says of a failure that nothing explains, and what such an exit status mostly means."""
+    if steps:
+        result.headline = f"The job failed: {step_words(steps[0])}, and what it printed of the reason is not here."
+    elif overview.number("exit_code"):
+        printed = "nothing that it printed says why" if facts.has_log else "what it printed is not here"
+        result.headline = f"The job failed with exit status {overview['exit_code']}, and {printed}."
+    meaning = _MEANINGS.get(int(overview.number("exit_code") or 0))
+    if meaning:
+        result.implies.append(claim(meaning, "hypothesis"))
+    if facts.has_log:
+        return
+    nowhere = facts.table("job_attempts").where(
+        lambda r: r.text("stdout_path") == _NOWHERE and r.get("attempt") == overview.get("attempt")
+    )
+    if nowhere:
+        result.speaks_for.append(claim(f"The job sent its output to {nowhere[-1]['stdout_path']}: nobody kept it."))
+        result.actions.append(claim("Give the job a file for its output (--output), and run it again.", "supported"))
+
+
 def _kernel(facts: Facts) -> list[Claim]:
     """What the kernel says where nothing else is there; what the driver says of GPUs is told beside every verdict."""
     told = [*facts.table("host_events"), *facts.table("link_events")]
@@ -87,6 +130,15 @@ def _kernel(facts: Facts) -> list[Claim]:
     return [claim(f"The kernel log tells of {row['event']}: {row['message']}.") for row in told[:4]]
 
 
+_NOWHERE = "/dev/null"
+_STATUS = "Whether the program failed: the exit status is that of the batch script's last command."
+_MEANINGS = {
+    2: "Many programs, Python's argparse among them, end with this status where their command line is wrong.",
+    124: "The command timeout ends with this status where it has stopped its program at a limit of its own.",
+    130: "A shell tells of a program that SIGINT ended by this status: an interrupt, not a crash.",
+    143: "A shell tells of a program that SIGTERM ended by this status: somebody, or another program, told it to end.",
+}
+"""What an exit status mostly means, by convention alone."""
 _STOP = "Look at that step's own output; with set -e in the batch script the job ends where a step fails."
 _WANTED = (
     ("log_line", "What the program printed.", "the job's standard output and error (logs/)"),
