@@ -58,6 +58,7 @@ _RECEIVED = re.compile(
     r"(?: (?:an?|the|Unix|unix|OS|signal:?|auto-requeue signal:?))* ?(?:signal:? )?[(\[]?(?P<sig>(?:Signals\.)?SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|ABRT|KILL|SEGV|XCPU|ALRM)|USR[12])\b"
     r"|[Hh]andling auto-requeue signal: (?P<number>\d+)|[Rr]eceived signal:? (?P<number2>\d{1,2})\b|[Ss]ignal (?P<number3>\d{1,2}) received"
     r"|\bsignal handler called with signal (?P<number4>\d{1,2})"
+    r"|\b(?P<first>SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|XCPU))(?: \(\d{1,2}\))?(?: signal)?(?: was| has been)? (?:received|caught|trapped)\b"
 )
 _KEYBOARD = re.compile(
     r"Detected KeyboardInterrupt|KeyboardInterrupt detected|(?:\]|it/s|(?<!\$)\s)\^C\s*$|^\^C|[Ii]nterrupted by (?:the )?user|User interrupt|(?:^|[\s:\]])[Kk]eyboard [Ii]nterrupt(?:ed|ion)?(?= ?(?:[.!,:;-]|$|detected|caught|received))"
@@ -244,7 +245,7 @@ class Signals:
             return []
         if found := _RECEIVED.search(text):
             number = signal_number(
-                found["sig"] or found["number"] or found["number2"] or found["number3"] or found["number4"] or ""
+                next((found[g] for g in ("sig", "first", "number", "number2", "number3", "number4") if found[g]), "")
             )
             if number is None:
                 return []

@@ -130,6 +130,7 @@ def test_a_task_exit_has_status_or_signal(text, want):
         ("srun: Job step aborted: Waiting up to 32 seconds for job step to finish.", "step_aborted"),
         ("srun: error: Unable to create step for job 77: Invalid generic resource (gres) specification", "step_create_failed"),
         ("srun: error: Unable to create step for job 77: Requested nodes are busy", "step_create_failed"),
+        ("srun: error: Only allocated 2 nodes asked for 8", "step_create_failed"),
         ("srun: error: Unable to create step for job 77: Job/step already completing or completed", "step_too_late"),
         ("srun: Job 77 step creation temporarily disabled, retrying (Requested nodes are busy)", "step_waiting"),
         ("srun: error: Task launch for StepId=77.0 failed on node n3: Invalid job credential", "launch_failed"),
