@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.pending import reason
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.deadline import never_ran, too_late
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -76,6 +77,8 @@ def assess(facts: Facts) -> Assessment:
     end = facts.table("run_ending").first
     if facts.progress.begun or count(end, "reports"):
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=_ran(facts))
+    if overview is not None and too_late(facts):
+        return never_ran(overview)
     if overview is not None and state in PENDING:
         return _pending(facts, overview)
     if overview is not None and facts.launch_failed is not None:

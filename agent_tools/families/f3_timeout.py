@@ -15,6 +15,7 @@ from agent_tools.facts.held_up import at_work_to_the_end, unlaunched
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.c1_rendezvous_hang import stuck_at_start
+from agent_tools.families.deadline import too_late
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
@@ -34,6 +35,7 @@ LATE, EARLY_S, MOST = 0.8, 75.0, 0.9
 """Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early; share of the
 planned steps from which on the work counts as done."""
 _ASKED = re.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
+_POLITE = re.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(?:TERM|15)\b")
 
 
 def assess(facts: Facts) -> Assessment:
@@ -45,6 +47,9 @@ def assess(facts: Facts) -> Assessment:
     reached = state in ("TIMEOUT", "DEADLINE") or said or "time_limit" in facts.ending.marks
     if not reached:
         return _forewarned(facts, end, wall) or _not_reached(facts, wall)
+    if facts.overview is not None and too_late(facts):
+        text = f"Slurm recorded the end as {facts.overview['state']}, and the job never ran."
+        return Assessment(CODE, "ruled_out", confidence=0.02, counterfactual=text)
     shows = _shows(facts, end, wall)
     own = own_failure(facts)
     if own and not (
@@ -77,19 +82,22 @@ def assess(facts: Facts) -> Assessment:
     if untimed:
         pace = "unknown"
     if pace == "stalled" and wall is not None:
-        text = f"The last progress stands {wall['quiet_min']} before the end: the run was stuck, and the time limit is the consequence."
+        text = f"The last progress stands {wall['quiet_min']} before the end: most likely the run was stuck, and the limit is the consequence."
         return Assessment(
             CODE,
             "suspected",
             None,
             0.45,
             "undetermined",
-            "The run hit its time limit after it had stopped making progress: it was hung, not slow.",
+            f"The run had made no progress for {wall['quiet_min']} when its {_limit(facts, end)} ended it: most likely it was hung, not slow.",
             say(*shows, text),
-            implies=say("The time limit only ended what was already stuck. The cause is the hang.", status="supported"),
+            implies=say(
+                "The time limit only ended what was most likely stuck already: then the cause is the hang.",
+                status="supported",
+            ),
             missing=[
                 lacks(
-                    "What the run was waiting for.",
+                    "Whether it still worked without a word (a save, an evaluation), and what it was waiting for if not.",
                     "the processes' stacks, NCCL's flight recorder, GPU metrics at that time",
                 )
             ],
@@ -99,7 +107,7 @@ def assess(facts: Facts) -> Assessment:
         )
     if pace == "moving":
         return _slow(facts, wall, end, shows)
-    return _unknown(facts, shows, blind)
+    return _unknown(facts, shows, blind, _limit(facts, end))
 
 
 def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Assessment | None:
@@ -113,15 +121,19 @@ def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Asse
     left = count(overview, "time_limit_s") - count(overview, "elapsed_s")
     due = asked is not None and left <= int(asked[1]) + EARLY_S
     late = count(wall, "used") >= LATE
-    told = count(end, "warned") > 0
+    told = any(count(end, column) for column in ("warned", "terms"))
+    # slurmstepd prints that of the signal that was asked for, where it is the one that ends a program by default.
+    told = told or (due and _POLITE.search(overview.text("submit_line")) is not None and count(end, "cancels") > 0)
     # Without a handler's word only a good end that late speaks for it: whatever else fails may fail then, too.
     if not ((due or late) if told else (due and late and facts.state == "COMPLETED")):
         return None
     shows = [f"Slurm recorded the end as {overview['state']}.", *_shows(facts, None, wall)]
     if due:
         shows.append(f"It had asked to be signalled ahead of its limit: {overview['submit_line']}")
-    if told:
+    if end.has("interrupt_message"):
         shows.append(f"The log says: {quoted(end, 'interrupt_message', 'interrupt_line')}.")
+    elif end.has("stop_message"):
+        shows.append(f"The log says: {quoted(end, 'stop_message', 'stop_line')}.")
     need = _needed(wall)
     return Assessment(
         CODE,
@@ -252,13 +264,13 @@ def _slow(facts: Facts, wall: RowView | None, end: RowView | None, shows: list[s
         None,
         confidence,
         "job",
-        "The run was still making progress when it hit its time limit: it needed more time, or a higher speed.",
+        f"The run was still making progress when it hit its {_limit(facts, end)}: it needed more time, or a higher speed.",
         say(*shows),
         implies=say(
             f"The run was healthy but slow for its limit; the time limit is no crash.{need}", status="supported"
         ),
         missing=missing,
-        actions=_actions(need),
+        actions=_actions(need, _limit(facts, end)),
     )
 
 
@@ -268,15 +280,23 @@ def _needed(wall: RowView | None) -> str:
     return f" At this pace all planned steps would take {wall['needed_h']}."
 
 
-def _actions(need: str) -> list[Claim]:
+def _limit(facts: Facts, end: RowView | None) -> str:
+    """What Slurm ended it at: the limit of its own run, or the moment that it had to be over by."""
+    dead = facts.state == "DEADLINE" or (not facts.state and end is not None and end.text("stop_name") == "deadline")
+    return "deadline" if dead else "time limit"
+
+
+def _actions(need: str, limit: str) -> list[Claim]:
     return say(
-        f"Submit again with a longer --time.{need}",
+        f"Submit again with a longer --time.{need}"
+        if limit != "deadline"
+        else f"Submit again, early enough for its --deadline or with a later one.{need}",
         "Or split the work: save checkpoints, let the job catch a warning signal (--signal) and requeue itself before the limit.",
         "If it was expected to fit, look at the throughput: data loading, network, number of GPUs.",
     )
 
 
-def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
+def _unknown(facts: Facts, shows: list[str], blind: bool, limit: str) -> Assessment:
     begun = facts.progress.begun and not blind
     # Reports without a time, and nothing else that was watched: the last of them may be hours old.
     told = not _unseen(facts)
@@ -302,7 +322,7 @@ def _unknown(facts: Facts, shows: list[str], blind: bool) -> Assessment:
         None,
         confidence,
         "job" if begun else "undetermined",
-        "The run was ended at its time limit.",
+        f"The run was ended at its {limit}; whether it was slow or stuck by then is not known.",
         say(*shows),
         implies=say("A time limit says how the run ended; whether it was slow or stuck is open.", status="supported"),
         missing=[

@@ -227,7 +227,7 @@ def _unscored(facts: Facts) -> RowView | None:
 
 def _unexited(end: RowView | None) -> str:
     """Cancelled after its work: the process may have hung where it should have exited."""
-    if end is None or end.text("stop_name") != "cancelled":
+    if end is None or end.text("stop_name") != "cancelled" or not (count(end, "ends") or count(end, "done") >= MOST):
         return ""
     return f"The work was done, but the process had not exited when the job was cancelled: {quoted(end, 'stop_message', 'stop_line')}."
 
