@@ -1,7 +1,8 @@
 """F1: the cluster lost a node of the job under it.
 
 Decided by the scheduler: state NODE_FAIL, a node that Slurm names, a node of the job that went down as the job ended.
-Not F1: a node that was drained afterwards or that was none of the job's, and GPU health flags.
+Not F1: a node that was drained afterwards or that was none of the job's, GPU health flags, and an earlier attempt whose
+rerun completed (F2).
 """
 
 from __future__ import annotations
@@ -203,26 +204,24 @@ def _still_down(facts: Facts) -> RowView | None:
 
 
 def _before(facts: Facts, history: RowView) -> Assessment:
+    """A node failed under an earlier attempt: the job's end only as long as no later attempt has one of its own."""
     last = history.text("last_state").upper()
-    recovered = last == "COMPLETED"
     text = f"Of {history['attempts']} attempts {history['node_fail_attempts']} ended because a node failed; the last attempt is {history['last_state']}."
     lost = (
         f" The attempts before held {history['earlier_gpu_hours']} of GPU time."
         if history.has("earlier_gpu_hours")
         else ""
     )
-    fallen = _fallen_before(facts)
-    named = fallen[0] if fallen else None
-    shows = [text + lost]
-    if named is not None:
-        reason = f' with the reason "{named["reason"]}"' if named.has("reason") else ""
-        shows.append(f"Node {named['node']} of that attempt was {named['state']} from {named['since_ts']}{reason}.")
-    where = f"Node {named['node']}" if named is not None else "A node"
+    fallen = fallen_before(facts)
+    shows = [text + lost, *lost_node(fallen)]
+    where = f"Node {fallen[0]['node']}" if fallen else "A node"
+    open_still = last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED")
+    recovered = last == "COMPLETED"
     return Assessment(
         CODE,
-        "confirmed" if recovered or last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED") else "suspected",
+        "confirmed" if open_still else "suspected",
         None,
-        0.85 if recovered or last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED") else 0.25,
+        0.85 if open_still else 0.25,
         "infrastructure",
         f"{where} failed under an earlier attempt of the job and Slurm ran it again"
         + (", and the rerun completed." if recovered else "."),
@@ -230,8 +229,18 @@ def _before(facts: Facts, history: RowView) -> Assessment:
         implies=say("The cluster lost a node; the job was not at fault.", status="supported"),
         missing=[] if fallen else [lacks("Which node it was.", "slurm_node_state (sacctmgr show event)")],
         actions=say("Nothing has to be done about the job if the rerun completed; have the node looked at."),
+        counterfactual="" if open_still else f"{text} That is not how the last attempt ended.",
         warnings=say(text),
     )
+
+
+def lost_node(fallen: list[RowView]) -> list[str]:
+    """The node that went down under the attempt before, in a sentence; empty where no record names it."""
+    if not fallen:
+        return []
+    named = fallen[0]
+    reason = f' with the reason "{named["reason"]}"' if named.has("reason") else ""
+    return [f"Node {named['node']} of that attempt was {named['state']} from {named['since_ts']}{reason}."]
 
 
 def _fallen(nodes: View) -> list[RowView]:
@@ -239,7 +248,7 @@ def _fallen(nodes: View) -> list[RowView]:
     return nodes.where(lambda r: bool(r.get("named")) or (bool(r.get("at_end")) and bool(r.get("down"))))
 
 
-def _fallen_before(facts: Facts) -> list[RowView]:
+def fallen_before(facts: Facts) -> list[RowView]:
     """The nodes that went down under the last attempt that a node's failure ended."""
     lost = facts.table("job_attempts").where(lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("attempt"))
     if not lost:

@@ -1,14 +1,18 @@
 """F2: the scheduler sent the job back to the queue, or evicted it for another job.
 
 Decided by requeue and preemption events, accounting rows of several attempts, or Slurm's words in the log. What counts is
-what became of it: whether the rerun recovered. Not F2: a last attempt that failed of its own cause.
+what became of it: whether the rerun recovered. Not F2: a last attempt that failed of its own cause, and a node's failure
+that no rerun has outlived yet (F1).
 """
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.f1_node_down import fallen_before, lost_node
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
@@ -54,10 +58,18 @@ def assess(facts: Facts) -> Assessment:
     if several and not preempted and not requeued and not recovered:
         confidence = 0.6
     fate, actions = _fate(h, last, recovered)
+    lost = recovered and not preempted and count(h, "node_fail_attempts") > 0
+    fallen = fallen_before(facts) if lost else []
+    node = f"node {fallen[0]['node']}" if fallen else "a node"
+    if lost:
+        shows += [f"{h['node_fail_attempts']} of them ended because a node failed.", *lost_node(fallen)]
+        actions = [*actions, *say(f"Have {node} looked at before it takes jobs again.")]
     resumed = facts.table("resume_signs").first
     implies = [
         f"It waited {h['launch_failures']} times because a launch had failed on the cluster's side, no fault of the job's."
         if count(h, "launch_failures") and mode == "requeue"
+        else "The cluster lost a node, and Slurm ran the job again by itself: no crash of the job."
+        if lost
         else "This was a decision of the scheduler or an operator. The end of the earlier attempt was that eviction, no crash of the job.",
         fate,
     ]
@@ -73,28 +85,47 @@ def assess(facts: Facts) -> Assessment:
         missing.append(
             lacks("Whether the rerun recovered.", "sacct with duplicates (slurm_job), or the log of the next attempt")
         )
-    if mode == "requeue" and not h.has("event_actor"):
+    if lost and not fallen:
+        missing.append(lacks("Which node it was.", "slurm_node_state (sacctmgr show event)"))
+    if mode == "requeue" and not lost and not h.has("event_actor"):
         missing.append(lacks("Who asked for the requeue.", "slurmctld's log or slurm_job_event.actor"))
     if mode == "preemption":
         missing.append(lacks("Which job took its place.", "slurmctld's log"))
     word = "preempted for another job" if mode == "preemption" else "sent back to the queue"
     if mode == "preemption" and end is not None and end.text("stop_system") == "platform":
         word = "evicted: its machine or pod was taken away"
-    done = (
-        ", and the rerun completed" if recovered else (", and it is waiting or running again" if last in OPEN else "")
-    )
+    if lost:
+        word = f"sent back to the queue because {node} failed under an earlier attempt"
+    done = f", and {_now(h, last, recovered)}" if recovered or last in OPEN else ""
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
         mode,
         confidence,
-        "scheduler",
+        "infrastructure" if lost else "scheduler",
         f"The job was {word}{done}; it did not fail by itself.",
         say(*shows),
         implies=say(*implies, status="supported"),
         missing=missing,
         actions=actions,
     )
+
+
+_HELD = re.compile(r"held|\bhold", re.IGNORECASE)
+
+
+def _held(h: RowView, last: str) -> bool:
+    """Whether the rerun waits to be let go by somebody, and not for resources."""
+    return last == "REQUEUE_HOLD" or (last == "PENDING" and _HELD.search(h.text("last_reason")) is not None)
+
+
+def _now(h: RowView, last: str, recovered: bool) -> str:
+    """What became of the job, in words for the headline."""
+    if recovered:
+        return "the rerun completed"
+    if _held(h, last):
+        return "it is held there: nothing runs it again until somebody releases it"
+    return "it is waiting or running again"
 
 
 def _went_on(end: RowView) -> bool:
@@ -107,7 +138,8 @@ def _shows(h: RowView, mode: str) -> list[str]:
     if count(h, "attempts") > 1:
         shows.append(f"Accounting holds {h['attempts']} attempts under the same job id; the last is {h['last_state']}.")
     if count(h, "preempted_attempts"):
-        shows.append(f"{h['preempted_attempts']} of them ended as preempted.")
+        of = "of them" if count(h, "attempts") > 1 else "attempt of the job"
+        shows.append(f"{h['preempted_attempts']} {of} ended as preempted.")
     if count(h, "restarts"):
         shows.append(f"Slurm counts {h['restarts']} restarts.")
     if count(h, "preempt_events") or count(h, "requeue_events"):
@@ -134,6 +166,11 @@ def _fate(h: RowView, last: str, recovered: bool) -> tuple[str, list[Claim]]:
         )
     if last in OPEN:
         reason = f" ({h['last_reason']})" if h.has("last_reason") else ""
+        if _held(h, last):
+            return f"The job is {h['last_state']}{reason}, and stays so until it is released.{lost}", say(
+                "Let it go with scontrol release and the job's id, or cancel it: a held job never starts by itself.",
+                "Make sure that the script resumes from its last checkpoint.",
+            )
         return f"The job is {h['last_state']}{reason}: its outcome is open.{lost}", say(
             "Wait for the rerun; if it does not start, look at its pending reason.",
             "Make sure that the script resumes from its last checkpoint.",

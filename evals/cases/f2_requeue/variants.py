@@ -1,4 +1,5 @@
-"""F2: several attempts under one job id; against a last attempt that failed by itself and nodes that failed."""
+"""F2: several attempts under one job id; against a last attempt that failed by itself and a node that failed under
+a job whose rerun is not over."""
 
 from __future__ import annotations
 
@@ -35,8 +36,17 @@ def _own(seed: int) -> tuple[Plan, Expected]:
 
 
 def _node(seed: int) -> tuple[Plan, Expected]:
+    """A node failed under the first attempt; the rerun completed, so the run's end is not the node's."""
     plan = healthy(seed, gpus=16)
     attempt_before(plan, "NODE_FAIL", None)
+    return plan, Expected(("F2",), "requeue", "infrastructure")
+
+
+def _node_now(seed: int) -> tuple[Plan, Expected]:
+    """A node failed under the first attempt, and the rerun is under way: so far that is its end."""
+    plan = healthy(seed, gpus=16)
+    attempt_before(plan, "NODE_FAIL", None)
+    plan.stop("RUNNING")
     return plan, Expected(("F1",), None, "infrastructure")
 
 
@@ -102,7 +112,8 @@ VARIANTS = (
     Variant("twice", "fault", _again("preemption", "PREEMPTED", "preempted", times=2)),
     Variant("running", "fault", _again("requeue", "REQUEUED", "requeued", "RUNNING")),
     Variant("own", "twin", _own),
-    Variant("node", "twin", _node),
+    Variant("node", "fault", _node),
+    Variant("node-now", "twin", _node_now),
     Variant("once", "healthy", _once),
     Variant("gone", "blind", _gone),
     Variant("both", "fault", _both),

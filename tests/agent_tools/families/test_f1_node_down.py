@@ -57,7 +57,7 @@ def test_the_only_node_that_is_down_is_named_where_the_times_of_its_record_do_no
 def test_the_node_that_failed_under_an_earlier_attempt_is_named_where_its_states_are_known(tmp_path: Path) -> None:
     def again(folder: str) -> World:
         world = World(tmp_path / folder).job("NODE_FAIL", 30)
-        return world.job("COMPLETED", 60, attempt=2, start_ts=T + timedelta(minutes=33), node_list="n1,n3")
+        return world.job("RUNNING", 60, attempt=2, start_ts=T + timedelta(minutes=33), node_list="n1,n3")
 
     known = judge(again("a").node("n2", "DOWN", 29.5, 50, reason="Not responding"), assess)
     assert known.headline.startswith("Node [[")
@@ -114,10 +114,17 @@ def test_without_node_states_a_failed_job_leaves_it_open(tmp_path: Path) -> None
     assert "slurm_node_state" in a.missing[0].signal
 
 
-def test_a_node_failure_of_an_earlier_attempt_explains_the_rerun(tmp_path: Path) -> None:
-    world = World(tmp_path).job("NODE_FAIL", 30).job("COMPLETED", 60, attempt=2, restarts=1)
-    a = judge(world, assess)
-    assert (a.status, a.attribution) == ("confirmed", "infrastructure")
+@pytest.mark.parametrize(("last", "family"), [("RUNNING", "F1"), ("PENDING", "F1"), ("COMPLETED", "F2")])
+def test_a_node_failure_of_an_earlier_attempt_is_the_end_until_the_rerun_has_its_own(
+    tmp_path: Path, last: str, family: str
+) -> None:
+    world = World(tmp_path).job("NODE_FAIL", 30)
+    world.job(last, 60, attempt=2, restarts=1, start_ts=T + timedelta(minutes=33) if last != "PENDING" else None)
+    draft = differential.draft(world.facts())
+    assert (draft.family, draft.attribution) == (family, "infrastructure")
+    assert ("the rerun completed" in draft.headline) is (last == "COMPLETED")
+    first = differential.draft(world.facts(attempt=1))
+    assert (first.family, first.confidence >= 0.95) == ("F1", True), "what that attempt itself ended of"
 
 
 @pytest.mark.parametrize(

@@ -77,3 +77,30 @@ def test_without_accounting_and_its_words_nothing_is_claimed(tmp_path: Path) -> 
     a = judge(world.without(SlurmJob, LogEvent), assess)
     assert a.status == "ruled_out"
     assert "slurm_job" in a.missing[0].signal
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_rerun_that_outlived_a_node_names_it(tmp_path: Path, known: bool) -> None:
+    """Slurm ran it again because a node failed: the rerun is what became of it, and the node is what has to be looked at."""
+    world = again(tmp_path, "COMPLETED", "NODE_FAIL")
+    if known:
+        world.node("n2", "DOWN", 29.5, 50, reason="Not responding")
+    a = judge(world, assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "requeue", "infrastructure")
+    assert a.headline.endswith("failed under an earlier attempt, and the rerun completed; it did not fail by itself.")
+    assert ("node [[" in a.headline) is known
+    assert not any("asked for the requeue" in m.text for m in a.missing)
+    assert any("Which node" in m.text for m in a.missing) is not known
+    assert any("looked at" in c.text for c in a.actions)
+
+
+@pytest.mark.parametrize(
+    ("reason", "held"), [("job requeued in held state", True), ("JobHeldAdmin", True), ("BeginTime", False)]
+)
+def test_a_job_that_was_sent_back_and_held_is_not_waited_for(tmp_path: Path, reason: str, held: bool) -> None:
+    world = World(tmp_path).job("REQUEUED", 30, exit_code=0)
+    world.job("PENDING", 0, attempt=2, restarts=1, start_ts=None, end_ts=None, state_reason=reason)
+    a = judge(world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="requeued", ts=T + timedelta(minutes=30))), assess)
+    assert (a.status, a.mode) == ("confirmed", "requeue")
+    assert ("until somebody releases it" in a.headline) is held
+    assert any("scontrol release" in c.text for c in a.actions) is held
