@@ -36,6 +36,8 @@ _OWNER = re.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|
 _ADMIN = re.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
 """Words of LSF's, HTCondor's and PBS that say who killed the job."""
 
+MOST = 0.9
+"""Share of the planned steps from which on the work counts as done."""
 _CUT = re.compile(r"DUE\s+TO\W*$")
 
 
@@ -46,6 +48,8 @@ def assess(facts: Facts) -> Assessment:
     state = facts.state
     if overview is not None and (found := never_met(overview, state)) is not None:
         return found
+    if state == "COMPLETED" and overview is not None and (asked := _stopped_early(facts, end)) is not None:
+        return _by_request(facts, overview, end, asked, by_signal=True)
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
         return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
@@ -66,6 +70,15 @@ def assess(facts: Facts) -> Assessment:
     if state == "FAILED" and found.status != "ruled_out" and in_batch(facts):
         return _sender_unknown(found)
     return found
+
+
+def _stopped_early(facts: Facts, end: RowView | None) -> Request | None:
+    """The request after which a run ended well long before its plan was done: it caught the signal, saved and left."""
+    if end is None or count(end, "ends") or not 0 < count(end, "done") < MOST or not ran(facts):
+        return None
+    request = requested(facts)
+    said = any(count(end, column) for column in ("warned", "terms", "cancels"))
+    return request if request is not None and request.before_s <= (SOON_S if said else AT_ONCE_S) else None
 
 
 def _by_words(facts: Facts, end: RowView | None) -> Assessment:
@@ -129,7 +142,8 @@ def _by_request(
     if own and end is not None and end.get("interrupt_first") is True:
         own = ""
     row = request.row
-    sure = 0.7 if not by_signal else 0.92 if request.before_s <= SOON_S else 0.75
+    well = facts.state == "COMPLETED"
+    sure = 0.7 if not by_signal or well else 0.92 if request.before_s <= SOON_S else 0.75
     if request.mode is None:
         sure = min(sure, 0.85)
     shows = [
@@ -139,6 +153,11 @@ def _by_request(
         else "",
     ]
     head = f"The run ended on a signal that {request.who} had Slurm send (scancel --signal)."
+    if well and end is not None:
+        head = f"The run stopped at {end['last_step']} of {end['total_steps']} steps on a signal that {request.who} had Slurm send, and ended well."
+        shows[1] = (
+            f"Slurm recorded the end as {overview['state']}, exit status {overview['exit_code']}: the program, or its script, dealt with the signal."
+        )
     if not by_signal:
         head = f"The run failed just after a signal that {request.who} had Slurm send (scancel --signal)."
     result = _assessment(

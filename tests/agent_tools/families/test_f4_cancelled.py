@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent_tools import differential
 from agent_tools.families.f4_cancelled import assess
 from store.rows import GpuSample, SlurmJob, SlurmJobEvent, SlurmStep
 from tests.agent_tools.families.world import JOB, T, World, judge
@@ -238,3 +239,34 @@ def test_gpus_that_only_spun_before_a_cancel_say_that_it_may_have_been_stuck(
     found = judge(world, assess)
     assert found.confidence == sure
     assert any("stuck" in c.text for c in found.implies) is (sure < 0.9)
+
+
+@pytest.mark.parametrize("actor", ["0", "2001"])
+@pytest.mark.parametrize(
+    ("steps", "before_s", "said", "status"),
+    [
+        (1000, 2.0, True, "confirmed"),
+        (1000, 20.0, True, "confirmed"),
+        (1000, 2.0, False, "confirmed"),
+        (1000, 20.0, False, "ruled_out"),
+        (105, 2.0, True, "ruled_out"),
+    ],
+    ids=["it said so", "it took its time", "at once", "unsaid, and later", "its work was done"],
+)
+def test_a_run_that_left_well_on_a_signal_with_work_to_do_was_stopped(
+    tmp_path: Path, actor: str, steps: int, before_s: float, said: bool, status: str
+) -> None:
+    """`scancel --signal=USR1`, a handler that saves and ends with status zero: Slurm calls the job completed."""
+    world = World(tmp_path).job("COMPLETED", 10, uid="2001").add(SlurmStep(job_id=JOB, attempt=1, step_id="batch"))
+    at = T + timedelta(minutes=10, seconds=-before_s)
+    world.add(SlurmJobEvent(job_id=JOB, ts=at, event="signalled", actor=actor, message="REQUEST_KILL_JOB"))
+    world.train(FALLING, every_s=10, stride=1, first_step=1, total_steps=steps * len(FALLING) // 100)
+    if said:
+        world.say("interrupt", "received", "caught SIGUSR1, saving", signal=10, severity="warning")
+    a = judge(world, assess)
+    assert a.status == status
+    if status == "confirmed":
+        assert a.mode == ("operator" if actor == "0" else "user")
+        assert a.confidence < 0.9
+        draft = differential.draft(world.facts())
+        assert draft.family == "F4", "and not a healthy run whose log stops early"
