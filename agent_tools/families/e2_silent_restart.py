@@ -24,6 +24,8 @@ _STOPPED = frozenset({"TIMEOUT", "PREEMPTED", "NODE_FAIL"})
 """Ends of a run whose work was meant to go on: it had neither failed nor completed."""
 _BESIDES = 0.5
 """Highest confidence where the run failed of its own after that: then it did not end because of it."""
+_CHAINED = 0.4
+"""Highest confidence where nothing but a dependency says that the run belongs to the one before."""
 _LONG_MIN, _START, _LEARNT = 60.0, 0.1, 0.4
 
 # The idiom of scripts that look only where --resume says.
@@ -62,6 +64,11 @@ def _asked(signs: RowView) -> list[str]:
     if signs.has("dependency") and (signs.has("parent_last_step") or count(signs, "earlier_saves")):
         asked.append(f"The job was submitted to follow job {signs['parent_job']} ({signs['dependency']}).")
     return asked
+
+
+def _follows(signs: RowView) -> bool:
+    """Whether more than a dependency ties it to the job before: checkpoints to go on from, its own name, or a search for one."""
+    return count(signs, "earlier_saves") > 0 or signs.get("parent_alike") is True or count(signs, "fresh") > 0
 
 
 def _before(signs: RowView) -> tuple[str, float, float] | None:
@@ -111,6 +118,15 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         confidence = 0.93 if (steps_back or fresh or not explicit) else 0.85
         if not explicit and not (steps_back or fresh):
             confidence = 0.7
+        if not explicit and not _follows(signs):
+            # Jobs are chained to take turns, to clean up or to try something else as well as to go on.
+            confidence = min(confidence, _CHAINED)
+            missing.append(
+                lacks(
+                    "Whether it was to go on from that job's checkpoint, or only to wait for it.",
+                    "a resume option in its command or script, checkpoints that the run before saved",
+                )
+            )
     elif fresh and signs.has("asked_by"):
         confidence = 0.85
         missing.append(
@@ -162,6 +178,8 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         "job",
         "The run was meant to go on from a checkpoint but silently trained from scratch."
         if confidence >= 0.6
+        else f"The run follows job {signs['parent_job']} and trained from scratch; whether it should have gone on from there is not known."
+        if not explicit and not fresh
         else "The run looked for a checkpoint, found none there and trained from scratch.",
         say(*shows),
         implies=say(

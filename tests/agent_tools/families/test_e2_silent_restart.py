@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -203,3 +204,18 @@ def test_a_load_that_fails_after_the_run_said_what_it_resumes_from_is_a_load_cra
     )
     a = judge(world.say("exception", "RuntimeError", mismatch), assess)
     assert (a.status, a.mode) == ("confirmed", "load_crash")
+
+
+@pytest.mark.parametrize(("name", "saves", "sure"), [("pretrain", 0, True), ("warmup", 1, True), ("warmup", 0, False)])
+def test_a_dependency_alone_does_not_say_that_a_run_goes_on_from_another(
+    tmp_path: Path, name: str, saves: int, sure: bool
+) -> None:
+    """Jobs are chained to take turns as well: what ties this one to the other is its name, or checkpoints to go on from."""
+    other = parent(tmp_path)
+    other.rows = [dataclasses.replace(r, name=name) if isinstance(r, SlurmJob) else r for r in other.rows]
+    if not saves:
+        other = other.without(LogEvent)
+    a = judge(other.job(dependency="afterany:4811").train(FRESH), assess)
+    assert (a.confidence >= 0.85) is sure
+    assert sure or a.confidence <= 0.4
+    assert sure or "whether it should have gone on from there is not known" in a.headline
