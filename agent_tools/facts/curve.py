@@ -14,6 +14,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal
 
+from agent_tools.facts.noise import bend_noise, rolling_median, spread, step_noise
+
 Shape = Literal[
     "none", "too_few", "non_finite", "transient", "spike", "plateau", "flat", "falling", "level", "rising", "shifted"
 ]
@@ -106,14 +108,14 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
         return stuck
     if not may_rise and (dead := _guessing(losses)) is not None:
         return dead
-    if not may_rise and n >= 3 and min(losses) >= 0.0 and (burst := _burst(losses)) is not None:
+    if not may_rise and n >= 3 and min(losses) >= 0.0 and (burst := _leapt(good, losses) or _burst(losses)) is not None:
         return burst
     if n >= FEW:
         still = _flat(good, losses)
         if still is not None and not (may_rise and not _rate_is_zero(good)):
             return still
         if not may_rise and min(losses) >= 0.0:
-            risen = _exploded(losses) or _doubled(good, losses) or _diverged(good, losses)
+            risen = _exploded(losses) or _doubled(good, losses) or _diverged(good, losses) or _huge(good, losses)
             if risen is not None:
                 return risen
     return _trend(losses)
@@ -222,6 +224,40 @@ def _burst(losses: list[float]) -> Reading | None:
     return Reading("spike", len(losses), at=len(losses) - 2, strong=False, why="burst")
 
 
+def _leapt(good: list[Point], losses: list[float]) -> Reading | None:
+    """From one report to the next every later one stands a hundred times above all before it: no noise does that.
+
+    Strong from five such reports on. A loss of next to nothing leaps without a reason.
+    """
+    n, lowest = len(losses), losses[-1]
+    for start in range(n - 1, 0, -1):
+        lowest = min(lowest, losses[start])
+        before = max(losses[:start])
+        if before > 0.01 and lowest >= 100.0 * before:
+            lasting = n - start
+            if (
+                lasting < 3
+                or _window_changed(good, start, 3)
+                or (lowest < 0.1 * median(losses[start:]) and _falls_back(losses[start:]))
+            ):
+                return None
+            return Reading("spike", n, at=start, strong=lasting >= 5, why="leapt")
+    return None
+
+
+def _falls_back(after: list[float]) -> bool:
+    """Whether the last reports are the lowest: it may yet come down to where it was."""
+    return max(after[-2:]) <= min(after[:-2], default=math.inf)
+
+
+def _huge(good: list[Point], losses: list[float]) -> Reading | None:
+    """Millions, with a gradient norm of as many, and no fall: it had exploded before the first report. Never strong."""
+    norms = [p.grad_norm for p in good if p.grad_norm is not None and math.isfinite(p.grad_norm)]
+    if len(norms) < FEW or min(losses) < 1e6 or median(norms) < 1e4 or _trend(losses).shape == "falling":
+        return None
+    return Reading("plateau", len(losses), at=0, strong=False, why="huge")
+
+
 def _exploded(losses: list[float]) -> Reading | None:
     """Every later point stands above the first one, by far or after a climb, though the loss may be falling again."""
     n = len(losses)
@@ -232,8 +268,10 @@ def _exploded(losses: list[float]) -> Reading | None:
     lowest, peak = min(losses[1:]), max(range(n), key=lambda i: losses[i])
     if tail >= 20.0 * first and lowest >= 5.0 * first:
         return Reading("spike", n, at=1, strong=tail > 100.0 * first)
-    # A first report that is merely too low (a shorter window) leaps at once and falls from there; this one climbed.
-    if peak >= 2 and losses[peak] >= 3.0 * first and tail >= 1.5 * first and lowest >= 1.2 * first:
+    # A first report that is merely too low (a shorter window) leaps at once and falls from there; this one climbed, and
+    # out of the noise of single batches, in which any report may be the lowest.
+    climbed = peak >= 2 and losses[peak] >= 3.0 * first and tail >= 1.5 * first and lowest >= 1.2 * first
+    if climbed and tail - first >= 6.0 * step_noise(losses[1:]):
         return Reading("spike", n, at=1, strong=True)
     return None
 
@@ -349,28 +387,3 @@ def _trend(losses: list[float]) -> Reading:
     if above <= 0.2 and not small:
         return Reading("rising" if n >= FEW else "too_few", n, strong=False)
     return Reading("level" if n >= FEW else "too_few", n, strong=False)
-
-
-def spread(values: Sequence[float]) -> float:
-    """Distance between the 10th and the 90th percentile: one stray point does not count."""
-    ordered = sorted(values)
-    cut = len(ordered) // 10
-    return ordered[-1 - cut] - ordered[cut]
-
-
-def step_noise(values: Sequence[float]) -> float:
-    """Noise as the median jump between neighbours, scaled to a standard deviation."""
-    jumps = [abs(b - a) for a, b in pairwise(values)]
-    return median(jumps) / 0.954 if jumps else 0.0
-
-
-def bend_noise(values: Sequence[float]) -> float:
-    """Noise as the median bend between three neighbours, scaled to a standard deviation: a slope does not count."""
-    bends = [abs(a - 2.0 * b + c) for a, b, c in zip(values, values[1:], values[2:], strict=False)]
-    return median(bends) / 1.652 if bends else 0.0
-
-
-def rolling_median(values: Sequence[float], width: int) -> list[float]:
-    """The median of each point's neighbourhood of `width` points, shorter at the edges."""
-    half = width // 2
-    return [median(values[max(0, i - half) : i + half + 1]) for i in range(len(values))]

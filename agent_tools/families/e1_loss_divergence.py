@@ -281,6 +281,9 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
             if mode == "spike"
             else f"The loss collapsed onto a dead plateau at {last} after having reached {best}."
         )
+        if reading.why == "huge":
+            shows = shows[:1] + shows[2:]
+            headline = f"The loss stands at {last} and does not fall, with a gradient norm of {shape['end_grad_norm']}: it had diverged before the first report."
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tools.facts.curve import Point, bend_noise, is_bad, read, rolling_median, spread
+from agent_tools.facts.curve import Point, is_bad, read
+from agent_tools.facts.noise import bend_noise, rolling_median, spread
 
 NAN = float("nan")
 
@@ -229,3 +230,30 @@ def test_a_loss_that_stays_at_twice_its_highest_is_a_weak_spike_where_the_points
     assert read(curve([*lost[:4], 4.1, 2.4, 1.8, 1.5])).shape != "spike", "it comes back"
     other_window = [Point(10.0, 1.75), Point(11.0, 1.5), *(Point(12.0 + 50 * i, v) for i, v in enumerate(lost[2:]))]
     assert read(other_window).shape != "spike"
+
+
+def test_a_hundredfold_leap_that_lasts_is_a_spike_however_few_reports_came_before() -> None:
+    leapt = [0.31, 41_000.0, 7_900.0, 96_000.0, 55_000.0, 310_000.0, 180_000.0]
+    reading = read(curve(leapt))
+    assert (reading.shape, reading.at, reading.strong) == ("spike", 1, True)
+    assert not read(curve(leapt[:4])).strong
+    assert read(curve(leapt), may_rise=True).shape != "spike"
+    assert read(curve([1e-4, *leapt[1:]])).shape != "spike", "next to nothing leaps without a reason"
+    assert read(curve([0.31, 9e5, 8e4, 7e3, 650.0, 60.0, 41.0])).shape != "spike", "it comes back"
+
+
+def test_millions_that_do_not_fall_had_exploded_before_the_first_report() -> None:
+    losses = [3.4e8, 4.4e8, 2.5e8, 5.4e8, 2.7e8, 6.6e8, 4.3e8, 3.9e8, 4.8e8, 2.9e8, 4.1e8, 5.9e8]
+    huge = read(curve(losses, grad_norm=8e5))
+    assert (huge.shape, huge.strong, huge.why) == ("plateau", False, "huge")
+    assert read(curve(losses, grad_norm=3.0)).shape == "level", "a loss may be a sum"
+    assert read(curve(sorted(losses, reverse=True), grad_norm=8e5)).shape == "falling"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_losses_of_single_batches_whose_first_is_the_lowest_are_no_explosion(seed: int) -> None:
+    rng = random.Random(seed)
+    losses = sorted(math.exp(rng.gauss(0.35, 0.4)) for _ in range(22))
+    rest = losses[1:]
+    rng.shuffle(rest)
+    assert not read(curve([losses[0], *rest])).strong
