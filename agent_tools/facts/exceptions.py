@@ -175,6 +175,11 @@ def role_of(name: str, message: str, frames: str) -> Role:
     return "application"
 
 
+_WORDY = frozenset(
+    {"Exception", "RuntimeError", "ValueError", "TypeError", "KeyError", "AttributeError", "OSError", "ImportError"}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Raised:
     """An exception of the log. `name` and `message` are those of the root of its chain where the outer one wraps it."""
@@ -185,6 +190,11 @@ class Raised:
     message: str
     from_cause: bool
     fault: Fault
+
+    @property
+    def textless(self) -> bool:
+        """Its text is not in the log, though a class like this is hardly raised without one."""
+        return not self.message.strip() and self.name.rpartition(".")[2] in _WORDY
 
     @property
     def calls(self) -> str:

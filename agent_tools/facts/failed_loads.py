@@ -104,7 +104,7 @@ class FailedLoad:
         """What is wrong with the checkpoint, and what to do about it."""
         if not self.text:
             return (
-                "how it failed is cut off",
+                "how it failed is not in the log",
                 "Look at the end of the whole log for what the load failed of.",
             )
         if re.search(
@@ -147,12 +147,12 @@ def failed_load(facts: Facts, signs: RowView) -> FailedLoad | None:
         if _LOAD.search(full) or _broken_off(raised, frames) or _lacks_state(raised) or _SLOT.search(full):
             return FailedLoad(full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})")
     began = facts.progress.begun
-    for raised in facts.of_role("cut"):
+    untold = [r for r in facts.causes if not r.message.strip()]  # a notebook names the exception above its frames too
+    for raised in (*facts.of_role("cut"), *untold):
         if not began and (_RESUMING.search(raised.calls) or _LOADING.search(raised.calls) or _amid(facts, raised)):
             place = raised.row["frame" if raised.row.has("frame") else "file"].ref
-            return FailedLoad(
-                "", raised.calls, f"an exception whose text is cut off, in {place}", f" ({raised.where_ref})"
-            )
+            what = f"{raised.name_ref} without its text" if raised in untold else "an exception whose text is cut off"
+            return FailedLoad("", raised.calls, f"{what}, in {place}", f" ({raised.where_ref})")
     if count(signs, "load_failures") and not began:
         return FailedLoad(
             signs.text("load_failure_message"),

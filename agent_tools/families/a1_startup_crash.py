@@ -62,6 +62,8 @@ _EITHER_TIME = 0.6
 _BEFORE = missing("Whether training steps came before it.", "the log from its beginning")
 _EVALUATING = 0.55
 """Highest confidence of a crash in an evaluation, before which nothing tells of training."""
+_TEXTLESS = 0.6
+"""Highest confidence where only the class of the exception is left."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -89,6 +91,9 @@ def assess(facts: Facts) -> Assessment:
         # A text that says nothing of a start, and no line before it: as well one of a run that had trained for days.
         result.confidence = UNSAID
         result.missing.append(_BEFORE)
+    if cause.textless:
+        result.confidence = min(result.confidence, _TEXTLESS)
+        result.missing.append(missing("What the exception says.", "the lines after its traceback"))
     if cause.missed:
         result.confidence, result.mode = UNSAID, "code"
     if cause.evaluating:
@@ -154,7 +159,8 @@ def _either(facts: Facts, cause: Raised) -> bool:
 
 def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
     row = cause.row
-    result.speaks_for.append(claim(f"{spread(row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref})."))
+    said = f": {cause.message_ref}" if cause.message.strip() else ""
+    result.speaks_for.append(claim(f"{spread(row)} raised {cause.name_ref}{said} ({cause.where_ref})."))
     if row.has("user_frame"):
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {row['user_frame']}."))
     elif row.has("frame"):

@@ -291,7 +291,7 @@ def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
     if loading:
         shows.append(f'It was loading: "{signs[said]}".')
     if not load.text:
-        confidence = 0.62 if load.surely_resumes else 0.45
+        confidence = 0.7 if loading and load.resumes else 0.62 if load.surely_resumes else 0.45
     elif meant or load.of_saved_run or loading:
         confidence = 0.92
     else:

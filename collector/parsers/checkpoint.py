@@ -68,6 +68,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("saving", "deepspeed", r"Checkpoint (?:global_step)?(?P<step>\d+) is about to be saved"),
         ("none_found", "deepspeed", rf"Unable to find latest file at {_PATH}"),
         ("loading", "deepspeed", rf"Attempting to resume from {_PATH}"),
+        ("loading", "deepspeed", rf"rank: \d+ loading checkpoint: {_PATH}"),
         # Lightning
         ("resumed", "lightning", rf"Restored all states from the checkpoint(?: file)? at {_PATH}"),
         ("loading", "lightning", rf"Restoring states from the checkpoint(?: path| file)?(?: at)? {_PATH}"),

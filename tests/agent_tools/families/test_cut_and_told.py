@@ -14,6 +14,10 @@ OPEN = 'Traceback (most recent call last):\n  File "/home/ada/job/run.py", line 
 TORCH = '  File "/opt/env/lib/python3.11/site-packages/torch/'
 WRITE = TORCH + 'serialization.py", line 422, in save\n    with _open_zipfile_writer(f) as w:\n'
 RAY = "ray.exceptions.RayTaskError(OutOfMemoryError): ray::Actor.step() (pid=7, ip=10.0.0.2)\n"
+NOTEBOOK = (
+    f"{'-' * 75}\nRuntimeError                              Traceback (most recent call last)\n"
+    "<ipython-input-5-2fbc> in <module>\n----> 1 engine.load_checkpoint('/ckpt')\n\n"
+)
 GONE = "NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n"
 
 
@@ -32,6 +36,8 @@ def drafted(text: str, folder: Path) -> Draft:
          "AssertionError: only counted iterations are supported\n", "A1", "config"),
         (OPEN + TORCH + 'utils/data/_utils/signal_handling.py", line 66, in handler\n    _error_if_any_worker_fails()\n'
          "RuntimeError: DataLoader worker (pid 8", "A2", None),
+        ("[INFO] [state_dict_factory.py:85:load] rank: 0 loading checkpoint: /ckpt/global_step70/a_states.pt\n" + NOTEBOOK
+         + "/opt/env/lib/python3.8/site-packages/deepspeed/runtime/engine.py in load_checkpoint(self, load_dir)\n   1675 \n", "E2", "load_crash"),
         ("Resuming from runs/step_900.pt\n" + OPEN + '  File "/home/ada/job/run.py", line 12, in resume_run\n'
          '    optimizer.load_state_dict(saved["optimizer"])\n', "E2", "load_crash"),
         ("[08:12:40] src/storage/gpu_device_storage.h:39: Check failed: e == cudaSuccess CUDA: out of memory\n"
@@ -347,3 +353,12 @@ def test_the_words_in_which_launchers_and_fabrics_give_up(text: str, family: str
 )
 def test_a_service_that_does_not_answer_is_the_environments(last: str, mode: str, tmp_path: Path) -> None:
     assert drafted(OPEN + last, tmp_path).mode == mode
+
+
+def test_a_crash_whose_text_is_lost_is_not_sure_of_its_class(tmp_path: Path) -> None:
+    text = NOTEBOOK + "/home/ada/job/net.py in build(self, width)\n     12 \n"
+    told = text + "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x8 and 16x2)\n"
+    lost, whole = drafted(text, tmp_path / "lost"), drafted(told, tmp_path / "whole")
+    assert (lost.family, lost.confidence <= 0.6) == ("A1", True)
+    assert any("exception says" in m.text for m in lost.cannot_decide)
+    assert whole.confidence > lost.confidence

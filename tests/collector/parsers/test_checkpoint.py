@@ -31,6 +31,7 @@ def test_the_names_are_the_contracts():
         ("  successfully saved checkpoint at iteration    1000 to /ckpt/gpt", "saved", 1000, "/ckpt/gpt"),
         ("  successfully saved checkpoint from iteration       2 to /c [ t 1/1, p 1/1 ]", "saved", 2, "/c"),
         (" loading checkpoint from /ckpt/gpt at iteration 5000", "loading", 5000, "/ckpt/gpt"),
+        ("[INFO] [state_dict_factory.py:85:load] rank: 1 loading checkpoint: /ckpt/global_step70/a.pt", "loading", 70, "/ckpt/global_step70/a.pt"),
         ("  successfully loaded checkpoint from /ckpt/gpt [ t 1/2, p 1/1 ] at iteration 5000", "loaded", 5000, "/ckpt/gpt"),
         ("WARNING: could not find the metadata file /x/latest_checkpointed_iteration.txt", "none_found", None, "/x/latest_checkpointed_iteration.txt"),
         ("    will not load any checkpoints and will start from random", "from_scratch", None, None),
