@@ -38,6 +38,7 @@ class Spool:
         writer = csv.writer(self._file, lineterminator="\r\n")
         self._write, self._write_all = writer.writerow, writer.writerows
         self._values: Callable[[Row], tuple[Any, ...]] = attrgetter(*(c.name for c in columns(row_type)))
+        self._same: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {}
         self._times = [i for i, c in enumerate(columns(row_type)) if c.python_type is datetime]
 
     def add(self, partition: int, row: Row) -> None:
@@ -63,7 +64,10 @@ class Spool:
                 fields.append(_field(block.constants.get(c.name)).replace("%", "%%"))
             else:
                 fields.append("%s")
-                varied.append(_fields(values))
+                known = self._same.get(c.name)
+                if known is None or known[0] is not values:  # series on one grid share their times
+                    known = self._same[c.name] = values, _fields(values)
+                varied.append(known[1])
         record = ",".join(fields) + "\r\n"
         records = [record % values for values in zip(*varied, strict=True)] if varied else [record % ()] * block.count
         self._file.write("".join(records))

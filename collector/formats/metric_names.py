@@ -235,3 +235,7 @@ for _name, _column, _rank, _whole in (
     ("vllm:inter_token_latency_seconds_bucket", "inter_token", 0, False),
 ):
     NAMES[_name] = Metric("inference", _column, rank=_rank, whole=_whole)
+
+BOOLEAN = frozenset({"remap_pending", "remap_failure"})
+WHOLE = frozenset(m.column for m in NAMES.values() if m.whole)
+"""Columns of yes or no, and of whole numbers."""

@@ -8,29 +8,35 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from collector.formats.device_names import NO_DISK, NO_NET, PSEUDO
+from collector.formats.metric_blocks import Bits, Gauges, blank, troubled, turns, typed
 from collector.formats.metric_names import NAMES, Metric
 from collector.formats.node_names import NodeNames
 from collector.formats.slowdowns import Slowdowns
 from collector.importers.base import ImportContext
-from store.rows import CgroupSample, GpuDevice, GpuEvent, GpuSample, HostSample, InferenceSample, LinkSample, Row
+from store.rows import (
+    Block,
+    CgroupSample,
+    GpuDevice,
+    GpuEvent,
+    GpuSample,
+    HostSample,
+    InferenceSample,
+    LinkSample,
+    Row,
+    one_by_one,
+)
 
-_BLANKS = (range(2_147_483_632, 2_147_483_636), range(140_737_488_355_328, 140_737_488_355_332))
-_BLANK_64 = 9.2e18
-"""DCGM's numbers for blank, not found, not supported and not permitted, of 32, 48 and 64 bits."""
 _NODE_LABELS = ("Hostname", "node", "hostname", "nodename", "kubernetes_node", "host", "exported_instance", "instance")
 _INDEX_LABELS = ("gpu", "minor_number", "index", "gpu_id", "card")
-_TROUBLE = 0xE8
-"""Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
+_COUNTED = frozenset({"clock_events", "held_down"})
 _STATES = {1: "DOWN", 2: "INIT", 3: "ARMED", 4: "ACTIVE", 5: "ACTIVE_DEFER"}
 _JOB = re.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
-_BOOLEAN = frozenset({"remap_pending", "remap_failure"})
-
 Key = tuple[str, str | None, tuple[tuple[str, Any], ...]]
 
 
@@ -61,12 +67,14 @@ class Samples:
         self._names = NodeNames(ctx.nodes)
         self._xids = {} if xids is None else xids
         self._cells: dict[tuple[Key, int | None], _Cells] = {}
+        self._gauges: dict[Key, Gauges] = {}
+        self._grids: dict[tuple[int, ...], list[datetime | None]] = {}
         self._slow = Slowdowns()
         self._named: dict[Key, dict[str, Any]] = {}
         self._devices: dict[tuple[str | None, str | int | None], dict[str, Any]] = {}
 
-    def __len__(self) -> int:
-        return len(self._cells)
+    def __bool__(self) -> bool:
+        return bool(self._cells or self._gauges)
 
     def series(self, name: str, labels: Mapping[str, str]) -> Series | None:
         """Where a metric with these labels goes; None when it fills no column."""
@@ -98,21 +106,42 @@ class Samples:
         part = labels.get("mode", "") if metric.column == "cpu" else ""
         return Series(metric, ("host", node, ()), "idle" if part in {"idle", "iowait"} else "busy")
 
+    def extend(self, series: Series, samples: Sequence[tuple[int, float]]) -> None:
+        """All samples of one series of a file in which no other gives it again, with their times."""
+        metric = series.metric
+        if metric.entity != "gpu":
+            for ts, value in samples:
+                self.add(series, ts, value)
+            return
+        gauges = self._gauges.get(series.key)
+        if gauges is None:
+            gauges = self._gauges[series.key] = Gauges()
+        if metric.column in _COUNTED:
+            for ts, value in samples:
+                if not blank(value):
+                    self._slowed(series, ts, value)
+        else:
+            gauges.put(metric, samples)
+
+    def _slowed(self, series: Series, ts: int, value: float) -> None:
+        if series.metric.column == "held_down":
+            self._slow.time(series.key, series.metric.bit, ts, value)
+        else:
+            self._slow.count(series.key, series.part, ts, value, series.bound)
+
     def add(self, series: Series, ts: int | None, value: float) -> None:
         """One sample."""
         metric = series.metric
-        if value != value or value >= _BLANK_64 or (value > 2e9 and any(value in blank for blank in _BLANKS)):
+        if blank(value):
             return
         place = (series.key, ts)
         cells = self._cells.get(place)
         if cells is None:
             cells = self._cells[place] = _Cells()
         column = metric.column
-        if column in {"clock_events", "held_down"}:
-            if ts is not None and column == "held_down":
-                self._slow.time(series.key, metric.bit, ts, value)
-            elif ts is not None:
-                self._slow.count(series.key, series.part, ts, value, series.bound)
+        if column in _COUNTED:
+            if ts is not None:
+                self._slowed(series, ts, value)
             return
         if column in {"ttft", "inter_token"}:
             if metric.rank <= cells.ranks.get(column, 9):
@@ -136,14 +165,32 @@ class Samples:
 
     def rows(self) -> Iterator[Row]:
         """The rows, by entity and time."""
+        return one_by_one(self.blocks())
+
+    def blocks(self) -> Iterator[Row | Block]:
+        """The same rows; those of whole series as blocks, which come first."""
         before: dict[Key, _Cells] = {}
         seen: dict[Key, list[GpuSample]] = {}
+        slow: dict[Key, dict[int, tuple[int, int]]] = {}
         for place, (held, told) in self._slow.bits().items():
-            cells = self._cells.get(cast("tuple[Key, int]", place))
-            if cells is not None:
+            key, ts = cast("tuple[Key, int]", place)
+            cells = self._cells.get((key, ts))
+            if cells is None:
+                slow.setdefault(key, {})[ts] = held, told
+            else:
                 for mask, bits in (("throttle_bits", held), ("throttle_told", told)):
                     cells.values[mask] = float(int(cells.values.get(mask, 0.0)) | bits)
-        order = sorted(self._cells, key=lambda k: (k[0][0], k[0][1] or "", str(k[0][2]), k[1] or 0))
+        for key in sorted(self._gauges, key=_place):
+            block = self._block(key, slow.get(key, {}))
+            if block is None:
+                continue
+            yield block
+            xids = block.columns.get("last_xid", ())
+            for i in turns(xids):
+                changed = next(block.part(i, i + 1).rows())
+                if xids[i] is not None and isinstance(changed, GpuSample):
+                    seen.setdefault((*key[:2], key[2][:1]), []).append(changed)
+        order = sorted(self._cells, key=lambda k: (*_place(k[0]), k[1] or 0))
         for key, ts in order:
             cells = self._cells[key, ts]
             row = self._row(key, moment(ts), cells, before.get(key))
@@ -174,6 +221,17 @@ class Samples:
                     message=f"the exporter's last XID went from {earlier} to {xid}",
                 )
             self._xids[gpu] = xid
+
+    def _block(self, key: Key, slow: Bits) -> Block | None:
+        times, columns = self._gauges[key].table(slow)
+        labels = dict[str, Any](key[2]) | self._named.get(key, {})
+        constants = {"cluster": self._ctx.cluster, "node": key[1], "origin": self._ctx.name, **labels}
+        constants = {name: value for name, value in constants.items() if name not in columns}
+        grid = tuple(times)
+        if grid not in self._grids:  # a query's series have the same times
+            self._grids = {grid: [moment(ts) for ts in times]}
+        columns["ts"] = self._grids[grid]
+        return Block(GpuSample, len(times), constants, columns) if times else None
 
     def devices(self) -> Iterator[GpuDevice]:
         """What the labels say about each GPU."""
@@ -212,7 +270,7 @@ class Samples:
         values = dict(cells.values)
         if entity == "gpu":
             bits, told = (int(values.pop(n, 0.0)) for n in ("throttle_bits", "throttle_told"))
-            if told & _TROUBLE:  # a file of one harmless bit alone does not say that there was no trouble
+            if troubled(told):
                 values.setdefault("throttle_reasons", float(bits))
             if not values:
                 return None
@@ -289,19 +347,12 @@ def _number(text: str) -> float:
         return math.nan
 
 
-_WHOLE = frozenset(m.column for m in NAMES.values() if m.whole)
+def _place(key: Key) -> tuple[str, str, str]:
+    return key[0], key[1] or "", str(key[2])
 
 
 def _typed(values: Mapping[str, float]) -> dict[str, Any]:
-    typed: dict[str, Any] = {}
-    for column, value in values.items():
-        if column in _BOOLEAN:
-            typed[column] = value != 0
-        elif column in _WHOLE:
-            typed[column] = int(value) if abs(value) < 2**63 else None
-        else:
-            typed[column] = value if math.isfinite(value) else None
-    return typed
+    return {column: typed(column, value) for column, value in values.items()}
 
 
 def _host(values: dict[str, float], earlier: Mapping[str, float] | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from collector.formats.metric_names import NAMES
 from collector.formats.metric_rows import Key, Samples, Series
 from collector.formats.text import decode, opened, read_some
 from collector.importers.base import ImportContext, ImportFailed
-from store.rows import Row
+from store.rows import Block, Row, one_by_one
 
 LINE = re.compile(
     r"^[ \t]*([a-zA-Z_:][\w:]*)[ \t]*(?:\{([^\"}\n]*(?:\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"[^\"}\n]*)*)\})?[ \t]+"
@@ -67,6 +67,10 @@ class Prometheus:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Rows by entity and time; a large file in windows of time, one after the other."""
+        return one_by_one(self.blocks(path, ctx))
+
+    def blocks(self, path: Path, ctx: ImportContext) -> Iterator[Row | Block]:
+        """The same rows, those of a GPU's whole series as a block."""
         xids: dict[Key, int] = {}
         for at, (low, high) in enumerate(_windows(path, ctx)):
             samples = Samples(ctx, xids)
@@ -77,11 +81,12 @@ class Prometheus:
                 if unknown:
                     ctx.note(f"{len(unknown)} metrics fill no column: {', '.join(sorted(unknown)[:5])}")
                 yield from samples.devices()
-            yield from samples.rows()
+            yield from samples.blocks()
 
 
 def _collect(path: Path, ctx: ImportContext, samples: Samples, low: int | None, high: int | None) -> dict[str, int]:
     cache: dict[tuple[str, str], Series | None] = {}
+    gauges: dict[tuple[str, str], list[tuple[int, float]]] = {}
     unknown: dict[str, int] = {}
     untimed = int(ctx.modified.timestamp() * 1000) if ctx.modified else None
     told = low is not None
@@ -104,7 +109,14 @@ def _collect(path: Path, ctx: ImportContext, samples: Samples, low: int | None, 
                 if not told:
                     told = True
                     ctx.note("samples without timestamps: the file's own time is taken")
-            samples.add(series, ts, float(value))
+            if ts is not None and series.metric.entity == "gpu":
+                gauges.setdefault(place, []).append((ts, float(value)))
+            else:
+                samples.add(series, ts, float(value))
+    for place, found in gauges.items():
+        series = cache[place]
+        if series is not None:
+            samples.extend(series, found)
     return unknown
 
 

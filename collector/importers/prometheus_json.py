@@ -22,7 +22,7 @@ from collector.formats.metric_names import NAMES
 from collector.formats.metric_rows import Samples
 from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
-from store.rows import Row
+from store.rows import Block, Row, one_by_one
 
 LIMIT = 512 << 20
 _LOOKBACK_MS = 300_000
@@ -55,6 +55,10 @@ class PrometheusJson:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Rows by entity and time."""
+        return one_by_one(self.blocks(path, ctx))
+
+    def blocks(self, path: Path, ctx: ImportContext) -> Iterator[Row | Block]:
+        """The same rows, those of a GPU's whole series as a block."""
         raw = whole(path, ctx, LIMIT)
         if raw is None:
             raise ImportFailed(f"more than {LIMIT >> 20} MiB of JSON: ask for a shorter range or fewer series")
@@ -74,19 +78,28 @@ class PrometheusJson:
                 unknown[name or "(no name)"] = unknown.get(name or "(no name)", 0) + 1
                 continue
             pairs = sj.items(item.get("values")) or [item.get("value")]
-            for sample in _scraped([s for p in pairs if (s := _sample(p)) is not None]):
-                samples.add(series, *sample)
+            samples.extend(series, _scraped(_samples(pairs)))
         if not count:
             raise ImportFailed("no series in it" + (f": {ctx.problems[0]}" if ctx.problems else ""))
         if unknown:
             ctx.note(f"{sum(unknown.values())} series fill no column: {', '.join(sorted(unknown)[:5])}")
         yield from samples.devices()
-        yield from samples.rows()
+        yield from samples.blocks()
 
 
 def _named_by(path: Path) -> str | None:
     stem = path.name.partition(".")[0]
     return next((n for n in (stem, stem.replace("vllm_", "vllm:")) if n in NAMES), None)
+
+
+def _samples(pairs: list[Any]) -> list[tuple[int, float]]:
+    try:  # as every server writes them
+        found = [(round(ts * 1000), float(value)) for ts, value in pairs]
+        if found and min(found)[0] > 0 and max(found)[0] < 250_000_000_000_000:
+            return found
+    except (TypeError, ValueError, OverflowError):
+        pass
+    return [s for p in pairs if (s := _sample(p)) is not None]
 
 
 def _sample(pair: Any) -> tuple[int, float] | None:

@@ -272,13 +272,17 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
     spelt = NodeNames(index.nodes).spelt
     attempt: int | None = None
     over = _Over()
-    if several or (ctx.job_id is None and index.attempts):
+    if several:
         rows = one_by_one(rows)
+    elif ctx.job_id is None and index.attempts:
+        rows = _of_nobody(rows)
     for row in rows:
         if isinstance(row, Block):
             for name, value in (("cluster", ctx.cluster), ("origin", ctx.name)):
                 if name not in row.columns and row.constants.get(name) is None:
                     row.constants[name] = value
+            if (node := row.constants.get("node")) is not None:
+                row.constants["node"] = spelt(node)
             yield row
             continue
         if row.cluster is None and ctx.cluster is not None:
@@ -295,6 +299,17 @@ def _settled(rows: Iterator[Row | Block], ctx: ImportContext, index: discover.Jo
         elif isinstance(row, JobRow) and row.attempt is None and index.attempts:
             _tie(row, index)
         yield row
+
+
+def _of_nobody(rows: Iterator[Row | Block]) -> Iterator[Row | Block]:
+    """Those blocks as they are whose rows name no job, nor what leads to one; the others row by row."""
+    for row in rows:
+        if isinstance(row, Block) and (
+            row.columns.keys() & {"job_id", "node"} or row.constants.get("job_id") or row.row_type is HostEvent
+        ):
+            yield from row.rows()
+        else:
+            yield row
 
 
 class _Over:

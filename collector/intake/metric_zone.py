@@ -8,7 +8,7 @@ fetched for it, and the times read as UTC have to stand out on one side. An expo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from io import BufferedReader
 from pathlib import Path
@@ -47,15 +47,15 @@ def span(path: Path) -> tuple[datetime, datetime] | None:
     if table_of(path) is not None:
         moments = [datetime.fromisoformat(m[1].decode()).replace(tzinfo=UTC) for m in _TABLE.finditer(part)]
         return (min(moments), max(moments)) if moments else None
-    seconds = [float(t) / (1000.0 if len(t) == 13 and b"." not in t else 1.0) for t in _times(part)]
+    seconds = [float(t) / (1000.0 if len(t) == 13 and b"." not in t else 1.0) for t in set(_times(part))]
     if not seconds:
         return None
     return datetime.fromtimestamp(min(seconds), UTC), datetime.fromtimestamp(max(seconds), UTC)
 
 
-def _times(part: bytes) -> Iterator[bytes]:
+def _times(part: bytes) -> list[bytes]:
     pattern = _JSON if part.lstrip()[:1] in (b"{", b"[") else _TEXT
-    return (m[1] for m in pattern.finditer(part))
+    return pattern.findall(part)
 
 
 def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetime]]) -> list[Pair]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from collector.formats.metric_rows import node_of, quantile
+from collector.formats.metric_rows import Samples, Series, node_of, quantile
 from collector.formats.node_names import NodeNames
 from collector.importers import prometheus
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.nvidia_smi import NvidiaSmi
 from collector.importers.prometheus import Prometheus
 from collector.importers.prometheus_json import PrometheusJson
-from store.rows import CgroupSample, GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample
+from store.rows import CgroupSample, GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample, Row
 
 SAMPLES = Path(__file__).parent / "samples"
 TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -271,3 +275,41 @@ def test_remarks_that_the_format_does_not_know_are_no_reason_against_it(tmp_path
     assert Prometheus().claims(tmp_path / "own.txt", b"backup_age_seconds 12\nbackup_size_bytes 4\n") == 0
     script = b"# one\n# two\n# three\nloss 2.5\n"
     assert Prometheus().claims(tmp_path / "job.log", script) == 0
+
+
+GAUGES = (
+    ("DCGM_FI_PROF_SM_ACTIVE", {}), ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", {}), ("DCGM_FI_DEV_GPU_UTIL", {}),
+    ("DCGM_FI_DEV_FB_USED", {}), ("DCGM_FI_DEV_XID_ERRORS", {}), ("DCGM_FI_DEV_ROW_REMAP_PENDING", {}),
+    ("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", {}), ("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", {}),
+    ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", {}), ("DCGM_FI_DEV_POWER_VIOLATION", {}),
+    ("DCGM_EXP_CLOCK_EVENTS_COUNT", {"clock_event": "hw_thermal", "window_size_in_ms": "60000"}),
+    ("nvidia_smi_clocks_event_reasons_hw_thermal_slowdown", {}), ("node_load1", {}), ("node_disk_read_bytes_total", {"device": "sda"}),
+)  # fmt: skip
+VALUE = st.one_of(
+    st.sampled_from([0.0, 1.0, 79.0, math.nan, math.inf, -math.inf, 2_147_483_634.0, 1e19]), st.floats(0, 1e6)
+)
+SERIES = st.tuples(
+    st.sampled_from(GAUGES),
+    st.integers(0, 1),
+    st.sampled_from([None, "4812", "4813"]),
+    st.dictionaries(st.integers(0, 5).map(lambda n: 1_772_359_200_000 + 15_000 * n), VALUE, min_size=1),
+)
+
+
+def _collected(found: list[Any], give: Callable[[Samples, Series, list[tuple[int, float]]], None]) -> list[Row]:
+    samples = Samples(ImportContext("metrics.json", UTC))
+    for (name, more), gpu, job, values in found:
+        labels = {"Hostname": "n1", "gpu": str(gpu), **more} | ({"hpc_job": job} if job else {})
+        if (series := samples.series(name, labels)) is not None:
+            give(samples, series, list(values.items()))
+    return sorted(samples.rows(), key=repr)
+
+
+@given(st.lists(SERIES, max_size=8, unique_by=lambda s: (s[0][0], s[1], s[2])))
+@settings(deadline=None)
+def test_whole_series_give_the_rows_that_their_samples_give_one_by_one(found: list[Any]) -> None:
+    def singly(samples: Samples, series: Series, values: list[tuple[int, float]]) -> None:
+        for ts, value in values:
+            samples.add(series, ts, value)
+
+    assert _collected(found, Samples.extend) == _collected(found, singly)
