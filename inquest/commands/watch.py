@@ -36,9 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spool", type=Path, metavar="DIR", help="where the epilog announces ended jobs")
     parser.add_argument("--notify-config", type=Path, metavar="FILE", help="whom to tell, and how (TOML)")
     parser.add_argument("--metrics", metavar="HOST:PORT", help="serve /metrics for Prometheus there")
-    parser.add_argument("--poll", type=seconds, default=15.0, metavar="S", help="ask accounting every S seconds (15)")
+    parser.add_argument("--poll", type=seconds, default=10.0, metavar="S", help="ask accounting every S seconds (10)")
     parser.add_argument(
-        "--patience", type=seconds, default=10.0, metavar="S", help="wait for late sources at most (10)"
+        "--patience",
+        type=seconds,
+        default=10.0,
+        metavar="S",
+        help="wait for late sources at most, from the end on (10)",
     )
     parser.add_argument(
         "--since", type=_moment, metavar="TIME", help="judge what ended from then on (default: 10 minutes ago)"

@@ -34,6 +34,8 @@ from store.result import StoreError
 TICK_S = 0.2
 AGAIN_S = 5.0
 OLD_S = 3.0
+LATE_S = 30.0
+"""An end that this host's clock places further back was noticed late, or by another clock: then the patience begins anew."""
 AWAY_S = 10.0
 """The longest pause between two polls while Slurm does not answer."""
 COMPLAIN_S = 60.0
@@ -48,7 +50,7 @@ class Options:
     """
 
     lake: Path
-    poll_s: float = 15.0
+    poll_s: float = 10.0
     quiet_s: float = 1.0
     patience_s: float = 10.0
     limit_s: float = 300.0
@@ -63,7 +65,7 @@ class Options:
 
 @dataclass(slots=True)
 class _Mine:
-    """An attempt that this watcher has claimed."""
+    """An attempt that this watcher has claimed; `since` is when its waiting began: with its end, where that is known."""
 
     attempt: Attempt
     tries: int
@@ -177,7 +179,7 @@ class Watcher:
         room = self.pool.size * 4 - len(self._mine)
         if room > 0:
             for found in self.state.claim(room):
-                self._mine[found.attempt.key] = _Mine(found.attempt, found.tries, now)
+                self._mine[found.attempt.key] = _Mine(found.attempt, found.tries, now - _ago(found.attempt))
         if now - self._renewed > 60.0:
             self._renewed = now
             self.state.renew(self._mine)
@@ -193,7 +195,7 @@ class Watcher:
 
     def _settled(self, mine: _Mine, now: float) -> bool:
         """Whether the job's output has stopped growing, or has had time enough."""
-        if not self._wanted(mine.attempt):
+        if not self._wanted(mine.attempt) or mine.attempt.start_ts is None:  # what never began has no output
             return True
         seen = self._stamps.look(mine.attempt.key, mine.attempt.logs)
         if seen is None or seen != mine.seen:
@@ -242,6 +244,12 @@ class Watcher:
             key, attempt = found
             o = self.options
             self.pool.put(key, worker.request(attempt, o.lake, timezone=o.timezone, early=True, key=key))
+
+
+def _ago(attempt: Attempt) -> float:
+    """Seconds since the end, where it was noticed soon after: so long its sources have had already. Clocks may differ."""
+    ago = time.time() - attempt.ended
+    return ago if 0.0 <= ago <= LATE_S else 0.0
 
 
 def _old(seen: Stamp, attempt: Attempt) -> bool:
