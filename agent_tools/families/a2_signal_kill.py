@@ -37,6 +37,9 @@ _LOADERS = ("dataloader_killed", "shared_memory", "worker_crashed")
 _WORKERS = {**dict.fromkeys(_LOADERS, "A DataLoader worker"), "pool_killed": "A pool's worker"}
 _SAID_ABOVE = re.compile(r"\bprint statements above for the actual error")
 """Words of a pool that only saw a worker gone: by a signal, or by an exception that the worker printed."""
+_BY_STATUS = re.compile(r"^(?!step ).* exit \d+(?: signal 0)?$")
+"""The job's row in accounting where its exit status alone speaks of a signal."""
+_CONVENTION = 0.7
 _ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
 
 
@@ -206,6 +209,16 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"The crash handler's innermost frame is {row['frame']}."))
     if row.text("source") == "shell" and not facts.failed_children:
         result.confidence = 0.78
+    if row.text("source") == "accounting" and _BY_STATUS.search(row.text("message")):
+        # Nobody but the status says so, and a program or a wrapper script may end with any status.
+        result.confidence = _CONVENTION
+        result.headline = f"By its exit status the job's last command was ended by {row['signal_name']}{_stack(facts)}."
+        result.missing.append(
+            missing(
+                "Whether a signal ended it: a shell gives this status then, and a program may give it of its own.",
+                "the job's output, the process table (process), the kernel log (host_event)",
+            )
+        )
 
 
 def _stack(facts: Facts) -> str:
