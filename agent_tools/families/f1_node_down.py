@@ -150,6 +150,14 @@ def _confirmed(
             f"{likely['since_ts']} by the clock of that record."
         )
         where = f" a node, most likely {likely['node']},"
+    only = (
+        facts.table("job_nodes").where(lambda r: bool(r.get("accounted")))
+        if not where and facts.state == "NODE_FAIL"
+        else []
+    )
+    if len(only) == 1 and count(overview, "node_count") == 1:
+        where = f" {only[0]['node']}"
+        shows.append(f"The job had a single node: {only[0]['node']}.")
     if fallen and (count(fallen[0], "job_nodes") > count(fallen[0], "bad_nodes")):
         shows.append(
             f"In trouble at the job's end: {fallen[0]['bad_nodes']} of its {fallen[0]['job_nodes']} nodes, and none of the others."

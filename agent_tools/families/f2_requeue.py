@@ -57,6 +57,8 @@ def assess(facts: Facts) -> Assessment:
         confidence = 0.5
     if several and not preempted and not requeued and not recovered:
         confidence = 0.6
+    if last == "REQUEUED" and facts.attempt is not None and (now := _next(facts, facts.attempt)) is not None:
+        h, last = now, now.text("last_state").upper()
     fate, actions = _fate(h, last, recovered)
     lost = recovered and not preempted and count(h, "node_fail_attempts") > 0
     fallen = fallen_before(facts) if lost else []
@@ -117,6 +119,16 @@ _HELD = re.compile(r"held|\bhold", re.IGNORECASE)
 def _held(h: RowView, last: str) -> bool:
     """Whether the rerun waits to be let go by somebody, and not for resources."""
     return last == "REQUEUE_HOLD" or (last == "PENDING" and _HELD.search(h.text("last_reason")) is not None)
+
+
+def _next(facts: Facts, attempt: int) -> RowView | None:
+    """What is known of the run after the one that is asked about, while it waits: the queue may tell that it is held."""
+    row = facts.table("requeue_history", attempt=attempt + 1).first
+    return (
+        row
+        if row is not None and row.number("last_attempt") == attempt + 1 and row.text("last_state").upper() == "PENDING"
+        else None
+    )
 
 
 def _now(h: RowView, last: str, recovered: bool) -> str:

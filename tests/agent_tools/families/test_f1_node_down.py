@@ -160,3 +160,11 @@ def test_nodes_that_never_came_up_are_a_launch_that_failed(tmp_path: Path) -> No
     (tmp_path / "ran").mkdir()
     ran = "".join(f"step {n}/900 loss {2 - n / 100:.2f} lr 1e-4 9.5 it/s\n" for n in range(20)) + woken
     assert differential.draft(facts_of(ran, tmp_path / "ran")).family == "F1"
+
+
+@pytest.mark.parametrize(("nodes", "named"), [("n1", True), ("n1,n2", False)])
+def test_of_a_job_on_one_node_that_node_is_the_one_that_failed(tmp_path: Path, nodes: str, named: bool) -> None:
+    """The verdict comes before anybody has asked for the nodes' states again."""
+    count = len(nodes.split(","))
+    a = judge(running(tmp_path, "NODE_FAIL", node_list=nodes, node_count=count), assess)
+    assert ("lost [[" in a.headline) is named

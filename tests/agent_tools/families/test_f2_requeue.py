@@ -104,3 +104,13 @@ def test_a_job_that_was_sent_back_and_held_is_not_waited_for(tmp_path: Path, rea
     assert (a.status, a.mode) == ("confirmed", "requeue")
     assert ("until somebody releases it" in a.headline) is held
     assert any("scontrol release" in c.text for c in a.actions) is held
+
+
+def test_the_verdict_on_the_attempt_that_was_sent_back_knows_that_the_next_one_is_held(tmp_path: Path) -> None:
+    """The watcher asks about the attempt that has ended, and the queue tells of the next."""
+    for reason in ("job requeued in held state", "BeginTime"):
+        world = World(tmp_path).job("REQUEUED", 30, exit_code=0)
+        world.job("PENDING", 0, attempt=2, restarts=1, start_ts=None, end_ts=None, state_reason=reason)
+        world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="requeued", ts=T + timedelta(minutes=30)))
+        a = judge(world, assess, attempt=1)
+        assert ("until somebody releases it" in a.headline) is (reason != "BeginTime")
