@@ -50,6 +50,8 @@ def assess(facts: Facts) -> Assessment:
         return found
     if state == "COMPLETED" and overview is not None and (asked := _stopped_early(facts, end)) is not None:
         return _by_request(facts, overview, end, asked, by_signal=True)
+    if state == "COMPLETED" and overview is not None and (step := _cancelled_step(facts, overview, end)) is not None:
+        return _by_step(facts, overview, end, step)
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
         return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
@@ -101,29 +103,53 @@ def _failing(facts: Facts, end: RowView | None) -> tuple[str, str]:
     return own, doing
 
 
+def _cancelled_step(facts: Facts, overview: RowView, end: RowView | None) -> RowView | None:
+    """The step that somebody cancelled where it was most of a job whose script then ended well, with work left to do."""
+    if facts.has_log and (not count(end, "cancels") or count(end, "ends") or count(end, "done") >= MOST):
+        return None
+    half = count(overview, "elapsed_s") / 2
+    rows = facts.table("job_steps").where(
+        lambda r: r.text("step_id").isdigit() and r.text("state") == "CANCELLED" and r.has("cancelled_by")
+    )
+    longest = max(rows, key=lambda r: count(r, "elapsed_s"), default=None)
+    return longest if longest is not None and count(longest, "elapsed_s") > half else None
+
+
+def _by_step(facts: Facts, overview: RowView, end: RowView | None, step: RowView) -> Assessment:
+    """Accounting calls the job completed, which is the script's end; its work was cancelled."""
+    own, doing = _failing(facts, end)
+    mode, attribution, by, _ = _canceller(step, overview)
+    name = f" ({step['name']})" if step.has("name") else ""
+    head = f"Step {step['step_id']}{name}, most of the job, was cancelled{by}; its script then ended well."
+    shows = [
+        f"By accounting, step {step['step_id']}{name} ended as {step['state']} at {step['end_ts']}, cancelled by {step['cancelled_by']}."
+        if step.has("end_ts")
+        else "",
+        f"Slurm recorded the end of the job as {overview['state']}.",
+    ]
+    return _assessment(facts, end, mode, attribution, head, shows, own, doing, 0.85, who_known=True)
+
+
+def _canceller(row: RowView, overview: RowView) -> tuple[str, Attribution, str, float]:
+    """Mode, attribution, who in words, and how sure that is, for a row with `cancelled_by`."""
+    who, user, uid = row.text("cancelled_by"), overview.text("user"), overview.text("uid")
+    if OPERATORS.match(who):
+        kind = "user id" if who.isdigit() else "user"
+        return "operator", "infrastructure", f" by an administrator of the cluster ({kind} {row['cancelled_by']})", 0.95
+    if who and user and who != user and (not who.isdigit() or (uid and who != uid)):
+        return "operator", "infrastructure", f" by {row['cancelled_by']}, who is not its user", 0.92
+    if who in (user, uid) and who:
+        return "user", "user", " by its user", 0.95
+    if who:
+        return "user", "user", f" by the user with the id {row['cancelled_by']}", 0.9
+    return "user", "user", "", 0.8
+
+
 def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessment:
     own, doing = _failing(facts, end)
-    who, user, uid = (overview.text(column) for column in ("cancelled_by", "user", "uid"))
-    if OPERATORS.match(who):
-        mode, attribution = "operator", "infrastructure"
-        by = "user id" if who.isdigit() else "user"
-        head = f"The job was cancelled by an administrator of the cluster ({by} {overview['cancelled_by']})."
-        sure = 0.95
-    elif who and user and who != user and (not who.isdigit() or (uid and who != uid)):
-        mode, attribution = "operator", "infrastructure"
-        head = f"The job was cancelled by {overview['cancelled_by']}, who is not its user."
-        sure = 0.92
-    elif who:
-        mode, attribution = "user", "user"
-        head = (
-            "The job was cancelled by its user."
-            if who in (user, uid)
-            else f"The job was cancelled by the user with the id {overview['cancelled_by']}."
-        )
-        sure = 0.95 if who in (user, uid) else 0.9
-    else:
-        mode, attribution, sure = "user", "user", 0.8
-        head = "The job was cancelled."
+    who, user = overview.text("cancelled_by"), overview.text("user")
+    mode, attribution, by, sure = _canceller(overview, overview)
+    head = f"The job was cancelled{by}."
     wall = facts.table("wall").first
     record = wall["record"] if wall is not None and wall.has("record") else overview["state"]
     shows = [f"Slurm recorded the end as {record}."]

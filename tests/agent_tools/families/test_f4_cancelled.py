@@ -270,3 +270,24 @@ def test_a_run_that_left_well_on_a_signal_with_work_to_do_was_stopped(
         assert a.confidence < 0.9
         draft = differential.draft(world.facts())
         assert draft.family == "F4", "and not a healthy run whose log stops early"
+
+
+@pytest.mark.parametrize(
+    ("by", "minutes", "last", "mode"),
+    [("2001", 50.0, 40, "user"), ("0", 50.0, 40, "operator"), ("2001", 5.0, 40, None), ("2001", 50.0, 1000, None)],
+    ids=["by its user", "by root", "the lesser part of the job", "its work was done"],
+)
+def test_the_cancel_of_the_step_that_did_the_work_shows_in_a_job_called_completed(
+    tmp_path: Path, by: str, minutes: float, last: int, mode: str | None
+) -> None:
+    """`scancel JOB.0`, and a script that goes on to its end."""
+    world = World(tmp_path).job("COMPLETED", 60, uid="2001")
+    world.add(
+        SlurmStep(job_id=JOB, attempt=1, step_id="0", name="python", state="CANCELLED", cancelled_by=by, exit_code=0,
+                  exit_signal=9, start_ts=T, end_ts=T + timedelta(minutes=minutes), elapsed_s=minutes * 60)
+    )  # fmt: skip
+    world.train(FALLING, every_s=60, stride=1, first_step=last - len(FALLING) + 1, total_steps=1000)
+    a = judge(world.say("slurm", "cancelled", CANCEL).text("copying results"), assess)
+    assert (a.status, a.mode) == ("confirmed", mode) if mode else a.status == "ruled_out"
+    assert not mode or a.attribution == ("user" if mode == "user" else "infrastructure")
+    assert not mode or differential.draft(world.facts()).family == "F4"
