@@ -209,7 +209,8 @@ class Facts:
     def ending(self) -> Ending:
         """How the job ended, from accounting, events and the words of slurmstepd and srun."""
         steps = partial(self.table, "job_steps")
-        found = read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"), steps)
+        reports = partial(self.table, "train_summary")
+        found = read_ending(self.overview, self.table("slurm_messages"), self.table("job_events"), steps, reports)
         return beneath(found, self)
 
     # -- what the program said ----------------------------------------------------------------------------------------

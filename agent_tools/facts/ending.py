@@ -49,8 +49,10 @@ class Ending:
         return self.says("time_limit", "deadline", "preempted", "requeued", "node_failure")
 
 
-def read_ending(overview: RowView | None, messages: View, events: View, steps: Callable[[], View]) -> Ending:
-    """Judge accounting's row and steps, the log's Slurm lines and the scheduler's events."""
+def read_ending(
+    overview: RowView | None, messages: View, events: View, steps: Callable[[], View], reports: Callable[[], View]
+) -> Ending:
+    """Judge accounting's row and steps, the log's Slurm lines, the scheduler's events and the summary of the reports."""
     state = overview.text("state").upper() if overview else ""
     marks: dict[str, RowView] = {}
     for row in messages:
@@ -67,7 +69,7 @@ def read_ending(overview: RowView | None, messages: View, events: View, steps: C
     signal = overview.number("exit_signal") if overview else None
     succeeded = state == "COMPLETED" and not code and not signal
     exited = any(row.number("exit_code") for row in messages.one_of("name", "task_exit"))
-    exited = exited and not (succeeded and overview is not None and _worked_after(overview, steps()))
+    exited = exited and not (succeeded and overview is not None and _worked_after(overview, steps(), reports))
     return Ending(state, marks, succeeded, state in FAILED_STATES or bool(code) or bool(signal) or exited)
 
 
@@ -85,15 +87,24 @@ def uncovered(ending: Ending, overview: RowView | None, steps: View) -> Ending:
     return replace(ending, succeeded=False, failed=True, hidden=longest)
 
 
-def _worked_after(overview: RowView, steps: View) -> bool:
+def _worked_after(overview: RowView, steps: View, reports: Callable[[], View]) -> bool:
     """Whether a step that ended well took most of the job, and began when all that failed had ended: a check before the work.
 
+    Where the script trains by itself, without srun, its reports stand in for that step, if they carry times.
     What failed after most of the work, or in place of it, is another matter: a script may go on with what is left.
     """
     numbered = [r for r in steps if r.text("step_id").isdigit()]
     failed = [r for r in numbered if r.number("exit_code") or r.number("exit_signal")]
     good = [r for r in numbered if r.text("state") == "COMPLETED" and r not in failed]
     work = max(good, key=lambda r: r.number("elapsed_s") or 0.0, default=None)
+    if work is None and failed:
+        told = reports().first
+        if told is None or not told.has("first_ts") or (told.number("done") or 0.0) < 1.0:
+            return False
+        span = (told.number("span_min") or 0.0) * 60
+        return span > (overview.number("elapsed_s") or 0.0) / 2 and all(
+            r.has("end_ts") and r.text("end_ts") <= told.text("first_ts") for r in failed
+        )
     if work is None or not failed or not work.has("start_ts"):
         return False
     if (work.number("elapsed_s") or 0.0) <= (overview.number("elapsed_s") or 0.0) / 2:

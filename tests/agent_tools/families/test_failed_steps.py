@@ -206,3 +206,21 @@ def test_a_kill_that_is_the_last_word_of_a_run_is_told_although_its_script_ended
     draft = differential(world.facts()).draft
     assert draft.family == family
     assert family == "G1" or draft.confidence <= 0.65
+
+
+@pytest.mark.parametrize(
+    ("failed_s", "steps", "family"), [(0.0, 100, "G1"), (0.0, 60, "U0"), (3000.0, 100, "U0")],
+    ids=["all of its plan after it", "steps are missing", "it failed when the training was under way"],
+)  # fmt: skip
+def test_a_script_that_trains_by_itself_after_a_step_that_failed_is_judged_by_its_training(
+    tmp_path: Path, failed_s: float, steps: int, family: str
+) -> None:
+    """No srun started the training, so its reports are what tells when it began, and that it came to its end."""
+    world = World(tmp_path).job(minutes=60)
+    world.say("slurm", "task_exit", "srun: error: n1: task 0: Exited with exit code 4", severity="error", exit_code=4)
+    world.train([3 + 7 * 0.97**i for i in range(steps)], every_s=35, total_steps=1000)
+    end = T + timedelta(seconds=failed_s)
+    world.add(step("0", exit_code=4, start_ts=end, end_ts=end, elapsed_s=0.0))
+    found, headline, _, warnings = sentences(world)
+    assert found == family
+    assert "step" in headline or any(w.startswith("Though the job completed, step") for w in warnings)
