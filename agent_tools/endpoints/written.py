@@ -85,5 +85,6 @@ class WrittenAnswer(_Written, Answer):
         "implies": _TEXTS,
         "hypotheses": _TEXTS,
         "cannot_answer": _MISSING,
+        "actions": _TEXTS,
     }
     required: ClassVar[tuple[str, ...]] = ("short",)

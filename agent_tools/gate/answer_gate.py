@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate.backing import Backing, remedy
+from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.mood import REMEDY, stated
@@ -63,6 +64,9 @@ def check_answer(
         )
         for i, m in enumerate(answer.cannot_answer)
     ]
+    actions = [
+        c.model_copy(update={"text": one(c.text, f"actions[{i}]", "advice").text}) for i, c in enumerate(answer.actions)
+    ]
     if not cited([short]) and not missing:
         problems.append("short cites nothing: cite the cells that answer, or say under cannot_answer what is missing")
     elif (
@@ -93,6 +97,12 @@ def check_answer(
         for text in (m.text, m.signal):
             if not grounds.verbatim(text) and (clause := stated(text, "open", grounds.speaks_of)):
                 problems.append(f"cannot_answer[{i}] states {clause[:60]!r} and cites nothing: {REMEDY['open']}")
+    seen = [short, *(c.text for c in shows)]
+    problems += [
+        p
+        for i, c in enumerate(actions)
+        if not grounds.verbatim(c.text) and (p := _advised(f"actions[{i}]", c.text, seen, stand, grounds))
+    ]
     implies = [stand.status(c) for c in implies]
     further: list[str] = []
     if not ours:
@@ -105,15 +115,33 @@ def check_answer(
             if cited([c.text]) and not grounds.verbatim(c.text) and (words := backing.unbacked(c.text))
         ]
         shows, guesses = _sorted(shows, backing, grounds)
-        implies = [c if grounds.verbatim(c.text) or not backing.unbacked(c.text) else _guess(c) for c in implies]
+        implies = [
+            c if flat(c.text) in told or grounds.verbatim(c.text) or not backing.unbacked(c.text) else _guess(c)
+            for c in implies
+        ]
         room = MAX_IMPLIES - len(implies)
         problems += [f"shows: {c.text[:60]!r} {remedy(backing.unbacked(c.text))}" for c in guesses[room:]]
         implies += guesses[:room]
     listed = problems[:MAX_PROBLEMS] + (
         [f"... and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
     )
-    linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing)
+    linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing, actions=actions)
     return AnswerReport(not problems, listed, linked, further)
+
+
+def _advised(place: str, text: str, seen: Sequence[str], stand: Stand, grounds: Grounds) -> str:
+    """Why a sentence is no advice: it claims something, or it condemns hardware that nothing the answer cites blames."""
+    if clause := stated(text, "advice", grounds.speaks_of):
+        return f"{place} states {clause[:60]!r} and cites nothing: {REMEDY['advice']}"
+    cells = cited([*seen, text])
+    if condemns(text) and not (stand.condemned(cells) and stand.condemned_rows(cited([text]), cells)):
+        return (
+            f"{place} condemns hardware, and no assessment or stored verdict that the answer cites blames it: say what to look at "
+            "instead"
+        )
+    if stand.causal(text):
+        return f"{place} states a cause: {REMEDY['advice']}"
+    return ""
 
 
 def _sorted(shows: Sequence[Claim], backing: Backing, grounds: Grounds) -> tuple[list[Claim], list[Claim]]:

@@ -17,6 +17,10 @@ _EXCHANGE = re.compile(
     r"\b(?:gpus?|cards?|nodes?|hosts?|machines?|boards?|dimms?|cables?|nvlink|switch(?:es)?|nics?|hardware|power supply|\*)(?!\w)"
 )
 """What is done with broken hardware only; a star is a reference."""
+_SIDELINED = re.compile(
+    r"(?i)^(?!.*\bif\b).*\bout of (?:service|rotation|production)\b|\bsend (?:the |this |that )?(?:gpus?|cards?|nodes?|\*|it)(?: \*)? back\b"
+)
+"""The same in other words; in case of a failure to come a node may be taken out of service."""
 _DENIED = re.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
 _TURNED = re.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
 _REACH = re.compile(
@@ -37,8 +41,9 @@ def blames_hardware(text: str) -> bool:
 
 
 def condemns(text: str) -> bool:
-    """Does the text blame hardware, or advise what only broken hardware needs: to replace a card, to send it back?"""
-    return blames_hardware(text) or bool(_EXCHANGE.search(own_words(text)))
+    """Does the text blame hardware, or advise what only broken hardware needs: to replace a card, to send it back, to use a node no more?"""
+    words = own_words(text)
+    return blames_hardware(text) or bool(_EXCHANGE.search(words) or _SIDELINED.search(words))
 
 
 def without_blame(text: str) -> str:

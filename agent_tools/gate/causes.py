@@ -98,8 +98,16 @@ class Stand:
         """Does the text blame hardware without a verdict that does?"""
         if not blames_hardware(text):
             return False
-        refs = cited([text])
-        return not (set(refs) & self.hardware or any(self._verdict_blames(r) for r in refs))
+        return not self.condemned(cited([text]))
+
+    def condemned(self, refs: Sequence[str]) -> bool:
+        """Is there among the references one of a finding, or of a stored verdict, that blames hardware?"""
+        return bool(set(refs) & self.hardware) or any(self._verdict_blames(r) for r in refs)
+
+    def condemned_rows(self, refs: Sequence[str], others: Sequence[str]) -> bool:
+        """Does each row of the references hold a cell that blames hardware, of a finding or among the others cited?"""
+        blaming = {parse(r)[:2] for r in (*self.hardware, *(o for o in others if self._verdict_blames(o)))}
+        return all(parse(r)[:2] in blaming for r in refs)
 
     def status(self, claim: Claim) -> Claim:
         """An inference keeps its status where a cause stands behind it; otherwise it is a hypothesis."""

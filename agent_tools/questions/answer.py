@@ -28,6 +28,7 @@ class Answer(_Model):
     shows: list[Claim] = Field(default_factory=list[Claim], max_length=24, description="what the telemetry shows")
     implies: list[Claim] = Field(default_factory=list[Claim], max_length=12, description="what follows from it")
     cannot_answer: list[Missing] = Field(default_factory=list[Missing], max_length=12)
+    actions: list[Claim] = Field(default_factory=list[Claim], max_length=12, description="what to do next")
 
 
 class Reply(Answer):
@@ -46,4 +47,5 @@ def answer_texts(answer: Answer) -> list[str]:
         answer.short,
         *(c.text for c in (*answer.shows, *answer.implies)),
         *(text for m in answer.cannot_answer for text in (m.text, m.signal)),
+        *(c.text for c in answer.actions),
     ]

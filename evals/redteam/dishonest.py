@@ -133,6 +133,8 @@ class Dishonest:
                         }
                     ]
             if self.rng.random() < 0.3:
+                made["actions"] = [self._sentence()]
+            if self.rng.random() < 0.3:
                 made["cannot_answer"] = [{"text": self._sentence(), "signal": self._sentence()[:200]}]
             return made
         rng = self.rng
@@ -207,7 +209,7 @@ async def lied(ground: Ground, seeds: Iterator[int], plain: Verdict, habit: str 
                 shown.append("nothing of the honest answer was shown while it was written")
             tally.parts += len(parts)
             words, ours, provenance = (
-                made.model_dump(include={"short", "shows", "implies", "cannot_answer"}),
+                made.model_dump(include={"short", "shows", "implies", "cannot_answer", "actions"}),
                 frozenset[str](),
                 made.provenance,
             )

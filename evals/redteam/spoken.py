@@ -16,7 +16,7 @@ from agent_tools.questions.answer import Answer
 from evals.redteam import oracle
 
 Answers = Callable[[list[ModelMessage], AgentInfo], ModelResponse]
-SAID = {"short", "shows", "implies", "cannot_answer"}
+SAID = {"short", "shows", "implies", "cannot_answer", "actions"}
 
 
 @dataclass(slots=True)

@@ -263,6 +263,7 @@ def reply(answer: Reply, ledger: Ledger) -> str:
             [Item(spans(c.text), "" if c.status == "established" else c.status) for c in answer.implies],
         ),
         Section("What it cannot answer", [Item(spans(m.text), note=spans(m.signal)) for m in answer.cannot_answer]),
+        Section("What to do", [Item(spans(c.text)) for c in answer.actions], numbered=True),
     ]
     used = set(cited(answer_texts(answer)))
     parts = [f"<h1>{text(spans(answer.short))}</h1>", *(section(s) for s in sections if s.items)]

@@ -33,6 +33,7 @@ def reply_text(reply: Reply, ledger: Ledger, *, width: int = 100, colour: bool =
             [Item(spans(c.text), "" if c.status == "established" else c.status) for c in reply.implies],
         ),
         Section("What it cannot answer", [Item(spans(m.text), note=spans(m.signal)) for m in reply.cannot_answer]),
+        Section("What to do", [Item(spans(c.text)) for c in reply.actions], numbered=True),
     ]
     for section in sections:
         if section.items:
@@ -63,6 +64,7 @@ def reply_markdown(reply: Reply, ledger: Ledger) -> str:
             "What it cannot answer",
             [f"{said(m.text)} ({said(m.signal)})" if m.signal else said(m.text) for m in reply.cannot_answer],
         ),
+        ("What to do", [said(c.text) for c in reply.actions]),
     ]
     parts = [f"**{said(reply.short)}**"]
     for title, items in sections:
@@ -135,5 +137,6 @@ def reply_json(reply: Reply, ledger: Ledger) -> dict[str, Any]:
             "shows": [plain(c.text, ledger) for c in reply.shows],
             "implies": [f"{c.status}: {plain(c.text, ledger)}" for c in reply.implies],
             "cannot_answer": [f"{plain(m.text, ledger)} ({plain(m.signal, ledger)})" for m in reply.cannot_answer],
+            "actions": [plain(c.text, ledger) for c in reply.actions],
         },
     }

@@ -98,6 +98,16 @@ def test_hardware_may_be_blamed_where_the_verdict_does_and_denied_anywhere(ledge
     assert problems(ledger, denied), "that nothing was seen is no finding"
 
 
+@pytest.mark.parametrize("advice", ["Take node {} out of service.", "Replace the GPU of {}.", "Send node {} back."])
+def test_what_only_broken_hardware_needs_is_advised_of_what_a_cited_verdict_blames(ledger: Ledger, advice: str):
+    """A node with a verdict that blames it, and another; the node may be named by its cell or as `it`."""
+    said = "Job [[E1.job_id]] on [[E1.node_list]] has the verdict [[E1.family]]."
+    guilty, other = advice.format("[[E1.node_list]]"), advice.format("[[E1:1.node_list]]")
+    assert not problems(ledger, said, actions=[Claim(text=guilty)])
+    assert "condemns hardware" in problems(ledger, said, actions=[Claim(text=other)])[0]
+    assert "condemns hardware" in problems(ledger, "It ended as [[E1:1.state]].", actions=[Claim(text=guilty)])[0]
+
+
 def test_an_assessment_of_an_opened_job_backs_a_cause(ledger: Ledger):
     own = Assessment(
         "A3", "confirmed", attribution="job", headline="x", speaks_for=[Claim(text="It ended in [[E1:1.state]].")]

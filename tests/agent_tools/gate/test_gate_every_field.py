@@ -82,6 +82,7 @@ ANSWER: dict[str, Any] = {
     "shows": [{"text": "It ran on [[E1.node]]."}],
     "implies": [{"text": "Its memory was too small.", "status": "hypothesis"}],
     "cannot_answer": [{"text": "Who started it.", "signal": "sacct"}],
+    "actions": [{"text": "Run with a smaller batch."}],
 }
 
 
@@ -163,3 +164,7 @@ def test_what_is_open_may_be_said(text: str):
 def test_advice_may_be_given(text: str):
     made = Draft.model_validate(planted(DRAFT, ("actions", 0, "text"), text))
     assert Gate().check(made, LEDGER, FOUND).problems == []
+    said = Answer.model_validate(planted(ANSWER, ("actions", 0, "text"), text))
+    report = check_answer(said, LEDGER, FOUND)
+    assert report.problems == []
+    assert report.answer.actions == said.actions
