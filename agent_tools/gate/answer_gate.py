@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
@@ -18,10 +19,11 @@ from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.mood import REMEDY, stated
 from agent_tools.gate.refusal import beyond
+from agent_tools.gate.repeats import flat, repeated
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.questions.answer import Answer
 from agent_tools.references import cited
-from agent_tools.verdict import Claim, Missing
+from agent_tools.verdict import Claim, ClaimStatus, Draft, Missing
 
 MAX_PROBLEMS = 12
 MAX_IMPLIES = 12
@@ -40,14 +42,21 @@ class AnswerReport:
 
 
 def check_answer(
-    answer: Answer, ledger: Ledger, assessments: Sequence[Assessment], *, ours: bool = False
+    answer: Answer,
+    ledger: Ledger,
+    assessments: Sequence[Assessment],
+    *,
+    ours: bool = False,
+    own: tuple[str, Draft] | None = None,
 ) -> AnswerReport:
     """Check an answer; problems name the place and the remedy.
 
-    `ours` are sentences that a program wrote about the very rows that it cites: their words need no backing.
+    `own` is the one job that was opened, with its verdict by the rules: an answer that speaks of no other job may repeat its
+    sentences as what they are there, uncited where they are. `ours` are sentences that a program wrote about the very rows that it cites: their words need no backing.
     """
     grounds = Grounds(ledger, assessments)
     stand = Stand(ledger, assessments)
+    told = repeated(answer, ledger, own)
     problems: list[str] = []
 
     def one(text: str, place: str, kind: Kind = "claim") -> Checked:
@@ -80,7 +89,7 @@ def check_answer(
     problems += [
         f"shows[{i}] cites nothing: an observation needs the cell that shows it"
         for i, c in enumerate(shows)
-        if not cited([c.text])
+        if not cited([c.text]) and told.get(flat(c.text)) != "established"
     ]
     for place, text in [("short", short), *((f"shows[{i}]", c.text) for i, c in enumerate(shows))]:
         if stand.blames(text):
@@ -103,7 +112,7 @@ def check_answer(
         for i, c in enumerate(actions)
         if not grounds.verbatim(c.text) and (p := _advised(f"actions[{i}]", c.text, seen, stand, grounds))
     ]
-    implies = [stand.status(c) for c in implies]
+    implies = [_status(c, told.get(flat(c.text))) or stand.status(c) for c in implies]
     further: list[str] = []
     if not ours:
         backing = Backing(ledger, assessments)
@@ -127,6 +136,14 @@ def check_answer(
     )
     linked = Answer(short=short, shows=shows, implies=implies, cannot_answer=missing, actions=actions)
     return AnswerReport(not problems, listed, linked, further)
+
+
+def _status(claim: Claim, known: ClaimStatus | None) -> Claim | None:
+    """A repeated inference with the status that it has in the verdict, or the weaker one of its author; None for any other."""
+    if known is None:
+        return None
+    order = get_args(ClaimStatus)
+    return claim.model_copy(update={"status": max(claim.status, known, key=order.index)})
 
 
 def _advised(place: str, text: str, seen: Sequence[str], stand: Stand, grounds: Grounds) -> str:

@@ -24,6 +24,7 @@ from agent_tools.gate.answer_gate import check_answer
 from agent_tools.questions.answer import Answer, Reply, answer_texts
 from agent_tools.references import cited, parse
 from agent_tools.untrusted import Fence, one_line
+from agent_tools.verdict import Draft
 from agent_tools.viewer import Forbidden, Guarded
 from prompts import load
 from store.redact import redact
@@ -80,6 +81,12 @@ class Investigation:
     def assessments(self) -> Sequence[Assessment]:
         """What the families found on every job that was opened."""
         return [a for found in self.found.values() for a in found.assessments]
+
+    @property
+    def own(self) -> tuple[str, Draft] | None:
+        """The open job with the rules' verdict on it, where no other job and no other attempt was opened."""
+        found = self.found.get((self.job_id, self.attempt)) if len(self.found) == 1 else None
+        return None if found is None else (self.job_id, found.draft)
 
     def ask(self, question: str, **options: Any) -> Reply:
         """`ask_async` for callers without an event loop."""
@@ -180,7 +187,7 @@ class Investigation:
         from agent_tools.endpoints.streamed import Streamed
 
         def passed(part: Answer) -> Answer | None:
-            report = check_answer(part, self.ledger, self.assessments)
+            report = check_answer(part, self.ledger, self.assessments, own=self.own)
             moved = len(report.answer.shows) < len(
                 part.shows
             )  # one became a hypothesis: where it stands, the whole says
@@ -235,7 +242,7 @@ def answering(investigation: Investigation, small: bool = False) -> Agent[Deps, 
     made = _agent(small)
 
     async def through_the_gate(ctx: RunContext[Deps], answer: Answer) -> Answer:
-        report = check_answer(answer, investigation.ledger, investigation.assessments)
+        report = check_answer(answer, investigation.ledger, investigation.assessments, own=investigation.own)
         if not report.ok:
             ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
             raise ModelRetry(refusal("answer", report.problems, report.beyond))
