@@ -257,3 +257,19 @@ def test_a_kill_in_the_extern_step_does_not_outweigh_what_the_program_raised(
     message = f"slurmstepd: error: Detected 1 oom_kill event in StepId=4812.{step}. Some of the step tasks have been OOM Killed."
     world.say("host_oom", "oom_kill", message, severity="fatal")
     assert differential.draft(world.facts()).family == family
+
+
+@pytest.mark.parametrize(
+    ("job", "convention"),
+    [({"exit_code": 137, "exit_signal": 0}, True), ({"exit_code": 0, "exit_signal": 9}, False)],
+    ids=["a shell's status", "a signal"],
+)
+def test_an_exit_status_that_speaks_of_a_signal_does_so_by_convention(
+    tmp_path: Path, job: dict[str, int], convention: bool
+) -> None:
+    """`exit 137` in a script, or of a tool of its own, gives the same: only Slurm's own word of a signal is one."""
+    a = judge(World(tmp_path).job("FAILED", **job).text("preparing"), a2.assess)
+    assert a.status == "confirmed"
+    assert (a.confidence <= 0.7) is convention
+    assert a.headline.startswith("By its exit status") is convention
+    assert any("a program may give it" in m.text for m in a.missing) is convention
