@@ -48,7 +48,16 @@ class Outputs:
         return set()
 
     def placed(self, job: SlurmJob) -> SlurmJob:
-        """The job with the paths of its output: as told, else as sbatch names it by itself."""
+        """The job with the paths of its output: as told, else as sbatch names it by itself.
+
+        Of a heterogeneous job only the first component runs the script, and only its output is written: it is that of all.
+        """
+        lead = f"{job.het_job_id}+0"
+        if job.het_job_id and job.job_id != lead and (lead in self._known or not job.stdout_path):
+            first = self.placed(
+                replace(job, job_id=lead, job_id_raw=job.het_job_id, stdout_path=None, stderr_path=None)
+            )
+            return replace(job, work_dir=first.work_dir, stdout_path=first.stdout_path, stderr_path=first.stderr_path)
         out, err, folder = job.stdout_path, job.stderr_path, job.work_dir
         if not out and job.job_id in self._known:
             out, err, told = self._known[job.job_id]
