@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
+from agent_tools.gate.bounds import bounded
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, clauses, held, segments, size
 from agent_tools.gate.fates import misfated
 from agent_tools.gate.machines import at_once
@@ -46,13 +47,8 @@ _DENIAL = re.compile(
     r"(?i)\b(?:not|never|\w+n't|cannot|neither|nor|no(?! (?:later|earlier|more|less|longer|sooner|fewer|higher|lower) than\b)|none|nobody|nothing"
     r"|without|hardly|barely|rather than|instead of|anything but|other than|untrue|false(?: that)?|wrong(?:ly)?|failed to|lacks?|but)\b"
 )
-_BOUND = re.compile(
-    r"(?i)(?:\b(?:at least|at most|nearly|almost|up to|more than|less than|fewer than|over|under|beyond|all but|(?:about |roughly )?double"
-    r"|(?:about |roughly )?half|many times|several times))\s+$"
-)
 _ASIDE = re.compile(r"(?i)\b(?:and|while|whereas|but|as|when|before|after|then|or|nor)\b|[,;:|]")
 """What sets one thing beside another without making them one's own."""
-_OR_MORE = re.compile(r"(?i)\s*(?:[a-z]+ )?(?:or|and) (?:more|less|fewer|so|above|below|over)\b|\s*(?:plus|or so)\b")
 
 
 def disagreement(text: str, ledger: Ledger) -> str:
@@ -70,7 +66,7 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or astray(clause, ledger)
             or at_once(clause, ledger)
             or misfated(clause, ledger)
-            or _bounded(clause)
+            or bounded(clause, ledger)
         )
         if why:
             return why
@@ -296,16 +292,3 @@ def _holds(direction: int, a: CellValue, b: CellValue) -> bool:
 
 def _contradicted(word: str, a: CellValue, b: CellValue) -> str:
     return f"{word!r} is not what [[{a.ref}]] and [[{b.ref}]] show: turn it round, or leave the comparison out"
-
-
-def _bounded(clause: Clause) -> str:
-    """A figure that is known is no bound of itself."""
-    own = clause.own
-    for group in clause.groups:
-        if group.subject or size(group.cells[0].value) is None:
-            continue
-        bound, more = _BOUND.search(own[: group.start]), _OR_MORE.match(own, group.end)
-        if more or (bound and len(clause.measures()) < 2):
-            word = (more or bound)[0].strip()  # type: ignore[index]
-            return f"{word!r} beside [[{group.cells[0].ref}]] changes what it says: the figure is known, so say it as it is"
-    return ""

@@ -10,6 +10,7 @@ import re
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.agreement import OF_ORDER, direction
+from agent_tools.gate.bounds import AT_BOUND
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
 from agent_tools.gate.order import at_end
 from agent_tools.references import HOLE
@@ -28,7 +29,10 @@ _WAS_ONE = re.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,12}
 def extremes(text: str, ledger: Ledger) -> str:
     """A word like "slowest" or "most" that no cited figure of the clause bears out in its column; "" where each is."""
     for clause in clauses(text, ledger):
+        bounds = {m.end() for m in AT_BOUND.finditer(clause.own)}
         for word in _MOST.finditer(clause.own):
+            if any(word.end() <= end <= word.end() + 2 for end in bounds):
+                continue  # "at most *": whether it is one `bounds` says
             cells = [c for g in clause.groups for c in g.cells]
             if not any(_extreme(word, c, clause, ledger) for c in cells) and (
                 _of_one(word, clause, ledger) or not _named_so(word[0], clause)

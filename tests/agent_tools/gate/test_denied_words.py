@@ -71,6 +71,12 @@ FALSE = {
         "The signal came <kill.job_overview.wait_s> after the start.",
         "The job was preempted after <evict.requeue_history.waited_min>.",
     ],
+    "no bound": [
+        "The loss was at most <kill.loss_shape.last_loss>.",
+        "The loss was at least <kill.train_summary.max_loss>.",
+        "At most <kill.train_summary.last_step> of <kill.train_summary.total_steps> steps were made.",
+        "Rank <wide.process_exits:3.rank> had at most PID <wide.process_exits:3.pid>.",
+    ],
     "compared by what is no size": [
         "The loss jumped by <evict.resume_signs.jump> at the resume.",
         "The loss jumped up at the resume (<evict.resume_signs.jump>).",
@@ -91,6 +97,8 @@ TRUE = [
     "The job waited <kill.job_overview.wait_s> before it started.",
     "Attempt <evict.job_attempts.attempt> ended before attempt <evict.job_attempts:1.attempt> started.",
     "The job started <kill.job_overview.wait_s> after its submission.",
+    "The loss was at most <kill.train_summary.max_loss>.",
+    "The loss was at least <kill.train_summary.min_loss>.",
     "The loss fell, from <kill.loss_shape.first_loss> to <kill.loss_shape.last_loss>.",
 ]  # fmt: skip
 
