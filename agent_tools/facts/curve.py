@@ -15,6 +15,7 @@ from statistics import median
 from typing import Literal
 
 from agent_tools.facts.noise import bend_noise, rolling_median, spread, step_noise
+from agent_tools.facts.strides import window_changed
 
 Shape = Literal[
     "none", "too_few", "non_finite", "transient", "spike", "plateau", "flat", "falling", "level", "rising", "shifted"
@@ -37,6 +38,7 @@ class Point:
     """One logged point, or a bin of neighbours (then `loss` is their median). Absent is None.
 
     `bad` says that the loss was not finite, or that it printed as zero or not at all with a gradient norm that was not.
+    `step` may count within `epoch`.
     """
 
     step: float | None
@@ -44,6 +46,7 @@ class Point:
     grad_norm: float | None = None
     learning_rate: float | None = None
     bad: bool = False
+    epoch: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +240,7 @@ def _leapt(good: list[Point], losses: list[float]) -> Reading | None:
             lasting = n - start
             if (
                 lasting < 3
-                or _window_changed(good, start, 3)
+                or window_changed(*_places(good), start, 3)
                 or (lowest < 0.1 * median(losses[start:]) and _falls_back(losses[start:]))
             ):
                 return None
@@ -288,7 +291,9 @@ def _doubled(good: list[Point], losses: list[float]) -> Reading | None:
         before, after = losses[:start], losses[start:]
         high = max(before)
         if before[-1] < before[0] and high >= 0.1 and min(after) >= 2.0 * high and max(after) >= 3.0 * high:
-            if _window_changed(good, start, 3) or _recovers(after, min(before), median(after[-3:]) - min(before)):
+            if window_changed(*_places(good), start, 3) or _recovers(
+                after, min(before), median(after[-3:]) - min(before)
+            ):
                 return None
             return Reading("spike", n, at=start, strong=False, why="doubled")
     return None
@@ -318,7 +323,7 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
     if lasting < max(4, n // 20):
         return None
     after = losses[start + min(width, lasting // 3) :]
-    if _window_changed(good, start, width) and not _climbs(after, noise):
+    if window_changed(*_places(good), start, width) and not _climbs(after, noise):
         return Reading("shifted", n, at=start, strong=False, why="logging window")
     if start < FEW and head > best + 0.5 * given_back and start <= n // 10:
         # The start already stood high and the low came first: a first-step artefact, not a divergence.
@@ -354,19 +359,8 @@ def _climbs(after: list[float], noise: float) -> bool:
     return median(after[half:]) - median(after[:half]) > max(3.0 * noise, 0.1 * abs(median(after[:half])))
 
 
-def _window_changed(good: list[Point], start: int, width: int) -> bool:
-    """Whether the distance between logged steps changes, or the steps jump back, close to where the level moves."""
-    steps = [p.step for p in good]
-    strides = [b - a if a is not None and b is not None else None for a, b in pairwise(steps)]
-    near = range(max(1, start - width - 1), min(len(strides), start + 2))
-    before = [s for s in strides[: max(1, start - width - 1)] if s is not None and s > 0]
-    if not before:
-        return False
-    usual = median(before)
-    later = [s for s in strides[start + 1 :] if s is not None and s > 0]
-    if any((s := strides[i]) is not None and s <= 0 for i in near):
-        return True
-    return bool(later) and not 0.67 <= median(later) / usual <= 1.5
+def _places(good: list[Point]) -> tuple[list[float | None], list[float | None]]:
+    return [p.step for p in good], [p.epoch for p in good]
 
 
 def _trend(losses: list[float]) -> Reading:

@@ -48,12 +48,11 @@ def reading_of(facts: Facts) -> Reading:
             r.number("grad_norm"),
             r.number("learning_rate"),
             bad=count(r, "bad_points") > 0 and r.get("loss") is None,
+            epoch=r.number("epoch"),
         )
         for r in bins
     ]
-    may_rise = MAY_RISE.search(f"{shape.text('objective')} {shape.text('loss_name')}") is not None
-    # An evaluation loss that rises is overfitting and no divergence.
-    may_rise = may_rise or shape.text("split") == "eval"
+    may_rise = rises_by_right(shape)
     trailing = int(count(shape, "trailing_bad"))
     reading = read(points, may_rise=may_rise, trailing_bad=trailing)
     if reading.shape in DIVERGED and reading.shape != "non_finite" and not may_rise and _rewarded(facts):
@@ -61,6 +60,12 @@ def reading_of(facts: Facts) -> Reading:
     if reading.shape != "non_finite" and trailing and count(shape, "bad_points"):
         return Reading("non_finite", reading.points, int(count(shape, "bad_points")), trailing, None, trailing >= 2)
     return reading
+
+
+def rises_by_right(shape: RowView) -> bool:
+    """Whether the level of this loss says nothing: that of a policy, or of evaluations (one that rises is overfitting)."""
+    named = f"{shape.text('objective')} {shape.text('loss_name')}"
+    return MAY_RISE.search(named) is not None or shape.text("split") == "eval"
 
 
 def _rewarded(facts: Facts) -> bool:

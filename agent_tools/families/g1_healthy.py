@@ -15,7 +15,7 @@ from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
 from agent_tools.facts.worked import at_work, instant, little_used, lone_worker
 from agent_tools.families.base import Assessment
-from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of
+from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import FEW, few_samples
 from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -152,9 +152,16 @@ def assess(facts: Facts) -> Assessment:
     if short is not None and few_samples(short) and not short.has("last_step") and not short.has("steps_by_rate"):
         confidence = min(confidence, BLIND)
         missing.append(lacks("Whether so few samples can have trained anything.", "the number of optimizer steps"))
-    if shape is not None and reading.shape in DIVERGED and above(shape):
+    if shape is not None and reading.shape in (*DIVERGED, "shifted") and above(shape):
         # Too weak a shape to rule health out, but a run that ended above where it began did not do what it should for certain.
         confidence = min(confidence, DOUBTED)
+    if shape is not None and (before := _given_back(facts, shape)) is not None:
+        confidence = min(confidence, DOUBTED)
+        shows.append(
+            f"The steps of this log begin anew: up to line {before[0]['last_line']} the loss came from {before[0]['first_loss']} to "
+            f"{before[0]['last_loss']}, and in the last part of it, from line {before[1]['first_line']} on, it ended at "
+            f"{before[1]['last_loss']}."
+        )
     resumed = facts.table("resume_signs").first
     went_on = resumed is not None and count(resumed, "loads") > 0
     unmoved = reading.why == "still" or (
@@ -217,6 +224,22 @@ def assess(facts: Facts) -> Assessment:
         warnings=say(slow, slower, _unexited(end)),
         actions=say(*_actions(facts, slow)),
     )
+
+
+def _given_back(facts: Facts, shape: RowView) -> tuple[RowView, RowView] | None:
+    """The best stretch of a log whose steps begin anew, and its last one, where that ended above all that was before the best.
+
+    Its own loss may have fallen: what had been learned is lost all the same.
+    """
+    stretches = facts.table("loss_stretches").rows
+    known = [r for r in stretches if r.has("first_loss") and r.has("last_loss")]
+    if len(known) < 2 or known[-1] is not stretches[-1] or rises_by_right(shape):
+        return None
+    at = min(range(len(known) - 1), key=lambda i: count(known[i], "last_loss"))
+    best, last = known[at], known[-1]
+    ended, learned = count(last, "last_loss"), count(best, "last_loss")
+    lost = 0 < learned < count(best, "first_loss") and ended >= 2.0 * learned
+    return (best, last) if lost and all(ended > count(r, "first_loss") for r in known[: at + 1]) else None
 
 
 def _unscored(facts: Facts) -> RowView | None:

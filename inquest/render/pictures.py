@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from agent_tools.seal import PICTURES
@@ -127,7 +127,9 @@ def loss(record: dict[str, Any]) -> str:
     """The loss over the steps, from rows of `loss_curve`; a bin without a finite loss leaves a gap."""
     names = [c["name"] for c in record["columns"]]
     column, step = names.index("loss"), names.index("first_step")
-    stepped = all(r[step] is not None for r in record["rows"])
+    steps = [r[step] for r in record["rows"]]
+    # A step that counts within its epoch would draw the epochs over one another.
+    stepped = None not in steps and all(b > a for a, b in pairwise(steps))
     points = [(float(r[step] if stepped else k), _finite(r[column])) for k, r in enumerate(record["rows"])]
     good = [(x, y) for x, y in points if y is not None]
     if len(good) < 3:

@@ -3,7 +3,8 @@
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
 -- COLUMN bin: number of the bin, from 1
--- COLUMN first_step: first step of the bin
+-- COLUMN first_step: step of the bin's first report
+-- COLUMN epoch: epoch of the bin's first report
 -- COLUMN points: reports in it
 -- COLUMN bad_points: reports whose loss is not finite, or zero or absent beside a gradient norm that is not finite
 -- COLUMN loss: median of the finite losses
@@ -52,7 +53,7 @@ binned AS (
   SELECT *, 1 + (row_number() OVER (ORDER BY place) - 1) // ((count(*) OVER () + 119) // 120) AS bin FROM kept
 )
 SELECT
-  bin, min(step) AS first_step, count(*) AS points, count(*) FILTER (WHERE bad) AS bad_points,
+  bin, arg_min(step, place) AS first_step, arg_min(epoch, place) AS epoch, count(*) AS points, count(*) FILTER (WHERE bad) AS bad_points,
   median(loss) FILTER (WHERE NOT bad) AS loss, max(loss) FILTER (WHERE NOT bad) AS highest,
   median(grad_norm) FILTER (WHERE isfinite(grad_norm)) AS grad_norm, max(learning_rate) AS learning_rate,
   min(line_no) AS line_no

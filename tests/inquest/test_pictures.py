@@ -62,3 +62,13 @@ def test_a_loss_that_is_not_finite_leaves_a_gap() -> None:
     drawn = loss({"id": "E2", "columns": columns, "rows": [[10 * k, v] for k, v in enumerate(losses)]})
     assert len(re.findall("<polyline", drawn)) == 2
     assert "nan" not in drawn
+
+
+def test_a_step_that_begins_anew_does_not_draw_the_epochs_over_one_another() -> None:
+    columns = [{"name": "first_step"}, {"name": "loss"}]
+    anew = loss({"id": "E2", "columns": columns, "rows": [[10 * (k % 3), 3.0 - 0.2 * k] for k in range(9)]})
+    on = loss({"id": "E2", "columns": columns, "rows": [[10 * k, 3.0 - 0.2 * k] for k in range(9)]})
+    assert "by report" in anew
+    assert "by step" in on
+    points = [float(p.split(",")[0]) for p in re.findall(r'points="([^"]*)"', anew)[0].split()]
+    assert points == sorted(set(points))

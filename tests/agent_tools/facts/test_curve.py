@@ -257,3 +257,38 @@ def test_losses_of_single_batches_whose_first_is_the_lowest_are_no_explosion(see
     rest = losses[1:]
     rng.shuffle(rest)
     assert not read(curve([losses[0], *rest])).strong
+
+
+def epochs(losses: list[float], reports: int, *, named: bool = True) -> list[Point]:
+    """The step counts within its epoch, from 10 on."""
+    return [
+        Point(10.0 * (i % reports + 1), v, epoch=float(i // reports) if named else None) for i, v in enumerate(losses)
+    ]
+
+
+@pytest.mark.parametrize("reports", [4, 20, 50])
+@pytest.mark.parametrize("leap", [38, 40, 47])
+def test_a_step_that_begins_anew_with_its_epoch_hides_no_divergence(reports: int, leap: int) -> None:
+    rng = random.Random(leap)
+    lost = [2.4 * math.exp(-i / 30) for i in range(leap)] + [9.5] * (200 - leap)
+    lost = [v * (1 + rng.gauss(0, 0.02)) for v in lost]
+    assert read(curve(lost)).strong
+    reading = read(epochs(lost, reports))
+    assert (reading.shape, reading.strong) == ("spike", True)
+    fell = [0.3 + 2.1 * math.exp(-i / 40) + rng.gauss(0, 0.02) for i in range(200)]
+    assert read(epochs(fell, reports)).shape == "falling"
+
+
+def test_steps_that_go_back_within_an_epoch_or_without_one_may_be_a_resume() -> None:
+    rng = random.Random(5)
+    lost = [v * (1 + rng.gauss(0, 0.02)) for v in [2.4 * math.exp(-i / 30) for i in range(40)] + [9.5] * 160]
+    assert read(epochs(lost, 20, named=False)).shape == "shifted"
+    resumed = [Point(10.0 * (i + 1 if i < 40 else i - 19), v, epoch=1.0) for i, v in enumerate(lost)]
+    assert read(resumed).shape == "shifted"
+
+
+def test_another_window_is_seen_where_the_step_counts_within_its_epoch() -> None:
+    levels = [*learning(60, 4.0, 1.0, 0.02), *(3.6 - 0.002 * i for i in range(30))]
+    points = [Point(float(i % 20 + 1), v, epoch=float(i // 20)) for i, v in enumerate(levels[:60])]
+    points += [Point(5.0 * (i % 10 + 1), v, epoch=3.0 + i // 10) for i, v in enumerate(levels[60:])]
+    assert read(points).shape == "shifted"

@@ -195,3 +195,29 @@ def test_a_loss_as_high_as_a_guess_that_never_fell_is_no_positive_evidence(
     a = judge(gpus(world.say("train_end", "train_runtime", "training finished", severity="info"), 0.6), assess)
     assert (a.confidence >= 0.6) is sure
     assert ("did what it should" in a.headline and "does not show" not in a.headline) is sure
+
+
+def anew(folder: Path, *parts: list[float], epochs: bool) -> World:
+    """A run whose step begins anew with each part; `epochs`: they are named."""
+    world = World(folder).job()
+    for number, losses in enumerate(parts):
+        world.train(losses, total_steps=10 * len(losses), epoch=float(number) if epochs else None)
+    return world.say("train_end", "train_runtime", "training finished", severity="info")
+
+
+@pytest.mark.parametrize("epochs", [False, True])
+def test_no_run_is_healthy_whose_loss_leapt_up_after_steps_began_anew(tmp_path: Path, epochs: bool) -> None:
+    rng = random.Random(4)
+    first = [2.4 * 0.95**i for i in range(20)]
+    lost = [9.8 - 0.01 * i + rng.gauss(0, 0.02) for i in range(20)]
+    a = judge(anew(tmp_path / "lost", first, lost, lost, lost, epochs=epochs), assess)
+    assert a.confidence <= 0.4
+    assert not a.headline.startswith("The run is healthy")
+    learned = [1.0 * 0.97**i for i in range(20)]
+    b = judge(anew(tmp_path / "fell", first, learned, epochs=epochs), assess)
+    assert b.confidence >= 0.85
+
+
+def test_a_second_run_in_the_same_log_that_learns_the_same_is_not_doubted(tmp_path: Path) -> None:
+    fold = [2.4 * 0.95**i for i in range(30)]
+    assert judge(anew(tmp_path, fold, fold, fold, epochs=False), assess).confidence >= 0.85
