@@ -12,17 +12,28 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.last_run import of_run_before
 from agent_tools.facts.xids import APPLICATION_XIDS
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim, gpu_of, missing, whose
+from agent_tools.families.faulted_gpus import (
+    RUNTIME,
+    SHARED,
+    WHOSE,
+    event_said,
+    fault_said,
+    in_doubt,
+    is_hard,
+    latent,
+    of_the_job,
+    spoken_of,
+    unowned,
+)
+from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
 
 CODE = "B2"
 EXPLAINS = ("A1", "A2", "A3", "B1", "C1", "C2", "C3", "D3", "F1", "F3", "F4")
 
-_HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
 _NOTICE = {63, 92, 145, 149, 150, 154}
 _HANG = 0.45
 """Confidence where the runtime says that a GPU hung, and no kernel's log is there to say why."""
-_RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 _NEAR_S = 1800.0
 _LONG_QUIET = 20
 _AT_ONCE_S = 600.0
@@ -34,20 +45,22 @@ def assess(facts: Facts) -> Assessment:
     rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")))
     risen = [r for r in rises if (r.number("rise") or 0) > 0]
     events = facts.table("gpu_events").rows
-    hard = [r for r in events if _is_hard(r)]
-    warnings = [_latent(r) for r in rises if (r.number("rise") or 0) <= 0][:4]
+    warnings = [latent(r) for r in rises if (r.number("rise") or 0) <= 0][:4]
+    faults, foreign = of_the_job(facts, [*risen, *(r for r in events if is_hard(r))])
+    risen, hard = ([r for r in faults if ("counter" in r.columns) is kind] for kind in (True, False))
+    warnings += foreign[:4]
     if facts.ending.succeeded:
-        warnings += [_came_up(r) for r in risen[:2]] + [_event(r) for r in hard[:2]]
+        warnings += [fault_said(r) for r in (*risen[:2], *hard[:2])]
         text = "The run completed, so no GPU fault ended it."
         return Assessment(CODE, "ruled_out", counterfactual=text, warnings=[claim(w) for w in warnings])
-    near = [r for r in (*risen, *hard) if _near(r)] if facts.times_known else []
+    near = [r for r in faults if _near(r)] if facts.times_known else []
     refused = facts.of_role("cuda_oom")
     if near and refused:
         # A request that a card refused explains the end by itself, unless that very card failed at that very moment.
         near = [r for r in near if _at_once(r) and _refusing(facts, r)]
         if not near:
-            return _besides([r for r in (*risen, *hard) if _near(r)], warnings)
-    said = facts.table("cuda_errors").where(lambda r: r.text("code") in _RUNTIME)
+            return _besides([r for r in faults if _near(r)], warnings)
+    said = facts.table("cuda_errors").where(lambda r: r.text("code") in RUNTIME)
     runtime = [r for r in said if not of_run_before(r, facts.overview, facts.causes)]
     ecc = [r for r in facts.of_role("ecc") if not of_run_before(r.row, facts.overview, facts.causes)]
     if said and not runtime:
@@ -56,23 +69,21 @@ def assess(facts: Facts) -> Assessment:
             f"({said[0]['file']} line {said[0]['line_no']}); have the GPUs that it ran on looked at."
         ]
     if near:
-        result = _confirmed(facts, near[0], bool(risen) and bool(hard))
-        if facts.beside is not None:
-            _whose(facts, result)
+        result = _charged(facts, near[0], bool(risen) and bool(hard))
     elif runtime or ecc:
         result = _runtime(facts, runtime)
     elif facts.copied_xid is not None:
         result = _heard(facts, facts.copied_xid)
-    elif (risen or hard) and not facts.times_known:
-        result = _undated((risen or hard)[0])
+    elif faults and not facts.times_known:
+        result = _undated(faults[0])
     elif (held := next(((r, c) for r in hard if (c := _stopped(facts, r)) is not None), None)) is not None:
-        result = _confirmed(facts, held[0], bool(risen))
+        result = _charged(facts, held[0], bool(risen))
         result.confidence = min(result.confidence, _BY_SILENCE)
         result.speaks_for.insert(1, held[1])
-    elif risen or hard:
-        result = _early((risen or hard)[0], bool(risen))
+    elif faults:
+        result = _early(faults[0])
     else:
-        return _absent(facts, events, warnings)
+        return _absent(facts, [r for r in events if not is_hard(r)], warnings)
     result.warnings += [claim(w) for w in warnings]
     return result
 
@@ -95,7 +106,7 @@ def _refusing(facts: Facts, row: RowView) -> bool:
 
 def _besides(near: list[RowView], warnings: list[str]) -> Assessment:
     """GPUs that failed beside an end that another thing explains: they are to be looked at, and they are not the cause."""
-    said = [f"{_came_up(r) if 'counter' in r.columns else _event(r)} Have that GPU looked at." for r in near[:4]]
+    said = [f"{fault_said(r)} Have that GPU looked at." for r in near[:4]]
     return Assessment(
         CODE,
         "suspected",
@@ -106,6 +117,22 @@ def _besides(near: list[RowView], warnings: list[str]) -> Assessment:
         counterfactual=f"{said[0]} It is not known to be the GPU that refused memory.",
         warnings=[claim(w) for w in (*said, *warnings)],
     )
+
+
+def _charged(facts: Facts, row: RowView, both: bool) -> Assessment:
+    """A fault at the end, charged to the job as far as it is known that the GPU was its own.
+
+    On a shared node the job's own words have to say that it was one of its GPUs.
+    """
+    held = in_doubt(facts, row)
+    if held is not None and not spoken_of(facts):
+        return unowned(facts, row, held)
+    result = _confirmed(facts, row, both)
+    if held is not None:
+        result.confidence = min(result.confidence, SHARED)
+        result.speaks_for.append(claim(held.said))
+        result.missing.append(WHOSE)
+    return result
 
 
 def _heard(facts: Facts, row: RowView) -> Assessment:
@@ -134,42 +161,9 @@ def _heard(facts: Facts, row: RowView) -> Assessment:
     return result
 
 
-def _whose(facts: Facts, result: Assessment) -> None:
-    """A fault on a shared node: the job's own words have to say that it was one of its GPUs."""
-    result.missing.append(whose())
-    if facts.table("cuda_errors"):
-        result.confidence = min(result.confidence, 0.85)
-    else:
-        result.status, result.confidence = "suspected", 0.45
-
-
-def _is_hard(row: RowView) -> bool:
-    xid = row.number("xid")
-    return row.text("event") == "fallen_off_bus" or (xid is not None and int(xid) in _HARD)
-
-
 def _near(row: RowView) -> bool:
     before = row.number("before_end_s")
     return before is None or -300.0 <= before <= _NEAR_S
-
-
-def _came_up(row: RowView) -> str:
-    return f"The counter {row['counter']} of {gpu_of(row)} rose by {row['rise']} to {row['last_value']} in this run."
-
-
-def _event(row: RowView) -> str:
-    what = f"XID {row['xid']}" if row.has("xid") else f"the event {row['event']}"
-    often = ""
-    if (row.number("events") or 0) > 1:
-        often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
-    return f"The driver reports {what} on {gpu_of(row)}{often}: {row['message']}"
-
-
-def _latent(row: RowView) -> str:
-    return (
-        f"Latent: the counter {row['counter']} of {gpu_of(row)} stands at {row['last_value']} and did not rise in this run; "
-        "have the GPU looked at before it fails."
-    )
 
 
 def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
@@ -183,7 +177,7 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
         else "it fell off the bus"
     )
     result.headline = f"Hardware fault on {gpu_of(row)}: {what}."
-    result.speaks_for.append(claim(_came_up(row) if counter else _event(row)))
+    result.speaks_for.append(claim(fault_said(row)))
     if row.has("before_end_s") and (row.number("before_end_s") or 0) >= 0:
         result.speaks_for.append(claim(f"That was {row['before_end_s']} before the job ended."))
     if facts.lone_nodes:
@@ -207,8 +201,8 @@ def _others(facts: Facts, row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if facts.overview is not None and facts.overview.has("state"):
         result.speaks_for.append(claim(f"Slurm records {facts.overview['state']}."))
-    more = [r for r in facts.table("gpu_events") if _is_hard(r) and r.get("node") != row.get("node")]
-    result.warnings += [claim(_event(r)) for r in more[:2]]
+    more = [r for r in facts.table("gpu_events") if is_hard(r) and r.get("node") != row.get("node")]
+    result.warnings += [claim(event_said(r)) for r in more[:2]]
 
 
 def _again(facts: Facts, row: RowView, result: Assessment) -> None:
@@ -218,10 +212,10 @@ def _again(facts: Facts, row: RowView, result: Assessment) -> None:
     if first is None or not first.has("start_ts") or not own or first.text("start_ts") >= own:
         return
     earlier = facts.table("gpu_events", from_ts=first.text("start_ts"), to_ts=own).where(
-        lambda r: _is_hard(r) and _same(r, row) and r.text("event_ts") < own
+        lambda r: is_hard(r) and _same(r, row) and r.text("event_ts") < own
     )
     for r in earlier[:2]:
-        result.warnings.append(claim(f"It failed in an earlier attempt too, at {r['event_ts']}: {_event(r)}"))
+        result.warnings.append(claim(f"It failed in an earlier attempt too, at {r['event_ts']}: {event_said(r)}"))
 
 
 def _same(a: RowView, b: RowView) -> bool:
@@ -277,7 +271,7 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
 
 def _undated(row: RowView) -> Assessment:
     """The fault is certain and its part in the job is not: nothing says when the job ran."""
-    said = _came_up(row) if "counter" in row.columns else _event(row)
+    said = fault_said(row)
     result = Assessment(CODE, "suspected", confidence=0.6, attribution="infrastructure", speaks_for=[claim(said)])
     result.headline = f"A GPU failed: {gpu_of(row)}; whether it ended this job is not known."
     result.missing.append(
@@ -327,8 +321,8 @@ def _stopped(facts: Facts, row: RowView) -> Claim | None:
     return None
 
 
-def _early(row: RowView, counter: bool) -> Assessment:
-    said = _came_up(row) if counter else _event(row)
+def _early(row: RowView) -> Assessment:
+    said = fault_said(row)
     result = Assessment(CODE, "suspected", confidence=0.35, attribution="infrastructure", warnings=[claim(said)])
     result.headline = f"A GPU of the run reported a fault long before the end: {gpu_of(row)}."
     result.speaks_for.append(claim(said))
@@ -347,7 +341,7 @@ def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessm
             )
         )
     if soft:
-        said.append(claim(_event(soft[0])))
+        said.append(claim(event_said(soft[0])))
         known = int(soft[0].number("xid") or 0)
         kind = "is one that applications cause" if known in APPLICATION_XIDS else "is a notice and no proof of a fault"
         text = f"The only event is XID {soft[0]['xid']} on {gpu_of(soft[0])}, which {kind}."
@@ -358,7 +352,7 @@ def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessm
                 confidence=0.4,
                 attribution="infrastructure",
                 headline=f"The driver reports XID {soft[0]['xid']} on {gpu_of(soft[0])}.",
-                speaks_for=[claim(_event(soft[0]))],
+                speaks_for=[claim(event_said(soft[0]))],
                 missing=[missing("Whether this XID means a fault.", "counters of the GPU, the vendor's XID catalogue")],
                 counterfactual=text,
                 warnings=said,

@@ -1,0 +1,101 @@
+"""GPUs on the job's nodes that failed: what was reported of them, and which of them can have been the end of this job."""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.facts.ending import OUTSIDE
+from agent_tools.facts.holding import Holding, holding, names_of
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, gpu_of, missing
+
+HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
+RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
+"""What the runtime says of hardware alone."""
+_OPEN = ("launch_failure", "unknown_error", "initialization", "other")
+"""CUDA errors that a broken card gives as well as a kernel does."""
+UNOWNED = 0.45
+"""Highest confidence where the GPU that failed may have been another job's."""
+SHARED = 0.85
+"""Highest confidence where that is so, and the job's own error speaks of a GPU."""
+WHOSE = missing(
+    "Whether the GPU that failed was one of the job's.",
+    "the GPU indices of scontrol show job -d beside an inventory (gpu_device), the exporter's job label (hpc_job), process.gpu_uuids",
+)
+
+
+def is_hard(row: RowView) -> bool:
+    """Whether an event is the hardware's own."""
+    xid = row.number("xid")
+    return row.text("event") == "fallen_off_bus" or (xid is not None and int(xid) in HARD)
+
+
+def came_up(row: RowView) -> str:
+    """A counter that rose in the run."""
+    return f"The counter {row['counter']} of {gpu_of(row)} rose by {row['rise']} to {row['last_value']} in this run."
+
+
+def event_said(row: RowView) -> str:
+    """An event of a GPU, as the driver tells it."""
+    what = f"XID {row['xid']}" if row.has("xid") else f"the event {row['event']}"
+    often = ""
+    if (row.number("events") or 0) > 1:
+        often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
+    return f"The driver reports {what} on {gpu_of(row)}{often}: {row['message']}"
+
+
+def fault_said(row: RowView) -> str:
+    """A counter that rose, or an event."""
+    return came_up(row) if "counter" in row.columns else event_said(row)
+
+
+def latent(row: RowView) -> str:
+    """A counter that stood before the run and did not rise in it."""
+    return (
+        f"Latent: the counter {row['counter']} of {gpu_of(row)} stands at {row['last_value']} and did not rise in this run; "
+        "have the GPU looked at before it fails."
+    )
+
+
+def of_the_job(facts: Facts, rows: list[RowView]) -> tuple[list[RowView], list[str]]:
+    """The rows without those of GPUs that were not the job's, the ones that were surely its own first; and a warning of each other GPU."""
+    judged = [(r, holding(facts, r)) for r in rows]
+    own = [(r, h) for r, h in judged if h.whose != "other"]
+    said: dict[tuple[object, ...], str] = {}
+    for r, h in judged:
+        if h.whose == "other":
+            said.setdefault(
+                (r.get("node"), *(r.get(n) for n in names_of(r)[:1])),
+                f"{fault_said(r)} That GPU was not the job's: {h.said} Have it looked at.",
+            )
+    return [r for r, _ in sorted(own, key=lambda rh: rh[1].whose == "open")], list(said.values())
+
+
+def spoken_of(facts: Facts) -> bool:
+    """Whether the job's own errors speak of a GPU that failed: the runtime's or NCCL's word, or an error that it can have caused."""
+    if facts.table("cuda_errors").where(lambda r: r.text("code") in (*RUNTIME, *_OPEN)) or facts.of_role("ecc"):
+        return True
+    return bool(facts.table("nccl_events").where(lambda r: r.text("name") == "cuda_error"))
+
+
+def in_doubt(facts: Facts, row: RowView) -> Holding | None:
+    """What makes it doubtful that the GPU of this row was the job's; None where it was, or where nothing else explains the end."""
+    held = holding(facts, row)
+    if held.whose == "open":
+        return held
+    # Where nothing says that the node was shared, only an end with a cause of its own makes it worth the doubt.
+    told = held.whose == "unsaid" and not facts.lone_nodes and not spoken_of(facts)
+    return held if told and (facts.causes or facts.ending.says(*OUTSIDE)) else None
+
+
+def unowned(facts: Facts, row: RowView, held: Holding) -> Assessment:
+    """A fault of a GPU that may have been another job's: to be looked at, and no explanation of how this job ended."""
+    result = Assessment("B2", "suspected", confidence=UNOWNED, attribution="undetermined")
+    result.headline = f"A GPU failed on a node of the job, and whether the job held it is not known: {gpu_of(row)}."
+    said = fault_said(row)
+    doubt = held.said or "Nothing says which of the node's GPUs the job held, or that it held them all."
+    result.speaks_for += [claim(said), claim(doubt)]
+    result.missing.append(WHOSE)
+    result.actions.append(claim("Have that GPU looked at, and see whose it was before the job's end is laid to it."))
+    result.counterfactual = f"{said} It is not known to have been a GPU of the job."
+    result.warnings.append(claim(f"{said} It may have been another job's GPU: {doubt} Have it looked at."))
+    return result
