@@ -25,6 +25,8 @@ SLACK = timedelta(minutes=2)
 MOST, HALF = 0.8, 0.5
 CLOSE, OUT = timedelta(minutes=20), timedelta(minutes=15)
 """How far metrics reach beyond the job that they were fetched for, and how far a job stands out that is read in a wrong zone."""
+LOOSE = timedelta(minutes=30)
+"""How far they may reach where a job that is read in a wrong zone lies outside them."""
 _TEXT = re.compile(rb"[ }][-+.\deEInfNa]+ (\d{10}(?:\.\d+)?|\d{13})\r?$", re.MULTILINE)
 _TABLE = re.compile(
     rb"(?:^|,)\"?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00(?::?00)?)?\"?(?=[,\r\n])", re.MULTILINE
@@ -76,6 +78,9 @@ def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetim
             o for o, share in shares.items() if share >= MOST and all(s < HALF for p, s in shares.items() if p != o)
         ]
     if len(fitting) != 1:
+        return []
+    before, after = begin - fitting[0] - first, last - (end - fitting[0])
+    if max(before, after) > LOOSE:  # as well another job's hours, from an exporter that died before this one began
         return []
     basis = f"only so the job lies within the times of {covered[0][0]}"
     return [Pair(a.replace(tzinfo=None), a - fitting[0], basis, 0) for a, _ in windows]

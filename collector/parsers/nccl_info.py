@@ -30,7 +30,7 @@ NAMES: dict[str, str] = {
 }
 
 _WHO = re.compile(r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<gpu>\d+)\] NCCL INFO")
-_VERSION = re.compile(r"(?:^|NCCL INFO |\s)(?:NCCL|RCCL) version:? (?P<version>\d+\.\d+[\w.+-]*)")
+_VERSION = re.compile(r"(?:^|NCCL INFO |(?<!,)\s)(?:NCCL|RCCL) version:? (?P<version>\d+\.\d+[\w.+-]*)")
 _BOOTSTRAP = re.compile(r"Bootstrap ?:? Using (?:\[\d+\])?(?P<interface>[\w.-]+):(?P<address>\S+?)(?:<\d+>)")
 _DEVICE = re.compile(r"NET/(?P<net>\w+) ?: (?:(?P<none>No device found)|Using (?P<devices>\[0\].{1,300}))")
 _NETWORK = re.compile(r"Using network (?P<network>.+?)\s*$")

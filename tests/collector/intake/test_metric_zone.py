@@ -73,8 +73,17 @@ def test_a_job_that_still_runs_lasts_until_it_was_asked_about() -> None:
         ([job(T + timedelta(days=3), 0.5)], -10, 40),
         ([job(T + timedelta(hours=1), 0.5), job(T + timedelta(hours=4), 0.5)], -10, 40),
         ([], -10, 40),
+        ([job(T + timedelta(hours=2, minutes=30), 1)], 0, 130),
     ],
-    ids=["as-it-stands", "export-of-a-day", "several-offsets-fit", "another-day", "jobs-that-disagree", "no-job"],
+    ids=[
+        "as-it-stands",
+        "export-of-a-day",
+        "several-offsets-fit",
+        "another-day",
+        "jobs-that-disagree",
+        "no-job",
+        "hours-before-the-job",
+    ],
 )
 def test_where_metrics_do_not_decide_nothing_is_inferred(jobs: list[SlurmJob], first: int, last: int) -> None:
     within = ("m.om", T + timedelta(minutes=first), T + timedelta(minutes=last))
