@@ -20,6 +20,7 @@ _LESS = 2.5
 def named(facts: Facts, result: Assessment) -> bool:
     """Name the rank that never entered, or died, or stayed silent, with its proof."""
     if _waited_for(facts, result):
+        _cold_too(facts, result)
         return True
     if named := facts.table("nccl_events").one_of("name", "stalled_ranks"):
         result.speaks_for.append(
@@ -62,6 +63,18 @@ def named(facts: Facts, result: Assessment) -> bool:
         result.implies.append(claim("The rank on that GPU is the one that the others wait for.", "hypothesis"))
         return True
     return False
+
+
+def _cold_too(facts: Facts, result: Assessment) -> None:
+    """Where the rank that is named may have run: a flight recorder knows ranks, and a paged operator looks for a node."""
+    spread = only_spun(facts)
+    if spread is None or spread.number("cold") != 1:
+        return
+    where = gpu_of(spread, "cold_node", ("cold_gpu", "cold_uuid"))
+    result.speaks_for.append(
+        claim(f"At the end {spread['spinning']} GPUs spin, and one does nothing: {where}.", "supported")
+    )
+    result.implies.append(claim(f"The rank that is named ran on {where}.", "hypothesis"))
 
 
 def spinning_at_the_end(facts: Facts) -> RowView | None:

@@ -240,7 +240,7 @@ def _named(facts: Facts, end: RowView) -> Assessment:
 
 def _in_words(words: RowView) -> Assessment:
     share = count(words, "nans") / max(count(words, "lines"), 1)
-    confidence = 0.75 if share > 0.3 else 0.45
+    confidence = (0.75 if count(words, "nans") >= 3 else 0.6) if share > 0.3 else 0.45
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
@@ -343,7 +343,8 @@ def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
     if end is not None and _stopped_by_nan(facts, end, Reading("none", 0)):
         return _named(facts, end)
     words = facts.table("end_words").first
-    lasting = words is not None and count(words, "nans") >= 3 and count(words, "losses_after") < 2
+    last = words is not None and words.number("nan_last_line") == words.number("last_line")
+    lasting = words is not None and count(words, "nans") >= (2 if last else 3) and count(words, "losses_after") < 2
     if words is not None and lasting and own_failure(facts) == "":
         return _in_words(words)
     missing = [lacks("Whether the training was correct.", "progress lines with a loss on standard output (train_step)")]

@@ -25,7 +25,7 @@ _RANKS = ("rank", "global_rank", "RANK")
 _FIGURES = re.compile(
     r"(?:^|[/_.])(?:loss|lr|learning_rate|grad_norm|perplexity|ppl)$|^(?:global_)?steps?$|^iter(?:ation)?s?$|^epoch$"
 )
-_DATED = re.compile(r"[\[(]?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[IWEF](?:20\d\d)?\d{4} )")
+_DATED = re.compile(r"[\[(]?(?:\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|[IWEF](?:20\d\d)?\d{3,4} )")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(.*)", re.DOTALL)
 _DETERMINED = re.compile(
     rb"(?:<\w*> {1,9})?\[(?P<day>\d{4}-\d\d-\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?:\.(?P<part>\d{1,9}))?Z?\] (?:[0-9a-f]{8} )?\|\| "

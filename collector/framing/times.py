@@ -3,6 +3,7 @@
 EXAMPLES
     2026-03-25T10:34:07.530   2026-03-25 10:34:07,530   2026/03/25 10:34:07+01:00   03/25/2026 10:34:07 - INFO
     E1120 10:00:01.123456 140 ProcessGroupNCCL.cpp:616]   (no year: the file's)
+    [rank3]:[E408 15:55:53.124871903 ProcessGroupNCCL.cpp:616]   (PyTorch's own logger: no zero before the month)
     I20260325 10:34:07.123456 140 train.cc:91]            (glog since 0.5, and loggers that copy it)
     [10:34:07]                                            (no day: the last one seen)
     Wed Mar 25 10:34:07 2026   Wed Mar 25 10:34:07 UTC 2026
@@ -26,7 +27,7 @@ _ISO = re.compile(
     + r"(?P<z> ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
 )
 _US = re.compile(r"(?<![\d/])(?P<mo>0\d|1[0-2])/(?P<d>[0-3]\d)/(?P<y>(?:20)?\d\d),? " + _TIME)
-_GLOG = re.compile(r"(?:^|[\[ ])[IWEFDV](?P<y>20\d\d)?(?P<mo>0\d|1[0-2])(?P<d>[0-3]\d) " + _TIME)
+_GLOG = re.compile(r"(?:^|[\[ ])[IWEFDV](?P<y>20\d\d)?(?P<mo>0\d|1[0-2]|(?<=\[\w)[1-9])(?P<d>[0-3]\d) " + _TIME)
 _CTIME = re.compile(
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?P<mon>[A-Z][a-z]{2}) {1,2}(?P<d>\d{1,2}) "
     + _TIME

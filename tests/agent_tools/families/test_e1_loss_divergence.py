@@ -8,6 +8,7 @@ import pytest
 
 from agent_tools.families.e1_loss_divergence import assess
 from store.rows import TrainStep
+from tests.agent_tools.families.test_log_verdicts import facts_of
 from tests.agent_tools.families.world import World, judge
 
 NAN = float("nan")
@@ -135,3 +136,13 @@ def test_an_evaluation_loss_that_rises_is_overfitting(tmp_path: Path) -> None:
         assess,
     )
     assert a.status != "confirmed"
+
+
+@pytest.mark.parametrize(("after", "said"), [("", True), ("loss 0.4\nloss 0.3\nmodel saved to out/last.pt\n", False)])
+def test_a_log_that_ends_in_losses_that_are_no_number_says_so_even_where_only_two_lines_do(
+    tmp_path: Path, after: str, said: bool
+) -> None:
+    text = "grad_norm: 638.5  loss: 626.2  loss_box: 3.1\n" + "grad_norm: nan  loss: nan  loss_box: nan\n" * 2 + after
+    a = assess(facts_of(text, tmp_path))
+    assert (a.status == "confirmed") == said
+    assert a.confidence <= 0.6

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -215,8 +216,8 @@ def test_a_link_that_failed_before_the_end_is_told_beside_a_stuck_collective(tmp
 
 
 def test_a_watchdog_that_names_no_rank_is_helped_by_the_one_gpu_that_does_not_spin(tmp_path: Path) -> None:
-    def hung(folder: str, cold: set[int]) -> Assessment:
-        world = World(tmp_path / folder).job("FAILED", 60, gpus=4, node_list="n1").train(LOSSES)
+    def hung(folder: str, cold: set[int], *dumps: NcclSample) -> Assessment:
+        world = World(tmp_path / folder).job("FAILED", 60, gpus=4, node_list="n1").train(LOSSES).add(*dumps)
         world.say("nccl_watchdog", "collective_timeout", collective="ALLREDUCE", seq=7800, elapsed_ms=600000.0)
         for minute in range(2, 60):
             now = T + timedelta(minutes=minute)
@@ -231,6 +232,13 @@ def test_a_watchdog_that_names_no_rank_is_helped_by_the_one_gpu_that_does_not_sp
     one, two = hung("a", {2}), hung("b", {1, 2})
     assert any("does nothing: GPU" in c.text for c in one.speaks_for)
     assert not any("does nothing" in c.text for c in two.speaks_for)
+    end = T + timedelta(minutes=59)
+    group: dict[str, Any] = {"job_id": JOB, "ts": end, "comm": "pg", "comm_size": 4}
+    waits = [NcclSample(**group, rank=r, last_enqueued_seq=8, last_completed_seq=7) for r in (0, 1, 3)]
+    waits += [NcclSample(**group, rank=r, collective="all_reduce", seq=8, state="scheduled") for r in (0, 1, 3)]
+    dumped = hung("c", {2}, *waits, NcclSample(**group, rank=2, last_enqueued_seq=7, last_completed_seq=7))
+    assert any("never entered" in c.text for c in dumped.speaks_for)
+    assert any("ran on GPU" in c.text and c.status == "hypothesis" for c in dumped.implies)
 
 
 def test_a_killed_worker_is_told_where_training_stood_still_after_it(tmp_path: Path) -> None:
