@@ -274,7 +274,10 @@ def _exploded(losses: list[float]) -> Reading | None:
     # A first report that is merely too low (a shorter window) leaps at once and falls from there; this one climbed, and
     # out of the noise of single batches, in which any report may be the lowest.
     climbed = peak >= 2 and losses[peak] >= 3.0 * first and tail >= 1.5 * first and lowest >= 1.2 * first
-    if climbed and tail - first >= 6.0 * step_noise(losses[1:]):
+    later = [math.log(v) for v in losses[1:]] if climbed else []
+    if climbed and spread(later) >= 5.0 * step_noise(
+        later
+    ):  # mere noise spreads two and a half times as far as it jumps
         return Reading("spike", n, at=1, strong=True)
     return None
 
