@@ -17,7 +17,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.bounds import bounded
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, clauses, held, segments, size
-from agent_tools.gate.fates import misfated
+from agent_tools.gate.fates import misfated, superseded
 from agent_tools.gate.machines import at_once
 from agent_tools.gate.order import astray, backwards, ends, mispaired, order, outside
 from agent_tools.gate.relations import miscast, orphaned, related, strangers, unowned
@@ -70,7 +70,7 @@ def disagreement(text: str, ledger: Ledger) -> str:
         )
         if why:
             return why
-    return ""
+    return superseded(text, found, ledger)
 
 
 def denied(text: str, ledger: Ledger) -> str:

@@ -9,12 +9,14 @@ LIMIT: only where the row has a state of Slurm's that is an end, and for the wor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, Group
+from agent_tools.gate.clauses import Clause, Group, held
+from agent_tools.gate.machines import ENDINGS
+from agent_tools.gate.order import is_time
 from agent_tools.gate.words import spoken_of, stems
-from agent_tools.references import HOLE
+from agent_tools.references import HOLE, masked
 
 _BAD = frozenset({"FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED"})
 _ALL = _BAD | {"COMPLETED", "CANCELLED", "PREEMPTED"}
@@ -34,6 +36,10 @@ _FATE = re.compile(
 )
 """Not of something within a run: `completed step *`, `failed to load`."""
 _NAMES = re.compile(r"^(?:name|origin|file|command|submit_line|user|partition)$|_(?:path|dir|line)$")
+_ATTEMPT = re.compile(
+    r"(?i)\b(?:attempts?|try|tries|first|earlier|previous(?:ly)?|initial(?:ly)?|original(?:ly)?|before)\b"
+)
+"""By which it is said that an end is not the last."""
 _CUT = re.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas|then|as)\b")
 _UNREAL = re.compile(
     r"(?i)(?:\b(?:not|never|no|none|neither|nor|without|cannot|before|until|if|whether|would|could|should|might|nearly|almost|how|had it|than)\b"
@@ -56,6 +62,30 @@ def misfated(clause: Clause, ledger: Ledger) -> str:
             if ends and all(_denies(c, word[0].lower(), groups, ledger) for c in ends):
                 return _said(word[0], ends[0])
     return ""
+
+
+def superseded(text: str, found: Sequence[Clause], ledger: Ledger) -> str:
+    """Why an end is not the job's: it is that of an earlier attempt, which the text does not name; "" where it is, or is
+    named, dated, or told beside another."""
+    cells = [c for clause in found for g in clause.groups for c in g.cells]
+    if _ATTEMPT.search(masked(text)) or any(c.column == "attempt" for c in cells):
+        return ""
+    dated = {(c.id, c.row) for c in cells if is_time(c)}
+    for cell in cells:
+        told = (cell.id, cell.row) in dated or any(c.id == cell.id and c.row != cell.row for c in cells)
+        if not told and (cell.column in ENDINGS or cell.column == "elapsed_s") and _earlier(cell, ledger):
+            return f"[[{cell.ref}]] is of an earlier attempt: name the attempt, or cite the row of the last"
+    return ""
+
+
+def _earlier(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether another row of the same answer is of a later attempt of the same job."""
+    own, job = held(ledger, cell, "attempt"), held(ledger, cell, "job_id")
+    if not isinstance(own, int):
+        return False
+    others = [ledger.get(cell.id).cell(cell.column, r) for r in range(len(ledger.get(cell.id).rows))]
+    later = [n for o in others if held(ledger, o, "job_id") == job and isinstance(n := held(ledger, o, "attempt"), int)]
+    return bool(later) and own < max(later)
 
 
 def _said(word: str, cell: CellValue) -> str:

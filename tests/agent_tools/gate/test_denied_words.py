@@ -50,6 +50,11 @@ FALSE = {
         "While attempt <evict.job_attempts.attempt> succeeded, attempt <evict.job_attempts:1.attempt> was preempted.",
         "Attempt <evict.job_attempts:1.attempt> was preempted after <evict.job_attempts:1.elapsed_s>, attempt <evict.job_attempts.attempt> completed.",
     ],
+    "the end of an earlier attempt": [
+        "The job ended as <evict.job_attempts.state>.",
+        "It ran for <evict.job_attempts.elapsed_s>.",
+        "The job ended as <evict.job_attempts.state> after <evict.job_attempts.elapsed_s>.",
+    ],
     "a reason that explains nothing": [
         "The exception <kill.exceptions.name> explains the failure.",
         "The job failed because of <kill.exceptions.name>.",
@@ -72,7 +77,7 @@ FALSE = {
         "The job was preempted after <evict.requeue_history.waited_min>.",
     ],
     "no bound": [
-        "The loss was at most <kill.loss_shape.last_loss>.",
+    "The loss was at most <kill.loss_shape.last_loss>.",
         "The loss was at least <kill.train_summary.max_loss>.",
         "At most <kill.train_summary.last_step> of <kill.train_summary.total_steps> steps were made.",
         "Rank <wide.process_exits:3.rank> had at most PID <wide.process_exits:3.pid>.",
@@ -97,6 +102,9 @@ TRUE = [
     "The job waited <kill.job_overview.wait_s> before it started.",
     "Attempt <evict.job_attempts.attempt> ended before attempt <evict.job_attempts:1.attempt> started.",
     "The job started <kill.job_overview.wait_s> after its submission.",
+    "The job ended as <evict.job_attempts:1.state> after <evict.job_attempts:1.elapsed_s>.",
+    "The first attempt ended as <evict.job_attempts.state>.",
+    "Attempt <evict.job_attempts.attempt> ran for <evict.job_attempts.elapsed_s>.",
     "The loss was at most <kill.train_summary.max_loss>.",
     "The loss was at least <kill.train_summary.min_loss>.",
     "The loss fell, from <kill.loss_shape.first_loss> to <kill.loss_shape.last_loss>.",
