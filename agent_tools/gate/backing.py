@@ -70,7 +70,7 @@ _NEUTRAL = _words(
     i.e. e.g. namely next now once over since still through together toward until up upon very
     job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
     process processes task tasks step steps epoch epochs iteration partition cluster training program script command batch
-    log logs line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
+    log logs logged line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
     value values figure figures number count counts counted total mean median average maximum minimum sum rate ratio share range reading readings
     time times moment date interval window start starts started starting begin begins began begun end ends ended ending
     shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
@@ -129,6 +129,7 @@ _COLUMN: dict[str, str] = {
     "epoch": "reached",
     "submit": "submitted",
     "exit": "returned",
+    "wait": "queue queued",
 }
 """What parts of columns' names say in other words."""
 

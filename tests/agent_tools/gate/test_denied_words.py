@@ -100,6 +100,8 @@ TRUE = [
     "The job was not restarted (<kill.job_overview.restarts> restarts).",
     "The job was requeued once: <evict.job_overview.restarts> restart.",
     "The job waited <kill.job_overview.wait_s> before it started.",
+    "It waited <kill.job_overview.wait_s> in the queue before it started at <kill.job_overview.start_ts>.",
+    "The loss fell from <kill.loss_shape.first_loss> to <kill.loss_shape.last_loss> in the steps that were logged.",
     "Attempt <evict.job_attempts.attempt> ended before attempt <evict.job_attempts:1.attempt> started.",
     "The job started <kill.job_overview.wait_s> after its submission.",
     "The job ended as <evict.job_attempts:1.state> after <evict.job_attempts:1.elapsed_s>.",
