@@ -11,6 +11,7 @@ import re
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.memory import HostOom
+from agent_tools.facts.native import native_crash
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import UNSAID, claim, missing
 
@@ -266,19 +267,7 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
         result.missing.append(missing("Whether shared memory was full.", "df of /dev/shm in the job, its memory limit"))
         return
     if crash or signal in _CRASH:
-        result.attribution = "job"
-        result.implies.append(
-            claim(
-                "A native crash: a C or CUDA extension, a library or a full shared memory segment, below Python.",
-                "supported",
-            )
-        )
-        result.actions.append(
-            claim("Set PYTHONFAULTHANDLER, keep a core file and rerun: the stack names the library; check its version.")
-        )
-        result.missing.append(
-            missing("Which library crashed.", "a core file or a faulthandler stack; the node's kernel log (host_event)")
-        )
+        native_crash(facts, rows[0], result, seen_by_kernel=crash)
         return
     result.implies.append(
         claim(

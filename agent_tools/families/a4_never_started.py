@@ -202,7 +202,8 @@ def _not_launched(facts: Facts, overview: RowView) -> Assessment:
 def _message(facts: Facts) -> RowView | None:
     order = list(LAUNCH)
     rows = [r for r in facts.table("slurm_messages") if r.text("name") in LAUNCH and r.text("severity") != "warning"]
-    return min(rows, key=lambda r: order.index(r.text("name"))) if rows else None
+    # A container runtime copies the log of what failed below it, in which one line says why.
+    return min(rows, key=lambda r: (order.index(r.text("name")), "[ERROR]" not in r.text("message"))) if rows else None
 
 
 def _before_error(row: RowView, end: RowView | None) -> bool:

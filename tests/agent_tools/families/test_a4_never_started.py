@@ -225,3 +225,16 @@ def test_a_script_that_stops_at_a_variable_nobody_set_never_started(tmp_path: Pa
     draft = differential.draft(facts_of(text, tmp_path))
     assert draft.family == family
     assert family != "A4" or (draft.mode, "variable" in draft.headline) == ("launch", True)
+
+
+def test_of_a_container_runtimes_lines_the_one_that_says_why_is_shown(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 1)
+    world.say("slurm", "container_failed", "slurmstepd: error: pyxis: child 311 failed with error code: 1")
+    world.say(
+        "slurm",
+        "container_failed",
+        "slurmstepd: error: pyxis:     [ERROR] manifests/2 returned error code: 404 Not Found",
+    )
+    facts = world.facts()
+    (why,) = (r for r in facts.table("slurm_messages") if "404" in r.text("message"))
+    assert str(why["message"]) in assess(facts).speaks_for[0].text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -93,6 +94,27 @@ def test_a_crash_that_the_kernel_saw_counts_on_a_node_of_the_job_just_before_its
 ) -> None:
     world = World(tmp_path).job("FAILED").text("loading").add(_segfault(node, minute))
     assert judge(world, a2.assess).status == status
+
+
+@pytest.mark.parametrize(
+    ("library", "pid", "named", "attribution"),
+    [
+        ("libtorch_cuda.so", 4321, True, "job"),
+        ("libnccl.so.2", 4321, True, "undetermined"),
+        ("libnccl.so.2", 77, False, "job"),
+    ],
+)
+def test_the_kernel_names_the_library_in_which_a_rank_crashed(
+    tmp_path: Path, library: str, pid: int, named: bool, attribution: str
+) -> None:
+    line = _segfault("n2", 59.5)
+    line = replace(line, message=line.message.replace("libtorch_cuda.so", library) if line.message else None)
+    world = World(tmp_path).job("FAILED").add(line)
+    world.say("launcher_summary", "child_failed", "Signal 11 (SIGSEGV)", signal=11, exit_code=-11, rank=3, pid=pid)
+    a = judge(world, a2.assess)
+    assert (a.status, a.attribution) == ("confirmed", attribution)
+    assert any("names the library" in c.text for c in a.speaks_for) == named
+    assert any("Which library" in m.text for m in a.missing) != named
 
 
 def test_a_crash_beside_an_exception_of_the_program_is_not_the_cause(tmp_path: Path) -> None:
