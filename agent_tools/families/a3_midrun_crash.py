@@ -71,6 +71,17 @@ _MEANING = {
 }
 
 
+_HOST_MEMORY = re.compile(
+    r"\b_?(?:Array)?MemoryError\b|DefaultCPUAllocator|Cannot allocate memory|Errno 12\b|std::bad_alloc"
+)
+_NO_RAM = (
+    "The host had no memory left for what the program asked of it: host RAM or the job's memory limit, not GPU memory."
+)
+_LESS_RAM = (
+    "Ask for more host memory (--mem), or hold less of it at once: results that are gathered over a whole evaluation, data "
+    "that is loaded as one piece, one copy per rank."
+)
+
 _EITHER = 0.6
 
 
@@ -174,11 +185,14 @@ def assess(facts: Facts) -> Assessment:
     meaning = (
         _MEANING[mode].replace("while it was training", "in what came after its training") if after else _MEANING[mode]
     )
+    no_ram = mode == "code" and _HOST_MEMORY.search(f"{cause.name}: {cause.message}") is not None
     if cause.missed:
         result.implies.append(claim(MISSED, "supported"))
+    elif no_ram:
+        result.implies.append(claim(_NO_RAM))
     elif not either:
         result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
-    advice = LOOK_AT_FIGURE if cause.missed else _ACTIONS[mode]
+    advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else _ACTIONS[mode]
     result.actions.append(claim(LOOK_FOR_XID if either else advice))
     if not facts.has("gpu_event"):
         result.missing.append(

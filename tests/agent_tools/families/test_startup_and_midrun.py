@@ -140,3 +140,22 @@ def test_what_to_resume_from_is_what_the_log_announces(announced: dict[str, Any]
 def test_what_never_trained_has_nothing_to_resume(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED", 1).say("exception", "IndexError", "index 9 is out of range")
     assert not [c for c in differential.draft(world.facts()).actions if "heckpoint" in c.text]
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "ram"),
+    [
+        ("RuntimeError", "[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.", True),
+        ("numpy._core._exceptions._ArrayMemoryError", "Unable to allocate 9.00 GiB for an array with shape (9,)", True),
+        ("OSError", "[Errno 12] Cannot allocate memory", True),
+        ("RuntimeError", "The size of tensor a (4) must match the size of tensor b (5)", False),
+    ],
+)  # fmt: skip
+def test_memory_of_the_host_that_ran_out_is_told_from_a_wrong_line(
+    tmp_path: Path, name: str, message: str, ram: bool
+) -> None:
+    world = World(tmp_path).job("FAILED").train([3.0, 2.0, 1.0]).say("exception", name, message)
+    a = judge(world, a3.assess)
+    assert (a.status, a.mode) == ("confirmed", "code")
+    assert any("host RAM" in c.text for c in a.implies) == ram
+    assert any("--mem" in c.text for c in a.actions) == ram
