@@ -24,7 +24,8 @@ r AS (
   UNION ALL
   SELECT gpu, gpu_uuid, pci_bus_id, mig, NULL, 0 FROM gpu_device WHERE node = $node
   UNION ALL
-  SELECT gpu, gpu_uuid, pci_bus_id, mig, NULL, 0 FROM gpu_event WHERE node = $node
+  -- An SXid is told of an NVSwitch, which has an address on the bus like a GPU's.
+  SELECT gpu, gpu_uuid, pci_bus_id, mig, NULL, 0 FROM gpu_event WHERE node = $node AND event IN ('xid', 'fallen_off_bus')
 ),
 bp AS (
   SELECT pci_bus_id, any_value(gpu_uuid) AS u, any_value(gpu) AS g FROM r WHERE pci_bus_id IS NOT NULL AND mig IS NULL

@@ -130,6 +130,15 @@ def test_a_lost_gpu_of_the_job_itself_stays_the_cause(tmp_path: Path) -> None:
         assert differential.draft(world.facts()).family == "B2"
 
 
+def test_the_address_of_a_switch_on_the_node_is_no_further_gpu(tmp_path: Path) -> None:
+    switch = GpuEvent(
+        node="n1", pci_bus_id="00000000:07:00.0", ts=T, event="sxid", xid=22013, message="SXid of a switch"
+    )
+    made = sampled(lost(ran(tmp_path, gpus=8).add(switch), xid=74), range(8))
+    found = judge(made, b2.assess)
+    assert found.status == "confirmed" and found.confidence > 0.9
+
+
 @pytest.mark.parametrize(
     "error", ["CUDA error: uncorrectable ECC error encountered", "CUDA error: unspecified launch failure"]
 )
