@@ -22,7 +22,9 @@ from agent_tools.families.faulted_gpus import (
     is_hard,
     latent,
     of_the_job,
+    same_gpu,
     spoken_of,
+    trained_on,
     unowned,
 )
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -53,7 +55,9 @@ def assess(facts: Facts) -> Assessment:
         warnings += [fault_said(r) for r in (*risen[:2], *hard[:2])]
         text = "The run completed, so no GPU fault ended it."
         return Assessment(CODE, "ruled_out", counterfactual=text, warnings=[claim(w) for w in warnings])
-    near = [r for r in faults if _near(r)] if facts.times_known else []
+    went_on = [(r, c) for r in faults if facts.times_known and _near(r) and (c := trained_on(facts, r)) is not None]
+    ends = [r for r in faults if all(r is not old for old, _ in went_on)]
+    near = [r for r in ends if _near(r)] if facts.times_known else []
     refused = facts.of_role("cuda_oom")
     if near and refused:
         # A request that a card refused explains the end by itself, unless that very card failed at that very moment.
@@ -76,12 +80,15 @@ def assess(facts: Facts) -> Assessment:
         result = _heard(facts, facts.copied_xid)
     elif faults and not facts.times_known:
         result = _undated(faults[0])
-    elif (held := next(((r, c) for r in hard if (c := _stopped(facts, r)) is not None), None)) is not None:
+    elif (
+        held := next(((r, c) for r in hard if (c := _stopped(facts, r) if r in ends else None) is not None), None)
+    ) is not None:
         result = _charged(facts, held[0], bool(risen))
         result.confidence = min(result.confidence, _BY_SILENCE)
         result.speaks_for.insert(1, held[1])
     elif faults:
         result = _early(faults[0])
+        result.speaks_for += [c for r, c in went_on if r is faults[0]]
     else:
         return _absent(facts, [r for r in events if not is_hard(r)], warnings)
     result.warnings += [claim(w) for w in warnings]
@@ -212,16 +219,10 @@ def _again(facts: Facts, row: RowView, result: Assessment) -> None:
     if first is None or not first.has("start_ts") or not own or first.text("start_ts") >= own:
         return
     earlier = facts.table("gpu_events", from_ts=first.text("start_ts"), to_ts=own).where(
-        lambda r: is_hard(r) and _same(r, row) and r.text("event_ts") < own
+        lambda r: is_hard(r) and same_gpu(r, row) and r.text("event_ts") < own
     )
     for r in earlier[:2]:
         result.warnings.append(claim(f"It failed in an earlier attempt too, at {r['event_ts']}: {event_said(r)}"))
-
-
-def _same(a: RowView, b: RowView) -> bool:
-    """Whether two rows speak of one GPU, by what both of them call it."""
-    names = [n for n in ("gpu_uuid", "pci_bus_id", "gpu") if all(n in r.columns and r.has(n) for r in (a, b))]
-    return a.get("node") == b.get("node") and bool(names) and a.get(names[0]) == b.get(names[0])
 
 
 def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
@@ -310,7 +311,7 @@ def _stopped(facts: Facts, row: RowView) -> Claim | None:
         return claim(
             f"Training stopped with it: the last report came at {quiet['progress_ts']}, {quiet['quiet_min']} before the end."
         )
-    own = next((g for g in facts.table("gpu_summary") if _same(g, row)), None)
+    own = next((g for g in facts.table("gpu_summary") if same_gpu(g, row)), None)
     if own is None or facts.silent_gpus is not None or (own.number("late_samples") or 0) < 2:
         return None
     if (own.number("engine_late") or 0) < 0.02 < (own.number("engine_mean") or 0):

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.ending import OUTSIDE
 from agent_tools.facts.holding import Holding, holding, names_of
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
+from agent_tools.verdict import Claim
 
 HARD = {48, 62, 64, 74, 79, 95, 110, 119, 120, 121, 136, 140, 142, 143, 151, 155, 156, 158}
 RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 """What the runtime says of hardware alone."""
 _OPEN = ("launch_failure", "unknown_error", "initialization", "other")
 """CUDA errors that a broken card gives as well as a kernel does."""
+LONG_S = 600.0
+"""A run that trains for longer than this after a fault was not ended by it."""
+_REPORTS = 3
+"""So many reports of training have to follow."""
+_WORK, _AS_BEFORE = 0.1, 0.7
+"""Mean SM activity of a GPU that works, and the share of it that is as much as before."""
 UNOWNED = 0.45
 """Highest confidence where the GPU that failed may have been another job's."""
 SHARED = 0.85
@@ -68,6 +77,36 @@ def of_the_job(facts: Facts, rows: list[RowView]) -> tuple[list[RowView], list[s
                 f"{fault_said(r)} That GPU was not the job's: {h.said} Have it looked at.",
             )
     return [r for r, _ in sorted(own, key=lambda rh: rh[1].whose == "open")], list(said.values())
+
+
+def trained_on(facts: Facts, row: RowView) -> Claim | None:
+    """What shows that the run trained on for long after this fault: then it was not ended by it. None where nothing does."""
+    before = row.number("before_end_s")
+    if before is None or spoken_of(facts):
+        return None
+    if "last_ts" in row.columns and row.has("last_ts") and row.has("event_ts"):
+        first, last = (datetime.fromisoformat(row.text(c).replace("Z", "+00:00")) for c in ("event_ts", "last_ts"))
+        before -= (last - first).total_seconds()
+    quiet = facts.table("quiet_end").first
+    if quiet is not None and quiet.has("progress_ts") and quiet.has("quiet_s"):
+        on = before - (quiet.number("quiet_s") or 0.0)
+        if on > max(LONG_S, _REPORTS * (quiet.number("usual_gap_s") or 0.0)):
+            return claim(f"Training went on for long after it: the last report came at {quiet['progress_ts']}.")
+    own = next((g for g in facts.table("gpu_summary") if same_gpu(g, row)), None)
+    if own is None or before < 2 * LONG_S or (own.number("late_samples") or 0) < 2:
+        return None
+    usual, late = own.number("sm_mean") or 0.0, own.number("sm_late") or 0.0
+    if usual < _WORK or late < _AS_BEFORE * usual:  # a GPU that waits in a collective is busy by its engine alone
+        return None
+    return claim(
+        f"That GPU worked on to the end: its mean SM activity was {own['sm_late']} in the last minutes, {own['sm_mean']} over the run."
+    )
+
+
+def same_gpu(a: RowView, b: RowView) -> bool:
+    """Whether two rows speak of one GPU, by what both of them call it."""
+    name = next((n for n in names_of(a) if n in names_of(b)), None)
+    return a.get("node") == b.get("node") and name is not None and a.get(name) == b.get(name)
 
 
 def spoken_of(facts: Facts) -> bool:

@@ -178,3 +178,50 @@ def test_the_job_that_came_next_in_the_minute_of_the_end_does_not_take_the_gpu_a
         at = T + timedelta(minutes=60, seconds=s - 30)
         world.add(GpuSample(node="n1", gpu=2, gpu_uuid="GPU-2", pci_bus_id=pci(2), ts=at, job_id=NEIGHBOUR))
     assert judge(world, b2.assess).status == "confirmed"
+
+
+def trained(folder: Path, until_min: int, gpus: int = 8, state: str = "FAILED") -> World:
+    """A job on a whole node, whose reports carry their times, one a minute."""
+    world = World(folder).job(state, gpus=gpus, node_list="n1", node_count=1)
+    return world.train([2.0 - 0.01 * i for i in range(until_min)], every_s=60.0)
+
+
+def test_a_run_that_trained_on_for_long_was_not_ended_by_the_fault(tmp_path: Path) -> None:
+    on, stopped = trained(tmp_path / "on", 59), trained(tmp_path / "stopped", 37)
+    for world in (on, stopped):
+        lost(raised(world), 6, minute=36.0)
+    found = judge(on, b2.assess)
+    assert (found.status, found.confidence) == ("suspected", 0.35)
+    assert any("trained on" in c.text or "went on" in c.text for c in found.speaks_for)
+    assert differential.draft(on.facts()).family == "A3"
+    assert judge(stopped, b2.assess).status == "confirmed"
+
+
+def test_a_fault_that_came_again_at_the_end_did_end_it(tmp_path: Path) -> None:
+    world = lost(lost(raised(trained(tmp_path, 59)), 6, 36.0, xid=74), 6, 59.0, xid=74)
+    assert judge(world, b2.assess).status == "confirmed"
+
+
+def test_what_the_runtime_says_of_a_fault_stands_against_training_that_went_on(tmp_path: Path) -> None:
+    world = lost(trained(tmp_path, 59), 6, 36.0, xid=48)
+    error = "CUDA error: uncorrectable ECC error encountered"
+    world.say("exception", "RuntimeError", error).say(
+        "warning", "cuda_error", error, detail='{"code": "ecc_uncorrectable"}'
+    )
+    assert judge(world, b2.assess).status == "confirmed"
+
+
+@pytest.mark.parametrize(("sm_late", "status"), [(0.6, "suspected"), (0.02, "confirmed")])
+def test_without_times_in_the_log_a_gpu_that_worked_on_was_not_lost(
+    tmp_path: Path, sm_late: float, status: str
+) -> None:
+    """A GPU that spins in a collective is busy by its engine, and not by its SMs."""
+    world = lost(ran(tmp_path, gpus=8), 6, minute=35.0, xid=74)
+    for m in range(60):
+        sm = 0.6 if m < 36 else sm_late
+        world.add(
+            GpuSample(
+                node="n1", gpu=6, pci_bus_id=pci(6), engine_active=0.99, sm_active=sm, ts=T + timedelta(minutes=m)
+            )
+        )
+    assert judge(world, b2.assess).status == status
