@@ -80,9 +80,7 @@ def assess(facts: Facts) -> Assessment:
         result = _heard(facts, facts.copied_xid)
     elif faults and not facts.times_known:
         result = _undated(faults[0])
-    elif (
-        held := next(((r, c) for r in hard if (c := _stopped(facts, r) if r in ends else None) is not None), None)
-    ) is not None:
+    elif (held := _last_of_it(facts, [r for r in ends if "counter" not in r.columns])) is not None:
         result = _charged(facts, held[0], bool(risen))
         result.confidence = min(result.confidence, _BY_SILENCE)
         result.speaks_for.insert(1, held[1])
@@ -292,6 +290,15 @@ def _undated(row: RowView) -> Assessment:
         result.actions.append(claim("Take the GPU out of service and have it tested; rerun elsewhere."))
     result.counterfactual = said
     return result
+
+
+def _last_of_it(facts: Facts, rows: list[RowView]) -> tuple[RowView, Claim] | None:
+    """The first event with which training stopped, and what shows it."""
+    for row in rows:
+        said = _stopped(facts, row)
+        if said is not None:
+            return row, said
+    return None
 
 
 def _stopped(facts: Facts, row: RowView) -> Claim | None:
