@@ -21,9 +21,20 @@ def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
     return facts.table("job_steps").where(
         lambda r: (
             r.text("step_id") not in _SHELLS
+            and not _of_attempt_before(facts, r)
             and bool(r.number("exit_code") or exit_signal(r) or r.number("exit_signal") == _OOM)
         )
     )
+
+
+def _of_attempt_before(facts: Facts, step: RowView) -> bool:
+    """Whether a step is one of an attempt that was over before the last one began: its end is told with the requeue."""
+    o = facts.overview
+    if o is None:
+        return False
+    if step.has("attempt") and o.has("attempt"):
+        return (step.number("attempt") or 0) < (o.number("attempt") or 0)
+    return step.has("end_ts") and o.has("start_ts") and step.text("end_ts") <= o.text("start_ts")
 
 
 def step_words(row: RowView) -> str:

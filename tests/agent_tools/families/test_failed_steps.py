@@ -224,3 +224,24 @@ def test_a_script_that_trains_by_itself_after_a_step_that_failed_is_judged_by_it
     found, headline, _, warnings = sentences(world)
     assert found == family
     assert "step" in headline or any(w.startswith("Though the job completed, step") for w in warnings)
+
+
+@pytest.mark.parametrize("numbered", [True, False], ids=["by its attempt", "by its time"])
+def test_a_step_of_an_attempt_that_was_preempted_is_not_laid_to_the_one_that_completed(
+    tmp_path: Path, numbered: bool
+) -> None:
+    world = World(tmp_path).job("PREEMPTED", minutes=30.0, restarts=0)
+    world.job(
+        "COMPLETED", attempt=2, start_ts=T + timedelta(minutes=40), submit_ts=T + timedelta(minutes=30), restarts=1
+    )
+    for number, state, signal, begin, end in ((1, "CANCELLED", 15, 0, 30), (2, "COMPLETED", 0, 40, 100)):
+        world.add(
+            SlurmStep(
+                job_id=JOB, attempt=number if numbered else None, step_id=f"{0 if numbered else number}", name="torchrun",
+                state=state, exit_code=0, exit_signal=signal,
+                start_ts=T + timedelta(minutes=begin), end_ts=T + timedelta(minutes=end),
+            )
+        )  # fmt: skip
+    _, _, shows, warnings = sentences(world)
+    assert not [s for s in (*shows, *warnings) if "[step" in s or "step [[" in s]
+    assert not [w for w in warnings if w.startswith("Though the job completed")]
