@@ -19,6 +19,7 @@ from collector.framing.clean import clean_text
 from collector.framing.labels import Label, split_label
 from collector.framing.learned import teaches
 from collector.framing.matcher import AnchorMatcher
+from collector.framing.reached import Reached, Seat
 from collector.framing.timed import TimedLine
 from collector.framing.times import CARRY, Clock
 from collector.parsers.base import ColumnParser, Line, ParsedRow, Parser
@@ -79,10 +80,11 @@ class Demux:
         self.failures: list[str] = []
         self._sparse = sum(1 << i for i, t in enumerate(types) if getattr(t, "sparse", False))
         self._sparse_next = 0
-        self._skipped: tuple[int, int, int, int] | None = None
+        self._skipped: tuple[int, int, int, Seat] | None = None
         self._carried = 0
         self._open = 0
-        self._at = self._counted = self._line_no = 0
+        self._at = 0
+        self._reached = Reached()
         self._columnar = sum(1 << i for i, t in enumerate(types) if hasattr(t, "steps"))
         self._alone = sum(1 << i for i, t in enumerate(types) if teaches(t))
         self._finder = Finder(matcher, types, windows)
@@ -97,9 +99,8 @@ class Demux:
 
     def feed(self, chunk: Chunk) -> Iterator[FedSegment]:
         """Feed one chunk; give what came of each segment, or run of lines of one wording, that gave something."""
-        self._at = self._counted = 0
-        self._line_no = chunk.first_line
-        self._carried = self._sparse_next = 0
+        self._reached.begin(chunk)
+        self._at = self._carried = self._sparse_next = 0
         self._skipped = None
         for item in self._finder.items(chunk):
             if isinstance(item, Run):
@@ -110,10 +111,11 @@ class Demux:
                 yield from self._segment(chunk, *item)
         yield from self._walk(chunk, len(chunk.data))
         yield from self._last_skipped(chunk)
+        self._reached.end()
 
     def _segment(self, chunk: Chunk, start: int, end: int, mask: int) -> Iterator[FedSegment]:
         yield from self._walk(chunk, start)
-        yield from self._take(chunk, start, end, mask, self._number(chunk, start))
+        yield from self._take(chunk, start, end, mask, self._reached.seat(start))
         self._at = end + 1
 
     def _walk(self, chunk: Chunk, to: int) -> Iterator[FedSegment]:
@@ -121,13 +123,8 @@ class Demux:
         while self._open and self._at < to:
             at = self._at
             stop = _segment_end(chunk.data, at)
-            yield from self._take(chunk, at, stop, 0, self._number(chunk, at))
+            yield from self._take(chunk, at, stop, 0, self._reached.seat(at))
             self._at = stop + 1
-
-    def _number(self, chunk: Chunk, at: int) -> int:
-        self._line_no += chunk.lines(self._counted, at)
-        self._counted = at
-        return self._line_no
 
     def _lines(self, chunk: Chunk, run: Run) -> Iterator[FedSegment]:
         """All lines of a run: at once where that can be, else one by one."""
@@ -192,6 +189,8 @@ class Demux:
             ts, kind = self.time(text, data, run.start)  # none of them has one: what the first is given holds for all
             columns["ts"] = [ts] * count
             self._carried = max(self._carried, run.last)
+        if self._reached.bars:
+            columns["in_line"] = [self._reached.seat(at)[1] for at in run.begins[run.first : run.after]]
         for listener, own in listeners:
             listener.passed(repeat.text, own)
         for stream in streams:
@@ -221,9 +220,9 @@ class Demux:
     def _last_skipped(self, chunk: Chunk) -> Iterator[FedSegment]:
         # Bars are looked at now and then; the last one of a line and of a chunk always is.
         if self._skipped is not None:
-            start, end, mask, line_no = self._skipped
+            start, end, mask, seat = self._skipped
             self._sparse_next = 0
-            yield from self._take(chunk, start, end, mask, line_no)
+            yield from self._take(chunk, start, end, mask, seat)
 
     def cut(self) -> list[tuple[ParsedRow, str]]:
         """Bytes are left out here: whatever is open ends."""
@@ -244,12 +243,12 @@ class Demux:
         self.streams.clear()
         self._open = 0
 
-    def _take(self, chunk: Chunk, start: int, end: int, mask: int, line_no: int) -> Iterator[FedSegment]:
+    def _take(self, chunk: Chunk, start: int, end: int, mask: int, seat: Seat) -> Iterator[FedSegment]:
         if start >= end:
             return
         if mask and not mask & ~self._sparse and not self._open and start < self._sparse_next:
             yield from self._line_over(chunk, start)
-            self._skipped = start, end, mask, line_no
+            self._skipped = start, end, mask, seat
             return
         yield from self._line_over(chunk, start)
         self._skipped = None
@@ -260,7 +259,7 @@ class Demux:
         wanted = mask | stream.open
         if not wanted:
             return
-        line = TimedLine(text, line_no, label, self, chunk.data, start)
+        line = TimedLine(text, seat, label, self, chunk.data, start)
         rows: list[tuple[ParsedRow, str]] = []
         was_open, opened = stream.open, 0
         for index in _bits(wanted):
@@ -281,7 +280,7 @@ class Demux:
         self._open += bool(opened) - bool(was_open)
         line.settle(bool(opened))
         if rows:
-            yield FedSegment(start, end, line_no, [*rows])
+            yield FedSegment(start, end, seat[0], [*rows])
 
     def _note(self, label: Label, index: int, parser: Parser, raw: bytes, text: str) -> None:
         """Tell the finder of a line that gave a row."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol, cast
 
 from collector.framing.labels import Label
+from collector.framing.reached import Seat
 from collector.parsers.base import Line
 
 
@@ -28,10 +29,11 @@ class TimedLine(Line):
         """A plain line where one is made from fields: `dataclasses.replace` on a line does that."""
         return object.__new__(cls) if args else Line(**fields)
 
-    def __init__(self, text: str, line_no: int, label: Label, demux: Dates, data: bytes, start: int) -> None:
+    def __init__(self, text: str, seat: Seat, label: Label, demux: Dates, data: bytes, start: int) -> None:
         put = object.__setattr__
         put(self, "text", text)
-        put(self, "line_no", line_no)
+        put(self, "line_no", seat[0])
+        put(self, "in_line", seat[1])
         put(self, "file", demux.file)
         put(self, "stream", label.stream)
         put(self, "rank", label.rank)

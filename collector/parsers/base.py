@@ -33,7 +33,8 @@ ParsedRow = LogEvent | TrainStep
 class Line:
     """One cleaned line: no ANSI codes, no rank label, no launcher prefix; `text` has no line end.
 
-    `ts` is the best time known (UTC) and `ts_kind` says how it is known: embedded, carried or file.
+    `ts` is the best time known (UTC) and `ts_kind` says how it is known: embedded, carried or file. `in_line` counts the
+    carriage returns before it in its line.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Line:
     step_id: str | None = None
     ts: datetime | None = None
     ts_kind: str | None = None
+    in_line: int | None = None
 
     def where(self) -> dict[str, Any]:
         """The context fields that every row from this line carries."""
@@ -68,7 +70,7 @@ class Line:
 
     def step(self, framework: str, **fields: Any) -> TrainStep:
         """A `TrainStep` that was printed on this line."""
-        values: dict[str, Any] = {"split": "train", **self.where(), **fields}
+        values: dict[str, Any] = {"split": "train", "in_line": self.in_line, **self.where(), **fields}
         return TrainStep(framework=framework, **values)
 
     def first_of(self, steps: Steps) -> TrainStep:

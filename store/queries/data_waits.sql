@@ -14,7 +14,7 @@
 -- CAVEAT: A report may stand for one step or be the mean of a window. The first report of an epoch holds the start of the loader's workers.
 WITH t AS (
   SELECT *, TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.data_time' AS DOUBLE) AS wait,
-    row_number() OVER (PARTITION BY file, rank, framework, epoch ORDER BY line_no, step) AS place
+    row_number() OVER (PARTITION BY file, rank, framework, epoch ORDER BY line_no, in_line NULLS FIRST, step) AS place
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND step_time_s > 0 AND metrics LIKE '%"data_time"%' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

@@ -34,13 +34,13 @@ one AS (
   SELECT t.* FROM t JOIN seat ON t.rank IS NOT DISTINCT FROM seat.rank
     AND t.loss_name IS NOT DISTINCT FROM seat.loss_name AND t.framework IS NOT DISTINCT FROM seat.framework
   QUALIFY t.step IS NULL
-    OR row_number() OVER (PARTITION BY t.step, t.epoch, t.loss ORDER BY t.file_ts NULLS LAST, t.file, t.line_no, t.ts) = 1
+    OR row_number() OVER (PARTITION BY t.step, t.epoch, t.loss ORDER BY t.file_ts NULLS LAST, t.file, t.line_no, t.in_line NULLS FIRST, t.ts) = 1
 ),
 back AS (
   SELECT *, row_number() OVER w AS place,
     CASE WHEN (step < lag(step) OVER w AND NOT coalesce(epoch > lag(epoch) OVER w, false))
       OR (step IS NULL AND epoch < lag(epoch) OVER w) THEN 1 ELSE 0 END AS back
-  FROM one WINDOW w AS (ORDER BY attempt NULLS FIRST, file_ts NULLS LAST, file, line_no, ts, step)
+  FROM one WINDOW w AS (ORDER BY attempt NULLS FIRST, file_ts NULLS LAST, file, line_no, in_line NULLS FIRST, epoch, ts, step)
 ),
 part AS (SELECT *, sum(back) OVER (ORDER BY place) AS stretch FROM back),
 use AS (

@@ -27,19 +27,19 @@ seat AS (
   GROUP BY rank, loss_name, file ORDER BY count(*) DESC, rank NULLS FIRST, loss_name, file LIMIT 1
 ),
 one AS (
-  SELECT t.*,
+  SELECT t.*, row_number() OVER w AS place,
     CASE WHEN (step < lag(step) OVER w AND NOT coalesce(epoch > lag(epoch) OVER w, false))
       OR (step IS NULL AND epoch < lag(epoch) OVER w) THEN 1 ELSE 0 END AS back
   FROM t JOIN seat ON t.rank IS NOT DISTINCT FROM seat.rank AND t.loss_name IS NOT DISTINCT FROM seat.loss_name
     AND t.file = seat.file
-  WINDOW w AS (ORDER BY t.line_no, t.step)
+  WINDOW w AS (ORDER BY t.line_no, t.in_line NULLS FIRST, t.epoch, t.step)
 ),
-part AS (SELECT *, 1 + sum(back) OVER (ORDER BY line_no, step) AS stretch FROM one),
+part AS (SELECT *, 1 + sum(back) OVER (ORDER BY place) AS stretch FROM one),
 g AS (
   SELECT
     stretch, count(*) AS reports, min(step) AS first_step, max(step) AS last_step,
-    arg_min(loss, line_no) FILTER (WHERE isfinite(loss)) AS first_loss,
-    arg_max(loss, line_no) FILTER (WHERE isfinite(loss)) AS last_loss,
+    arg_min(loss, place) FILTER (WHERE isfinite(loss)) AS first_loss,
+    arg_max(loss, place) FILTER (WHERE isfinite(loss)) AS last_loss,
     min(line_no) AS first_line, max(line_no) AS last_line, max(file) AS file
   FROM part GROUP BY stretch
 ),

@@ -81,8 +81,8 @@ pstate AS (
 ),
 pt AS (
   SELECT max(step) AS last_step,
-    first(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS first_loss,
-    last(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS last_loss
+    first(loss ORDER BY attempt, file, line_no, in_line NULLS FIRST, epoch, ts, step) FILTER (WHERE isfinite(loss)) AS first_loss,
+    last(loss ORDER BY attempt, file, line_no, in_line NULLS FIRST, epoch, ts, step) FILTER (WHERE isfinite(loss)) AS last_loss
   FROM train_step WHERE split IS DISTINCT FROM 'eval' AND job_id = (SELECT id FROM parent)
 ),
 ea AS (
@@ -90,16 +90,16 @@ ea AS (
   WHERE job_id = $job_id AND attempt < coalesce($attempt, (SELECT max(attempt) FROM slurm_job WHERE job_id = $job_id))
 ),
 mine AS (
-  SELECT *, row_number() OVER (ORDER BY file, line_no, ts, step) AS seq,
-    row_number() OVER (PARTITION BY coalesce(isfinite(loss), false) ORDER BY file, line_no, ts, step) AS of_kind
+  SELECT *, row_number() OVER (ORDER BY file, line_no, in_line NULLS FIRST, epoch, ts, step) AS seq,
+    row_number() OVER (PARTITION BY coalesce(isfinite(loss), false) ORDER BY file, line_no, in_line NULLS FIRST, epoch, ts, step) AS of_kind
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND (attempt IS NULL OR attempt = coalesce($attempt, (SELECT max(attempt) FROM train_step WHERE job_id = $job_id)))
 ),
 et AS (
   SELECT max(step) AS last_step,
-    first(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS first_loss,
-    last(loss ORDER BY attempt, file, line_no, ts) FILTER (WHERE isfinite(loss)) AS last_loss
+    first(loss ORDER BY attempt, file, line_no, in_line NULLS FIRST, epoch, ts, step) FILTER (WHERE isfinite(loss)) AS first_loss,
+    last(loss ORDER BY attempt, file, line_no, in_line NULLS FIRST, epoch, ts, step) FILTER (WHERE isfinite(loss)) AS last_loss
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND attempt < coalesce($attempt, (SELECT max(attempt) FROM train_step WHERE job_id = $job_id))

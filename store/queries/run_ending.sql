@@ -90,14 +90,15 @@ p AS (
   FROM t
 ),
 ep AS (
-  SELECT epoch, count(*) AS lines, max(total_epochs) AS total, max(line_no) AS line FROM t
-  WHERE step IS NULL AND epoch IS NOT NULL AND total_epochs > 0
+  SELECT epoch, count(*) AS lines, max(total_epochs) AS total, max(line_no) AS line,
+    max(in_line) AS in_line
+  FROM t WHERE step IS NULL AND epoch IS NOT NULL AND total_epochs > 0
     AND NOT coalesce(TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batch' AS BIGINT) < TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batches' AS BIGINT), false)
   GROUP BY epoch
 ),
 whole AS (
   -- a loop that prints every batch says the last epoch before it is over: it has fewer lines then than the one before it
-  SELECT CASE WHEN max(epoch) >= max(total) AND arg_max(epoch, line) = max(epoch)
+  SELECT CASE WHEN max(epoch) >= max(total) AND first(epoch ORDER BY line DESC, in_line DESC NULLS LAST, epoch DESC) = max(epoch)
     AND arg_max(lines, epoch) >= coalesce((SELECT lines FROM ep ORDER BY epoch DESC LIMIT 1 OFFSET 1), 1) THEN max(total)
     END AS epochs_done
   FROM ep

@@ -26,7 +26,7 @@ WITH t AS (
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND coalesce(rank, 0) = 0 AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-  WINDOW w AS (PARTITION BY file ORDER BY line_no)
+  WINDOW w AS (PARTITION BY file ORDER BY line_no, in_line NULLS FIRST, epoch)
 ),
 c AS (
   SELECT DISTINCT ON (file, coalesce(step, -line_no)) file, line_no FROM log_event

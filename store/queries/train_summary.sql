@@ -62,10 +62,10 @@ a AS (
   SELECT
     -- several files may report at the same line: every tie is broken, or two machines would not agree on the digest
     mode(framework ORDER BY framework) AS framework, count(*) AS reports,
-    first(step ORDER BY line_no, file, step) FILTER (WHERE step IS NOT NULL) AS first_step, max(step) AS last_step, max(o.total_steps) AS planned,
+    first(step ORDER BY line_no, file, in_line NULLS FIRST, epoch, step) FILTER (WHERE step IS NOT NULL) AS first_step, max(step) AS last_step, max(o.total_steps) AS planned,
     min(epoch) AS first_epoch, max(epoch) AS last_epoch, max(o.total_epochs) AS planned_epochs,
-    first(loss ORDER BY line_no, file, step, loss) FILTER (WHERE isfinite(loss)) AS first_loss,
-    first(loss ORDER BY line_no DESC, file, step DESC, loss) FILTER (WHERE isfinite(loss)) AS last_loss,
+    first(loss ORDER BY line_no, file, in_line NULLS FIRST, epoch, step, loss) FILTER (WHERE isfinite(loss)) AS first_loss,
+    first(loss ORDER BY line_no DESC, file, in_line DESC NULLS LAST, epoch DESC, step DESC, loss) FILTER (WHERE isfinite(loss)) AS last_loss,
     min(loss) FILTER (WHERE isfinite(loss)) AS min_loss, max(loss) FILTER (WHERE isfinite(loss)) AS max_loss,
     count(*) FILTER (WHERE loss IS NOT NULL AND NOT isfinite(loss)) AS nan_losses,
     count(*) FILTER (WHERE grad_norm IS NOT NULL AND NOT isfinite(grad_norm)) AS nan_grads,

@@ -164,6 +164,10 @@ class TrainStep(RankRow):
     file: Annotated[str | None, col("path relative to what was imported")] = None
     stream: Annotated[str | None, col("out, err or NULL")] = None
     line_no: Annotated[int | None, col("line in the file, from 1")] = None
+    in_line: Annotated[
+        int | None,
+        col("carriage returns before it in its line, by which reports of one line follow another; NULL for 0"),
+    ] = None
     ts_kind: Annotated[str | None, col("embedded, carried or file")] = None
     framework: Annotated[
         str | None, col("hf-trainer, trl, llama-factory, axolotl, unsloth, megatron, nemo, deepspeed, lightning, keras")
