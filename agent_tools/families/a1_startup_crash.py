@@ -238,6 +238,9 @@ def _without_cause(facts: Facts) -> Assessment:
     if facts.wrapped_only:
         text = f"The only exceptions are wrappers and echoes ({facts.raised[0].name_ref}); they report a failure and explain none."
         return Assessment(CODE, "ruled_out", counterfactual=text)
+    if told := facts.of_role("ecc"):
+        text = f"What was raised is the driver's word of the hardware, given through the runtime: {told[0].name_ref} ({told[0].where_ref})."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
     return Assessment(CODE, "ruled_out", counterfactual="The log holds no exception of the application itself.")
 
 

@@ -127,7 +127,9 @@ def assess(facts: Facts) -> Assessment:
         return _command(facts, command)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
-        if facts.wrapped_only:
+        if told := facts.of_role("ecc"):
+            text = f"What was raised is the driver's word of the hardware, given through the runtime: {told[0].name_ref} ({told[0].where_ref})."
+        elif facts.wrapped_only:
             text = f"The log's exceptions are wrappers and echoes ({facts.raised[0].name_ref}) that explain nothing."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     cause = facts.causes[0]

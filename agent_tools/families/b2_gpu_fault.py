@@ -18,6 +18,7 @@ from agent_tools.families.faulted_gpus import (
     WHOSE,
     event_said,
     fault_said,
+    harmless,
     in_doubt,
     is_hard,
     latent,
@@ -202,6 +203,14 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
 
 
 def _others(facts: Facts, row: RowView, result: Assessment) -> None:
+    if "counter" in row.columns:
+        told = next((r for r in facts.table("gpu_events") if is_hard(r) and same_gpu(r, row)), None)
+        result.speaks_for += [claim(event_said(told))] if told is not None else []
+    said = facts.table("cuda_errors").where(lambda r: r.text("code") in RUNTIME)
+    if said and not of_run_before(said[0], facts.overview, facts.causes):
+        result.speaks_for.append(
+            claim(f"The runtime said: {said[0]['message']} ({said[0]['file']} line {said[0]['line_no']}).")
+        )
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if facts.overview is not None and facts.overview.has("state"):
@@ -350,9 +359,9 @@ def _absent(facts: Facts, events: list[RowView], warnings: list[str]) -> Assessm
         )
     if soft:
         said.append(claim(event_said(soft[0])))
+        soft.sort(key=lambda r: r.number("xid") in APPLICATION_XIDS | _NOTICE)
         known = int(soft[0].number("xid") or 0)
-        kind = "is one that applications cause" if known in APPLICATION_XIDS else "is a notice and no proof of a fault"
-        text = f"The only event is XID {soft[0]['xid']} on {gpu_of(soft[0])}, which {kind}."
+        text = harmless(soft)
         if known not in APPLICATION_XIDS | _NOTICE:
             return Assessment(
                 CODE,

@@ -169,6 +169,8 @@ def _many(many: RowView, result: Assessment) -> None:
         result.headline = (
             f"{many['throttled']} GPUs on {many['bad_nodes']} nodes lowered their clocks for heat or power."
         )
+    elif many.number("bad_nodes") == 1 and (many.number("throttled") or 0) > 1:
+        result.headline = f"{many['throttled']} GPUs of {many['named_nodes']} lowered their clocks for heat or power."
     more = " (the first eight)" if (many.number("bad_nodes") or 0) > 8 else ""
     result.speaks_for.append(
         claim(

@@ -7,6 +7,7 @@ from datetime import datetime
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.ending import OUTSIDE
 from agent_tools.facts.holding import Holding, holding, names_of
+from agent_tools.facts.xids import APPLICATION_XIDS
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
@@ -63,6 +64,20 @@ def latent(row: RowView) -> str:
         f"Latent: the counter {row['counter']} of {gpu_of(row)} stands at {row['last_value']} and did not rise in this run; "
         "have the GPU looked at before it fails."
     )
+
+
+def harmless(soft: list[RowView]) -> str:
+    """What the events are that prove no fault, each kind by its first one."""
+    kinds = list({r.get("xid"): r for r in reversed(soft)}.values())[::-1]
+    named = ", ".join(f"XID {r['xid']}" for r in kinds[:4])
+    more = len(kinds) > 1 or len(soft) > 1
+    first = (
+        f"{'The events are' if more else 'The only event is'} {named}{', first' if more else ''} on {gpu_of(soft[0])}"
+    )
+    codes = {int(r.number("xid") or 0) for r in kinds}
+    if codes <= APPLICATION_XIDS:
+        return f"{first}: applications cause {'such' if more else 'it'}."
+    return f"{first}: {'they are notices, or what applications cause, and' if more else 'it is a notice and'} no proof of a fault."
 
 
 def of_the_job(facts: Facts, rows: list[RowView]) -> tuple[list[RowView], list[str]]:

@@ -37,8 +37,18 @@ x AS (
   SELECT g.* REPLACE (coalesce(g.gpu, d.gpu) AS gpu, coalesce(g.gpu_uuid, d.gpu_uuid) AS gpu_uuid)
   FROM gpu_event g LEFT JOIN d ON d.node = g.node AND d.pci_bus_id = g.pci_bus_id
 ),
-e AS (
+-- An exporter's last XID stands beside the kernel's own word of the same event from the next look on: that is no second one.
+y AS (
   SELECT * FROM x
+  WHERE NOT starts_with(coalesce(message, ''), 'the exporter''s last XID') OR NOT EXISTS (
+    SELECT 1 FROM x AS k
+    WHERE k.node = x.node AND k.xid = x.xid AND NOT starts_with(coalesce(k.message, ''), 'the exporter''s last XID')
+      AND (k.gpu_uuid = x.gpu_uuid OR k.pci_bus_id = x.pci_bus_id OR k.gpu = x.gpu)
+      AND k.ts BETWEEN x.ts - INTERVAL 10 MINUTE AND x.ts + INTERVAL 1 MINUTE
+  )
+),
+e AS (
+  SELECT * FROM y
   WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))
     AND ($gpus IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)
       OR (gpu_uuid IS NULL AND (pci_bus_id IS NULL OR NOT coalesce((SELECT all_placed FROM o), false))))

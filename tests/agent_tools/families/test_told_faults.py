@@ -1,0 +1,89 @@
+"""What is said of GPU events and clocks: each event once, each kind by its name, nothing that the log itself gainsays."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_tools.families import a1_startup_crash as a1
+from agent_tools.families import a3_midrun_crash as a3
+from agent_tools.families import b2_gpu_fault as b2
+from agent_tools.families import b3_clock_throttle as b3
+from store.rows import GpuEvent, GpuSample
+from tests.agent_tools.families.world import T, World, judge
+
+
+def ran(folder: Path, state: str = "FAILED") -> World:
+    job = World(folder).job(state, gpus=8, node_list="n1", node_count=1)
+    return job.train([2.0 - 0.01 * i for i in range(60)], every_s=60.0)
+
+
+def event(second: int, xid: int, message: str, gpu: int = 5) -> GpuEvent:
+    at = T + timedelta(minutes=59, seconds=second)
+    return GpuEvent(node="n1", gpu=gpu, ts=at, event="xid", xid=xid, message=message)
+
+
+@pytest.mark.parametrize(("later_s", "events"), [(20, 1), (-900, 2)], ids=["its echo", "one before"])
+def test_an_exporters_last_xid_after_the_kernels_word_is_no_second_event(
+    tmp_path: Path, later_s: int, events: int
+) -> None:
+    world = ran(tmp_path).add(
+        event(5, 74, "NVRM: Xid (PCI:0000:b1:00): 74, NVLink: fatal error detected on link 2"),
+        event(5 + later_s, 74, "the exporter's last XID went from 0 to 74"),
+    )
+    facts = world.facts()
+    (row,) = facts.table("gpu_events").rows
+    assert row.number("events") == events
+
+
+def test_an_exporters_xid_alone_is_an_event(tmp_path: Path) -> None:
+    world = ran(tmp_path).add(event(5, 74, "the exporter's last XID went from 0 to 74"))
+    assert judge(world, b2.assess).status == "confirmed"
+
+
+def test_each_kind_of_event_that_proves_no_fault_is_named(tmp_path: Path) -> None:
+    world = ran(tmp_path).add(*(event(g, 43, "NVRM: Xid: 43", g) for g in range(3)), event(9, 45, "NVRM: Xid: 45", 1))
+    found = judge(world, b2.assess)
+    assert found.status == "ruled_out"
+    assert "only event" not in found.counterfactual and len(re.findall(r"XID", found.counterfactual)) == 2
+    alone = judge(ran(tmp_path).add(event(1, 43, "NVRM: Xid: 43")), b2.assess)
+    assert "The only event is XID" in alone.counterfactual
+
+
+def test_an_xid_of_no_known_meaning_is_not_hidden_by_a_harmless_one_before_it(tmp_path: Path) -> None:
+    world = ran(tmp_path).add(event(1, 43, "NVRM: Xid: 43"), event(2, 109, "NVRM: Xid: 109, context switch timeout"))
+    found = judge(world, b2.assess)
+    assert found.status == "suspected" and found.confidence == 0.4
+
+
+def test_the_runtimes_word_of_the_memory_stands_beside_the_counter_and_is_not_denied(tmp_path: Path) -> None:
+    error = "CUDA error: uncorrectable ECC error encountered"
+    world = ran(tmp_path).say("exception", "RuntimeError", error)
+    world.say("warning", "cuda_error", error, detail='{"code": "ecc_uncorrectable"}')
+    for m in range(60):
+        count = 3 if m > 57 else 0
+        world.add(GpuSample(node="n1", gpu=5, ecc_dbe_total=count, engine_active=0.9, ts=T + timedelta(minutes=m)))
+    world.add(event(1, 48, "NVRM: Xid (PCI:0000:b1:00): 48, double bit error"))
+    said = [c.text for c in judge(world, b2.assess).speaks_for]
+    assert any(s.startswith("The runtime said") for s in said) and any("XID [[" in s for s in said)
+    for family in (a1, a3):
+        text = judge(world, family.assess).counterfactual
+        assert "driver's word" in text and "No exception" not in text and "no exception" not in text
+
+
+def test_a_whole_node_that_throttled_is_headed_by_its_count(tmp_path: Path) -> None:
+    world = ran(tmp_path, "COMPLETED")
+    for g in range(4):
+        for m in range(60):
+            bad = g < 3 and m > 20
+            world.add(
+                GpuSample(
+                    node="n1", gpu=g, ts=T + timedelta(minutes=m), engine_active=0.95, temp_c=60.0,
+                    throttle_reasons=0x88 if bad else 0, sm_clock_mhz=600.0 if bad else 1900.0,
+                )
+            )  # fmt: skip
+    found = judge(world, b3.assess)
+    assert found.status != "ruled_out" and "throttled]]" in found.headline and "named_nodes]]" in found.headline
