@@ -63,10 +63,11 @@ def _saves(facts: Facts) -> Assessment | None:
         0.88 if idle else (0.8 if costly else 0.7) if half else 0.6 if costly else 0.4,
     )
     result.headline = (
-        f"The run saved a checkpoint at nearly every step: {pace['saves']} saves in {pace['steps']} steps."
+        f"The run saved a checkpoint at nearly every {'step' if pace.has('steps') else 'report'}: {pace['saves']} saves in "
+        f"{_of(pace)}."
     )
     result.speaks_for.append(
-        claim(f"{pace['saves']} saves were announced in {pace['steps']} steps (from line {pace['first_line']} on).")
+        claim(f"{pace['saves']} saves were announced in {_of(pace)} (from line {pace['first_line']} on).")
     )
     if pace.has("step_save_s") and pace.has("step_plain_s"):
         result.speaks_for.append(
@@ -201,6 +202,11 @@ def _absent(facts: Facts) -> Assessment:
     text = (
         "Nothing that is there bounds the throughput: no storm of saves, no spinning engines, no serialised launches."
     )
-    if pace is not None and pace.has("saves") and pace.has("steps"):
-        text = f"{pace['saves']} saves in {pace['steps']} steps are no storm, and nothing else is seen to bound the throughput."
+    if pace is not None and pace.has("saves"):
+        text = f"{pace['saves']} saves in {_of(pace)} are no storm, and nothing else is seen to bound the throughput."
     return Assessment(CODE, "ruled_out", counterfactual=text)
+
+
+def _of(pace: RowView) -> str:
+    """What the saves are counted against: steps where their numbers are known, else the lines that report them."""
+    return f"{pace['steps']} steps" if pace.has("steps") else f"{pace['reports']} reports of progress"

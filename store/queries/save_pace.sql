@@ -5,9 +5,9 @@
 -- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id
 -- COLUMN saves: checkpoints that were announced
--- COLUMN steps: steps from the first to the last report
+-- COLUMN steps: steps from the first to the last report; NULL where no step is named, or the steps begin anew
 -- COLUMN reports: progress lines
--- COLUMN saves_per_step: saves over steps
+-- COLUMN saves_per_step: saves over steps, over reports where steps is NULL
 -- COLUMN step_save_s [s]: median step time where a save was announced before the report
 -- COLUMN step_plain_s [s]: median step time elsewhere, but for the first report
 -- COLUMN times_plain: the one over the other
@@ -19,7 +19,7 @@
 -- COLUMN file: its file
 -- CAVEAT: Step times are those that the program prints, else the times between reports.
 WITH t AS (
-  SELECT *, lag(line_no) OVER w AS before_line,
+  SELECT *, lag(line_no) OVER w AS before_line, step < lag(step) OVER w AS anew,
     coalesce(step_time_s, CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) / nullif(step - lag(step) OVER w, 0) END)
       AS pace_s,
     ntile(3) OVER w AS third
@@ -42,13 +42,13 @@ m AS (
 ),
 a AS (
   SELECT
-    count(*) AS reports, max(step) - min(step) + 1 AS steps, median(pace_s) FILTER (WHERE saved) AS save_s,
+    count(*) AS reports, CASE WHEN NOT coalesce(bool_or(anew), false) THEN max(step) - min(step) + 1 END AS steps, median(pace_s) FILTER (WHERE saved) AS save_s,
     median(pace_s) FILTER (WHERE NOT saved AND before_line IS NOT NULL) AS plain_s, median(pace_s) FILTER (WHERE third = 1) AS early_s,
     median(pace_s) FILTER (WHERE third = 3) AS late_s
   FROM m
 )
 SELECT
-  (SELECT count(*) FROM c) AS saves, coalesce(a.steps, a.reports) AS steps, a.reports,
+  (SELECT count(*) FROM c) AS saves, a.steps, a.reports,
   round((SELECT count(*) FROM c) / nullif(coalesce(a.steps, a.reports), 0)::DOUBLE, 2) AS saves_per_step,
   round(a.save_s, 3) AS step_save_s, round(a.plain_s, 3) AS step_plain_s,
   round(a.save_s / nullif(a.plain_s, 0), 1) AS times_plain, round(a.early_s, 3) AS early_s, round(a.late_s, 3) AS late_s,
