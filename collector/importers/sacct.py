@@ -268,7 +268,14 @@ class _Record:
     def elapsed(self) -> float | None:
         """Seconds that the record ran."""
         raw = sv.integer(self.get("elapsedraw"))
-        return float(raw) if raw is not None else sv.duration(self.get("elapsed"))
+        told = float(raw) if raw is not None else sv.duration(self.get("elapsed"))
+        if told is not None:
+            return told
+        # A report without the column: what lies between start and end, as long as nothing was suspended in between.
+        start, end = self.when("start"), self.when("end")
+        if start is None or end is None or end < start or sv.duration(self.get("suspended")):
+            return None
+        return (end - start).total_seconds()
 
     def limit(self) -> float | None:
         """Time limit in seconds; TimelimitRaw counts minutes."""

@@ -221,3 +221,15 @@ def test_claims_sacct_and_nothing_that_only_mentions_jobs() -> None:
     assert importer.claims(Path("x"), (SAMPLES / "sacct.txt").read_bytes()) > 90
     assert importer.claims(Path("x"), b"loading jobid 12\nepoch 1\n") == 0
     assert importer.claims(Path("x"), (SAMPLES / "squeue.txt").read_bytes()) == 0
+
+
+def test_without_its_column_the_time_running_is_what_lies_between_start_and_end(tmp_path: Path) -> None:
+    head, row = "JobID|State|Start|End|AllocTRES", "7|FAILED|2026-03-01T08:00:00|{}|gres/gpu=8"
+    rows, _ = text_rows(tmp_path, f"{head}\n{row.format('2026-03-01T10:30:00')}\n")
+    assert (jobs(rows)["7", 1].elapsed_s, jobs(rows)["7", 1].gpus) == (9000.0, 8)
+    rows, _ = text_rows(tmp_path, f"{head}\n{row.format('Unknown')}\n")
+    assert jobs(rows)["7", 1].elapsed_s is None
+    rows, _ = text_rows(tmp_path, f"{head}|Suspended\n{row.format('2026-03-01T10:30:00')}|00:20:00\n")
+    assert jobs(rows)["7", 1].elapsed_s is None, "it did not run while it was suspended"
+    rows, _ = text_rows(tmp_path, f"{head}|Elapsed\n{row.format('2026-03-01T10:30:00')}|01:00:00\n")
+    assert jobs(rows)["7", 1].elapsed_s == 3600.0, "Slurm's own word is the better one"
