@@ -24,7 +24,7 @@ def cost(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None, family:
         return Cost(basis="The cost could not be asked for.")
     held = _hours(evidence, "gpu_hours_held")
     if held is None:
-        return Cost(basis="Accounting does not say how many GPUs the job held, or for how long.")
+        return Cost(basis="No accounting that is here says how many GPUs the job held, or for how long.")
     ledger.mark_shown(evidence.id)
     said = f"GPU-hours held, all attempts: {evidence.ref('gpu_hours_held')}."
     column, why = _wasted(evidence, family)
@@ -59,7 +59,7 @@ def _wasted(evidence: Evidence, family: str) -> tuple[str | None, str]:
 def _since_checkpoint(evidence: Evidence, family: str) -> tuple[str | None, str]:
     still = ""
     if family in _STOOD_STILL and _hours(evidence, "gpu_hours_after_progress") is not None:
-        still = f"; for {evidence.ref('gpu_hours_after_progress')} the job stood still"
+        still = f"; {evidence.ref('gpu_hours_after_progress')} of GPU time went by while the job stood still"
     if _hours(evidence, "gpu_hours_after_checkpoint") is not None:
         return "gpu_hours_after_checkpoint", f"the time after the last checkpoint of the last attempt{still}"
     if evidence.value("checkpoints") == 0 and evidence.value("gpu_hours_last") is not None:

@@ -18,6 +18,10 @@ def lacks(text: str, signal: str) -> Missing:
     return Missing(text=text, signal=signal)
 
 
+_AT_ONCE = 2
+"""Lines after the announcement of a save within which an exception is that of its writing."""
+
+
 def count(row: RowView | None, column: str) -> float:
     """A counter's value, zero where the row or the value is absent."""
     return (row.number(column) or 0.0) if row is not None else 0.0
@@ -36,15 +40,36 @@ def resumption(facts: Facts) -> str:
     if not facts.has_log:
         return "Resume from the last checkpoint, if the run wrote one: its log is not here."
     saved = [c for c in facts.table("checkpoints") if c.text("name") == "saved"]
-    broken = [c.number("line_no") or 0 for c in facts.table("checkpoints") if c.text("name") == "failed"]
     begun = [c for c in facts.table("checkpoints") if c.text("name") == "saving"]
-    begun = [c for c in begun if not any(line > (c.number("line_no") or 0) for line in broken)]
+    cut = _cut_saves(facts, begun)
+    after = begun[-1] if begun and begun[-1] in cut else None
+    begun = [c for c in begun if c not in cut]
     if not saved and not begun:
         return "Its log announces no saved checkpoint: look for one where the run writes before starting from the beginning."
     last, told = (saved[-1], "announced") if saved else (begun[-1], "its saving is announced")
     where = f", {last['path']}" if last.has("path") else ""
     what = f"the checkpoint of step {last['step']}{where}" if last.has("step") else f"the last checkpoint{where}"
-    return f"Resume from {what} ({told} in line {last['line_no']})" + ("." if saved else "; see that it is whole.")
+    cut_off = f"; the writing of another one, begun in line {after['line_no']}, failed" if after and not saved else ""
+    return f"Resume from {what} ({told} in line {last['line_no']}){cut_off}" + (
+        "." if saved else "; see that it is whole."
+    )
+
+
+def _cut_saves(facts: Facts, begun: list[RowView]) -> list[RowView]:
+    """Of the saves that were begun those that failed: the last one before a failure to save, and one with an exception at once."""
+    failures = [c for c in facts.table("checkpoints") if c.text("name") == "failed"]
+    cut: list[RowView] = []
+    for failure in failures:
+        line = count(failure, "line_no")
+        earlier = [c for c in begun if c.text("file") == failure.text("file") and count(c, "line_no") <= line]
+        cut += earlier[-1:]
+    raised = [(r.text("file"), count(r, "line_no")) for r in facts.table("exceptions")] if begun else []
+    cut += [
+        c
+        for c in begun[-1:]
+        if any(file == c.text("file") and 0 < line - count(c, "line_no") <= _AT_ONCE for file, line in raised)
+    ]
+    return cut
 
 
 def own_failure(facts: Facts, *, causes_only: bool = False) -> str:

@@ -8,7 +8,7 @@
 -- COLUMN elapsed_s [s]: time running, all attempts
 -- COLUMN gpu_hours_held [h]: GPUs times time running, all attempts counted
 -- COLUMN gpu_hours_last [h]: the same, last attempt
--- COLUMN checkpoints: checkpoints of the last attempt: its log says they were saved, or begun and followed by further steps
+-- COLUMN checkpoints: checkpoints of the last attempt: its log says they were saved, or begun and followed by further steps or a later one
 -- COLUMN last_checkpoint_ts: the last of them
 -- COLUMN gpu_hours_after_checkpoint [h]: GPU hours of the last attempt after that checkpoint
 -- COLUMN gpu_hours_after_steps [h]: the same by the share of reported steps, where nothing printed a time
@@ -41,9 +41,16 @@ c AS (
   WHERE e.name = 'saved' OR (
     e.name = 'saving' AND e.message NOT ILIKE '%async%'
     AND NOT EXISTS (SELECT 1 FROM e s WHERE s.name = 'saved' AND s.framework IS NOT DISTINCT FROM e.framework)
-    AND NOT EXISTS (SELECT 1 FROM e f WHERE f.name = 'failed' AND f.file = e.file AND f.line_no > e.line_no)
-    AND EXISTS (
-      SELECT 1 FROM t WHERE t.file = e.file AND t.line_no > e.line_no AND (e.step IS NULL OR t.step > e.step)
+    AND NOT EXISTS (
+      SELECT 1 FROM e f WHERE f.name = 'failed' AND f.file = e.file AND f.line_no > e.line_no
+        AND NOT EXISTS (
+          SELECT 1 FROM e n WHERE n.name = 'saving' AND n.file = e.file AND n.line_no > e.line_no AND n.line_no < f.line_no AND n.step > e.step
+        )
+    )
+    -- what was begun is done where the run went on: to further steps, or to a later save
+    AND (
+      EXISTS (SELECT 1 FROM t WHERE t.file = e.file AND t.line_no > e.line_no AND (e.step IS NULL OR t.step > e.step))
+      OR EXISTS (SELECT 1 FROM e n WHERE n.name = 'saving' AND n.file = e.file AND n.line_no > e.line_no AND n.step > e.step)
     )
   )
 ),

@@ -53,6 +53,11 @@ def untold(reports: list[Row]) -> list[Row]:
     return [replace(r, ts_kind="file") for r in reports]
 
 
+def elsewhere(reports: list[Row]) -> list[Row]:
+    """The same reports, in another file."""
+    return [replace(r, file="b") for r in reports]
+
+
 def untimed(step: int, framework: str | None = None) -> LogEvent:
     """A save without a time, said after the report of a step."""
     return LogEvent(
@@ -87,6 +92,8 @@ def failed(step: int) -> LogEvent:
         ([job(1, 2, T), *steps(4), begun(3)], "A3", 8.0, 4.0),
         ([job(1, 2, T), *steps(3), begun(3)], "A3", 8.0, 8.0),
         ([job(1, 2, T), *steps(4), begun(3), failed(3)], "A3", 8.0, 8.0),
+        ([job(1, 2, T), *steps(4), begun(1), begun(3), failed(3)], "A3", 8.0, 6.667),
+        ([job(1, 2, T), *elsewhere(steps(4)), begun(2), begun(3)], "A3", 8.0, None),
         ([job(1, 2, T), *steps(4), begun(3, "megatron"), untimed(1, "megatron")], "A3", 8.0, 6.667),
         ([job(1, 2, T), *steps(4), begun(3, "nemo", "Scheduled async checkpoint save for out")], "A3", 8.0, 8.0),
         ([job(1, 2, T), *untold(steps(4)), replace(begun(3), step=None)], "A3", 8.0, 2.0),
@@ -98,7 +105,7 @@ def failed(step: int) -> LogEvent:
         ([job(1, 2, T), job(2, 3, T, gpus=None)], "A1", None, None),
         ([saved(T)], "A1", None, None),
     ],
-    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "cancelled", "idle-unsaved", "checkpoint-after-a-report", "begun-and-gone-on", "begun-at-the-end", "begun-and-failed", "begun-where-others-end", "begun-in-the-background", "begun-without-time-and-step", "not-finite", "few-steps", "healthy", "slow", "no-gpus", "half", "no-job"],
+    ids=["since-checkpoint", "no-checkpoint", "checkpoint-without-time", "never-ran", "cancelled", "idle-unsaved", "checkpoint-after-a-report", "begun-and-gone-on", "begun-at-the-end", "begun-and-failed", "begun-and-another-failed", "begun-and-then-another", "begun-where-others-end", "begun-in-the-background", "begun-without-time-and-step", "not-finite", "few-steps", "healthy", "slow", "no-gpus", "half", "no-job"],
 )  # fmt: skip
 def test_held_and_wasted(tmp_path: Path, rows: list[Row], family: str, held: float | None, wasted: float | None):
     Writer(tmp_path / "lake").append(rows, batch="b")
@@ -108,4 +115,12 @@ def test_held_and_wasted(tmp_path: Path, rows: list[Row], family: str, held: flo
     assert (spent.gpu_hours_held, spent.gpu_hours_wasted) == (held, wasted)
     assert spent.basis
     said = plain(spent.basis, ledger)
-    assert f"{held:g} h" in said if held is not None else "does not say" in said
+    assert f"{held:g} h" in said if held is not None else "how many GPUs" in said
+
+
+def test_gpu_hours_are_not_told_as_hours_of_the_job(tmp_path: Path) -> None:
+    Writer(tmp_path / "lake").append([job(1, 2, T), *steps(3), untimed(3)], batch="b")
+    ledger = Ledger()
+    with Reader(tmp_path / "lake") as reader:
+        said = plain(cost(reader, ledger, "7", None, "C2").basis, ledger)
+    assert "4 h of GPU time went by while the job stood still" in said
