@@ -138,9 +138,9 @@ def _confirmed(
         )
     for row in fallen[:3]:
         reason = f' with the reason "{row["reason"]}"' if row.has("reason") else ""
-        shows.append(
-            f"Node {row['node']} was {row['state']} from {row['since_ts']}{reason}; the job ended {row['before_end_s']} later."
-        )
+        # Slurm writes both times, and the node's may be the later one by seconds.
+        later = f"; the job ended {row['before_end_s']} later" if count(row, "before_end_s") > 0 else ""
+        shows.append(f"Node {row['node']} was {row['state']} from {row['since_ts']}{reason}{later}.")
         where = where or f" {row['node']}"
     likely = _still_down(facts) if not where and not fallen else None
     if likely is not None:

@@ -301,7 +301,13 @@ def _assessment(
     if not who_known:
         missing.append(lacks("Who cancelled it.", "sacct's State column (CANCELLED by UID), slurm_job.cancelled_by"))
     if own:
-        text = f"The cancel came after the run had already failed: {own}."
+        # srun and torchrun end what is left of a step once a part of it has failed: nobody cancelled the job then.
+        nobody = facts.overview is not None and facts.ending.failed and facts.overview.text("state") != "CANCELLED"
+        text = (
+            f"Accounting records no cancel of the job, and the log tells of a failure: {own}."
+            if nobody
+            else f"The cancel came after the run had already failed: {own}."
+        )
         return Assessment(
             CODE,
             "suspected",
@@ -312,7 +318,7 @@ def _assessment(
             say(*shows),
             missing=missing,
             counterfactual=text,
-            warnings=say(text),
+            warnings=say("" if nobody else text),
         )
     if doing:
         shows = [*shows, f"Before that {doing}."]

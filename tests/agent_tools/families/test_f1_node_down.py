@@ -168,3 +168,10 @@ def test_of_a_job_on_one_node_that_node_is_the_one_that_failed(tmp_path: Path, n
     count = len(nodes.split(","))
     a = judge(running(tmp_path, "NODE_FAIL", node_list=nodes, node_count=count), assess)
     assert ("lost [[" in a.headline) is named
+
+
+def test_a_node_that_is_marked_down_just_after_the_end_gives_no_negative_time(tmp_path: Path) -> None:
+    late = judge(running(tmp_path / "a", "NODE_FAIL").node("n1", "DOWN", 60.05, reason="Not responding"), assess)
+    soon = judge(running(tmp_path / "b", "NODE_FAIL").node("n1", "DOWN", 59, reason="Not responding"), assess)
+    assert any("Node [[" in c.text and "later" not in c.text for c in late.speaks_for)
+    assert any("the job ended [[" in c.text and "later" in c.text for c in soon.speaks_for)

@@ -291,3 +291,18 @@ def test_the_cancel_of_the_step_that_did_the_work_shows_in_a_job_called_complete
     assert (a.status, a.mode) == ("confirmed", mode) if mode else a.status == "ruled_out"
     assert not mode or a.attribution == ("user" if mode == "user" else "infrastructure")
     assert not mode or differential.draft(world.facts()).family == "F4"
+
+
+def test_nobody_is_said_to_have_cancelled_a_job_that_failed(tmp_path: Path) -> None:
+    def told(folder: str, state: str) -> tuple[str, int]:
+        world = World(tmp_path / folder).job(state).train(FALLING, every_s=60)
+        world.say("exception", "ValueError", "bad value").say("slurm", "cancelled", CANCEL)
+        a = judge(world, assess)
+        return a.counterfactual, len(a.warnings)
+
+    text, warnings = told("failed", "FAILED")
+    assert text.startswith("Accounting records no cancel of the job, and the log tells of a failure")
+    assert warnings == 0
+    text, warnings = told("cancelled", "CANCELLED")
+    assert text.startswith("The cancel came after the run had already failed")
+    assert warnings == 1
