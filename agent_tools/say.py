@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts
 from agent_tools.facts.progress import CLOSING
 from agent_tools.facts.views import RowView
@@ -19,7 +21,8 @@ def lacks(text: str, signal: str) -> Missing:
 
 
 _AT_ONCE = 2
-"""Lines after the announcement of a save within which an exception is that of its writing."""
+"""Lines after the announcement of a save within which what a save raises is of that one."""
+_FULL = re.compile(r"No space left|quota exceeded|Errno (?:28|122)\b", re.IGNORECASE)
 
 
 def count(row: RowView | None, column: str) -> float:
@@ -56,14 +59,18 @@ def resumption(facts: Facts) -> str:
 
 
 def _cut_saves(facts: Facts, begun: list[RowView]) -> list[RowView]:
-    """Of the saves that were begun those that failed: the last one before a failure to save, and one with an exception at once."""
+    """Of the saves that were begun those that failed: the last one before a failure to save, or before what a save raised at once."""
     failures = [c for c in facts.table("checkpoints") if c.text("name") == "failed"]
     cut: list[RowView] = []
     for failure in failures:
         line = count(failure, "line_no")
         earlier = [c for c in begun if c.text("file") == failure.text("file") and count(c, "line_no") <= line]
         cut += earlier[-1:]
-    raised = [(r.text("file"), count(r, "line_no")) for r in facts.table("exceptions")] if begun else []
+    raised = [
+        (r.row.text("file"), count(r.row, "line_no"))
+        for r in (facts.causes if begun else [])
+        if r.saving or _FULL.search(r.message)
+    ]
     cut += [
         c
         for c in begun[-1:]

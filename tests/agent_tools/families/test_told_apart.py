@@ -40,7 +40,7 @@ CASES: dict[str, tuple[str, Callable[[World], World]]] = {
         "F2",
         lambda w: w.job("PREEMPTED", 30, exit_code=0).job("COMPLETED", 60, attempt=2, restarts=1, start_ts=T + timedelta(minutes=33))
         .train(FALLING, total_steps=600)),
-    "a node failure and its requeue": ("F1", lambda w: w.job("NODE_FAIL", 30).job("COMPLETED", 60, attempt=2, restarts=1).train(FALLING)),
+    "a node failure and its requeue, which completed": ("F2", lambda w: w.job("NODE_FAIL", 30).job("COMPLETED", 60, attempt=2, restarts=1).train(FALLING)),
     "a cancel by its user": ("F4", lambda w: w.job("CANCELLED", 61, cancelled_by="ada").train(FALLING, every_s=60).say("slurm", "cancelled", CANCEL)),
     "a cancel that only cleans up after an exception": (
         "A3", lambda w: w.job("FAILED", 61).train(FALLING, every_s=60).say("exception", "KeyError", "'labels'").say("slurm", "cancelled", CANCEL)),
