@@ -1,4 +1,4 @@
-"""Whole series of one GPU to a block of rows: what a range query gives of a thousand GPUs, without a step for each sample."""
+"""The series of one GPU to a block of rows: what a range query gives of a thousand GPUs, without a step for each sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _BLANK_64 = 9.2e18
 """DCGM's numbers for blank, not found, not supported and not permitted, of 32, 48 and 64 bits."""
 _TROUBLE = 0xE8
 """Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
-Bits = Mapping[int, tuple[int, int]]
+Time = int | None
+Bits = Mapping[Time, tuple[int, int]]
 
 
 def blank(value: float) -> bool:
@@ -30,19 +31,14 @@ def typed(column: str, value: float) -> bool | int | float | None:
     return value if math.isfinite(value) else None
 
 
-def troubled(told: int) -> bool:
-    """Whether reasons that were told of include one of trouble: one harmless bit alone does not say that there was none."""
-    return bool(told & _TROUBLE)
-
-
 class Gauges:
-    """The series of one GPU (or instance): of each column the series that fill it; times are milliseconds."""
+    """The series of one GPU (or instance): of each column the series that fill it; times are milliseconds, None where unknown."""
 
     def __init__(self) -> None:
-        self._series: dict[str, list[tuple[Metric, dict[int, float]]]] = {}
-        self._bits: dict[int, tuple[int, int]] = {}
+        self._series: dict[str, list[tuple[Metric, dict[Time, float]]]] = {}
+        self._bits: dict[Time, tuple[int, int]] = {}
 
-    def put(self, metric: Metric, samples: Iterable[tuple[int, float]]) -> None:
+    def put(self, metric: Metric, samples: Iterable[tuple[Time, float]]) -> None:
         """The samples of one series; the later of two of one time counts."""
         kept = {ts: value for ts, value in samples if not blank(value)}
         if metric.bit:
@@ -52,7 +48,7 @@ class Gauges:
         elif kept:
             self._series.setdefault(metric.column, []).append((metric, kept))
 
-    def table(self, slow: Bits) -> tuple[list[int], dict[str, Sequence[Any]]]:
+    def table(self, slow: Bits) -> tuple[list[Time], dict[str, Sequence[Any]]]:
         """The times in order, and each column's values at them (None where it has none), `activity_source` among them.
 
         `slow` are the clock event reasons that held and that are told of, by time, where an exporter counts them.
@@ -62,10 +58,11 @@ class Gauges:
         for ts, (held, told) in slow.items():
             before = bits.get(ts, (0, 0))
             bits[ts] = before[0] | held, before[1] | told
-        told_of = {ts: float(held) for ts, (held, told) in bits.items() if troubled(told)}
-        if told_of:
-            merged["throttle_reasons"] = told_of | merged.get("throttle_reasons", {})
-        times = sorted(set[int]().union(*merged.values()))
+        # One harmless bit alone does not say that there was no trouble.
+        reasons = {ts: float(held) for ts, (held, told) in bits.items() if told & _TROUBLE}
+        if reasons:
+            merged["throttle_reasons"] = reasons | merged.get("throttle_reasons", {})
+        times = sorted(set[Time]().union(*merged.values()), key=lambda ts: ts or 0)
         columns = {column: _column(column, values, times) for column, values in merged.items()}
         sources = _sources(self._series)
         if sources:
@@ -73,9 +70,9 @@ class Gauges:
         return times, columns
 
 
-def _merged(series: Sequence[tuple[Metric, Mapping[int, float]]]) -> dict[int, float]:
+def _merged(series: Sequence[tuple[Metric, Mapping[Time, float]]]) -> dict[Time, float]:
     """The values of the lowest rank, in the column's unit; sums where the metrics are of parts."""
-    found: dict[int, float] = {}
+    found: dict[Time, float] = {}
     for metric, values in sorted(series, key=lambda s: -s[0].rank):
         scale = metric.scale
         if metric.add:
@@ -86,17 +83,17 @@ def _merged(series: Sequence[tuple[Metric, Mapping[int, float]]]) -> dict[int, f
     return found
 
 
-def _column(column: str, values: Mapping[int, float], times: Sequence[int]) -> Sequence[Any]:
+def _column(column: str, values: Mapping[Time, float], times: Sequence[Time]) -> Sequence[Any]:
     known: dict[float | None, Any] = {value: typed(column, value) for value in set(values.values())}
     known[None] = None  # and a gauge repeats itself
     return [known[values.get(ts)] for ts in times]
 
 
-def _sources(columns: Mapping[str, Sequence[tuple[Metric, Mapping[int, float]]]]) -> dict[int, str]:
+def _sources(columns: Mapping[str, Sequence[tuple[Metric, Mapping[Time, float]]]]) -> dict[Time, str]:
     """Which counter the activities are from: that of the SM activity, else DCGM's, else the one there is."""
-    found: dict[int, str] = {}
+    found: dict[Time, str] = {}
     for column, series in sorted(columns.items(), key=lambda c: c[0] == "sm_active"):
-        winners: dict[int, str] = {}
+        winners: dict[Time, str] = {}
         for metric, values in sorted(series, key=lambda s: -s[0].rank):
             if metric.source:
                 winners.update(dict.fromkeys(values, metric.source))

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from collector.formats.device_names import NO_DISK, NO_NET, PSEUDO
-from collector.formats.metric_blocks import Bits, Gauges, blank, troubled, turns, typed
+from collector.formats.metric_blocks import Bits, Gauges, blank, turns, typed
 from collector.formats.metric_names import NAMES, Metric
 from collector.formats.node_names import NodeNames
 from collector.formats.slowdowns import Slowdowns
@@ -45,7 +45,6 @@ class _Cells:
     values: dict[str, float] = field(default_factory=dict[str, float])
     ranks: dict[str, int] = field(default_factory=dict[str, int])
     buckets: dict[str, dict[float, float]] = field(default_factory=dict[str, dict[float, float]])
-    source: str = ""
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class Samples:
         self._xids = {} if xids is None else xids
         self._cells: dict[tuple[Key, int | None], _Cells] = {}
         self._gauges: dict[Key, Gauges] = {}
-        self._grids: dict[tuple[int, ...], list[datetime | None]] = {}
+        self._grid: tuple[list[int | None], list[datetime | None]] = [], []
         self._slow = Slowdowns()
         self._named: dict[Key, dict[str, Any]] = {}
         self._devices: dict[tuple[str | None, str | int | None], dict[str, Any]] = {}
@@ -106,43 +105,42 @@ class Samples:
         part = labels.get("mode", "") if metric.column == "cpu" else ""
         return Series(metric, ("host", node, ()), "idle" if part in {"idle", "iowait"} else "busy")
 
-    def extend(self, series: Series, samples: Sequence[tuple[int, float]]) -> None:
-        """All samples of one series of a file in which no other gives it again, with their times."""
-        metric = series.metric
-        if metric.entity != "gpu":
-            for ts, value in samples:
-                self.add(series, ts, value)
+    def add(self, series: Series, ts: int | None, value: float) -> None:
+        """One sample."""
+        self.extend(series, [(ts, value)])
+
+    def extend(self, series: Series, samples: Sequence[tuple[int | None, float]]) -> None:
+        """Samples of one series with their times; of two of one time the later counts."""
+        if series.metric.entity == "gpu":
+            self._of_gpu(series, samples)
             return
+        for ts, value in samples:
+            if not blank(value):
+                self._cell(series, ts, value)
+
+    def _of_gpu(self, series: Series, samples: Sequence[tuple[int | None, float]]) -> None:
+        metric = series.metric
         gauges = self._gauges.get(series.key)
         if gauges is None:
             gauges = self._gauges[series.key] = Gauges()
-        if metric.column in _COUNTED:
-            for ts, value in samples:
-                if not blank(value):
-                    self._slowed(series, ts, value)
-        else:
+        if metric.column not in _COUNTED:
             gauges.put(metric, samples)
-
-    def _slowed(self, series: Series, ts: int, value: float) -> None:
-        if series.metric.column == "held_down":
-            self._slow.time(series.key, series.metric.bit, ts, value)
-        else:
-            self._slow.count(series.key, series.part, ts, value, series.bound)
-
-    def add(self, series: Series, ts: int | None, value: float) -> None:
-        """One sample."""
-        metric = series.metric
-        if blank(value):
             return
+        for ts, value in samples:
+            if ts is None or blank(value):
+                continue
+            if metric.column == "held_down":
+                self._slow.time(series.key, metric.bit, ts, value)
+            else:
+                self._slow.count(series.key, series.part, ts, value, series.bound)
+
+    def _cell(self, series: Series, ts: int | None, value: float) -> None:
+        metric = series.metric
         place = (series.key, ts)
         cells = self._cells.get(place)
         if cells is None:
             cells = self._cells[place] = _Cells()
         column = metric.column
-        if column in _COUNTED:
-            if ts is not None:
-                self._slowed(series, ts, value)
-            return
         if column in {"ttft", "inter_token"}:
             if metric.rank <= cells.ranks.get(column, 9):
                 if metric.rank < cells.ranks.get(column, 9):
@@ -152,34 +150,23 @@ class Samples:
             return
         if column == "cpu":
             column = series.part
-        if metric.bit:
-            for mask, bit in (("throttle_bits", metric.bit if value else 0), ("throttle_told", metric.bit)):
-                cells.values[mask] = float(int(cells.values.get(mask, 0.0)) | bit)
-        elif metric.add:
+        if metric.add:
             cells.values[column] = cells.values.get(column, 0.0) + value * metric.scale
         elif metric.rank <= cells.ranks.get(column, 9):
             cells.ranks[column] = metric.rank
             cells.values[column] = value * metric.scale
-            if metric.source and (column == "sm_active" or metric.source == "dcgm" or not cells.source):
-                cells.source = metric.source
 
     def rows(self) -> Iterator[Row]:
         """The rows, by entity and time."""
         return one_by_one(self.blocks())
 
     def blocks(self) -> Iterator[Row | Block]:
-        """The same rows; those of whole series as blocks, which come first."""
-        before: dict[Key, _Cells] = {}
-        seen: dict[Key, list[GpuSample]] = {}
-        slow: dict[Key, dict[int, tuple[int, int]]] = {}
-        for place, (held, told) in self._slow.bits().items():
+        """The same rows; those of a GPU as one block, and the blocks first."""
+        slow: dict[Key, dict[int | None, tuple[int, int]]] = {}
+        for place, told in self._slow.bits().items():
             key, ts = cast("tuple[Key, int]", place)
-            cells = self._cells.get((key, ts))
-            if cells is None:
-                slow.setdefault(key, {})[ts] = held, told
-            else:
-                for mask, bits in (("throttle_bits", held), ("throttle_told", told)):
-                    cells.values[mask] = float(int(cells.values.get(mask, 0.0)) | bits)
+            slow.setdefault(key, {})[ts] = told
+        seen: dict[Key, list[GpuSample]] = {}
         for key in sorted(self._gauges, key=_place):
             block = self._block(key, slow.get(key, {}))
             if block is None:
@@ -188,16 +175,14 @@ class Samples:
             xids = block.columns.get("last_xid", ())
             for i in turns(xids):
                 changed = next(block.part(i, i + 1).rows())
-                if xids[i] is not None and isinstance(changed, GpuSample):
+                if xids[i] is not None and changed.ts is not None and isinstance(changed, GpuSample):
                     seen.setdefault((*key[:2], key[2][:1]), []).append(changed)
-        order = sorted(self._cells, key=lambda k: (*_place(k[0]), k[1] or 0))
-        for key, ts in order:
+        before: dict[Key, _Cells] = {}
+        for key, ts in sorted(self._cells, key=lambda k: (*_place(k[0]), k[1] or 0)):
             cells = self._cells[key, ts]
             row = self._row(key, moment(ts), cells, before.get(key))
             if row is not None:
                 yield row
-            if isinstance(row, GpuSample) and row.last_xid is not None and row.ts is not None:
-                seen.setdefault((*key[:2], key[2][:1]), []).append(row)
             before[key] = cells
         for gpu, samples in seen.items():
             yield from self._new_xids(gpu, samples)
@@ -227,10 +212,9 @@ class Samples:
         labels = dict[str, Any](key[2]) | self._named.get(key, {})
         constants = {"cluster": self._ctx.cluster, "node": key[1], "origin": self._ctx.name, **labels}
         constants = {name: value for name, value in constants.items() if name not in columns}
-        grid = tuple(times)
-        if grid not in self._grids:  # a query's series have the same times
-            self._grids = {grid: [moment(ts) for ts in times]}
-        columns["ts"] = self._grids[grid]
+        if self._grid[0] != times:  # a query's series have the same times
+            self._grid = times, [moment(ts) for ts in times]
+        columns["ts"] = self._grid[1]
         return Block(GpuSample, len(times), constants, columns) if times else None
 
     def devices(self) -> Iterator[GpuDevice]:
@@ -268,15 +252,6 @@ class Samples:
         labels: dict[str, Any] = dict(own)
         common: dict[str, Any] = {"cluster": self._ctx.cluster, "node": node, "ts": ts, "origin": self._ctx.name}
         values = dict(cells.values)
-        if entity == "gpu":
-            bits, told = (int(values.pop(n, 0.0)) for n in ("throttle_bits", "throttle_told"))
-            if troubled(told):
-                values.setdefault("throttle_reasons", float(bits))
-            if not values:
-                return None
-            labels.update(self._named.get(key, {}))
-            fields: dict[str, Any] = {**common, **labels, "activity_source": cells.source or None, **_typed(values)}
-            return GpuSample(**fields)
         if entity == "link":
             state = values.pop("state", None)
             named: dict[str, Any] = {

@@ -86,7 +86,7 @@ class Prometheus:
 
 def _collect(path: Path, ctx: ImportContext, samples: Samples, low: int | None, high: int | None) -> dict[str, int]:
     cache: dict[tuple[str, str], Series | None] = {}
-    gauges: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    found: dict[tuple[str, str], list[tuple[int | None, float]]] = {}
     unknown: dict[str, int] = {}
     untimed = int(ctx.modified.timestamp() * 1000) if ctx.modified else None
     told = low is not None
@@ -109,14 +109,11 @@ def _collect(path: Path, ctx: ImportContext, samples: Samples, low: int | None, 
                 if not told:
                     told = True
                     ctx.note("samples without timestamps: the file's own time is taken")
-            if ts is not None and series.metric.entity == "gpu":
-                gauges.setdefault(place, []).append((ts, float(value)))
-            else:
-                samples.add(series, ts, float(value))
-    for place, found in gauges.items():
+            found.setdefault(place, []).append((ts, float(value)))
+    for place in list(found):
         series = cache[place]
         if series is not None:
-            samples.extend(series, found)
+            samples.extend(series, found.pop(place))
     return unknown
 
 

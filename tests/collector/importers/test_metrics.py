@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collector.formats.metric_rows import Samples, Series, node_of, quantile
+from collector.formats.metric_names import BOOLEAN, NAMES, WHOLE
+from collector.formats.metric_rows import Samples, node_of, quantile
 from collector.formats.node_names import NodeNames
 from collector.importers import prometheus
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.nvidia_smi import NvidiaSmi
 from collector.importers.prometheus import Prometheus
 from collector.importers.prometheus_json import PrometheusJson
-from store.rows import CgroupSample, GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample, Row
+from store.rows import CgroupSample, GpuDevice, GpuSample, HostSample, InferenceSample, LinkSample
 
 SAMPLES = Path(__file__).parent / "samples"
 TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -278,38 +278,69 @@ def test_remarks_that_the_format_does_not_know_are_no_reason_against_it(tmp_path
 
 
 GAUGES = (
-    ("DCGM_FI_PROF_SM_ACTIVE", {}), ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", {}), ("DCGM_FI_DEV_GPU_UTIL", {}),
-    ("DCGM_FI_DEV_FB_USED", {}), ("DCGM_FI_DEV_XID_ERRORS", {}), ("DCGM_FI_DEV_ROW_REMAP_PENDING", {}),
-    ("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", {}), ("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", {}),
-    ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", {}), ("DCGM_FI_DEV_POWER_VIOLATION", {}),
-    ("DCGM_EXP_CLOCK_EVENTS_COUNT", {"clock_event": "hw_thermal", "window_size_in_ms": "60000"}),
-    ("nvidia_smi_clocks_event_reasons_hw_thermal_slowdown", {}), ("node_load1", {}), ("node_disk_read_bytes_total", {"device": "sda"}),
+    "DCGM_FI_PROF_SM_ACTIVE", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_FB_USED", "DCGM_FI_DEV_XID_ERRORS",
+    "DCGM_FI_DEV_ROW_REMAP_PENDING", "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",
+    "nvidia_smi_clocks_event_reasons_hw_thermal_slowdown", "nvidia_smi_clocks_event_reasons_sw_power_cap",
 )  # fmt: skip
-VALUE = st.one_of(
-    st.sampled_from([0.0, 1.0, 79.0, math.nan, math.inf, -math.inf, 2_147_483_634.0, 1e19]), st.floats(0, 1e6)
-)
+NOTHING = (math.nan, math.inf, 2_147_483_634.0, 1e19)
+VALUE = st.one_of(st.sampled_from([0.0, 1.0, 79.0, *NOTHING]), st.floats(0, 1e6))
+TIME = st.one_of(st.none(), st.integers(0, 5).map(lambda n: 1_772_359_200_000 + 15_000 * n))
 SERIES = st.tuples(
     st.sampled_from(GAUGES),
     st.integers(0, 1),
     st.sampled_from([None, "4812", "4813"]),
-    st.dictionaries(st.integers(0, 5).map(lambda n: 1_772_359_200_000 + 15_000 * n), VALUE, min_size=1),
+    st.dictionaries(TIME, VALUE, min_size=1),
 )
 
 
-def _collected(found: list[Any], give: Callable[[Samples, Series, list[tuple[int, float]]], None]) -> list[Row]:
-    samples = Samples(ImportContext("metrics.json", UTC))
-    for (name, more), gpu, job, values in found:
-        labels = {"Hostname": "n1", "gpu": str(gpu), **more} | ({"hpc_job": job} if job else {})
-        if (series := samples.series(name, labels)) is not None:
-            give(samples, series, list(values.items()))
-    return sorted(samples.rows(), key=repr)
+def _plainly(found: list[Any]) -> dict[tuple[int, str | None, int | None], dict[str, float]]:
+    """What each GPU's row has to say, a sample at a time: by the rank of the metric, the sum of its parts, the bits that are set."""
+    rows: dict[Any, dict[str, float]] = {}
+    ranks: dict[Any, int] = {}
+    masks: dict[Any, tuple[int, int]] = {}
+    for name, gpu, job, values in found:
+        metric = NAMES[name]
+        for ts, value in values.items():
+            place, column = (gpu, job, ts), metric.column
+            if math.isnan(value) or value in NOTHING:
+                continue
+            if metric.bit:
+                held, told = masks.get(place, (0, 0))
+                masks[place] = held | (metric.bit if value else 0), told | metric.bit
+            elif metric.add:
+                rows.setdefault(place, {})[column] = rows.get(place, {}).get(column, 0.0) + value * metric.scale
+            elif metric.rank <= ranks.get((place, column), 9):
+                ranks[place, column] = metric.rank
+                rows.setdefault(place, {})[column] = value * metric.scale
+    for place, (held, told) in masks.items():
+        if told & 0xE8:
+            rows.setdefault(place, {})["throttle_reasons"] = held
+    return rows
 
 
-@given(st.lists(SERIES, max_size=8, unique_by=lambda s: (s[0][0], s[1], s[2])))
+@given(st.lists(SERIES, max_size=8, unique_by=lambda s: s[:3]))
 @settings(deadline=None)
-def test_whole_series_give_the_rows_that_their_samples_give_one_by_one(found: list[Any]) -> None:
-    def singly(samples: Samples, series: Series, values: list[tuple[int, float]]) -> None:
-        for ts, value in values:
-            samples.add(series, ts, value)
+def test_series_become_one_row_for_each_gpu_and_time(found: list[Any]) -> None:
+    samples = Samples(ImportContext("metrics.json", UTC))
+    for name, gpu, job, values in found:
+        series = samples.series(name, {"Hostname": "n1", "gpu": str(gpu)} | ({"hpc_job": job} if job else {}))
+        assert series is not None
+        samples.extend(series, list(values.items()))
+    rows = [r for r in samples.rows() if isinstance(r, GpuSample)]
+    expected = _plainly(found)
+    assert len(rows) == len(expected)
+    for row in rows:
+        ts = None if row.ts is None else round(row.ts.timestamp() * 1000)
+        for column, value in expected[row.gpu or 0, row.job_id, ts].items():
+            kind = bool if column in BOOLEAN else int if column in WHOLE else float
+            assert getattr(row, column) == kind(value), column
+        sources = [name for name, gpu, job, values in found if (gpu, job) == (row.gpu, row.job_id) and ts in values]
+        assert (row.activity_source == "nvml") == (
+            row.engine_active is not None and not any("PROF" in n and not _void(found, n, row, ts) for n in sources)
+        )
 
-    assert _collected(found, Samples.extend) == _collected(found, singly)
+
+def _void(found: list[Any], name: str, row: GpuSample, ts: int | None) -> bool:
+    """Whether the sample of that metric at that time is none."""
+    value = next(v[ts] for n, gpu, job, v in found if (n, gpu, job) == (name, row.gpu, row.job_id) and ts in v)
+    return math.isnan(value) or value in NOTHING
