@@ -275,9 +275,8 @@ def _exploded(losses: list[float]) -> Reading | None:
     # out of the noise of single batches, in which any report may be the lowest.
     climbed = peak >= 2 and losses[peak] >= 3.0 * first and tail >= 1.5 * first and lowest >= 1.2 * first
     later = [math.log(v) for v in losses[1:]] if climbed else []
-    if climbed and spread(later) >= 5.0 * step_noise(
-        later
-    ):  # mere noise spreads two and a half times as far as it jumps
+    # Mere noise spreads two and a half times as far as it jumps.
+    if climbed and spread(later) >= 5.0 * step_noise(later):
         return Reading("spike", n, at=1, strong=True)
     return None
 

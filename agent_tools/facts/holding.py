@@ -39,7 +39,7 @@ def holding(facts: Facts, row: RowView) -> Holding:
     place = {"node": row.text("node")}
     known = facts.table("gpu_holders", **place, from_ts=facts.scope["from_ts"], to_ts=facts.scope["to_ts"])
     given = facts.table("gpus_given", **place).first
-    this = next((h for h in known if _same(h, row)), None)
+    this = next((h for h in known if same(h, row)), None)
     if this is not None and (told := _by_samples(this)) is not None:
         return told
     indices = set(given.text("indices").split(",")) - {""} if given is not None else set[str]()
@@ -93,7 +93,7 @@ def _own(known: RowView, indices: set[str]) -> bool:
     return bool(known.number("job_samples")) or known.text("gpu") in indices
 
 
-def _same(a: RowView, b: RowView) -> bool:
+def same(a: RowView, b: RowView) -> bool:
     """Whether two rows of one node speak of one GPU, by the best name that both of them have."""
     name = next((n for n in names_of(a) if n in names_of(b)), None)
     return name is not None and a.get(name) == b.get(name)

@@ -13,6 +13,8 @@ _SAYS_AFTER = frozenset({"hf-trainer", "megatron", "ultralytics", "fairseq", "de
 """Trainers whose own word of the end is printed after the loop, and nowhere else."""
 
 
+MOST = 0.9
+"""Share of the planned steps from which on the work counts as done."""
 CLOSING = 2
 """Lines after an exception in which the bar of its loop is drawn for the last time."""
 

@@ -276,9 +276,11 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
     else:
         at = f" (step {shape['best_step']})" if shape.has("best_step") else ""
         shows = [f"The loss began at {start}, reached {best} at its best{at}, and ended at {last}."]
-        shows.append(
-            f"It gave back {shape['given_back']} and did not come down again; its highest value was {shape['highest_loss']}."
-        )
+        huge = reading.why == "huge"  # nothing that is there shows what it gave back
+        if not huge:
+            shows.append(
+                f"It gave back {shape['given_back']} and did not come down again; its highest value was {shape['highest_loss']}."
+            )
         if shape.has("end_grad_norm"):
             shows.append(f"The gradient norm went from {shape['start_grad_norm']} to {shape['end_grad_norm']}.")
         headline = (
@@ -286,8 +288,7 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
             if mode == "spike"
             else f"The loss collapsed onto a dead plateau at {last} after having reached {best}."
         )
-        if reading.why == "huge":
-            shows = shows[:1] + shows[2:]
+        if huge:
             headline = f"The loss stands at {last} and does not fall, with a gradient norm of {shape['end_grad_norm']}: it had diverged before the first report."
     return Assessment(
         CODE,

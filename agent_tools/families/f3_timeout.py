@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.counting import counting
 from agent_tools.facts.finished import unexited
 from agent_tools.facts.held_up import at_work_to_the_end, unlaunched
+from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.c1_rendezvous_hang import stuck_at_start
@@ -31,9 +32,8 @@ MOVING_PACES = 5.0
 UNTIMED = 0.6
 MUTE_LINES = 1
 """Lines of a log in which Slurm speaks of the end and the program said nothing."""
-LATE, EARLY_S, MOST = 0.8, 75.0, 0.9
-"""Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early; share of the
-planned steps from which on the work counts as done."""
+LATE, EARLY_S = 0.8, 75.0
+"""Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
 _ASKED = re.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
 _POLITE = re.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(?:TERM|15)\b")
 

@@ -10,6 +10,7 @@ import re
 
 from agent_tools.facts import Facts
 from agent_tools.facts.held_up import came_to_rest, spinning
+from agent_tools.facts.progress import MOST
 from agent_tools.facts.requested import (
     AT_ONCE_S,
     LOG,
@@ -36,8 +37,6 @@ _OWNER = re.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|
 _ADMIN = re.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
 """Words of LSF's, HTCondor's and PBS that say who killed the job."""
 
-MOST = 0.9
-"""Share of the planned steps from which on the work counts as done."""
 _CUT = re.compile(r"DUE\s+TO\W*$")
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.ending import OUTSIDE
-from agent_tools.facts.holding import Holding, holding, names_of
+from agent_tools.facts.holding import Holding, holding, names_of, same
 from agent_tools.facts.xids import APPLICATION_XIDS
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -120,8 +120,7 @@ def trained_on(facts: Facts, row: RowView) -> Claim | None:
 
 def same_gpu(a: RowView, b: RowView) -> bool:
     """Whether two rows speak of one GPU, by what both of them call it."""
-    name = next((n for n in names_of(a) if n in names_of(b)), None)
-    return a.get("node") == b.get("node") and name is not None and a.get(name) == b.get(name)
+    return a.get("node") == b.get("node") and same(a, b)
 
 
 def spoken_of(facts: Facts) -> bool:

@@ -11,6 +11,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.curve import Reading
 from agent_tools.facts.finished import bar_short_of_end, closing_end, completion, program_end
 from agent_tools.facts.last_command import last_command
+from agent_tools.facts.progress import MOST
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
 from agent_tools.facts.worked import at_work, instant, little_used, lone_worker
@@ -25,8 +26,6 @@ CODE = "G1"
 EXPLAINS: tuple[str, ...] = ()
 
 SLOWER, MANY_REPORTS = 1.5, 30
-MOST = 0.9
-"""Share of the planned steps that a log has to show of a run whose end it does not tell."""
 HALF = 0.5
 """Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
 BLIND = 0.48

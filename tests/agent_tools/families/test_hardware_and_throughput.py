@@ -392,12 +392,3 @@ def test_a_rank_that_falls_behind_on_the_way_is_seen_in_the_second_half(tmp_path
     )
     found = judge(world, d3.assess)
     assert found.status == "confirmed" and "Late in the run" in found.speaks_for[0].text
-
-
-def test_saves_are_counted_against_steps_only_where_steps_are_named(tmp_path: Path) -> None:
-    numbered = judge(World(tmp_path / "a").job().train([2.0] * 12, stride=5), d2.assess)
-    assert ".steps]] steps are no storm" in numbered.counterfactual
-    unnamed = judge(World(tmp_path / "b").job().train([2.0] * 12, step=None), d2.assess)
-    anew = World(tmp_path / "c").job().train([2.0] * 6, stride=5, epoch=0.0).train([2.0] * 6, stride=5, epoch=1.0)
-    for told in (unnamed, judge(anew, d2.assess)):
-        assert ".reports]] reports of progress are no storm" in told.counterfactual

@@ -385,19 +385,3 @@ def test_frames_that_a_log_ends_with_are_a_cut_traceback_and_frames_that_somethi
     assert "truncated" in str(row.detail)
     assert parse(f"{stack}\nepoch 3 of 9\n") == []
     assert parse('  File "/venv/lib/python3.11/site-packages/a.py", line 7, in run\n    go()\n' * 3) == []
-
-
-def test_a_long_traceback_on_one_line_keeps_its_exception():
-    lines = PLAIN.split("\n")[1:-2]
-    middle = (
-        '  File "/home/u/deep/and/deeper/inside/a/package/of/layers.py", line 7, in forward     return self.inner(x)'
-    )
-    row = one(" ".join([*lines[:3], *[middle] * 40, *lines[3:]]))
-    assert (row.name, "truncated" in str(row.detail)) == ("ValueError", False)
-
-
-def test_a_traceback_on_one_line_is_read_frame_by_frame():
-    row = one(" ".join(PLAIN.split("\n")[1:-2]))
-    assert (row.name, row.cause_name) == ("ValueError", None)
-    assert row.message.startswith("Target modules {'wq'} not found")
-    assert row.user_frame == "/home/u/model.py:7 in main"
