@@ -140,6 +140,13 @@ _LATE = "ts >= e.late AND ts IS DISTINCT FROM e.final"
 """The last ten minutes but for the very last one, where there are others: it holds what comes when a job is taken down, and a
 clock that differs by a second puts what was sampled after the end before it."""
 
+_UNUSED = (
+    "coalesce(sum(engine_n) >= 5 AND sum(idle_n) = sum(engine_n), false)"
+    " AND coalesce(max(fb_used_max_bytes), 0) < 2147483648"
+)
+"""Whether a GPU was allocated and never used: its engine did nothing in any sample, and its memory held no more than the driver's
+own share and a context or two. A rank that hangs before its first step holds more; one that is done keeps its memory."""
+
 SUMS = {
     "samples": "sum(samples)",
     "first_ts": "min(first_ts)",
@@ -150,6 +157,7 @@ SUMS = {
     "engine_n": "sum(engine_n)",
     "engine_sum": "sum(engine_sum)",
     "idle_n": "sum(idle_n)",
+    "unused": _UNUSED,
     "sm_n": "sum(sm_n)",
     "sm_sum": "sum(sm_sum)",
     "sm_median": "median(sm_sum / nullif(sm_n, 0))",

@@ -80,7 +80,7 @@ def _cold_too(facts: Facts, result: Assessment) -> None:
 def spinning_at_the_end(facts: Facts) -> RowView | None:
     """The job's GPUs, where all of them but one at most only spin in its last minutes: by SM activity, or by memory's without it."""
     spread = facts.table("gpu_spread").first or facts.table("gpu_spin").first
-    if spread is None or not 2 <= (spread.number("spinning") or 0) >= (spread.number("gpus") or 0) - 1:
+    if spread is None or not 2 <= (spread.number("spinning") or 0) >= (spread.number("used") or 0) - 1:
         return None
     return spread
 
@@ -120,7 +120,7 @@ def at_work_to_the_end(facts: Facts) -> bool:
     if facts.table("gpu_spread"):
         return spinning_at_the_end(facts) is None
     row = facts.table("gpu_spin").first
-    return row is not None and (row.number("working") or 0) > (row.number("gpus") or 0) / 2
+    return row is not None and (row.number("working") or 0) > (row.number("used") or 0) / 2
 
 
 def unlaunched(facts: Facts) -> RowView | None:
@@ -140,7 +140,7 @@ def spinning(row: RowView) -> str:
         power = f", power {row['spin_power_w']}" if row.has("spin_power_w") else ""
         memory = f", memory activity {row['spin_dram']}" if row.has("spin_dram") else ""
         activity = f"median engine activity {row['spin_engine']}{memory}{tensor}{power}"
-    text = f"{row['spinning']} of {row['gpus']} GPUs spin: {activity}."
+    text = f"{row['spinning']} of {row['used']} GPUs spin: {activity}."
     if row.number("cold") == 1:
         return f"{text} One is cold: {gpu_of(row, 'cold_node', ('cold_gpu', 'cold_uuid'))}."
     return f"{text} Those that are cold: {row['cold']}." if row.get("cold") else text

@@ -36,17 +36,18 @@ def _work(facts: Facts) -> tuple[str, bool]:
     """By SM activity; else by what exporters give without it, which is held against the same GPU's busy minutes only."""
     row, spin = facts.table("gpu_spread").first, facts.table("gpu_spin").first
     if row is not None and count(row, "all_sm_median") >= WORKING:
+        those = " that were used" if count(row, "used") < count(row, "gpus") else ""
         return (
-            f"The GPUs did real work: the median GPU's SM activity was {row['all_sm_median']} on average, the lowest "
+            f"The GPUs{those} did real work: the median GPU's SM activity was {row['all_sm_median']} on average, the lowest "
             f"{row['all_sm_min']}",
             True,
         )
     if row is not None:
         return f"The GPUs did little: the median GPU's SM activity was {row['all_sm_median']} on average", False
-    if spin is None or not 0 < count(spin, "gpus") <= count(spin, "working"):
+    if spin is None or not 0 < count(spin, "used") <= count(spin, "working"):
         return "", False
     if max(count(spin, "dram_max"), count(spin, "all_tensor_max")) < BUSY:
-        if count(spin, "gpus") < 2 or count(spin, "all_engine_min") < SPINS:
+        if count(spin, "used") < 2 or count(spin, "all_engine_min") < SPINS:
             return "", False  # a small model on its own, which waits for nobody
         return (
             f"The GPUs may have waited all along: SM activity was not measured, and of all of them the highest mean activity of "
@@ -54,7 +55,7 @@ def _work(facts: Facts) -> tuple[str, bool]:
             False,
         )
     return (
-        f"To the end the memory of {spin['working']} of {spin['gpus']} GPUs was as busy as in their busy minutes, with a mean "
+        f"To the end the memory of {spin['working']} of {spin['used']} GPUs was as busy as in their busy minutes, with a mean "
         f"engine activity of {spin['all_engine_min']} at least (SM activity was not measured)",
         True,
     )
@@ -74,6 +75,17 @@ def little_used(facts: Facts) -> str:
     if busiest is None or count(busiest, "engine_mean") >= SLOW:
         return ""
     return f"The GPUs were little used: the busiest engine worked {busiest['engine_mean']} of the time."
+
+
+def never_used(facts: Facts) -> RowView | None:
+    """The GPUs that the job held and never used, where others of its own worked or it succeeded all the same; None where none are.
+
+    Where all of them lay idle in a run that failed, what stopped it is what has to be told.
+    """
+    row = facts.table("gpu_unused").first if facts.beside is None else None
+    if row is None or (count(row, "unused") == count(row, "gpus_watched") and not facts.ending.succeeded):
+        return None
+    return row
 
 
 def lone_worker(facts: Facts) -> tuple[RowView, RowView] | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.counting import counting
+from agent_tools.facts.worked import never_used
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 
@@ -23,7 +24,25 @@ _FEW_LATE = 2
 
 
 def assess(facts: Facts) -> Assessment:
-    """Judge C3 from GPU samples, launches and what the job printed."""
+    """Judge C3 from GPU samples, launches and what the job printed; GPUs that a run held and never used are a warning."""
+    result = _assess(facts)
+    spare = never_used(facts)
+    if spare is not None and result.status not in ("confirmed", "suspected"):
+        result.warnings.append(claim(_spare(spare)))
+        result.counterfactual += f" {spare['unused']} of {spare['gpus_watched']} were never used: that is a warning."
+    return result
+
+
+def _spare(row: RowView) -> str:
+    memory = f" and no more than {row['peak_gib']} of memory was in use on any of them" if row.has("peak_gib") else ""
+    return (
+        f"{row['unused']} of {row['gpus_watched']} GPUs were held for the whole run and never used ({row['named_gpus']}): "
+        f"their engines did nothing in any sample over {row['watched_min']} or more{memory}. That is {row['gpu_hours_idle']} "
+        "of GPU time for nothing; ask for fewer, or see why no process used them."
+    )
+
+
+def _assess(facts: Facts) -> Assessment:
     o = facts.overview
     gpus = [] if facts.beside is not None else facts.table("gpu_summary").rows
     count = o.number("gpus") if o is not None and o.has("gpus") else (float(len(gpus)) if gpus else None)
@@ -32,9 +51,7 @@ def assess(facts: Facts) -> Assessment:
             CODE, "ruled_out", counterfactual="The job held several GPUs; this family is about a single one."
         )
     if facts.causes or facts.of_role("cuda_oom") or facts.ending.succeeded:
-        return Assessment(
-            CODE, "ruled_out", counterfactual="The process ended by itself; it did not sit on an idle GPU."
-        )
+        return Assessment(CODE, "ruled_out", counterfactual="The process ended by itself; it was not stuck on its GPU.")
     launches = facts.table("cuda_activity")
     if not gpus and not launches:
         return _blind(facts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.faulted_gpus import same_gpu
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D1"
@@ -27,8 +28,10 @@ _FEW_REPORTS = 5
 def assess(facts: Facts) -> Assessment:
     """Judge D1 from the duty cycle of all GPUs."""
     spread = facts.table("gpu_spread").first
-    gpus = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
-    if not gpus:
+    known = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
+    unused = [r for r in known if r.get("unused")]
+    gpus = [r for r in known if not r.get("unused")]
+    if not known:
         waits = _waits(facts)
         if waits is not None:
             return waits
@@ -38,10 +41,14 @@ def assess(facts: Facts) -> Assessment:
             counterfactual="No GPU activity was recorded, so how busy the GPUs were is not known.",
             missing=[missing("How busy the GPUs were.", "engine and SM activity (gpu_sample) of the job's nodes")],
         )
+    if len(unused) == len(known):
+        text = f"The GPUs were never used at all, {gpu_of(known[0])} first: that is no low duty cycle."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
     while_training = _while_training(facts)
-    gpus = [
-        r for r in (gpus if while_training is None else while_training) if (r.number("samples") or 0) >= _FEW_SAMPLES
-    ]
+    if while_training is not None:
+        used = [r for r in while_training if not any(same_gpu(r, u) for u in unused)]
+        gpus = used or while_training
+    gpus = [r for r in gpus if (r.number("samples") or 0) >= _FEW_SAMPLES]
     if not gpus:
         return Assessment(
             CODE,

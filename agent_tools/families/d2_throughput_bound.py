@@ -101,7 +101,7 @@ def _interconnect(facts: Facts) -> Assessment | None:
     many = facts.overview is not None and (facts.overview.number("node_count") or 0) > 1
     spinning = (
         spread is not None
-        and (spread.number("gpus") or 0) > 1
+        and (spread.number("used") or 0) > 1
         and (spread.number("all_engine_min") or 0) > 0.85
         and (spread.number("all_sm_max") or 1.0) < 0.25
     )
@@ -114,7 +114,7 @@ def _interconnect(facts: Facts) -> Assessment | None:
         result.headline = "The GPUs wait for a slow interconnect: they spin in collectives that advance slowly."
         result.speaks_for.append(
             claim(
-                f"Over {spread['gpus']} GPUs the lowest engine activity is {spread['all_engine_min']} while the highest SM "
+                f"Over {spread['used']} GPUs the lowest engine activity is {spread['all_engine_min']} while the highest SM "
                 f"activity is {spread['all_sm_max']}."
             )
         )
@@ -124,7 +124,7 @@ def _interconnect(facts: Facts) -> Assessment | None:
         tensor = f", of tensor cores {waits['all_tensor_max']}" if waits.has("all_tensor_max") else ""
         result.speaks_for.append(
             claim(
-                f"Over {waits['gpus']} GPUs the lowest engine activity is {waits['all_engine_min']} while the highest activity of "
+                f"Over {waits['used']} GPUs the lowest engine activity is {waits['all_engine_min']} while the highest activity of "
                 f"memory is {waits['dram_max']}{tensor}."
             )
         )
@@ -154,7 +154,7 @@ def _busiest(facts: Facts) -> RowView | None:
 def _memory_rests(facts: Facts) -> RowView | None:
     """Without SM activity: busy engines whose memory and tensor cores did little all along. A small model looks like this, too."""
     row = facts.table("gpu_spin").first
-    if row is None or facts.beside is not None or (row.number("gpus") or 0) < 2:
+    if row is None or facts.beside is not None or (row.number("used") or 0) < 2:
         return None
     rests = (row.number("dram_max") or 1.0) < 0.12 and (row.number("all_tensor_max") or 0.0) < 0.1
     return row if rests and (row.number("all_engine_min") or 0) > 0.85 else None

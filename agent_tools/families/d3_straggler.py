@@ -37,14 +37,11 @@ def assess(facts: Facts) -> Assessment:
             counterfactual="No SM activity was recorded, so no GPU can be told from the others.",
             missing=[missing("Whether some rank is slower than the others.", "SM activity of every GPU (gpu_sample)")],
         )
-    if (row.number("gpus") or 0) < 2:
-        return Assessment(
-            CODE, "ruled_out", counterfactual="The job held a single GPU, so nothing can lag behind others."
-        )
-    text = (
-        f"SM activity is even: the highest is {row['sm_mean']} ({gpu_of(row)}), the median of the others "
-        f"{row['peer_sm_median']}."
-    )
+    if (row.number("used") or 0) < 2:
+        one = "used" if (row.number("gpus") or 0) > 1 else "held"
+        text = f"The job {one} a single GPU, so nothing can lag behind others."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    text = _even(row)
     steps = facts.progress.steps
     if steps is not None and (steps.number("last_step") or steps.number("reports") or 0) < 20:
         return Assessment(CODE, "ruled_out", counterfactual="Too few steps were made to tell a slow rank from a start.")
@@ -60,7 +57,7 @@ def assess(facts: Facts) -> Assessment:
     result.speaks_for.append(
         claim(
             f"{when}{gpu_of(row)} has a mean SM activity of {row['sm_mean']}, the median of the others is "
-            f"{row['rest_sm_median']} ({row['gpus']} GPUs in all)."
+            f"{row['rest_sm_median']} ({row['used']} GPUs in all)."
         )
     )
     if (row.number("high") or 0) > 1:
@@ -76,6 +73,19 @@ def assess(facts: Facts) -> Assessment:
         )
     )
     return _told(facts, row, result)
+
+
+def _even(row: RowView) -> str:
+    """Why no rank holds the others up: all that were used work alike, or those that work less are no few or do not wait."""
+    spare = row.number("used") != row.number("gpus")
+    among = f"Of {row['gpus']} GPUs {row['used']} were used at all. " if spare else ""
+    if (row.number("sm_mean") or 0) < _SUSPECT * (row.number("all_sm_min") or 0) or not row.has("rest_sm_median"):
+        return f"{among}SM activity is even: the highest is {row['sm_mean']} ({gpu_of(row)}), the lowest {row['all_sm_min']}."
+    return (
+        f"{among}The highest SM activity is {row['sm_mean']} ({gpu_of(row)}), and {row['high']} of {row['used']} GPUs come near "
+        f"it; the median of the rest is {row['rest_sm_median']} at an engine activity of {row['rest_engine_median']}. The "
+        "others wait for no single rank."
+    )
 
 
 def _by_memory(facts: Facts) -> Assessment | None:
@@ -95,7 +105,7 @@ def _by_memory(facts: Facts) -> Assessment | None:
     result.speaks_for.append(
         claim(
             f"{when}{gpu_of(row)} has a mean memory activity of {row['dram_max']}, the median of the others is "
-            f"{row['rest_dram_median']} ({row['gpus']} GPUs in all)."
+            f"{row['rest_dram_median']} ({row['used']} GPUs in all)."
         )
     )
     result.missing.append(
@@ -135,7 +145,7 @@ def _told(facts: Facts, row: RowView, result: Assessment) -> Assessment:
     """What is said of a slow rank, whatever it was told by."""
     result.headline = f"A single rank holds the others up: {gpu_of(row)}."
     if (row.number("high") or 0) > 1:
-        result.headline = f"{row['high']} of {row['gpus']} ranks hold the others up, the slowest on {gpu_of(row)}."
+        result.headline = f"{row['high']} of {row['used']} ranks hold the others up, the slowest on {gpu_of(row)}."
     result.speaks_for.append(
         claim(f"The others spin meanwhile: their median engine activity is {row['rest_engine_median']}.")
     )
@@ -152,7 +162,7 @@ def _told(facts: Facts, row: RowView, result: Assessment) -> Assessment:
 def _memory_times(row: RowView) -> float:
     """How far the slow ones stand above the rest by memory activity; 0 where they are no few, or the rest does not spin."""
     most, rest = row.number("dram_max") or 0, row.number("rest_dram_median") or 0
-    high, gpus = row.number("high") or 0, row.number("gpus") or 0
+    high, gpus = row.number("high") or 0, row.number("used") or 0
     if high > max(1, _FEW * gpus) or most < _WORKS or rest <= 0 or (row.number("rest_engine_median") or 0) <= 0.8:
         return 0.0
     return most / rest
@@ -161,7 +171,7 @@ def _memory_times(row: RowView) -> float:
 def _times(row: RowView) -> float:
     """How far the slow ones stand above the rest, by SM activity; 0 where they are no few, or the rest does not spin."""
     most, rest = row.number("sm_mean") or 0, row.number("rest_sm_median") or 0
-    high, gpus = row.number("high") or 0, row.number("gpus") or 0
+    high, gpus = row.number("high") or 0, row.number("used") or 0
     if high > max(1, _FEW * gpus) or rest <= 0 or (row.number("rest_engine_median") or 0) <= 0.8:
         return 0.0
     return most / rest

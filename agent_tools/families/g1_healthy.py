@@ -14,7 +14,7 @@ from agent_tools.facts.last_command import last_command
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
-from agent_tools.facts.worked import at_work, instant, little_used, lone_worker
+from agent_tools.facts.worked import at_work, instant, little_used, lone_worker, never_used
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import FEW, few_samples
@@ -269,12 +269,18 @@ def _uncorrected(facts: Facts) -> RowView | None:
 
 
 def _actions(facts: Facts, slow: str) -> list[str]:
-    found = ["Look at data loading and at the share of time between steps."] if slow else []
+    spare = never_used(facts)
+    none_used = spare is not None and count(spare, "unused") == count(spare, "gpus_watched")
+    found = ["Look at data loading and at the share of time between steps."] if slow and not none_used else []
     if (risen := _uncorrected(facts)) is not None:
         found.insert(
             0,
             f"Have {gpu_of(risen)} taken out of service and tested, and compare the model's quality with a checkpoint from "
             f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash.",
+        )
+    if spare is not None:
+        found.append(
+            "Ask for as many GPUs as the program uses, or see why it left some: too few processes, or a device that falls back to the CPU."
         )
     return found or ["Nothing has to be done."]
 

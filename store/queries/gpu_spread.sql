@@ -1,7 +1,7 @@
 -- gpu_spread: The GPU of the job that works most against the others: SM activity, and what the others do meanwhile.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- EMPTY: VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR, BIGINT, VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, DOUBLE
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, BIGINT, VARCHAR, BIGINT, VARCHAR, BIGINT, VARCHAR, BIGINT, VARCHAR, DOUBLE, DOUBLE, DOUBLE
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node of the GPU whose SM activity is highest
 -- COLUMN gpu: its index
@@ -9,6 +9,7 @@
 -- COLUMN sm_mean [ratio]: its mean SM activity
 -- COLUMN engine_mean [ratio]: its mean engine activity
 -- COLUMN gpus: GPUs with samples
+-- COLUMN used: of those, GPUs that were used at all: all figures but those of spinning and cold GPUs are of them
 -- COLUMN peer_sm_median [ratio]: median of the others' mean SM activity
 -- COLUMN peer_sm_max [ratio]: highest of the others' mean SM activity
 -- COLUMN peer_engine_median [ratio]: median of the others' mean engine activity
@@ -33,27 +34,30 @@
 -- COLUMN rest_sm_max [ratio]: highest of theirs
 -- COLUMN rest_engine_median [ratio]: median of their mean engine activity
 -- CAVEAT: Engine activity counts a spin as work; only SM activity tells waiting from computing.
-WITH g AS (
+WITH a AS (
+  SELECT *, NOT unused OR bool_and(unused) OVER () AS used FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts) WHERE sm_n > 0
+),
+g AS (
   -- Sums of threads differ in their last bits from one run to the next: rounded, they cannot decide which GPU comes first.
-  SELECT node, gpu, gpu_uuid, round(engine_sum / nullif(engine_n, 0), 9) AS engine, round(sm_sum / nullif(sm_n, 0), 9) AS sm,
+  SELECT node, gpu, gpu_uuid, used, round(engine_sum / nullif(engine_n, 0), 9) AS engine, round(sm_sum / nullif(sm_n, 0), 9) AS sm,
     round(engine_late_sum / nullif(engine_late_n, 0), 9) AS engine_late, round(sm_late_sum / nullif(sm_late_n, 0), 9) AS sm_late
-  FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
-  WHERE sm_n > 0
+  FROM a
 ),
 r AS (
-  SELECT *, row_number() OVER (ORDER BY sm DESC, node, gpu, gpu_uuid) AS place, sm > 0.8 * max(sm) OVER () AS high,
+  SELECT *, row_number() OVER (ORDER BY used DESC, sm DESC, node, gpu, gpu_uuid) AS place, used AND sm > 0.8 * max(sm) OVER () AS high,
     -- How many SMs a waiting collective holds depends on the card and its channels.
     engine_late > 0.9 AND sm_late < greatest(0.12, least(0.2, 0.5 * sm)) AS spins
   FROM g
 )
 SELECT
   arg_min(node, place) AS node, arg_min(gpu, place) AS gpu, arg_min(gpu_uuid, place) AS gpu_uuid, round(max(sm), 3) AS sm_mean,
-  round(arg_min(engine, place), 3) AS engine_mean, count(*) AS gpus,
-  round(median(sm) FILTER (WHERE place > 1), 3) AS peer_sm_median, round(max(sm) FILTER (WHERE place > 1), 3) AS peer_sm_max,
-  round(median(engine) FILTER (WHERE place > 1), 3) AS peer_engine_median,
-  round(max(sm) / nullif(median(sm) FILTER (WHERE place > 1), 0), 1) AS times_peers,
-  round(median(engine), 3) AS all_engine_median, round(median(sm), 3) AS all_sm_median, round(min(engine), 3) AS all_engine_min,
-  round(min(sm), 3) AS all_sm_min, round(max(sm), 3) AS all_sm_max,
+  round(arg_min(engine, place), 3) AS engine_mean, count(*) AS gpus, count(*) FILTER (WHERE used) AS used,
+  round(median(sm) FILTER (WHERE used AND place > 1), 3) AS peer_sm_median, round(max(sm) FILTER (WHERE used AND place > 1), 3) AS peer_sm_max,
+  round(median(engine) FILTER (WHERE used AND place > 1), 3) AS peer_engine_median,
+  round(max(sm) / nullif(median(sm) FILTER (WHERE used AND place > 1), 0), 1) AS times_peers,
+  round(median(engine) FILTER (WHERE used), 3) AS all_engine_median, round(median(sm) FILTER (WHERE used), 3) AS all_sm_median,
+  round(min(engine) FILTER (WHERE used), 3) AS all_engine_min,
+  round(min(sm) FILTER (WHERE used), 3) AS all_sm_min, round(max(sm), 3) AS all_sm_max,
   count(*) FILTER (WHERE spins) AS spinning,
   round(median(engine_late) FILTER (WHERE spins), 3) AS spin_engine,
   round(median(sm_late) FILTER (WHERE spins), 3) AS spin_sm,
@@ -62,9 +66,9 @@ SELECT
   arg_min(gpu, place) FILTER (WHERE engine_late < 0.02) AS cold_gpu,
   arg_min(gpu_uuid, place) FILTER (WHERE engine_late < 0.02) AS cold_uuid,
   count(*) FILTER (WHERE high) AS high,
-  arg_min(node, place) FILTER (WHERE place = 2) AS second_node, arg_min(gpu, place) FILTER (WHERE place = 2) AS second_gpu,
-  arg_min(gpu_uuid, place) FILTER (WHERE place = 2) AS second_uuid,
-  round(median(sm) FILTER (WHERE NOT high), 3) AS rest_sm_median, round(max(sm) FILTER (WHERE NOT high), 3) AS rest_sm_max,
-  round(median(engine) FILTER (WHERE NOT high), 3) AS rest_engine_median
+  arg_min(node, place) FILTER (WHERE used AND place = 2) AS second_node, arg_min(gpu, place) FILTER (WHERE used AND place = 2) AS second_gpu,
+  arg_min(gpu_uuid, place) FILTER (WHERE used AND place = 2) AS second_uuid,
+  round(median(sm) FILTER (WHERE used AND NOT high), 3) AS rest_sm_median, round(max(sm) FILTER (WHERE used AND NOT high), 3) AS rest_sm_max,
+  round(median(engine) FILTER (WHERE used AND NOT high), 3) AS rest_engine_median
 FROM r
 HAVING count(*) > 0

@@ -1,7 +1,7 @@
 -- gpu_summary: What each GPU of the job did in the run: memory, activity, clocks, temperature.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- EMPTY: VARCHAR, BIGINT, VARCHAR, HUGEINT, TIMESTAMP, TIMESTAMP, DOUBLE, HUGEINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, HUGEINT, TIMESTAMP, TIMESTAMP, DOUBLE, HUGEINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BOOLEAN, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
@@ -22,6 +22,7 @@
 -- COLUMN engine_late [ratio]: mean engine activity in the last ten minutes
 -- COLUMN sm_late [ratio]: mean SM activity in the last ten minutes
 -- COLUMN idle_share [ratio]: share of samples with engine activity under two percent
+-- COLUMN unused: whether its engine did nothing in any sample and its memory held next to nothing
 -- COLUMN power_mean_w [W]: mean power
 -- COLUMN temp_max_c [C]: highest temperature
 -- COLUMN sm_clock_median_mhz [MHz]: median of the minutes' mean SM clock
@@ -39,7 +40,7 @@ SELECT
   round(engine_sum / nullif(engine_n, 0), 3) AS engine_mean, round(sm_sum / nullif(sm_n, 0), 3) AS sm_mean,
   round(sm_median, 3) AS sm_median, round(sm_max, 3) AS sm_max,
   round(engine_late_sum / nullif(engine_late_n, 0), 3) AS engine_late, round(sm_late_sum / nullif(sm_late_n, 0), 3) AS sm_late,
-  round(idle_n / nullif(engine_n, 0), 3) AS idle_share, round(power_sum_w / nullif(power_n, 0), 1) AS power_mean_w, temp_max_c,
+  round(idle_n / nullif(engine_n, 0), 3) AS idle_share, unused, round(power_sum_w / nullif(power_n, 0), 1) AS power_mean_w, temp_max_c,
   clock_median_mhz AS sm_clock_median_mhz, round(severe_n / nullif(throttle_n, 0), 3) AS severe_throttle_share,
   round(severe_clock_sum_mhz / nullif(severe_clock_n, 0)) AS sm_clock_throttled_mhz,
   round(free_clock_sum_mhz / nullif(free_clock_n, 0)) AS sm_clock_free_mhz, processes, activity_source

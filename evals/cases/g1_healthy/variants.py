@@ -7,7 +7,7 @@ from collections.abc import Callable
 from evals.scenarios.appended import appended, caught, crashed, was_killed
 from evals.scenarios.cases import Variant
 from evals.scenarios.faults import activity, blind, counter, no_launches, only, sound, xid
-from evals.scenarios.plan import Plan, Values, healthy
+from evals.scenarios.plan import Gpu, Plan, Values, healthy
 from evals.scenarios.settings import neighbours, placed, unseen
 from evals.scorers.base import Expected
 
@@ -52,6 +52,18 @@ def _idle(seed: int) -> tuple[Plan, Expected]:
     plan.gpu_changes.append(activity(plan, 0.0, 0.0))
     plan.cuda_changes.append(no_launches(lambda _: True, 0.0))
     return plan, Expected(("U0",), decided=False)
+
+
+def _spare(seed: int) -> tuple[Plan, Expected]:
+    """Half of its GPUs were given for nothing: no process ever came to them."""
+    plan = healthy(seed, gpus=8)
+
+    def change(values: Values, gpu: Gpu, minute: float) -> None:
+        if gpu.index >= 4:
+            values.update(engine_active=0.0, sm_active=0.0, tensor_active=0.0, dram_active=0.0, fb_used_bytes=4 << 20)
+
+    plan.gpu_changes.append(change)
+    return plan, sound("healthy", warning="never used")
 
 
 def _flat(seed: int) -> tuple[Plan, Expected]:
@@ -107,6 +119,7 @@ VARIANTS = (
     Variant("giant", "fault", lambda seed: (healthy(seed, gpus=1024, minutes=30), sound("healthy"))),
     Variant("no-sm", "fault", _short_of_sm),
     Variant("warned", "fault", _two_warnings),
+    Variant("spare", "fault", _spare),
     Variant("neighbour", "fault", _evicted_neighbours),
     *placed(
         "any",
