@@ -28,6 +28,7 @@ from agent_tools.families.faulted_gpus import (
     trained_on,
     unowned,
 )
+from agent_tools.families.faults_around import faults_around
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
 
@@ -44,7 +45,13 @@ _BY_SILENCE = 0.85
 
 
 def assess(facts: Facts) -> Assessment:
-    """Judge B2 from counters, events and what the CUDA runtime told the program."""
+    """Judge B2 from counters, events and what the CUDA runtime told the program; faults outside of the run are hints beside it."""
+    result = _assess(facts)
+    result.warnings += faults_around(facts)
+    return result
+
+
+def _assess(facts: Facts) -> Assessment:
     rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")))
     risen = [r for r in rises if (r.number("rise") or 0) > 0]
     events = facts.table("gpu_events").rows
@@ -190,7 +197,6 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
         result.confidence = 0.85
         result.missing.append(missing("That the job ran on this node is taken from the files lying together.", "sacct"))
     _others(facts, row, result)
-    _again(facts, row, result)
     result.implies.append(claim("The hardware is the cause; no change of code or configuration mends it."))
     drain = f"Drain {row['node']} or take" if row.has("node") else "Take"
     result.actions.append(claim(f"{drain} the GPU out of service, and escalate with the serial number."))
@@ -217,19 +223,6 @@ def _others(facts: Facts, row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"Slurm records {facts.overview['state']}."))
     more = [r for r in facts.table("gpu_events") if is_hard(r) and r.get("node") != row.get("node")]
     result.warnings += [claim(event_said(r)) for r in more[:2]]
-
-
-def _again(facts: Facts, row: RowView, result: Assessment) -> None:
-    """The same GPU in an earlier attempt of the job."""
-    first = facts.table("job_attempts").first
-    own = facts.overview.text("start_ts") if facts.overview is not None else ""
-    if first is None or not first.has("start_ts") or not own or first.text("start_ts") >= own:
-        return
-    earlier = facts.table("gpu_events", from_ts=first.text("start_ts"), to_ts=own).where(
-        lambda r: is_hard(r) and same_gpu(r, row) and r.text("event_ts") < own
-    )
-    for r in earlier[:2]:
-        result.warnings.append(claim(f"It failed in an earlier attempt too, at {r['event_ts']}: {event_said(r)}"))
 
 
 def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:

@@ -1,0 +1,80 @@
+"""Faults of the job's GPUs outside of its run: of a job before it, or of this one where two sources' clocks are of different zones.
+
+They are hints of where to look, and never the cause: nothing places them in the run.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.facts.holding import holding
+from agent_tools.families.faulted_gpus import event_said, is_hard
+from agent_tools.families.wording import claim
+from agent_tools.verdict import Claim
+
+BEFORE_H = 24.0
+"""Hours before the run in which a fault of its GPU is worth a word: a card that was not reset since may fail again."""
+ZONES_H = 14.0
+"""Hours by which clocks of two zones differ at most."""
+_HALF_HOUR_S = 1800.0
+"""Zones differ by whole half hours, but for three."""
+_END_S = 300.0
+"""So close to the job's end a fault has to lie once a zone's difference is taken off."""
+_MOST = 3
+
+
+def faults_around(facts: Facts) -> list[Claim]:
+    """A warning of each of the first hardware faults of the job's GPUs shortly before its run, or hours outside of it."""
+    begin, end = facts.scope["from_ts"], facts.scope["to_ts"]
+    if not begin or not facts.scope["nodes"]:
+        return []
+    start = _time(begin)
+    first = next((r.text("start_ts") for r in facts.table("job_attempts") if r.has("start_ts")), begin)
+    since = min(start - timedelta(hours=BEFORE_H), _time(first))
+    before = facts.table("gpu_events", from_ts=since.isoformat(), to_ts=begin)
+    found = [r for r in before if is_hard(r) and _time(r.text("event_ts")) < start and _own(facts, r)]
+    said = [claim(_earlier(facts, r, _time(first))) for r in _each(found)]
+    if not end or facts.ending.succeeded:
+        return said[:_MOST]
+    stop = _time(end)
+    after = facts.table("gpu_events", from_ts=end, to_ts=(stop + timedelta(hours=ZONES_H)).isoformat())
+    late = [r for r in after if is_hard(r) and _shifted(_time(r.text("event_ts")) - stop) and _own(facts, r)]
+    return [*said, *(claim(_later(r), "hypothesis") for r in _each(late))][:_MOST]
+
+
+def _earlier(facts: Facts, row: RowView, first: datetime) -> str:
+    at, end = _time(row.text("event_ts")), facts.scope["to_ts"]
+    text = f"{row['before_end_s']} before this run began: {event_said(row)}"
+    if at >= first:
+        return f"In the time of an earlier attempt, {text}"
+    if end and not facts.ending.succeeded and _shifted(at - _time(end)):
+        return f"{text} It is an earlier job's, or this run's own where the clocks of the sources differ by a time zone (see --timezone)."
+    return f"{text} Make sure that the GPU was reset and tested since; nothing ties it to how this run ended."
+
+
+def _later(row: RowView) -> str:
+    return (
+        f"After this run, at {row['event_ts']}: {event_said(row)} It is this run's own only if the clocks of the sources differ "
+        "by a time zone (see --timezone)."
+    )
+
+
+def _own(facts: Facts, row: RowView) -> bool:
+    return holding(facts, row).whose in ("own", "unsaid")
+
+
+def _each(rows: list[RowView]) -> list[RowView]:
+    """The last event of each GPU."""
+    return list({(r.get("node"), r.get("gpu"), r.get("gpu_uuid"), r.get("pci_bus_id")): r for r in rows}.values())
+
+
+def _shifted(off: timedelta) -> bool:
+    """Whether a difference to the job's end is a zone's, give or take some minutes."""
+    seconds = abs(off.total_seconds())
+    near = min(seconds % _HALF_HOUR_S, -seconds % _HALF_HOUR_S)
+    return _HALF_HOUR_S - _END_S <= seconds <= ZONES_H * 3600 + _END_S and near <= _END_S
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
