@@ -110,7 +110,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         shows=chosen.speaks_for[:24],
         implies=chosen.implies[:24],
         cannot_decide=_missing(chosen, others)[:24],
-        ruled_out=[_ruled_out(a) for a in others],
+        ruled_out=[_ruled_out(a, families()[code].explains) for a in others],
         warnings=[*runs_before(facts), *_steps(facts, code), *_warnings(chosen, others)][:24],
         actions=[*chosen.actions[:15], *say(resumption(facts) if code in _GOES_ON else "")],
         timeline=timeline(facts),
@@ -141,10 +141,15 @@ def _disposition(facts: Facts) -> str:
     return text + "."
 
 
-def _ruled_out(a: Assessment) -> RuledOut:
+def _ruled_out(a: Assessment, explained: Iterable[str]) -> RuledOut:
+    """What is said of a family that the verdict is not; `explained` are the codes whose signs the primary accounts for."""
     if a.status in _ORDER and a.confidence >= FLOOR:
-        text = a.counterfactual or a.headline
-        return RuledOut(family=a.code, status="secondary", text=f"Present, and explained by the verdict: {text}"[:1200])
+        sure = a.status == "confirmed"
+        if a.code in explained:
+            how = "Present, and explained by the verdict" if sure else "Its signs are explained by the verdict"
+        else:
+            how = "Present besides, and no part of the verdict" if sure else "Suspected, and no part of the verdict"
+        return RuledOut(family=a.code, status="secondary", text=f"{how}: {a.counterfactual or a.headline}"[:1200])
     if a.status == "undecidable":
         return RuledOut(family=a.code, status="undecidable", text=a.counterfactual or _lacks(a))
     text = a.counterfactual or (

@@ -64,7 +64,7 @@ def assess(facts: Facts) -> Assessment:
     if against:
         return Assessment(CODE, "ruled_out", counterfactual=against)
     result = Assessment(CODE, "confirmed", confidence=0.88, attribution="undetermined")
-    result.counterfactual = "A process was ended by a signal, as a consequence."
+    result.counterfactual = "A process was ended by a signal."
     if rows:
         _signal(facts, rows[0], result)
         if not oom and (broke := _group_broke(facts, rows)) is not None:

@@ -204,7 +204,7 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
     result.missing.append(
         missing("Whether the card, its slot or its power is at fault.", "the vendor's field diagnostics")
     )
-    result.counterfactual = f"A fault of {gpu_of(row)} is on record, as a consequence."
+    result.counterfactual = f"A fault of {gpu_of(row)} is on record."
     return result
 
 

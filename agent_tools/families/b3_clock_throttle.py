@@ -77,7 +77,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"The median SM clock of the other GPUs at work was {many['clock_free_mhz']}."))
     _cost(pace, result)
     _told(facts, row, many is not None and (many.number("bad_nodes") or 0) > 1, result)
-    result.counterfactual = f"{gpu_of(row)} throttled, besides."
+    result.counterfactual = f"{gpu_of(row)} throttled."
     alone = many is None or (many.number("throttled") or 0) <= 2
     result.warnings = [
         claim(f"{gpu_of(r)} throttled too, in {r['severe_throttle_share']} of its samples.")

@@ -143,7 +143,7 @@ def _waiting(facts: Facts, row: RowView) -> Assessment:
             else "Check that every rank was started and reaches the coordinator's address and port."
         )
     )
-    result.counterfactual = "Ranks are seen waiting for each other, as a consequence."
+    result.counterfactual = "Ranks are seen waiting for each other."
     return result
 
 
@@ -221,7 +221,7 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
                 "the output of every rank and node; a connection test from each node to the coordinator's port",
             )
         )
-    result.counterfactual = "Rendezvous messages are there, as a consequence."
+    result.counterfactual = "Rendezvous messages are there."
     return result
 
 

@@ -54,7 +54,7 @@ def assess(facts: Facts) -> Assessment:
     if not gave_up and not weak and not raised and not frozen and not waits:
         return _absent(facts)
     result = Assessment(CODE, "confirmed", confidence=0.91, attribution="undetermined")
-    result.counterfactual = "Collectives timed out, as a consequence."
+    result.counterfactual = "Collectives timed out."
     stalled = bool(gave_up) and gave_up[0].text("name") in STALLS
     if stalled:
         told(gave_up[0], result)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools import differential
 from agent_tools.differential import assess_all, primary_of
+from store.rows import GpuEvent, GpuSample
 from tests.agent_tools.families.world import T, World
 
 NAN = float("nan")
@@ -65,3 +67,25 @@ def test_the_cause_is_named_and_not_its_consequence(tmp_path: Path, name: str) -
     assessed = assess_all(build(World(tmp_path)).facts())
     live = {c: (a.status, a.confidence) for c, a in assessed.items() if a.status in ("confirmed", "suspected")}
     assert primary_of(assessed) == expected, live
+
+
+def test_only_what_the_verdict_explains_is_said_to_be_explained_by_it(tmp_path: Path) -> None:
+    """A GPU that failed long before, beside an error of the program, is a finding of its own."""
+    world = World(tmp_path).job("FAILED", 90, gpus=8, node_list="n1", node_count=1)
+    world.train([2.0 - 0.01 * i for i in range(40)], every_s=120.0).say("exception", "KeyError", "'label'")
+    world.add(
+        GpuEvent(node="n1", gpu=2, ts=T + timedelta(minutes=20), event="xid", xid=48, message="NVRM: Xid 48"),
+        GpuSample(node="n1", gpu=0, ts=T, engine_active=0.9),
+    )
+    draft = differential.draft(world.facts())
+    told = {r.family: r.text for r in draft.ruled_out if r.status == "secondary"}
+    assert draft.family == "A3" and told["B2"].startswith("Suspected, and no part of the verdict: ")
+    assert "explained" not in told["B2"]
+
+    lost = world.node("n1", "DOWN", 89.9, reason="Not responding").without(GpuEvent)
+    lost.rows[0] = World(tmp_path).job("NODE_FAIL", 90, gpus=8, node_list="n1", node_count=1).rows[0]
+    draft = differential.draft(lost.facts())
+    assert draft.family == "F1"
+    assert any("explained by the verdict: " in r.text for r in draft.ruled_out if r.status == "secondary"), (
+        draft.ruled_out
+    )
