@@ -1,6 +1,7 @@
 -- loss_shape: The figures of the training loss: where it began, its best, its end, and what was not finite.
 -- TABLES: train_step, log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- WITH: losses_kept
 -- NEEDS: train_step
 -- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, BIGINT, VARCHAR, BIGINT, DOUBLE, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, VARCHAR, BIGINT, BIGINT
 -- PRUNE: job_id
@@ -47,42 +48,7 @@
 -- COLUMN first_line: line of the first report
 -- COLUMN last_line: line of the last report
 -- CAVEAT: Evaluation losses are read only where no training loss was printed. Where the steps go back (a restart inside one log), only the last stretch that holds eight reports or more is read.
-WITH use_split AS (
-  SELECT count(*) FILTER (WHERE split IS DISTINCT FROM 'eval' AND (loss IS NOT NULL OR grad_norm IS NOT NULL)) AS train_points
-  FROM train_step WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-),
-t AS (
-  SELECT *, min(ts) OVER (PARTITION BY file) AS file_ts,
-    coalesce(isnan(loss) OR isinf(loss), false)
-      OR (coalesce(isnan(grad_norm) OR isinf(grad_norm), false) AND coalesce(loss, 0) = 0) AS bad
-  FROM train_step, use_split
-  WHERE (split IS DISTINCT FROM 'eval' OR train_points < 2) AND (loss IS NOT NULL OR grad_norm IS NOT NULL)
-    AND NOT (coalesce(skipped, false) AND (loss IS NULL OR NOT isfinite(loss) OR loss = 0))
-    AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-),
-seat AS (
-  SELECT rank, loss_name, framework FROM t
-  GROUP BY rank, loss_name, framework ORDER BY count(*) DESC, rank NULLS FIRST, loss_name, framework LIMIT 1
-),
-one AS (
-  SELECT t.* FROM t JOIN seat ON t.rank IS NOT DISTINCT FROM seat.rank
-    AND t.loss_name IS NOT DISTINCT FROM seat.loss_name AND t.framework IS NOT DISTINCT FROM seat.framework
-  QUALIFY t.step IS NULL
-    OR row_number() OVER (PARTITION BY t.step, t.epoch, t.loss ORDER BY t.file_ts NULLS LAST, t.file, t.line_no, t.in_line NULLS FIRST, t.ts) = 1
-),
-back AS (
-  SELECT *, row_number() OVER w AS place,
-    CASE WHEN (step < lag(step) OVER w AND NOT coalesce(epoch > lag(epoch) OVER w, false))
-      OR (step IS NULL AND epoch < lag(epoch) OVER w) THEN 1 ELSE 0 END AS back
-  FROM one WINDOW w AS (ORDER BY attempt NULLS FIRST, file_ts NULLS LAST, file, line_no, in_line NULLS FIRST, epoch, ts, step)
-),
-part AS (SELECT *, sum(back) OVER (ORDER BY place) AS stretch FROM back),
-use AS (
-  SELECT coalesce(max(stretch) FILTER (WHERE points >= 8), -1) AS stretch
-  FROM (SELECT stretch, count(*) AS points FROM part GROUP BY stretch)
-),
-kept AS (SELECT part.* FROM part, use WHERE use.stretch < 0 OR part.stretch = use.stretch),
-ordered AS (
+WITH ordered AS (
   SELECT *, row_number() OVER (ORDER BY place) AS seq, count(*) OVER () AS n,
     median(CASE WHEN NOT bad THEN loss END) OVER (ORDER BY place ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING) AS smooth
   FROM kept
