@@ -38,7 +38,7 @@ class Device:
         self.uuid = str(nvml.nvmlDeviceGetUUID(self.handle))
         self.bus_id = str(nvml.nvmlDeviceGetPciInfo(self.handle).busId)
         self.missing: dict[str, str] = {}
-        self.mig = self._mig_mode()
+        self.mig = self.mig_mode()
         self._fast: list[tuple[tuple[str, ...], Callable[[dict[str, Any]], None]]] = [
             (("fb_used_bytes", "fb_total_bytes"), self._memory),
             (("temp_c",), self._temperature),
@@ -125,7 +125,8 @@ class Device:
             return {}
         return {"engine_active": rates.gpu / 100, "dram_active": rates.memory / 100, "activity_source": "nvml"}
 
-    def _mig_mode(self) -> bool:
+    def mig_mode(self) -> bool:
+        """Whether it may be divided into instances now; `mig` is what it was at first."""
         try:
             return nvml.nvmlDeviceGetMigMode(self.handle)[0] == 1
         except nvml.NVMLError as error:

@@ -12,6 +12,7 @@ CAVEAT  counters in a sample are up to fifteen seconds old. SM activity comes fr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Iterator
 from datetime import datetime
@@ -25,11 +26,23 @@ from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from store.rows import GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, Row
 
-SLOW_S, PIDS_S, DEVICE_S, LOST_S = 15.0, 5.0, 3600.0, 30.0
+SLOW_S, PIDS_S, DEVICE_S = 15.0, 5.0, 3600.0
+LOST_S, AGAIN_S = 30.0, 5.0
+"""When a GPU that was lost is looked for again, and one whose answer was an error."""
 DCGM_S = 40.0
 HOLD_S = 2.0
 """An XID waits so long for the kernel's log to tell of it too."""
 _LOST: frozenset[int] = frozenset({nvml.NVML_ERROR_GPU_IS_LOST, nvml.NVML_ERROR_RESET_REQUIRED})
+_DRIVER: frozenset[int] = frozenset(
+    {
+        nvml.NVML_ERROR_UNINITIALIZED,
+        nvml.NVML_ERROR_DRIVER_NOT_LOADED,
+        nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH,
+        nvml.NVML_ERROR_LIBRARY_NOT_FOUND,
+        nvml.NVML_ERROR_NO_PERMISSION,
+    }
+)
+"""What concerns the driver; any other error is that of the GPU which was asked, and the others are looked at on."""
 _WHOLE = 0xFFFFFFFF
 _REMEDIES: dict[int, str] = {
     nvml.NVML_ERROR_DRIVER_NOT_LOADED: "modprobe nvidia",
@@ -51,7 +64,8 @@ class Nvml:
         self._events: Any = None
         self._driver: str | None = None
         self._was_away = False
-        self._lost: dict[int, float] = {}
+        self._away: dict[int, tuple[float, Any]] = {}
+        """GPUs that do not answer: when each is looked for again, and what NVML says of it."""
         self._by_handle: dict[int | None, _Gpu] = {}
         self._xids: list[tuple[float, GpuEvent]] = []
 
@@ -62,8 +76,9 @@ class Nvml:
 
     @property
     def missing(self) -> dict[str, str]:
-        """Columns that some GPU cannot fill, with the reason."""
-        return {column: why for gpu in self._gpus for column, why in gpu.missing.items()}
+        """Columns that some GPU cannot fill, and GPUs that do not answer, with the reason."""
+        found = {column: why for gpu in self._gpus for column, why in gpu.missing.items()}
+        return found | {f"gpu {index}": f"NVML: {error}" for index, (_, error) in self._away.items()}
 
     def open(self) -> None:
         """Load the library, find the GPUs, subscribe to their events."""
@@ -71,21 +86,14 @@ class Nvml:
             nvml.nvmlInit()
             self._driver = str(nvml.nvmlSystemGetDriverVersion())
             self._gpus = []
-            self._lost = {}
-            for index in range(nvml.nvmlDeviceGetCount()):
-                try:
-                    self._gpus.append(_Gpu(Device(index), self._here))
-                except nvml.NVMLError as error:
-                    if error.value not in _LOST:
-                        raise
-                    self._lost[index] = self._here.clock.steady()
+            self._away = {}
             self._events = nvml.nvmlEventSetCreate()
-            for gpu in self._gpus:
-                self._subscribe(gpu)
+            for index in range(nvml.nvmlDeviceGetCount()):
+                self._find(index, self._here.clock.steady())
         except nvml.NVMLError as error:
             raise self._unavailable(error) from None
         self._say_order()
-        if not self._gpus and not self._lost:
+        if not self._gpus and not self._away:
             raise SourceUnavailable("the driver finds no GPU")
 
     def rows(self) -> Iterator[Row]:
@@ -99,24 +107,23 @@ class Nvml:
             yield from self._xids_of_ours(steady - HOLD_S)
             for gpu in list(self._gpus):
                 try:
-                    yield from gpu.rows(now, steady, self._driver)
+                    yield from self._divided_anew(gpu, steady).rows(now, steady, self._driver)
                 except nvml.NVMLError as error:
-                    if error.value not in _LOST:
-                        raise
-                    self._gpus.remove(gpu)
-                    self._lost[gpu.device.index] = steady
-                    text = f"NVML: {error}"
-                    yield GpuEvent(**self._about(gpu, now), event="fallen_off_bus", message=text)
+                    self._leave_out(gpu.device.index, error, steady)
+                    if error.value in _LOST:
+                        text = f"NVML: {error}"
+                        yield GpuEvent(**self._about(gpu, now), event="fallen_off_bus", message=text)
             self._find_again(steady)
         except nvml.NVMLError as error:
             self._was_away = True
             yield from self._xids_of_ours(steady)
             raise self._unavailable(error) from None
         if not self._gpus:
-            raise SourceUnavailable(
-                f"all GPUs are lost ({len(self._lost)})",
-                "nvidia-smi --gpu-reset (no process may use them), else reboot",
-            )
+            if all(error.value in _LOST for _, error in self._away.values()):
+                reset = "nvidia-smi --gpu-reset (no process may use them), else reboot"
+                raise SourceUnavailable(f"all GPUs are lost ({len(self._away)})", reset)
+            told = sorted({f"NVML: {error}" for _, error in self._away.values()})
+            raise SourceUnavailable(f"no GPU of {len(self._away)} answers: {'; '.join(told)}")
 
     def rest(self) -> Iterator[Row]:
         """XIDs that still wait for the kernel's log to tell of them."""
@@ -152,22 +159,43 @@ class Nvml:
                 raise
             gpu.device.missing["xid"] = "this GPU reports no events: see the kernel log"
 
+    def _leave_out(self, index: int, error: Any, steady: float) -> None:
+        """A GPU that gave an error is left out for a while. Raises the error again where it is the driver's."""
+        if error.value in _DRIVER:
+            raise error
+        for gpu in [g for g in self._gpus if g.device.index == index]:
+            self._gpus.remove(gpu)
+            with contextlib.suppress(nvml.NVMLError):
+                gpu.close()
+        self._away[index] = (steady + (LOST_S if error.value in _LOST else AGAIN_S), error)
+
     def _find_again(self, steady: float) -> None:
-        """A GPU that was lost may have been reset."""
-        for index, since in list(self._lost.items()):
-            if steady - since < LOST_S:
-                continue
-            self._lost[index] = steady
-            try:
-                gpu = _Gpu(Device(index), self._here)
-            except nvml.NVMLError as error:
-                if error.value not in _LOST:
-                    raise
-                continue
-            del self._lost[index]
-            self._gpus = sorted([*self._gpus, gpu], key=lambda g: g.device.index)
+        """A GPU that was lost may have been reset; one that gave an error may answer again."""
+        for index, (due, _) in list(self._away.items()):
+            if steady >= due and self._find(index, steady):
+                del self._away[index]
+                self._say_order()
+
+    def _find(self, index: int, steady: float) -> bool:
+        """Begin to look at a GPU; False where it does not answer."""
+        try:
+            gpu = _Gpu(Device(index), self._here)
             self._subscribe(gpu)
-            self._say_order()
+        except nvml.NVMLError as error:
+            self._leave_out(index, error, steady)
+            return False
+        self._gpus = sorted([*self._gpus, gpu], key=lambda g: g.device.index)
+        return True
+
+    def _divided_anew(self, gpu: _Gpu, steady: float) -> _Gpu:
+        """The GPU; asked from the beginning where MIG was switched on or off: other calls are supported then."""
+        if not gpu.switched(steady):
+            return gpu
+        fresh = _Gpu(Device(gpu.device.index), self._here)
+        self._gpus[self._gpus.index(gpu)] = fresh
+        self._by_handle[_address(fresh.device.handle)] = fresh
+        gpu.close()
+        return fresh
 
     def _say_order(self) -> None:
         self._here.owners.gpu_order = {g.device.index: g.device.uuid for g in self._gpus}
@@ -219,7 +247,8 @@ class _Gpu:
         self._slow: dict[str, Any] = {}
         self._slow_due = self._pids_due = self._device_due = float("-inf")
         self._processes: int | None = None
-        self._divided: tuple[str, ...] = mig.mark(device) if device.mig else ()
+        self._divided: tuple[str, ...] | None = mig.mark(device) if device.mig else ()
+        """The instances that are known; None where some of them are gone."""
 
     @property
     def missing(self) -> dict[str, str]:
@@ -245,6 +274,10 @@ class _Gpu:
             "attempt": owner.attempt,
         }
 
+    def switched(self, steady: float) -> bool:
+        """Whether MIG was switched on or off; asked for as often as the processes."""
+        return steady >= self._pids_due and self.device.mig_mode() != self.device.mig
+
     def instance(self, number: int) -> str | None:
         """The MIG instance of this number."""
         return next((i.name for i in self._instances if i.name.endswith(f"/{number}")), None)
@@ -267,10 +300,17 @@ class _Gpu:
         activity = self._gpm.look() if self._gpm else {}
         values.update(activity or self._from_dcgm(steady) or self.device.utilisation())
         yield GpuSample(**common, **values, **self._slow, processes=self._processes)
-        for instance in self._instances:
+        for instance in list(self._instances):
             owner = self._here.owners.of_gpu(instance.uuid)
             own = {**common, "mig": instance.name, "job_id": owner.job_id, "attempt": owner.attempt}
-            yield GpuSample(**own, **instance.sample())
+            try:
+                yield GpuSample(**own, **instance.sample())
+            except nvml.NVMLError as error:
+                if error.value in _LOST | _DRIVER:
+                    raise
+                # It was taken away since the last look at how the GPU is divided: look anew.
+                self._forget(instance)
+                self._pids_due, self._divided = steady, None
         if links is not None:
             yield links
         if steady >= self._device_due:
@@ -284,9 +324,17 @@ class _Gpu:
 
     def close(self) -> None:
         """Free what NVML allocated."""
-        for gpm in (self._gpm, *(i.gpm for i in self._instances)):
-            if gpm is not None:
-                gpm.close()
+        for instance in list(self._instances):
+            self._forget(instance)
+        if self._gpm is not None:
+            self._gpm.close()
+
+    def _forget(self, instance: mig.Instance) -> None:
+        """An instance that is gone: nothing runs in it any more."""
+        self._instances.remove(instance)
+        self._here.owners.gpu_pids.pop(instance.uuid, None)
+        if instance.gpm is not None:
+            instance.gpm.close()
 
     def _from_dcgm(self, steady: float) -> dict[str, Any]:
         at, values = self._here.owners.activity.get(self.device.uuid, (float("-inf"), {}))
@@ -300,6 +348,8 @@ class _Gpu:
         if self.device.mig:
             divided = mig.mark(self.device)
             if divided != self._divided:
+                for instance in list(self._instances):
+                    self._forget(instance)
                 self._divided, self._instances = divided, mig.instances(self.device)
             for instance in self._instances:
                 owners.gpu_pids[instance.uuid] = instance.pids()

@@ -11,37 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from collector.node.here import Here
 from collector.node.loop import Loop
 from collector.node.tiers import Tiers
 from collector.sources.base import SourceUnavailable
-from collector.sources.nvml import Nvml
 from collector.topology.owners import Owner
-from store.rows import GpuDetail, GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, Row, SourceHealth
-from tests.collector.livekit import Kept, SetClock, asked
-from tests.collector.sources.softgpu import fresh
+from store.rows import GpuDetail, GpuDevice, GpuEvent, GpuSample, LinkEvent, LinkSample, SourceHealth
+from tests.collector.livekit import Kept, asked
+from tests.collector.sources.softgpu import Node, fresh, of
 from tests.software_gpu.driver import SoftwareGpus, why_not
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-class Node:
-    """A node with software GPUs and the source over them."""
-
-    def __init__(self, count: int = 1) -> None:
-        self.gpus = fresh(count)
-        self.clock = SetClock()
-        self.here = Here(node="node1", cluster="lab", clock=self.clock)
-        self.source = Nvml(self.here)
-
-    def look(self, seconds: float = 1.0) -> list[Row]:
-        rows = list(self.source.rows())
-        self.clock.passes(seconds)
-        return rows
-
-
-def of(rows: list[Row], kind: type) -> list:  # type: ignore[type-arg]
-    return [r for r in rows if type(r) is kind]
 
 
 def test_a_sample_holds_what_the_gpu_says() -> None:
@@ -261,22 +240,6 @@ def test_a_row_that_is_remapped_is_an_event() -> None:
     assert (event.event, event.message) == ("row_remap", "remapped_uncorrectable rose from 0 to 1")
 
 
-def test_a_lost_gpu_is_one_event_and_the_others_go_on() -> None:
-    """It is looked for again, and found after a reset."""
-    node = Node(3)
-    node.source.open()
-    node.look()
-    node.gpus.lose(1)
-    rows = node.look()
-    assert [(e.event, e.gpu) for e in of(rows, GpuEvent)] == [("fallen_off_bus", 1)]
-    assert [s.gpu for s in of(rows, GpuSample)] == [0, 2]
-    rows = node.look(60)
-    assert not of(rows, GpuEvent) and len(of(rows, GpuSample)) == 2
-    node.gpus.gpu(1).error = 0
-    node.look()
-    assert [s.gpu for s in of(node.look(), GpuSample)] == [0, 1, 2]
-
-
 def test_a_driver_that_is_reloaded_is_found_again() -> None:
     """While it is away nothing hangs and source_health says so; when it is back that is an event."""
     node, kept = Node(), Kept()
@@ -293,37 +256,6 @@ def test_a_driver_that_is_reloaded_is_found_again() -> None:
     assert task.watched.ok is True
     assert [e.event for e in kept.of(GpuEvent)] == ["driver_reload"]
     assert len(kept.of(GpuSample)) == 2
-
-
-def test_mig_counts_nothing_twice() -> None:
-    """Memory and activity by instance; power, temperature and errors once, on the physical GPU's row."""
-    node = Node()
-    for slices, memory in ((1, 10 << 30), (2, 20 << 30)):
-        part = node.gpus.split(0, slices, memory, f"{slices}g.{slices}0gb")
-        part.memory_used = 1 << 30
-        part.gpm[2] = 50.0
-    node.source.open()
-    node.look()
-    whole, *parts = of(node.look(), GpuSample)
-    assert (whole.mig, whole.power_w, whole.engine_active) == (None, 640.0, None)
-    assert "engine_active" in node.source.missing
-    assert [(p.mig, p.fb_total_bytes, p.sm_active) for p in parts] == [
-        ("1g.10gb/7", 10 << 30, 0.5),
-        ("2g.20gb/8", 20 << 30, 0.5),
-    ]
-    assert {(p.power_w, p.temp_c, p.ecc_sbe_total, p.gpu_uuid) for p in parts} == {(None, None, None, whole.gpu_uuid)}
-    node.gpus.xid(0, 94, instance=8)
-    (event,) = [e for _ in range(4) for e in of(node.look(), GpuEvent)]
-    assert (event.xid, event.mig) == (94, "2g.20gb/8")
-
-
-def test_a_gpu_that_is_divided_anew_is_noticed() -> None:
-    node = Node()
-    node.gpus.split(0, 1, 10 << 30, "1g.10gb")
-    node.source.open()
-    node.look(10)
-    node.gpus.split(0, 2, 20 << 30, "2g.20gb")
-    assert len(of(node.look(), GpuSample)) == 3
 
 
 def test_a_row_carries_the_job_that_the_gpu_belongs_to() -> None:
