@@ -21,6 +21,8 @@ class _Window:
     ok: bool
     message: str | None
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    missing: dict[str, str] = field(default_factory=dict[str, str])
+    """All that was left out in it, also what came back meanwhile."""
     spent_s: float = 0.0
 
 
@@ -70,6 +72,8 @@ class Watched:
             changed = False
         assert window is not None
         window.spent_s += spent_s
+        if missing:
+            window.missing.update(missing)
         for table, n in (counts or {}).items():
             window.counts[table] = window.counts.get(table, 0) + n
         return changed
@@ -94,8 +98,9 @@ class Watched:
         window = self._window
         if window is None or now <= window.since:
             return
+        missing = {**window.missing, **(missing or {})}
         told = [window.message] if window.message else []
-        told += [f"{name}: {why}" for name, why in sorted((missing or {}).items())]
+        told += [f"{name}: {why}" for name, why in sorted(missing.items())]
         self._done += [
             SourceHealth(
                 cluster=self._cluster,

@@ -161,6 +161,20 @@ def test_what_a_source_cannot_fill_is_named_with_its_reason() -> None:
     assert (told.ts, told.end_ts) == (datetime(2026, 3, 1, 10, tzinfo=UTC), datetime(2026, 3, 1, 10, 0, 5, tzinfo=UTC))
 
 
+def test_what_was_left_out_for_a_while_is_named_in_its_window_and_no_longer() -> None:
+    source = Scripted("gpu", lambda: [sample()])
+    kept, clock = Kept(), SetClock()
+    loop = Loop([source], kept, Here(node="node1", clock=clock))
+    for missing in ({}, {"gpu 1": "NVML: Unknown Error"}, {}):
+        source.missing = missing  # type: ignore[attr-defined]
+        loop.tasks[0].round()
+        clock.passes(5)
+    loop.tell_health()
+    clock.passes(5)
+    loop.tell_health()
+    assert [told.message for told in kept.of(SourceHealth)] == ["gpu 1: NVML: Unknown Error", None]
+
+
 def test_a_clock_that_is_set_is_an_event_and_no_window_spans_it() -> None:
     """Cadence follows the steady clock; the step, its size and the time before it are recorded."""
     source, kept, clock = Scripted("host", lambda: [sample()]), Kept(), SetClock()
