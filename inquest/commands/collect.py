@@ -93,7 +93,16 @@ def _print(found: list[Source], here: Here, args: argparse.Namespace) -> int:
     from collector.node.collect import Handed
     from collector.node.loop import Loop
 
-    loop = Loop(found, Handed(_json_line if args.json else _line), here, interval_s=args.interval)
+    show = _json_line if args.json else _line
+
+    def keep(row: Row) -> None:
+        try:
+            show(row)
+        except BrokenPipeError:  # whoever read it has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            loop.stop()
+
+    loop = Loop(found, Handed(keep), here, interval_s=args.interval)
     if args.once:
         loop.once()
         return 0

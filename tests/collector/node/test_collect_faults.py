@@ -157,6 +157,19 @@ def test_a_full_disk_is_told_and_what_comes_after_it_is_in_the_lake(node: Node, 
     assert asked(node.lake, f"SELECT count(*) > 0 FROM gpu_sample WHERE epoch(ts) > {freed}") == [(True,)]
 
 
+def test_a_reader_that_has_seen_enough_ends_the_printing() -> None:
+    """`inquest collect --print | head -1` ends, with nothing on standard error."""
+    words = [sys.executable, "-m", "inquest", "collect", "--print", "--source", "host", "--interval", "0.1"]
+    child = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None and child.stderr is not None
+        assert "host_sample" in child.stdout.readline()
+        child.stdout.close()
+        assert child.wait(60) == 0 and child.stderr.read() == ""
+    finally:
+        child.kill()
+
+
 class Standing(SystemClock):
     """A time of day that can be stopped and set."""
 
