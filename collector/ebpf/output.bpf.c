@@ -3,29 +3,29 @@
 
 #define PIECE 8192
 #define PIECES 4
+#define PARTS 8
 #define PER_SECOND (128 * 1024)
 
 struct watch_t { u32 root, left; s32 code; u32 signal, sender, uid, oom, pad; u64 born; char sender_comm[16]; };
 struct text_t { u64 at; u32 pid, root, fd, size, lost, pad; char comm[16]; char text[PIECE]; };
 struct flow_t { u64 second, bytes, lost_bytes, lost_writes; };
+struct part_t { u64 from, size; };
 
 BPF_TABLE("extern", u32, struct watch_t, watched, 16384);
 BPF_TABLE("lru_hash", u32, struct flow_t, flow, 8192);
 BPF_PERCPU_ARRAY(scratch, struct text_t, 1);
 BPF_RINGBUF_OUTPUT(texts, 128);
 
-TRACEPOINT_PROBE(syscalls, sys_enter_write) {
-    if (args->fd != 1 && args->fd != 2) return 0;
-    u32 pid = bpf_get_current_pid_tgid() >> 32;
-    struct watch_t *w = watched.lookup(&pid);
-    if (!w || !args->count) return 0;
-    u64 now = bpf_ktime_get_ns(), second = now / 1000000000ULL, count = args->count;
+static __always_inline struct flow_t *flow_of(u32 pid) {
     struct flow_t *f = flow.lookup(&pid), fresh = {};
-    if (!f) {
-        flow.update(&pid, &fresh);
-        f = flow.lookup(&pid);
-        if (!f) return 0;
-    }
+    if (f) return f;
+    flow.update(&pid, &fresh);
+    return flow.lookup(&pid);
+}
+
+// Whether so much more may be told in this second; what may not is counted.
+static __always_inline int room(struct flow_t *f, u64 now, u64 count) {
+    u64 second = now / 1000000000ULL;
     if (f->second != second) {
         f->second = second;
         f->bytes = 0;
@@ -36,25 +36,46 @@ TRACEPOINT_PROBE(syscalls, sys_enter_write) {
         return 0;
     }
     f->bytes += count;
+    return 1;
+}
+
+static __always_inline struct text_t *begin(struct watch_t *w, u32 pid, u32 fd, u64 now) {
     int zero = 0;
     struct text_t *t = scratch.lookup(&zero);
     if (!t) return 0;
     t->at = now;
     t->pid = pid;
     t->root = w->root;
-    t->fd = args->fd;
+    t->fd = fd;
+    t->lost = 0;
     bpf_get_current_comm(&t->comm, sizeof(t->comm));
+    return t;
+}
+
+static __always_inline int tell(struct text_t *t, const char *from, u64 size) {
+    t->size = size;
+    return bpf_probe_read_user(t->text, size & 0x3fff, from) ||
+           texts.ringbuf_output(t, (offsetof(struct text_t, text) + size) & 0x3fff, BPF_RB_NO_WAKEUP);
+}
+
+TRACEPOINT_PROBE(syscalls, sys_enter_write) {
+    if (args->fd != 1 && args->fd != 2) return 0;
+    u32 pid = bpf_get_current_pid_tgid() >> 32;
+    struct watch_t *w = watched.lookup(&pid);
+    if (!w || !args->count) return 0;
+    u64 now = bpf_ktime_get_ns(), count = args->count;
+    struct flow_t *f = flow_of(pid);
+    if (!f || !room(f, now, count)) return 0;
+    struct text_t *t = begin(w, pid, args->fd, now);
+    if (!t) return 0;
     const char *from = (const char *)args->buf;
     u64 told = 0;
     for (int i = 0; i < PIECES; i++) {
         if (told >= count) break;
         u64 size = count - told;
         if (size > PIECE) size = PIECE;
-        t->size = size;
-        t->lost = 0;
         if (i == PIECES - 1 && count > told + size) t->lost = count - told - size;
-        if (bpf_probe_read_user(t->text, size & 0x3fff, from + told) ||
-            texts.ringbuf_output(t, (offsetof(struct text_t, text) + size) & 0x3fff, BPF_RB_NO_WAKEUP)) {
+        if (tell(t, from + told, size)) {
             f->lost_bytes += count - told;
             f->lost_writes += 1;
             return 0;
@@ -62,5 +83,33 @@ TRACEPOINT_PROBE(syscalls, sys_enter_write) {
         told += size;
     }
     if (told < count) f->lost_bytes += count - told;
+    return 0;
+}
+
+// The C library's last words (a corrupted heap, a smashed stack) and other languages' lines come in parts.
+TRACEPOINT_PROBE(syscalls, sys_enter_writev) {
+    if (args->fd != 1 && args->fd != 2) return 0;
+    u32 pid = bpf_get_current_pid_tgid() >> 32;
+    struct watch_t *w = watched.lookup(&pid);
+    if (!w) return 0;
+    u64 now = bpf_ktime_get_ns();
+    struct flow_t *f = flow_of(pid);
+    struct text_t *t = begin(w, pid, args->fd, now);
+    if (!f || !t) return 0;
+    for (int i = 0; i < PARTS; i++) {
+        struct part_t part = {};
+        if (i >= args->vlen || bpf_probe_read_user(&part, sizeof(part), (const struct part_t *)args->vec + i)) break;
+        if (!part.size || !room(f, now, part.size)) continue;
+        u64 size = part.size;
+        if (size > PIECE) {
+            f->lost_bytes += size - PIECE;
+            size = PIECE;
+        }
+        if (tell(t, (const char *)part.from, size)) {
+            f->lost_bytes += size;
+            f->lost_writes += 1;
+        }
+    }
+    if (args->vlen > PARTS) f->lost_writes += 1;
     return 0;
 }

@@ -16,6 +16,7 @@ RELAYS = frozenset(
     {
         "srun",
         "tee",
+        "script",
         "cat",
         "ts",
         "sed",

@@ -2,6 +2,8 @@
 // only tracepoints and their formats, so that the headers need not be those of the running kernel.
 #define CLONE_THREAD_FLAG 0x00010000
 #define WATCHED 16384
+#define SIGNAL_KERNEL 0x80
+#define SIGNAL_TIMER (-2)
 enum { EXECED = 1, MAPPED = 2, ENDED = 3 };
 
 struct watch_t { u32 root, left; s32 code; u32 signal, sender, uid, oom, pad; u64 born; char sender_comm[16]; };
@@ -99,7 +101,9 @@ TRACEPOINT_PROBE(signal, signal_generate) {
     }
     if (w->signal == 9) return 0;
     w->signal = sig;
-    w->sender = sender;
+    // A timer that runs out interrupts whatever runs then, and a limit is the process's own doing: the kernel sends these.
+    int timed = args->code == SIGNAL_TIMER || (args->code == SIGNAL_KERNEL && (sig == 14 || sig == 24 || sig == 26 || sig == 27));
+    w->sender = timed || (args->code == SIGNAL_KERNEL && sig == 9 && sender == pid) ? 0 : sender;
     w->uid = (u32)bpf_get_current_uid_gid();
     bpf_get_current_comm(&w->sender_comm, sizeof(w->sender_comm));
     return 0;

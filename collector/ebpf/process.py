@@ -82,9 +82,9 @@ def named(oom: str | None, comm: str, sender: int, uid: int, pid: int) -> str:
         return oom
     if sender == pid:
         return "itself"
-    if comm.startswith("slurmstepd"):
+    if comm.startswith("slurmstepd") and sender:
         return "slurmstepd"
-    if sender == 0:
+    if sender == 0 or comm.startswith("kworker/"):  # a terminal's Ctrl-C is told by a worker of the kernel
         return "kernel"
     try:
         user = pwd.getpwuid(uid).pw_name

@@ -47,7 +47,7 @@ static __always_inline int leave(void) {
     u64 ns = bpf_ktime_get_ns() - b->at, path = b->path, *bound = bounds.lookup(&zero);
     struct slow_key_t key = {.pid = task >> 32, .call = b->call, .fd = b->fd};
     begun.delete(&task);
-    if (!bound || ns < *bound) return 0;
+    if (!bound || !*bound || ns < *bound) return 0; // zero: nobody has said yet what is slow
     struct slow_t *s = entry(&key, ns);
     if (s && path) bpf_probe_read_user_str(s->path, sizeof(s->path), (void *)path);
     return 0;
@@ -86,6 +86,6 @@ TRACEPOINT_PROBE(block, block_rq_complete) {
     u64 ns = bpf_ktime_get_ns() - i->at, *bound = bounds.lookup(&one);
     struct slow_key_t key = {.pid = i->pid, .call = C_BLOCK, .fd = (s32)args->dev};
     issued.delete(&r);
-    if (bound && ns >= *bound) entry(&key, ns);
+    if (bound && *bound && ns >= *bound) entry(&key, ns);
     return 0;
 }

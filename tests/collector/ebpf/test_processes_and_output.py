@@ -68,6 +68,18 @@ def test_an_abort_comes_from_itself(node: Probed) -> None:
     assert (row.exit_signal, row.signal_sender) == (signal.SIGABRT, "itself")
 
 
+def test_an_alarm_that_runs_out_blames_nobody_that_happened_to_run(node: Probed) -> None:
+    """The kernel's timer interrupts whatever is running just then: beside this rank, a program that never sleeps."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        row = ended(node, start(node, "signal.alarm(1)\nwhile True: signal.pause()"))
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert (row.exit_signal, row.signal_sender) == (signal.SIGALRM, "kernel")
+
+
 def test_a_child_is_followed_from_its_first_instruction(node: Probed) -> None:
     process = start(node, "p = os.fork()\nif p == 0: os._exit(9)\nos.waitpid(p, 0)\nprint(p)")
     out, _ = process.communicate(timeout=60)
@@ -127,6 +139,17 @@ def test_four_hundred_megabytes_of_output_are_bounded_and_counted_to_the_byte(no
     assert told <= 6400 * 65536 - lost <= (seconds + 1) * 131072
 
 
+def test_a_line_that_is_written_in_parts_is_one(node: Probed) -> None:
+    """writev(2): so the C library tells of a corrupted heap, and other languages print."""
+    process = start(node, "os.writev(2, [b'free(): ', b'invalid ', b'pointer\\n', b'', b'z' * 20000 + b'\\n'])", rank=6)
+    ended(node, process)
+    lines = [r for r in node.rows if type(r) is CapturedLine and r.file == f"node1/{process.pid}.err"]
+    assert [(r.text or "")[:23] for r in lines] == ["free(): invalid pointer", "z" * 23]
+    flow = node.source._output.flow  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    value = flow.get(process.pid)
+    assert value is not None and value[2] == 20001 - 8192
+
+
 @pytest.mark.parametrize(
     ("oom", "comm", "sender", "expected"),
     [
@@ -134,6 +157,8 @@ def test_four_hundred_megabytes_of_output_are_bounded_and_counted_to_the_byte(no
         (None, "slurmstepd: [4", 6, "slurmstepd"),
         (None, "python", 9, "itself"),
         (None, "", 0, "kernel"),
+        (None, "slurmstepd", 0, "kernel"),
+        (None, "kworker/u8:1", 33, "kernel"),
         (None, "bash", 6, "6:bash user:root"),
     ],
 )

@@ -78,7 +78,7 @@ def test_requests_of_a_block_device_are_told_with_who_asked(node: Probed, tmp_pa
         pytest.skip("no block device under the test's folder")
     waits = node.source._waits  # pyright: ignore[reportPrivateUsage]
     assert waits is not None
-    waits.begin(request_s=0.0)
+    waits.begin(request_s=1e-9)
     code = (
         f"fd = os.open({str(tmp_path / 'file')!r}, os.O_RDWR | os.O_CREAT | os.O_DIRECT)\n"
         "import mmap\nm = mmap.mmap(-1, 65536)\n"
