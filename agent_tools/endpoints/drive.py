@@ -158,16 +158,41 @@ def _why(error: Exception) -> str:
     if _CUT_OFF.search(f"{error}"):
         return "its server ended an answer before it was whole, at a limit on its tokens (max_tokens, n_predict): give it a higher one"
     words = said(error)
-    if _SPENT.search(words):  # a refused sentence is not for the reader: the gate's problems quote it
-        words = _QUOTED.sub("'...'", words)
-    elif helps := remedy(error):
+    if _SPENT.search(words):
+        return _unheld(error) or type(error).__name__ + ": " + _QUOTED.sub("'...'", words)
+    if helps := remedy(error):
         return one_line(redact(helps), 400)
-    elif isinstance(error, LookupError | TypeError | AttributeError | ValueError | RecursionError):
+    if isinstance(error, LookupError | TypeError | AttributeError | ValueError | RecursionError):
         return (
             f"its endpoint's answer cannot be read ({type(error).__name__}: {words}): does it speak what --model names, openai: or "
             "openai-responses:?"
         )
     return f"{type(error).__name__}: {words}"
+
+
+def _unheld(error: Exception) -> str:
+    """What was wrong with what a model wrote, for a reader: a refused sentence itself is not shown, and what the gate told the
+    model of it says nothing to others. "" where it is not known."""
+    root = _root(error)
+    text = f"{root}"
+    if " does not hold yet" in text:
+        count = len(re.findall(r"(?m)^- ", text))
+        return (
+            f"the last one that it wrote was refused in {count} {'place' if count == 1 else 'places'}, where it said more than the evidence "
+            "that it cited, or something else; none of it is shown"
+        )
+    if re.match(r"Tool '", f"{error}"):
+        return "it called a tool again and again in a way that the tool cannot take"
+    if type(root).__name__ == "ValidationError":
+        return "what it wrote was not in the form that was asked for"
+    return "it wrote text where it was to call a tool" if "tool call" in text else ""
+
+
+def _root(error: BaseException) -> BaseException:
+    """The cause at the bottom of an error's chain."""
+    while (below := error.__cause__ or error.__context__) is not None and not isinstance(below, _INSIDE):
+        error = below
+    return error
 
 
 def _answered(error: Exception) -> bool:
@@ -198,8 +223,6 @@ def said(error: BaseException | str) -> str:
     """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
     if isinstance(error, str):
         return one_line(redact(error), 300)
-    root: BaseException = error
-    while (below := root.__cause__ or root.__context__) is not None and not isinstance(below, _INSIDE):
-        root = below
+    root = _root(error)
     words = f"{error}" if root is error else f"{error} (from {type(root).__name__}: {root})"
     return one_line(redact(words), 400)

@@ -120,3 +120,23 @@ def test_what_passes_by_itself_is_waited_for(status: int, reader: Reader, monkey
     with serving(lambda turn, request: steps[turn - 1] if turn < 4 else good(request), monkeypatch) as endpoint:
         made = Investigation(reader, "7").ask("how did it end?", model="openai:scripted", limits=QUICK)
     assert (made.provenance.model, len(endpoint.requests)) == ("openai:scripted", 4), made.provenance.notes
+
+
+def test_a_reader_is_told_in_sentences_what_was_wrong(reader: Reader) -> None:
+    """Of what a model wrote and the gate refused nothing is quoted, and nothing is cut off."""
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    called: dict[str, tuple[str, dict[str, Any]]] = {
+        "it called a tool again and again in a way that the tool cannot take": ("look", {"where": "gpu_events"}),
+        "what it wrote was not in the form that was asked for": ("", {"nonsense": "x"}),
+        "was refused in 3 places": ("", {"short": "The switch of 'gpu-77' failed."}),
+    }
+    for words, (tool, arguments) in called.items():
+        model = FunctionModel(
+            lambda _, info, t=tool, a=arguments: ModelResponse([ToolCallPart(t or info.output_tools[0].name, a)])
+        )
+        note = Investigation(reader, "7").ask("why?", model=model, limits=QUICK).provenance.notes[0]
+        assert words in note and "gpu-77" not in note and "E1.column" not in note and "…" not in note, note
+    made = FunctionModel(lambda _, __: ModelResponse([TextPart("It failed.")]))
+    assert "wrote text where" in Investigation(reader, "7").ask("why?", model=made, limits=QUICK).provenance.notes[0]
