@@ -1,6 +1,7 @@
 """Evidence: a query's answer under an id (`E7`), and the ledger that hands the ids out.
 
 A cell of evidence is named by a reference: `[[E7.requested_bytes]]` (first row) or `[[E7:3.node]]` (row 3, from 0).
+An answer without a row has one cell all the same, `[[E7.row_count]]`: that nothing was found is an observation too.
 The ledger also remembers which cells were *shown* to whoever reasons: a cell that nobody saw cannot be cited.
 """
 
@@ -15,6 +16,8 @@ from typing import Any, Protocol
 from store.redact import redact_lines
 from store.result import Cell, Coverage, Result, ResultColumn, digest
 
+FOUND = "row_count"
+"""The cell of an answer that has no row: how many it has."""
 MAX_ROWS = 200
 """Rows that a piece of evidence keeps unless its asker says otherwise."""
 
@@ -68,6 +71,8 @@ class Evidence:
 
     def cell(self, column: str, row: int = 0) -> CellValue:
         """One cell with its address. Raises KeyError for an unknown column, IndexError for a row that is not held."""
+        if column == FOUND and row == self.row_count == 0:
+            return CellValue(f"{self.id}.{FOUND}", self.id, 0, FOUND, 0, "rows", "BIGINT")
         i = self.index(column)
         if not 0 <= row < len(self.rows):
             raise IndexError(f"{self.id}: no row {row}; it holds {len(self.rows)} of {self.row_count} rows")
@@ -173,6 +178,12 @@ class Ledger:
             self._asked[asked] = self.record(result, tool or query, given).id
         return self._by_id[self._asked[asked]]
 
+    def peek(self, reader: Asks, query: str, /, **params: Any) -> list[dict[str, Cell]]:
+        """The rows of a named query, without recording them: nothing can cite them. Raises StoreError."""
+        result = reader.ask(query, **params)
+        names = [c.name for c in result.columns]
+        return [dict(zip(names, row, strict=True)) for row in result.rows]
+
     def forget_repeats(self) -> None:
         """Have questions asked again that were answered before; an answer that is the same keeps its id."""
         self._asked.clear()
@@ -223,8 +234,11 @@ class Ledger:
             self._shown = {id: kept[1].get(id, set()) for id in self._by_id}
 
     def is_shown(self, id: str, row: int, column: str) -> bool:
-        """Whether this cell was shown. False for an unknown id, row or column."""
+        """Whether this cell was shown. False for an unknown id, row or column; the count of an empty answer is shown only by
+        itself, by whoever knows that a source was looking."""
         evidence = self._by_id.get(id)
+        if evidence is not None and column == FOUND and row == evidence.row_count == 0:
+            return (0, FOUND) in self._shown[id]
         if evidence is None or not 0 <= row < len(evidence.rows) or all(c.name != column for c in evidence.columns):
             return False
         return self._everything or id in self._whole or (row, column) in self._shown[id]

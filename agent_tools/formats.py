@@ -43,6 +43,7 @@ _WRITTEN = frozenset(
         "A",
         "rpm",
         "ppm",
+        "rows",
     ]
 )
 _SUFFIX = (

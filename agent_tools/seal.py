@@ -58,9 +58,10 @@ def canonical(value: Any) -> str:
 
 
 def sealed_evidence(ledger: Ledger, verdict: Verdict) -> list[dict[str, Any]]:
-    """Every piece of evidence as a record: with its rows where the verdict cites it or draws it, else only what was asked."""
+    """Every piece of evidence as a record: with its rows where the verdict cites it or draws it, or where it tells
+    how large the job is, else only what was asked."""
     used = {parse(ref)[0] for ref in cited([*draft_texts(verdict), verdict.cost.basis])}
-    return [record(e, e.id in used or e.query in PICTURES) for e in ledger.all()]
+    return [record(e, e.id in used or e.query in PICTURES or e.query == "job_overview") for e in ledger.all()]
 
 
 def record(e: Evidence, whole: bool) -> dict[str, Any]:
@@ -94,6 +95,16 @@ def ledger_of(verdict: Verdict) -> Ledger:
                 ledger.restore(evidence_of(record))
             except (KeyError, TypeError, ValueError) as error:
                 raise SealError(f"evidence {record.get('id')!r}: {error!r}") from None
+    return ledger
+
+
+def asked_of(verdict: Verdict) -> Ledger:
+    """The same ledger with what was asked and is not kept, without rows: how far a question reached can still be told."""
+    ledger = ledger_of(verdict)
+    held = {e.id for e in ledger.all()}
+    for record in verdict.evidence:
+        if record.get("id") not in held:
+            ledger.restore(evidence_of({**record, "rows": []}))
     return ledger
 
 

@@ -13,7 +13,8 @@ from agent_tools import seal
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.gate import figures
 from agent_tools.gate.grounds import draft_texts
-from agent_tools.references import BadReference, cited, masked, resolve
+from agent_tools.gate.quantities import borne_out
+from agent_tools.references import BadReference, cited, masked, parse, resolve
 from agent_tools.verdict import FAMILIES, Verdict
 from store.result import Result, StoreError, digest
 
@@ -126,10 +127,18 @@ def _references(verdict: Verdict, report: VerifyReport) -> None:
             report.checks.append(Check(ref, "unresolved", str(error)))
         else:
             report.checks.append(Check(ref, "unresolved" if empty else "ok", "the cell is empty" if empty else ""))
+    try:
+        reach = seal.asked_of(verdict)
+    except (KeyError, TypeError, ValueError):
+        reach = ledger  # a record that is broken is told above
+    cut = {str(r.get("id")) for r in verdict.evidence if "kept" in r}
     advice = {c.text for c in verdict.actions}
     for text in texts:
         if text not in advice:
-            bare = [f.token for f in figures.find(masked(text)) if f.kind in ("figure", "word")]
+            part = any(parse(ref)[0] in cut for ref in cited([text]))  # then not all that its words count is here
+            counted = borne_out(text, reach)
+            found = [f for f in figures.find(masked(text)) if not any(a <= f.start and f.end <= b for a, b in counted)]
+            bare = [f.token for f in found if f.kind == "figure" or (f.kind == "word" and not part)]
             bare = [
                 token for token in bare if token.lower() != "one"
             ]  # a family's own definition may say "more than one"

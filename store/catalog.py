@@ -12,6 +12,9 @@
 planning it for nothing is then spared. `-- NEEDS: slurm_job, log_event.kind = signal | slurm` says more: no row where
 `slurm_job` has none and `log_event` has none of these kinds; of several such lines each must hold.
 
+`-- NONE: XID, GPU event` names what there was none of where the query has no row; each has all of its words in a sentence that
+says so. Queries without it say nothing by an empty answer that anybody could put into words.
+
 `-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own.
 
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
@@ -60,7 +63,7 @@ class QueryInfo:
     """A question as its header describes it. `prunes` are the parameters by which segments may be left out.
 
     `empty` are its columns' types where it is known without running it when there is no row, else nothing: then that is
-    so where in one of `needs` no part has a row.
+    so where in one of `needs` no part has a row. `none` are the things of which an empty answer says that there were none.
     """
 
     name: str
@@ -73,6 +76,7 @@ class QueryInfo:
     prunes: frozenset[str]
     empty: tuple[str, ...] = ()
     needs: tuple[tuple[Need, ...], ...] = ()
+    none: tuple[str, ...] = ()
 
 
 @cache
@@ -107,7 +111,7 @@ def parse(name: str, text: str) -> QueryInfo:
             columns.append(ResultColumn(column[1], "", column[2] or "", column[3]))
         elif colon and key == "NEEDS":
             needs.append(value)
-        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY", "WITH"):
+        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY", "NONE", "WITH"):
             fields[key] = value.strip()
             last = key
         elif last:
@@ -132,6 +136,7 @@ def parse(name: str, text: str) -> QueryInfo:
         prunes,
         _words(fields.get("EMPTY", "")),
         tuple(tuple(_need(name, n, tables) for n in _split(line)) for line in needs) or (tuple(map(Need, tables)),),
+        tuple(_split(fields.get("NONE", ""))),
     )
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-from agent_tools.evidence import CellValue, Evidence, Ledger
+from agent_tools.evidence import FOUND, CellValue, Evidence, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.formats import unit_of
 from agent_tools.gate.adverbs import unshared
@@ -28,6 +28,8 @@ from agent_tools.gate.extremes import extremes
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
 from agent_tools.gate.machines import ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
+from agent_tools.gate.nothing import nothing_of
+from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.words import listed, parts, spoken_of, stem, stems
 from agent_tools.references import BadReference, cited, resolve
 from agent_tools.verdict import FAMILIES
@@ -186,7 +188,9 @@ class Backing:
 
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
+        text = without(text, borne_out(text, self.ledger))
         refs = cited([text])
+        nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
         backed, seen = self._vocabulary(refs), self._vocabulary(refs, counted=False)
         absent = self._absent(refs)
         found: dict[str, None] = {}
@@ -199,15 +203,15 @@ class Backing:
             found[f"the time [[{ref}]] of something that it is not the time of"] = None
         if ref := beside_edge(text, self.ledger):
             found[f"the moment of [[{ref}]], which is of another one or of the whole,"] = None
-        if ref := undated(text, self.ledger):
+        if not nothing and (ref := undated(text, self.ledger)):
             found[f"the time of [[{ref}]], which lies outside of the job's run,"] = None
-        if ref := ownerless(list(self._cells(refs)), self._vouched, self.ledger):
+        if not nothing and (ref := ownerless(list(self._cells(refs)), self._vouched, self.ledger)):
             found[f"the owner of [[{ref}]]"] = None
-        if ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger):
+        if not nothing and (ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger)):
             found[f"the end of a job beside [[{ref}]], a link"] = None
         if word := unshared(text, list(self._cells(refs)), self.ledger):
             found[word] = None
-        borne_out, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
+        compared, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
         states, plain = self._states(refs), _MARK.sub("*", text)
         found |= {
             word: None
@@ -217,7 +221,7 @@ class Backing:
         for word, negative in _own(text):
             low = word.lower().replace("’", "'")
             if low in _COMPARING or (low in _ORDER and not compares_nothing(text, self.ledger)):
-                known = borne_out or spoken_of(word, backed)
+                known = compared or spoken_of(word, backed) or (negative and nothing)
             elif low in _MOST:
                 known = low != most
             elif low in _ALIKE or low in _UNLIKE:
@@ -226,6 +230,7 @@ class Backing:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
             elif low in _NOT or low.endswith("n't"):
                 known = (absent is not None and _is_absent(word, text, absent)) or self._says(word, text, refs)
+                known = known or nothing
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif (where := _HARMLESS.get(low)) is not None:
@@ -241,6 +246,7 @@ class Backing:
                     low.removesuffix("'s") in _NEUTRAL
                     or spoken_of(word, backed)
                     or (absent is not None and negative and spoken_of(word, absent))
+                    or (negative and nothing)
                 )
             if not known:
                 found[low] = None
@@ -297,6 +303,8 @@ class Backing:
         denied: set[str] = set()
         found = False
         for cell in self._cells(refs):
+            if cell.column == FOUND:
+                continue  # what an empty answer says there was none of, `nothing_of` knows
             if cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value:
                 found = True
                 said += [cell.column, cell.doc]

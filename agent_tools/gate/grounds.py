@@ -9,6 +9,7 @@ from functools import cached_property
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment, ruling
 from agent_tools.formats import format_cell
+from agent_tools.gate.clauses import SUBJECTS
 from agent_tools.gate.words import spoken_of, stems
 from agent_tools.untrusted import clean
 from agent_tools.verdict import Draft
@@ -112,15 +113,17 @@ class Grounds:
         pattern = re.compile(rf"(?<!\w){re.escape(_flat(piece))}(?!\w)")
         return bool(pattern.search(self._haystack) or pattern.search(self.vetted))
 
-    def link(self, token: str, sentence: str) -> CellValue | None:
+    def link(self, token: str, sentence: str, *, counts: bool = False) -> CellValue | None:
         """The one shown cell that a typed figure or name equals; None where there is none or more than one.
+
+        `counts`: it stands before what it counts, and no number of a rank or a GPU is meant.
 
         A number below a hundred equals too much by accident: it is linked only where the sentence also has a word of
         the column's name or unit.
         """
         value = NUMBER_WORDS.get(token.lower())
         token = token if value is None else str(value)
-        hits = self._by_text.get(_flat(token), [])
+        hits = [c for c in self._by_text.get(_flat(token), []) if not counts or c.column not in SUBJECTS]
         if not hits:
             return None
         if all(isinstance(c.value, str) and not _PLAIN_NUMBER.fullmatch(c.value) for c in hits):

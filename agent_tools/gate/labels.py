@@ -140,7 +140,10 @@ def _named(cell: CellValue, ahead: str, behind: str) -> str:
     found = _AHEAD.search(ahead)
     placed = found and isinstance(cell.value, str) and re.search(r"(?i) at ?$", found[0]) and TIME.match(cell.value)
     quoted = found and found[0].rstrip().endswith(":") and _TEXT.search(cell.column)
-    if found and not placed and not quoted and not _is(found[1], said):
+    stated = found and cell.column == "state" and re.search(r"(?i) (?:is|was|were) ?$", found[0])
+    if number and cell.column.endswith("signal") and (code := re.search(r"(?i)\b(?:exit )?(?:code|status) $", ahead)):
+        return code[0].strip()
+    if found and not placed and not quoted and not stated and not _is(found[1], said):
         return found[1]
     if number and (found := _BEHIND.match(behind)):
         if found[1].lower() == "times":

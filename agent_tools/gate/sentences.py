@@ -18,6 +18,7 @@ from agent_tools.gate.blame import reaches
 from agent_tools.gate.english import english
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.labels import mislabelled
+from agent_tools.gate.quantities import borne_out
 from agent_tools.references import BadReference, Mark, marks, masked, resolve
 from agent_tools.untrusted import clean
 
@@ -47,6 +48,9 @@ _SIGN = re.compile(r"(?:minus|negative|times ten to the)\s+$", re.IGNORECASE)
 _LABEL_AHEAD = re.compile(r"((?:[A-Za-z]+ ){0,3}[A-Za-z]+)(?: ?[=:])? ?$")
 _COPULA = frozenset({"of", "is", "was", "were", "number", "the", "a"})
 _LABEL_BEHIND = re.compile(r" ((?:[A-Za-z]+ ){0,2}[A-Za-z]+)")
+_COUNTED = re.compile(
+    r"(?i) (?:[a-z-]+ )?(?:ranks|process(?:es)|tasks|gpus|cards|devices|nodes|hosts|machines|users)\b"
+)
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 
 
@@ -86,8 +90,13 @@ def check(text: str, grounds: Grounds, kind: Kind = "claim") -> Checked:
 def _link(done: Checked, grounds: Grounds, kind: Kind, *, final: bool = False) -> None:
     """Replace bare figures and names by the one cell that they equal; report the others."""
     verbatim = grounds.verbatim(done.text)
+    counted = borne_out(done.text, grounds.ledger)
     for found in reversed(figures.find(masked(done.text))):
-        if _free(found, grounds, kind, verbatim) or _after_reference(found, done.text):
+        if (
+            any(a <= found.start and found.end <= b for a, b in counted)
+            or _free(found, grounds, kind, verbatim)
+            or _after_reference(found, done.text)
+        ):
             continue
         end, cell = _longest(found, done.text, grounds)
         if cell is None or final or not grounds.ledger.is_shown(cell.id, cell.row, cell.column):
@@ -126,7 +135,7 @@ def _longest(found: figures.Finding, text: str, grounds: Grounds) -> tuple[int, 
         for form in (both, both.replace(" ", "")):
             if cell := grounds.link(form, text):
                 return unit.end(), cell
-    return found.end, grounds.link(found.token, text)
+    return found.end, grounds.link(found.token, text, counts=bool(_COUNTED.match(text, found.end)))
 
 
 def _refusal(found: figures.Finding, grounds: Grounds) -> str:

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_tools.evidence import Asks, CellValue, Evidence, Ledger
+from agent_tools.evidence import FOUND, Asks, CellValue, Evidence, Ledger
 from agent_tools.facts import Facts
 from agent_tools.families.base import Assessment
 from agent_tools.formats import format_cell
 from agent_tools.references import marks, parse
+from agent_tools.tools.watched import searched
 from agent_tools.untrusted import MAX_CELL, Fence, cap, clean
 from agent_tools.verdict import Draft
+from store.catalog import catalog
 from store.redact import redact
 from store.result import StoreError
 
@@ -203,7 +205,7 @@ def show(
     if shown and shown < evidence.row_count:
         parts[0] += " The rest is not shown: ask more narrowly (time, node, rank, pattern) to see it."
     watched, unwatched = _without_data(deps, evidence)
-    parts.append(deps.fence.wrap("\n".join(lines)) if shown else _empty(evidence, watched))
+    parts.append(deps.fence.wrap("\n".join(lines)) if shown else _empty(evidence, watched) + _citable(deps, evidence))
     if watched and evidence.looked:
         parts.append(f"No data at all in: {', '.join(watched)} (a source was looking and saw nothing).")
     if unwatched and evidence.looked:
@@ -242,6 +244,14 @@ def _empty(evidence: Evidence, watched: Sequence[str]) -> str:
         return "Unavailable: no table that this question reads has any data."
     looked = ", ".join(f"{c.table} ({c.rows} rows)" for c in evidence.coverage if c.segments)
     return f"Empty: searched {looked or 'what is there'}, and nothing matches."
+
+
+def _citable(deps: Deps, evidence: Evidence) -> str:
+    """How to cite that nothing was found, where a source was looking on every node throughout: then the count is shown."""
+    if evidence.row_count or not searched(deps, evidence):
+        return ""
+    deps.ledger.mark_shown(evidence.id, [0], [FOUND])
+    return f" Cite that as [[{evidence.id}.{FOUND}]] (= 0 rows): 'No {catalog()[evidence.query].none[0]} ... ([[{evidence.id}.{FOUND}]])'."
 
 
 def show_sentence(deps: Deps, text: str) -> str:

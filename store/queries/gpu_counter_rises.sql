@@ -1,6 +1,7 @@
 -- gpu_counter_rises: Error counters of the job's GPUs: what they stood at before, and what they rose by in the run.
 -- TABLES: gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- NONE: error counter rise, error counter rose, counter rise, counter rose
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, BOOLEAN, BIGINT, BIGINT, BIGINT, TIMESTAMP, BIGINT
 -- PRUNE: job_id, nodes, from_ts, to_ts
 -- COLUMN node: node

@@ -1,6 +1,7 @@
 -- gpu_events: XIDs and other events of the job's GPUs, from the kernel log or the driver.
 -- TABLES: gpu_event, gpu_device, gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- NONE: XID, XIDs, GPU event
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: from_ts
 -- COLUMN node: node

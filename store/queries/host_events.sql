@@ -1,6 +1,7 @@
 -- host_events: OOM kills, segfaults, hung tasks, storage stalls and panics of the job's nodes, from their kernel logs.
 -- TABLES: host_event, process
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- NONE: segfault, hung task, kernel panic, kernel OOM kill
 -- EMPTY: VARCHAR, VARCHAR, TIMESTAMP, BIGINT, BIGINT, VARCHAR, BOOLEAN, VARCHAR, VARCHAR, DOUBLE, VARCHAR
 -- PRUNE: none
 -- COLUMN node: node

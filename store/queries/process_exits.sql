@@ -1,6 +1,7 @@
 -- process_exits: Processes of the job that ended badly, the first first: exit status, signal, and who sent it.
 -- TABLES: process
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NONE: process ended badly, process signal
 -- EMPTY: VARCHAR, BIGINT, BIGINT, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, BIGINT, VARCHAR, BOOLEAN, BOOLEAN, VARCHAR
 -- PRUNE: job_id
 -- COLUMN node: node

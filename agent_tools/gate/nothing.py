@@ -1,0 +1,106 @@
+"""What an empty answer says: that there was none of what its question asks for, on the job that it was asked of.
+
+    No XID was logged ([[E5.row_count]]).                  the question of XIDs found no row on any of the job's nodes
+    No error was logged ([[E5.row_count]]).                XIDs are not all that can go wrong: refused
+
+The question names what it has none of (`-- NONE:` in its header). A narrower one, or one of another node, says nothing of the job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent_tools.evidence import FOUND, CellValue, Ledger
+from agent_tools.gate.clauses import TIME
+from agent_tools.gate.scope import narrowed, nodes_of
+from agent_tools.gate.words import stems
+from agent_tools.references import HOLE, masked
+from store.catalog import catalog
+
+_NONE = re.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
+_TOLD = frozenset(
+    [
+        "was",
+        "were",
+        "is",
+        "are",
+        "be",
+        "been",
+        "logged",
+        "seen",
+        "found",
+        "recorded",
+        "there",
+        "on",
+        "of",
+        "for",
+        "in",
+        "at",
+        "its",
+        "the",
+        "a",
+        "job",
+        "node",
+        "nodes",
+        "gpu",
+        "gpus",
+        "run",
+        "that",
+        "did",
+        "any",
+        "during",
+        "from",
+        "by",
+        "log",
+        "logs",
+        "kernel",
+        "driver",
+        "reported",
+        "this",
+        "whole",
+        "throughout",
+        "stands",
+        "stood",
+        "shows",
+        "showed",
+        "got",
+        "ended",
+    ]
+)
+"""Words that say no more than that something was there."""
+
+
+def nothing_of(text: str, cells: Sequence[CellValue], ledger: Ledger) -> bool:
+    """Whether all that a sentence denies is what the empty answers that it cites have none of."""
+    own = masked(text)
+    empty = [c for c in cells if c.column == FOUND]
+    denied = list(_NONE.finditer(own))
+    if (
+        len(empty) != 1
+        or len(denied) != 1
+        or len(re.findall(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b", own))
+    ):
+        return False
+    evidence = ledger.get(empty[0].id)
+    info = catalog().get(evidence.query)
+    if (
+        info is None
+        or narrowed(evidence, ledger)
+        or any(isinstance(c.value, str) and TIME.match(c.value) for c in cells)
+    ):
+        return False
+    places = [c for c in cells if c.column in ("node", "node_list", "failed_node", "host")]
+    if any(not set(str(c.value).split(",")) <= nodes_of(evidence, ledger) for c in places):
+        return False
+    if any(c.column not in ("node", "node_list", "gpu", "gpu_uuid", FOUND) for c in cells):
+        return False  # what else is cited may be denied with it
+    said = denied[0]["what"].lower().split()
+    for phrase in info.none:
+        words = phrase.lower().split()
+        at = [i for i, w in enumerate(said) if stems(w) == stems(words[0])]
+        if not at or not all(stems(w) <= stems(" ".join(said)) for w in words):
+            continue
+        if all(w in _TOLD or stems(w) <= stems(phrase) for w in said):
+            return True
+    return False

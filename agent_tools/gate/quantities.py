@@ -1,0 +1,346 @@
+"""Words that count rows: what they say is held against every row of the answer that is cited beside them.
+
+    Two attempts ended as [[E5.state]].                  as many rows have that state
+    Only rank [[E6:8.rank]] exited with [[E6:8.exit_code]].       no other rank has it
+    Both ranks ran on [[E7.node]].                       the job has two, and both rows say so
+    The second attempt ran for [[E5:1.elapsed_s]].       the row is of attempt 2
+
+The cells of the clause that say nothing of whom (a state, a code, a node of ranks) are the condition; the rows that meet it are
+counted. The answer has to be whole: every row held and shown, and of the whole job.
+LIMIT: a clause that denies, hedges, or cites several answers says nothing here; its words are then figures like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agent_tools.evidence import CellValue, Evidence, Ledger
+from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
+from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.scope import held_by_job, whole
+from agent_tools.gate.words import stem
+from agent_tools.references import HOLE
+from store.result import Cell
+
+_ORDINALS = {
+    w: n
+    for n, w in enumerate(
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+        ],
+        1,
+    )
+}
+_NOUNS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("rank", "process"), ("rank",)),
+    **dict.fromkeys(("gpu", "card"), ("node", "gpu", "gpu_uuid")),
+    **dict.fromkeys(("node", "host", "machine"), ("node",)),
+    "attempt": ("attempt",),
+    "step": ("step_id",),
+}
+"""What a row is of, by the columns that say which one."""
+_OF_JOB = {
+    "rank": "gpus",
+    "process": "gpus",
+    "gpu": "gpus",
+    "card": "gpus",
+    "node": "node_count",
+    "host": "node_count",
+    "machine": "node_count",
+}
+"""How many of it the job has, by accounting's column; a rank for each GPU."""
+_CALLED = frozenset({"job_attempts", "job_steps"})
+"""Answers that have a row for each attempt, or step, of the job."""
+_NUMBER = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True)) + "|single"
+_NOUN = r"(?P<noun>[A-Za-z]+)\b(?!-)"
+_COUNT = re.compile(
+    rf"(?i)\b(?P<lead>(?:only|just|exactly|all|the|all of the|its|a) )*(?P<n>{_NUMBER})(?: of (?:the |its )?(?P<m>{_NUMBER}))? {_NOUN}(?P<only> only)?"
+)
+_EACH = re.compile(rf"(?i)\b(?P<n>each|every|both|all)(?: of)?(?: the| its)? {_NOUN}")
+_ONLY = re.compile(
+    rf"(?i)\bonly (?:the )?(?P<ordinal>(?:{'|'.join(_ORDINALS)}) )?(?:(?P<noun>[A-Za-z]+) ?)?(?=[{HOLE}a-z])"
+)
+_ORDINAL = re.compile(rf"(?i)\b(?P<n>{'|'.join(_ORDINALS)}) attempt\b")
+_UNSURE = re.compile(
+    r"(?i)\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|but|except|besides|other|others|another|least|most|than"
+    r"|nearly|almost|about|around|some|any|or|if|whether|would|could|may|might|rest|remaining|further|additional|more|fewer|less|up to|failed to"
+    r"|half|different|various|later|next|previous)\b"
+)
+_BREAK = re.compile(rf"(?i),\s+(?:the )?(?:last|first|{'|'.join(_ORDINALS)})\b")
+"""`six of them, the last at *`: what follows is of one row, and no condition."""
+_PLACED = re.compile(rf"(?i)\W*(?:all )?(?:ran|run|runs|are|were|is|was)(?: running| placed)? on (?:node )?{HOLE}+\W*")
+"""Where something ran: of nothing else may a condition be that is only a place."""
+_LOOSE = re.compile(r"(?i):|\b(?:an?|and|when|while|after|before|which|who|that)\b")
+_ITS = re.compile(rf"(?i)\b(?:its|the job's) (?P<n>{_NUMBER}) {_NOUN}")
+_SAME = re.compile(rf"(?i)\bthe (?P<same>same) [a-z]+,? {HOLE}")
+_ROW = re.compile(rf"(?i),\s+the (?P<n>last|{'|'.join(_ORDINALS)}) (?:one )?(?:at|on|in|by)\b[^,{HOLE}]*{HOLE}")
+_BEGIN = re.compile(r"(?i)\W*(?:here|there (?:are|were))?\W*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of an answer that meet a clause's condition, what of them is cited, and what each is of."""
+
+    evidence: Evidence
+    met: list[int]
+    cited: list[int]
+    condition: dict[str, Cell]
+
+
+def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
+    """Where in a text words of number, order and extent stand that the rows beside them bear out."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for clause in clauses(text, ledger):
+        at = text.index(clause.text, at)
+        found += [(at + a, at + b) for a, b in _in_clause(clause, ledger)]
+        at += len(clause.text)
+    return found
+
+
+def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with these places blank."""
+    for begin, end in spans:
+        text = text[:begin] + " " * (end - begin) + text[end:]
+    return text
+
+
+def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    own = clause.own
+    cut = _BREAK.search(own)
+    end = cut.start() if cut else len(own)
+    every_cell = [c for g in clause.groups for c in g.cells]
+    cells = [c for g in clause.groups if g.start < end for c in g.cells]
+    yield from _ordinals(own, every_cell, ledger)
+    for m in _ITS.finditer(own):
+        column = _OF_JOB.get(_singular(m["noun"]), "")
+        if column and {held_by_job(ledger.get(c.id), ledger, column) for c in every_cell} == {_number(m["n"])}:
+            yield m.span("n")
+    if _UNSURE.search(own) or len({c.id for c in every_cell}) != 1:
+        return
+    evidence = ledger.get(every_cell[0].id)
+    for m in _COUNT.finditer(own, 0, end):
+        noun, number, of = _singular(m["noun"]), _number(m["n"]), _number(m["m"])
+        at_head = _BEGIN.fullmatch(own[: m.start()]) is not None
+        if not at_head:
+            held = _held(evidence, cells, noun)
+            if held is not None and held == number and not of and not m["only"]:
+                yield m.start("n"), m.end("n")
+                if re.search(r"(?i)only |just |exactly ", m[0][: m.start("n") - m.start()]):
+                    yield m.start(), m.start("n")
+            elif (
+                cells
+                and not of
+                and noun == "attempt"
+                and whole(evidence, ledger)
+                and _total(evidence, noun, ledger) == number
+            ):
+                yield m.start(), m.end("n")
+            continue
+        rows = _rows(evidence, cells, noun, own[m.end() : end], ledger)
+        if rows is None or _amount(rows, noun) != number:
+            continue
+        every = re.search(r"(?i)\ball\b", m[0][: m.start("n") - m.start()])
+        total = _total(evidence, noun, ledger)
+        job = held_by_job(evidence, ledger, _OF_JOB.get(noun, ""))
+        if (
+            (of and of not in (total, job))
+            or (every and total != (of or number))
+            or (rows.cited and not set(rows.cited) <= set(rows.met))
+        ):
+            continue
+        yield m.start(), m.end("m") if of else m.end("n")
+        yield from _one_of(own, clause, rows)
+    for m in _EACH.finditer(own, 0, end):
+        noun = _singular(m["noun"])
+        rows = _rows(evidence, cells, noun, own[m.end() : end], ledger) if _BEGIN.fullmatch(own[: m.start()]) else None
+        total = _total(evidence, noun, ledger)
+        if rows and total and _amount(rows, noun) == total and (m["n"].lower() != "both" or total == 2):
+            yield m.span("n")
+            yield from (same.span("same") for same in _SAME.finditer(own, m.end(), end))
+    yield from _only(own, end, cells, evidence, ledger)
+
+
+def _only(
+    own: str, end: int, cells: Sequence[CellValue], evidence: Evidence, ledger: Ledger
+) -> Iterator[tuple[int, int]]:
+    """`only` of what is cited right behind it: no other row has what the clause says of it."""
+    m = _ONLY.search(own, 0, end)
+    if m is None or not _BEGIN.fullmatch(own[: m.start()]) or _LOOSE.search(own[m.end() : end]):
+        return
+    noun = _singular(m["noun"] or "")
+    columns = _NOUNS.get(noun) or ((cells[0].column,) if own[m.end() : m.end() + 1] == HOLE else ())
+    if m["ordinal"]:
+        columns = ("attempt",) if noun == "attempt" and own[: m.end()].lower().rstrip().endswith("attempt") else ()
+    names = {c.name for c in evidence.columns}
+    if _of_several(evidence, columns):
+        return
+    condition = {c.column: c.value for c in cells if c.column not in columns}
+    named = {c.row for c in cells}
+    if (
+        not columns
+        or not any(c in names for c in columns)
+        or not condition
+        or len(named) != 1
+        or not whole(evidence, ledger)
+    ):
+        return
+    if all(c in SUBJECTS for c in condition) and _total(evidence, noun, ledger) is None:
+        return
+    if not m["ordinal"] and not any(c.column in columns for c in cells):
+        return
+    met = _met(evidence, condition)
+    which = [c for c in columns if c in names]
+    if len({tuple(evidence.value(c, r) for c in which) for r in (*met, *named)}) == 1:
+        yield m.start(), m.start() + len("only")
+
+
+def _one_of(own: str, clause: Clause, rows: _Rows) -> Iterator[tuple[int, int]]:
+    """`six of them, the sixth at *`: the row that is cited is that one of them, in the order of their lines or times."""
+    for m in _ROW.finditer(own):
+        cited = {c.row for g in clause.groups if g.start == m.end() - 1 for c in g.cells}
+        order = next((c for c in ("line_no", "event_ts", "ts") if _has(rows.evidence, c)), "")
+        places = [str(rows.evidence.value(order, r)).rjust(40) for r in rows.met] if order else []
+        at = -1 if m["n"].lower() == "last" else _ORDINALS[m["n"].lower()] - 1
+        if places and places == sorted(places) and at < len(rows.met) and cited == {rows.met[at]}:
+            yield m.span("n")
+
+
+def _ordinals(own: str, cells: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the second attempt`: every row that is cited is of that attempt."""
+    found = list(_ORDINAL.finditer(own))
+    if len(found) != 1 or not cells:
+        return
+    numbers = {ledger.get(c.id).value("attempt", c.row) if _has(ledger.get(c.id), "attempt") else None for c in cells}
+    if numbers == {_ORDINALS[found[0]["n"].lower()]}:
+        yield found[0].span("n")
+
+
+def _rows(evidence: Evidence, cells: Sequence[CellValue], noun: str, behind: str, ledger: Ledger) -> _Rows | None:
+    """The rows that meet what the clause says, None where it says nothing that rows can meet, or the answer is not whole."""
+    what = _kind(evidence, noun)
+    if not whole(evidence, ledger, what[1] if what else "") or (noun not in _NOUNS and what is None):
+        return None
+    own = _NOUNS.get(noun, ())
+    if own and (not any(_has(evidence, c) for c in own) or _of_several(evidence, own)):
+        return None
+    said: dict[str, list[CellValue]] = {}
+    for c in cells:
+        said.setdefault(c.column, []).append(c)
+    listed = {c for c, found in said.items() if len({f.row for f in found}) > 1}
+    condition = {
+        c: found[0].value
+        for c, found in said.items()
+        if len({str(f.value) for f in found}) == 1
+        and (c not in own or (noun in ("gpu", "card") and c == "node" and not {"gpu", "gpu_uuid"} & set(said)))
+    }
+    if what is not None:
+        column, value = what
+        condition[column] = value
+        alike = {str(evidence.value("name", r)) for r in _met(evidence, condition)} if _has(evidence, "name") else {""}
+        if len(alike) != 1 or _finished(next(iter(alike)), behind):
+            return None
+    elif noun in ("gpu", "card") and listed:
+        condition.pop("node", None)
+    if not condition and not (listed and own):
+        return None
+    bare = what is None and all(c in SUBJECTS for c in condition) and not listed
+    if bare and not (_PLACED.fullmatch(behind) and _total(evidence, noun, ledger)):
+        return None
+    met = _met(evidence, condition)
+    cited = sorted({c.row for c in cells})
+    several = [c for c in cells if c.column in listed]
+    if several and len({_which(evidence, noun, c.row) for c in several}) != len(
+        {_which(evidence, noun, r) for r in met}
+    ):
+        return None
+    return _Rows(evidence, met, cited if several else [], condition)
+
+
+def _kind(evidence: Evidence, noun: str) -> tuple[str, str] | None:
+    """Where a noun is a kind of event (`checkpoint`, `preemption`, `XID`): the column and the text that say so."""
+    for column in ("kind", "event"):
+        if _has(evidence, column):
+            for value in dict.fromkeys(evidence.value(column, r) for r in range(len(evidence.rows))):
+                if isinstance(value, str) and stem(value) == stem(_root(noun)):
+                    return column, value
+    return None
+
+
+def _finished(name: str, said: str) -> bool:
+    """Whether what only began (`saving`) is told as done (`saved`)."""
+    return name.endswith("ing") and any(
+        stem(w) == stem(name) and w != name for w in re.findall(r"[a-z]+", said.lower())
+    )
+
+
+def _root(noun: str) -> str:
+    return noun[:-3] if noun.endswith("ion") and len(noun) > 6 else noun
+
+
+def _amount(rows: _Rows, noun: str) -> int:
+    """How many of the noun the rows are of; events that are alike stand in one row with their number."""
+    if noun in _NOUNS:
+        return len({_which(rows.evidence, noun, r) for r in rows.met})
+    many = next((c for c in ("events", "times") if _has(rows.evidence, c)), "")
+    counts = [rows.evidence.value(many, r) for r in rows.met] if many else [1] * len(rows.met)
+    return sum(n for n in counts if isinstance(n, int))
+
+
+def _which(evidence: Evidence, noun: str, row: int) -> tuple[Cell, ...] | int:
+    columns = [c for c in _NOUNS.get(noun, ()) if _has(evidence, c)]
+    return tuple(evidence.value(c, row) for c in columns) if columns else row
+
+
+def _total(evidence: Evidence, noun: str, ledger: Ledger) -> int | None:
+    """How many of the noun the job has, where the answer has a row of each; None where that is not known."""
+    columns = [c for c in _NOUNS.get(noun, ()) if _has(evidence, c)]
+    if not columns:
+        return None
+    here = len({tuple(evidence.value(c, r) for c in columns) for r in range(len(evidence.rows))})
+    if noun in ("attempt", "step"):
+        return here if evidence.query in _CALLED else None
+    return here if held_by_job(evidence, ledger, _OF_JOB[noun]) == here else None
+
+
+def _of_several(evidence: Evidence, columns: Sequence[str]) -> bool:
+    """Whether a row stands for more of them than the one that it names: the first of its `ranks`, of `all_ranks`."""
+    names = {c.name for c in evidence.columns}
+    return any(f"{c}s" in names or f"all_{c}s" in names for c in columns)
+
+
+def _held(evidence: Evidence, cells: Sequence[CellValue], noun: str) -> Cell:
+    """What the cited row itself has as the number of the noun: `node_count`, `gpus`; None where it has none."""
+    named = [c.name for c in evidence.columns if c.name in (f"{noun}_count", f"{noun}s")]
+    rows = {c.row for c in cells}
+    return evidence.value(named[0], next(iter(rows))) if named and len(rows) == 1 else None
+
+
+def _met(evidence: Evidence, condition: dict[str, Cell]) -> list[int]:
+    return [r for r in range(len(evidence.rows)) if all(evidence.value(c, r) == v for c, v in condition.items())]
+
+
+def _has(evidence: Evidence, column: str) -> bool:
+    return any(c.name == column for c in evidence.columns)
+
+
+def _singular(noun: str) -> str:
+    low = noun.lower()
+    return "process" if low.startswith("process") else low.removesuffix("s")
+
+
+def _number(word: str | None) -> int:
+    return 0 if word is None else 1 if word.lower() == "single" else NUMBER_WORDS[word.lower()]
