@@ -20,6 +20,7 @@ from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.last_run import last_told
 from agent_tools.facts.last_word import beneath
 from agent_tools.facts.memory import HostOom, read_host_oom
+from agent_tools.facts.own_gpus import beyond, told_gpus
 from agent_tools.facts.progress import Progress, read_progress
 from agent_tools.facts.setups import tells_of_end
 from agent_tools.facts.views import RowView, View
@@ -64,7 +65,12 @@ class Facts:
             asked: dict[str, Any] = {**params} if query in NO_JOB else {"job_id": self.job_id, **params}
             if query in BY_NODE:
                 asked = {**self.scope, **asked}
-                if query in BY_GPU and self.own_gpus:
+                # By an exporter's label a neighbour's fault is known for what it is, and told as such.
+                if (
+                    query in BY_GPU
+                    and self._told_gpus is not None
+                    and not (query == "gpu_events" and self._told_gpus.text("told_by") == "exporter")
+                ):
                     asked["gpus"] = self.own_gpus
             elif query not in WHOLE_JOB:
                 only = self._last_told if self.attempt is None and query in OF_THE_END else self.attempt
@@ -106,26 +112,25 @@ class Facts:
         return () if self.table("job_nodes") else self.table("lone_nodes")
 
     @cached_property
-    def own_gpus(self) -> str | None:
-        """UUIDs of the job's GPUs, comma-separated; None unless its processes saw, or Slurm names, exactly as many as it held.
+    def _told_gpus(self) -> RowView | None:
+        return told_gpus(self.table("job_gpus", **self.scope), self.table("job_nodes"))
 
-        Without them everything on its nodes is taken for its own, also the GPUs of jobs beside it. Where accounting is not
-        there, a GPU for each rank is what it held.
+    @cached_property
+    def own_gpus(self) -> str | None:
+        """UUIDs of the job's GPUs, comma-separated; None where nothing names as many as it held (see `told_gpus`).
+
+        Without them everything on its nodes is taken for its own, also the GPUs of jobs beside it.
         """
-        row = self.table("job_gpus", **self.scope).first
-        if row is None:
-            return None
-        held = row.number("gpus_given") or sum(r.number("ranks") or 0 for r in self.table("job_nodes"))
-        return row.text("all_uuids") if row.number("uuids_seen") == held else None
+        return self._told_gpus.text("all_uuids") if self._told_gpus is not None else None
 
     @cached_property
     def beside(self) -> RowView | None:
-        """A GPU that cannot all be the job's: there are more on its nodes than it held. None where all are its own."""
-        held = self.overview.number("gpus") if self.overview is not None else None
-        if held is None and (seen := self.table("job_gpus", **self.scope).first) is not None:
-            held = seen.number("uuids_seen")
-        gpus = self.table("gpu_summary")
-        return gpus.first if held and not self.own_gpus and gpus.row_count > held else None
+        """The first GPU where they cannot all be the job's: a node has more than it held there. None where all are its own."""
+        return (
+            None
+            if self.own_gpus
+            else beyond(self.table("gpu_summary"), self.overview, self.table("job_gpus", **self.scope))
+        )
 
     @property
     def times_known(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from statistics import median
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.holding import holding
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 
@@ -26,8 +27,9 @@ _HOT_C = 83.0
 def assess(facts: Facts) -> Assessment:
     """Judge B3 from the GPUs' throttle bits and clocks."""
     gpus = facts.table("gpu_summary").where(lambda r: r.has("severe_throttle_share"))
-    if not gpus and (low := facts.table("gpu_low_clocks").first) is not None:
-        return _by_clock(facts, low)
+    if not gpus and (low := facts.table("gpu_low_clocks")):
+        own = _held(facts, low.rows)
+        return _by_clock(facts, own[0]) if own else _of_others(low.rows[0], "worked at far less than its full clock")
     if not gpus:
         return Assessment(
             CODE,
@@ -49,6 +51,10 @@ def assess(facts: Facts) -> Assessment:
             f"Severe throttle bits were set in {most['severe_throttle_share']} of the samples at most ({gpu_of(most)})."
         )
         return Assessment(CODE, "ruled_out", counterfactual=text)
+    of_all, severe = severe, _held(facts, severe)
+    if not severe:
+        share = of_all[0]["severe_throttle_share"]
+        return _of_others(of_all[0], f"had severe throttle bits set in {share} of its samples")
     row = severe[0]
     down = _is_down(row, gpus)
     pace = _slower(facts)
@@ -56,7 +62,7 @@ def assess(facts: Facts) -> Assessment:
     result = Assessment(CODE, "confirmed" if down else "suspected", attribution="infrastructure")
     result.confidence = 0.9 if down and slower else 0.8 if down else 0.4
     result.headline = f"{gpu_of(row)} lowered its clocks for heat or power."
-    many = facts.table("gpu_throttled").first
+    many = facts.table("gpu_throttled").first if facts.beside is None else None
     if many is not None and (many.number("throttled") or 0) > 2:
         _many(many, result)
     result.speaks_for.append(
@@ -85,6 +91,17 @@ def assess(facts: Facts) -> Assessment:
         if alone
     ]
     return result
+
+
+def _held(facts: Facts, rows: list[RowView]) -> list[RowView]:
+    """Of these GPUs those that were the job's: all of them, unless its nodes have more than it held."""
+    return rows if facts.beside is None else [r for r in rows if holding(facts, r).whose == "own"]
+
+
+def _of_others(row: RowView, what: str) -> Assessment:
+    """A GPU that throttled, on a node that has more of them than the job held, and no word that it was the job's."""
+    text = f"{gpu_of(row)} {what}, and it is not known to have been a GPU of the job."
+    return Assessment(CODE, "undecidable", counterfactual=text, missing=[whose()], warnings=[claim(text, "supported")])
 
 
 def _by_clock(facts: Facts, row: RowView) -> Assessment:
@@ -158,9 +175,6 @@ def _told(facts: Facts, row: RowView, several: bool, result: Assessment) -> None
             else f"Have cooling and power of {row['node']} checked, and rerun elsewhere if the time matters."
         )
     )
-    if facts.beside is not None:
-        result.status, result.confidence = "suspected", 0.35
-        result.missing.append(whose())
 
 
 def _many(many: RowView, result: Assessment) -> None:

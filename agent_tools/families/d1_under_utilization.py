@@ -67,13 +67,18 @@ def assess(facts: Facts) -> Assessment:
     if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < _FEW_STEPS:
         text = f"Too few steps were reported to speak of a duty cycle (the busiest GPU had {busiest['engine_mean']})."
         return Assessment(CODE, "ruled_out", counterfactual=text)
+    if duty >= _MILD and facts.beside is not None:
+        text = "The nodes have more GPUs than the job held, and which of them it held is not known."
+        return Assessment(CODE, "undecidable", counterfactual=text, missing=[whose()])
     if duty >= _MILD:
         text = f"The busiest GPU had a mean engine activity of {busiest['engine_mean']}."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     launches = facts.table("cuda_activity").where(lambda r: (r.number("launches") or 0) > 0)
     # Hard stalls in every sample are starvation at any size of model; a single one may be a save or an evaluation.
     stalled = [r for r in launches if (r.number("stalled_share") or 0) >= 0.5]
-    idle = duty < _SEVERE or ((middle.number("engine_mean") or 0) < _SEVERE and duty < _HIGHEST)
+    idle = duty < _SEVERE or (
+        facts.beside is None and (middle.number("engine_mean") or 0) < _SEVERE and duty < _HIGHEST
+    )
     severe = (idle or bool(stalled)) and bool(facts.ending.succeeded or facts.progress.finished)
     result = Assessment(
         CODE, "confirmed" if severe else "suspected", attribution="job", confidence=0.8 if severe else 0.35

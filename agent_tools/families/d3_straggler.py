@@ -45,6 +45,13 @@ def assess(facts: Facts) -> Assessment:
     steps = facts.progress.steps
     if steps is not None and (steps.number("last_step") or steps.number("reports") or 0) < 20:
         return Assessment(CODE, "ruled_out", counterfactual="Too few steps were made to tell a slow rank from a start.")
+    if facts.beside is not None and (row.number("used") != row.number("gpus") or not _is_even(row)):
+        return Assessment(
+            CODE,
+            "undecidable",
+            counterfactual="The nodes have more GPUs than the job held, and which of them it held is not known.",
+            missing=[whose()],
+        )
     late = _later(facts, row)
     row = late or row
     times = _times(row)
@@ -63,9 +70,6 @@ def assess(facts: Facts) -> Assessment:
     if (row.number("high") or 0) > 1:
         second = gpu_of(row, "second_node", ("second_gpu", "second_uuid"))
         result.speaks_for.append(claim(f"{second} is nearly as far above them."))
-    if facts.beside is not None:
-        result.status, result.confidence = "suspected", 0.35
-        result.missing.append(whose())
     result.missing.append(
         missing(
             "Why it is slow: the GPU, its data, NUMA or PCIe placement, or the host's load.",
@@ -79,13 +83,18 @@ def _even(row: RowView) -> str:
     """Why no rank holds the others up: all that were used work alike, or those that work less are no few or do not wait."""
     spare = row.number("used") != row.number("gpus")
     among = f"Of {row['gpus']} GPUs {row['used']} were used at all. " if spare else ""
-    if (row.number("sm_mean") or 0) < _SUSPECT * (row.number("all_sm_min") or 0) or not row.has("rest_sm_median"):
+    if _is_even(row) or not row.has("rest_sm_median"):
         return f"{among}SM activity is even: the highest is {row['sm_mean']} ({gpu_of(row)}), the lowest {row['all_sm_min']}."
     return (
         f"{among}The highest SM activity is {row['sm_mean']} ({gpu_of(row)}), and {row['high']} of {row['used']} GPUs come near "
         f"it; the median of the rest is {row['rest_sm_median']} at an engine activity of {row['rest_engine_median']}. The "
         "others wait for no single rank."
     )
+
+
+def _is_even(row: RowView) -> bool:
+    """Whether all GPUs that were used work about as much."""
+    return (row.number("sm_mean") or 0) < _SUSPECT * (row.number("all_sm_min") or 0)
 
 
 def _by_memory(facts: Facts) -> Assessment | None:

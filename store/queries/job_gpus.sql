@@ -1,13 +1,13 @@
--- job_gpus: GPUs that the job's processes saw or used, or that Slurm says it was given, by UUID, beside how many it held.
+-- job_gpus: GPUs that the job's processes saw or used, that an exporter labels with it, or that Slurm says it was given, by UUID, beside how many it held.
 -- TABLES: process, cuda_sample, slurm_job, gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- NEEDS: process, cuda_sample, gpu_sample
 -- EMPTY: BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id, nodes, from_ts, to_ts
--- COLUMN uuids_seen: GPUs with a UUID that its processes saw, or that Slurm names
+-- COLUMN uuids_seen: GPUs with a UUID that its processes saw, an exporter labels, or Slurm names
 -- COLUMN gpus_given: GPUs that accounting says it was given
 -- COLUMN all_uuids: their UUIDs, comma-separated
--- COLUMN told_by: processes, or slurm (indices of scontrol -d, by the numbers of the exporter)
+-- COLUMN told_by: processes, exporter (its label of the job), or slurm (indices of scontrol -d, by the numbers of the exporter)
 -- CAVEAT: A process may see more GPUs than its job was given where nothing confines it. Slurm numbers GPUs in the order of its own configuration.
 WITH j AS (
   SELECT gpus, gpu_indices FROM slurm_job
@@ -23,12 +23,20 @@ a AS (
     AND ts >= coalesce($from_ts::TIMESTAMP, '-infinity'::TIMESTAMP) AND ts <= coalesce($to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
     AND ($nodes IS NULL OR list_contains(string_split($nodes, ','), node))
 ),
+l AS (
+  SELECT DISTINCT gpu_uuid FROM gpu_minute
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+    AND ts >= coalesce(date_trunc('minute', $from_ts::TIMESTAMP), '-infinity'::TIMESTAMP)
+    AND ts <= coalesce($to_ts::TIMESTAMP, 'infinity'::TIMESTAMP)
+),
 u AS (
   SELECT 'processes' AS told_by, trim(unnest(string_split(gpu_uuids, ','))) AS uuid FROM process
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   UNION ALL
   SELECT 'processes', gpu_uuid FROM cuda_sample
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  UNION ALL
+  SELECT 'exporter', gpu_uuid FROM l
   UNION ALL
   -- Where the job held every GPU of its nodes, nothing has to be told apart.
   SELECT 'slurm', gpu_uuid FROM i JOIN a USING (node, gpu) WHERE (SELECT count(*) FROM a) > (SELECT count(*) FROM i)

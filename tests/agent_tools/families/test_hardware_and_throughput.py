@@ -14,7 +14,7 @@ from agent_tools.families import d1_under_utilization as d1
 from agent_tools.families import d2_throughput_bound as d2
 from agent_tools.families import d3_straggler as d3
 from agent_tools.families import u0_undetermined as u0
-from store.rows import GpuEvent, GpuSample, LogEvent, LogLine, NcclSample, Process
+from store.rows import GpuEvent, GpuSample, LogEvent, LogLine, NcclSample, Process, SlurmJob
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0 - 0.01 * i for i in range(40)]
@@ -25,10 +25,11 @@ def ran(folder: Path, state: str = "COMPLETED", **fields: object) -> World:
 
 
 def gpus(world: World, count: int = 4, minutes: int = 60, **fields: object) -> World:
+    nodes = next((r.node_count for r in world.rows if isinstance(r, SlurmJob)), None) or 1
     for gpu in range(count):
         for m in range(minutes):
             values = {k: v(gpu, m) if callable(v) else v for k, v in fields.items()}
-            world.add(GpuSample(node="n1", gpu=gpu, ts=T + timedelta(minutes=m), **values))  # pyright: ignore
+            world.add(GpuSample(node=f"n{1 + gpu % nodes}", gpu=gpu, ts=T + timedelta(minutes=m), **values))  # pyright: ignore
     return world
 
 

@@ -10,6 +10,9 @@ import pytest
 
 from agent_tools import differential
 from agent_tools.families import b2_gpu_fault as b2
+from agent_tools.families import b3_clock_throttle as b3
+from agent_tools.families import d1_under_utilization as d1
+from agent_tools.families import d3_straggler as d3
 from agent_tools.families.faulted_gpus import UNOWNED
 from store.rows import GpuDevice, GpuEvent, GpuSample, SlurmJob, SlurmNodeSample
 from tests.agent_tools.families.world import JOB, T, World, judge
@@ -225,3 +228,46 @@ def test_without_times_in_the_log_a_gpu_that_worked_on_was_not_lost(
             )
         )
     assert judge(world, b2.assess).status == status
+
+
+def spread(folder: Path, labels: dict[int, str] | None = None, nodes: int = 1, gpus: int = 4, hot: int = 6) -> World:
+    """A run that completed beside other jobs on a node of eight GPUs: one of them works far more than the rest, and throttles."""
+    world = World(folder).job("COMPLETED", gpus=gpus, node_list="n1" if nodes == 1 else "n1,n2", node_count=nodes)
+    world.train([2.0 - 0.01 * i for i in range(40)], every_s=60.0)
+    for g in range(8):
+        for m in range(60):
+            world.add(
+                GpuSample(
+                    node="n1", gpu=g, gpu_uuid=f"GPU-{g}", ts=T + timedelta(minutes=m), job_id=(labels or {}).get(g),
+                    engine_active=0.95, sm_active=0.7 if g == hot else 0.3, throttle_reasons=0x48 if g == hot else 0,
+                    sm_clock_mhz=900.0 if g == hot else 1755.0,
+                )
+            )  # fmt: skip
+    return world
+
+
+@pytest.mark.parametrize(
+    ("labels", "nodes", "gpus", "known"),
+    [(None, 1, 4, False), (None, 2, 8, False), (dict.fromkeys(range(4), JOB), 1, 4, True), (LABELS, 1, 4, True)],
+    ids=["nothing known", "one of two nodes sampled", "labels of its own", "labels of both"],
+)
+def test_a_gpu_beside_the_jobs_is_neither_its_straggler_nor_the_one_that_slowed_it(
+    tmp_path: Path, labels: dict[int, str] | None, nodes: int, gpus: int, known: bool
+) -> None:
+    made = spread(tmp_path, labels, nodes, gpus)
+    for assess in (b3.assess, d3.assess):
+        assert judge(made, assess).status == ("ruled_out" if known else "undecidable")
+    assert judge(made, d1.assess).status == ("ruled_out" if known else "undecidable")
+    draft = differential.draft(made.facts())
+    assert draft.family == "G1" and all(r.status != "secondary" for r in draft.ruled_out)
+
+
+def test_a_gpu_of_the_jobs_own_is_named_though_others_lie_beside_it(tmp_path: Path) -> None:
+    made = spread(tmp_path, dict.fromkeys(range(4), JOB), hot=2)
+    assert judge(made, b3.assess).status == judge(made, d3.assess).status == "confirmed"
+
+
+def test_where_nothing_says_how_many_gpus_it_held_an_exporters_label_does(tmp_path: Path) -> None:
+    made = spread(tmp_path, dict.fromkeys(range(4), JOB), gpus=0)
+    made.rows[0] = World(tmp_path).job("COMPLETED", gpus=None, node_list="n1", node_count=1).rows[0]
+    assert made.facts().own_gpus == "GPU-0,GPU-1,GPU-2,GPU-3" and judge(made, d3.assess).status == "ruled_out"
