@@ -11,8 +11,8 @@ from store.result import Cell
 
 _WIDE = frozenset({"job_id", "attempt"})
 _PLACED = frozenset({"nodes", "gpus", "from_ts", "to_ts"})
-_ASKED_WIDE = frozenset({"gpu_summary", "gpu_events", "gpu_counter_rises", "host_events"})
-"""Questions that the families ask of all of the job's nodes and GPUs over its run."""
+_ASKED_WIDE = frozenset({"gpu_summary"})
+"""What the families ask of all of the job's nodes and GPUs over its run, and of nothing else: others they also ask of the time around."""
 
 
 def narrowed(evidence: Evidence, ledger: Ledger, kind: str = "") -> bool:
