@@ -2,17 +2,17 @@
 
 EXAMPLES
     2026-03-25T10:34:07.530   2026-03-25 10:34:07,530   2026/03/25 10:34:07+01:00   03/25/2026 10:34:07 - INFO
-    E1120 10:00:01.123456 140 ProcessGroupNCCL.cpp:616]   (no year: the file's)
+    E1120 10:00:01.123456 140 ProcessGroupNCCL.cpp:616]   (no year: the run's, else the file's)
     [rank3]:[E408 15:55:53.124871903 ProcessGroupNCCL.cpp:616]   (PyTorch's own logger: no zero before the month)
     I20260325 10:34:07.123456 140 train.cc:91]            (glog since 0.5, and loggers that copy it)
-    [10:34:07]                                            (no day: the last one seen)
+    [10:34:07]                                            (no day: the last one seen, the run's, or the file's)
     Wed Mar 25 10:34:07 2026   Wed Mar 25 10:34:07 UTC 2026
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 
@@ -53,16 +53,24 @@ def _past(raw: bytes) -> timedelta:
 
 
 class Clock:
-    """Reads embedded times and remembers the last one. `zone` applies to times without one, `modified` lends a year.
+    """Reads embedded times and remembers the last one. `zone` applies to times without one.
 
-    `own` is the zone of what the program itself prints, where its clock was in another one than Slurm's.
+    `own` is the zone of what the program itself prints, where its clock was in another one than Slurm's. The day or year that
+    the first time lacks is that of the run's `start`, and only without one that of the file (`modified`), which may be a copy.
     """
 
-    def __init__(self, zone: tzinfo, modified: datetime | None = None, own: tzinfo | None = None) -> None:
+    def __init__(
+        self,
+        zone: tzinfo,
+        modified: datetime | None = None,
+        own: tzinfo | None = None,
+        start: datetime | None = None,
+    ) -> None:
         self.slurms = zone
         self.own = own
         self.zone = own or zone
         self.modified = modified
+        self.start = start
         self.last: datetime | None = None
         self._hours: dict[tuple[int, int, int, int], datetime] = {}
 
@@ -164,10 +172,13 @@ class Clock:
             return None
 
     def _without_year(self, match: re.Match[str]) -> datetime | None:
+        month, day = int(match["mo"]), int(match["d"])
+        if self.last is None and self.start is not None:
+            year = self.start.year
+            return _nearest(self.start, (self._make(match, y, month, day) for y in (year - 1, year, year + 1)))
         near = self.last or self.modified
         if near is None:
             return None
-        month, day = int(match["mo"]), int(match["d"])
         found = self._make(match, near.year, month, day)
         if found is not None and found > near + timedelta(days=180):
             return self._make(match, near.year - 1, month, day)
@@ -176,6 +187,10 @@ class Clock:
         return found
 
     def _without_day(self, match: re.Match[str]) -> datetime | None:
+        if self.last is None and self.start is not None:
+            here, day = self.start.astimezone(self.zone), timedelta(days=1)
+            days = (here - day, here, here + day)
+            return _nearest(self.start, (self._make(match, d.year, d.month, d.day) for d in days))
         near = self.last or self.modified
         if near is None:
             return None
@@ -188,6 +203,10 @@ class Clock:
         if self.last is not None and found < near - timedelta(hours=12):
             return found + timedelta(days=1)
         return found
+
+
+def _nearest(moment: datetime, found: Iterable[datetime | None]) -> datetime | None:
+    return min((f for f in found if f is not None), key=lambda f: abs(f - moment), default=None)
 
 
 def _offset(zone: str) -> tzinfo:

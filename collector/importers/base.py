@@ -25,7 +25,7 @@ class ImportContext:
     """What is known before the file is read, and what is found out while it is.
 
     `zone` applies to times without a zone; `zone_known` says whether it was given or inferred (else it is UTC by default).
-    `own_zone`: that of what a log's program printed, where its clock was in another one.
+    `own_zone`: that of what a log's program printed, where its clock was in another one; `start`: when its job began.
     `budget_bytes`: a log larger than this is read in parts (head, tail, windows, around what looks fatal), and says so.
     `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
     `nodes` are the nodes that accounting names, as Slurm spells them.
@@ -40,6 +40,7 @@ class ImportContext:
     job_id: str | None = None
     attempt: int | None = None
     modified: datetime | None = None
+    start: datetime | None = None
     size: int = 0
     problems: list[str] = field(default_factory=list[str])
     problem_count: int = 0

@@ -89,10 +89,10 @@ class JobLog:
                 size, packed = found[-1].end, False
             types, matcher = _machinery()
             hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
-            clock, label = Clock(ctx.zone, ctx.modified, ctx.own_zone), base_label(path)
+            clock, label = _clock(ctx), base_label(path)
             demux = Demux(types, matcher, clock, ctx.name, label, hosts, self.windows)
             whole = self.lines_whole if ctx.budget_bytes is None else min(self.lines_whole, LINES_QUICK)
-            keeper = Keeper(demux, Clock(ctx.zone, ctx.modified, ctx.own_zone), None if packed else size, whole)
+            keeper = Keeper(demux, _clock(ctx), None if packed else size, whole)
             stamp, runs = _Stamp(ctx), Runs()
             for part in found or self._parts(file, head, size, ctx):
                 end = part.end if part.end < size else None
@@ -156,6 +156,10 @@ class JobLog:
         runs.passed(chunk)
         for lines in keeper.lines(chunk, spots):
             yield stamp.block(lines)
+
+
+def _clock(ctx: ImportContext) -> Clock:
+    return Clock(ctx.zone, ctx.modified, ctx.own_zone, ctx.start)
 
 
 class _Stamp:

@@ -356,15 +356,16 @@ def _told_by_logs(
     pairs: list[zones.Pair] = []
     for found, head in ((c.found, c.head) for c in logs):
         if (jobs := exact.get(placed.get(found.name, ""))) is not None:
-            pairs += log_zone.pairs(found.name, found.path, text.decode(head[:65_536]), found.modified, jobs)
+            pairs += log_zone.pairs(found.name, found.path, text.decode(head[:65_536]), jobs)
     return pairs
 
 
 def _own_clock(ctx: ImportContext, candidate: Candidate, index: discover.JobIndex) -> None:
-    """Read a program's own times in its own zone, where Slurm's would put them outside its job."""
+    """Say when its job began, and read a program's own times in its own zone, where Slurm's would put them outside its job."""
     attempts = index.attempts.get(ctx.job_id or "", {}).values()
+    ctx.start = min((a.start_ts for a in attempts if a.start_ts is not None), default=None)
     head = text.decode(candidate.head[:65_536])
-    ctx.own_zone = log_zone.of_log(candidate.found.path, head, ctx.zone, ctx.modified, attempts)
+    ctx.own_zone = log_zone.of_log(candidate.found.path, head, ctx.zone, attempts)
     if ctx.own_zone is not None:
         ctx.note(f"its times were read as {ctx.own_zone}: only so they lie within the job")
 

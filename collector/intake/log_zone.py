@@ -28,7 +28,7 @@ FEW = 3
 _ENDED = re.compile(r"\*\*\* JOB \d+ ON \S+ CANCELLED AT (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\b")
 
 
-def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs: Iterable[SlurmJob]) -> tzinfo | None:
+def of_log(path: Path, head: str, zone: tzinfo, jobs: Iterable[SlurmJob]) -> tzinfo | None:
     """The zone of the program's own times where it is not `zone`; None where that fits, or nothing is sure.
 
     `jobs` are the attempts of the job; `head` is the log's beginning, its end is read here.
@@ -39,7 +39,7 @@ def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs:
     start = min(a for a, _ in windows if a is not None)
     end = max(b for _, b in windows if b is not None)
     first, last = start - SLACK, end + SLACK
-    printed = sorted(set(_printed(f"{head}\n{_end(path)}", modified)))  # the two ends of a short log are one
+    printed = sorted(set(_printed(f"{head}\n{_end(path)}", start)))  # the two ends of a short log are one
     if len(printed) < FEW:
         return None
     here = zone.utcoffset(printed[0].replace(tzinfo=None)) or timedelta()
@@ -53,7 +53,7 @@ def of_log(path: Path, head: str, zone: tzinfo, modified: datetime | None, jobs:
     return timezone(fitting[0]) if len(fitting) == 1 else None
 
 
-def pairs(name: str, path: Path, head: str, modified: datetime | None, jobs: Sequence[SlurmJob]) -> list[Pair]:
+def pairs(name: str, path: Path, head: str, jobs: Sequence[SlurmJob]) -> list[Pair]:
     """A moment of the cluster's time for what a log tells of it; `jobs` are the attempts of its job, with exact times."""
     ends = [j.end_ts for j in jobs if j.end_ts is not None]
     said = [datetime.fromisoformat(s).replace(tzinfo=UTC) for s in _ENDED.findall(f"{head}\n{_end(path)}")]
@@ -62,16 +62,16 @@ def pairs(name: str, path: Path, head: str, modified: datetime | None, jobs: Seq
     if len(fitting) == 1:
         local = said[-1].replace(tzinfo=None)
         return [Pair(local, said[-1] - fitting[0], f"{name} has Slurm's own time of the end", 2)]
-    own = of_log(path, head, UTC, modified, jobs)
+    own = of_log(path, head, UTC, jobs)
     if own is None or own is UTC or not ends:
         return []
     local = ends[0].astimezone(own).replace(tzinfo=None)
     return [Pair(local, ends[0], f"the times of {name} lie only so within its job", 0)]
 
 
-def _printed(text: str, modified: datetime | None) -> list[datetime]:
+def _printed(text: str, start: datetime) -> list[datetime]:
     """Times without a zone that the program printed, as if they were UTC; a time that carries its zone needs none."""
-    utc, other = Clock(UTC, modified), Clock(timezone(timedelta(hours=1)), modified)
+    utc, other = Clock(UTC, start=start), Clock(timezone(timedelta(hours=1)), start=start)
     found: list[datetime] = []
     for line in text.splitlines():
         if by_slurm(line):

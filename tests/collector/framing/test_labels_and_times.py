@@ -91,6 +91,15 @@ def test_a_time_of_day_takes_the_last_day_seen_and_rolls_over_midnight() -> None
     assert clock.read("[00:00:10] x") == datetime(2026, 3, 25, 0, 0, 10, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("text", "year"), [("I0102 10:34:07.1 1 x.cc:1] a", 2026), ("I1231 10:34:07.1 1 x.cc:1] a", 2025)]
+)
+def test_a_year_that_is_not_printed_is_that_of_the_run(text: str, year: int) -> None:
+    found = Clock(UTC, MODIFIED, start=datetime(2025, 12, 31, 9, tzinfo=UTC)).read(text)
+    assert found is not None
+    assert found.year == year
+
+
 def test_without_any_time_a_line_has_the_files() -> None:
     assert Clock(UTC, MODIFIED).best("x") == (MODIFIED, "file")
     assert Clock(UTC).best("x") == (None, None)

@@ -42,7 +42,7 @@ def test_the_zone_is_the_one_that_puts_the_log_into_its_job(
 ) -> None:
     log = tmp_path / "slurm-7.out"
     log.write_text(lines(shift_h))
-    assert of_log(log, log.read_text(), zone, None, [JOB]) == found
+    assert of_log(log, log.read_text(), zone, [JOB]) == found
 
 
 @pytest.mark.parametrize("shift_h", [1, -1])
@@ -51,7 +51,7 @@ def test_times_just_outside_a_job_as_long_as_the_shift_do_not_speak_for_the_zone
     text = "".join(f"{T + timedelta(hours=shift_h, minutes=m):%Y-%m-%d %H:%M:%S} step {m}\n" for m in range(1, 60))
     log = tmp_path / "slurm-7.out"
     log.write_text(text)
-    assert of_log(log, text, UTC, None, [job]) == timezone(timedelta(hours=shift_h))
+    assert of_log(log, text, UTC, [job]) == timezone(timedelta(hours=shift_h))
 
 
 def test_a_node_s_clock_that_is_a_minute_ahead_of_a_short_job_is_no_other_zone(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_node_s_clock_that_is_a_minute_ahead_of_a_short_job_is_no_other_zone(t
     text = "".join(f"{T + timedelta(seconds=60 + s):%Y-%m-%d %H:%M:%S} step {s}\n" for s in range(1, 29))
     log = tmp_path / "slurm-7.out"
     log.write_text(text)
-    assert of_log(log, text, UTC, None, [job]) is None
+    assert of_log(log, text, UTC, [job]) is None
 
 
 def test_what_is_not_sure_changes_nothing(tmp_path: Path) -> None:
@@ -71,12 +71,12 @@ def test_what_is_not_sure_changes_nothing(tmp_path: Path) -> None:
         lines(2) + lines(0),
     ):
         log.write_text(body)
-        assert of_log(log, body, UTC, None, [JOB]) is None
+        assert of_log(log, body, UTC, [JOB]) is None
     log.write_text(lines(2))
-    assert of_log(log, lines(2), UTC, None, [SlurmJob(job_id="7", start_ts=T)]) is None, "it still runs"
-    assert of_log(log, lines(2), UTC, None, []) is None
+    assert of_log(log, lines(2), UTC, [SlurmJob(job_id="7", start_ts=T)]) is None, "it still runs"
+    assert of_log(log, lines(2), UTC, []) is None
     long = SlurmJob(job_id="7", start_ts=T, end_ts=T + timedelta(hours=9))
-    assert of_log(log, lines(-3), UTC, None, [long]) is None, "several zones would do"
+    assert of_log(log, lines(-3), UTC, [long]) is None, "several zones would do"
 
 
 def test_slurm_s_own_lines_keep_slurm_s_time(tmp_path: Path) -> None:
@@ -111,14 +111,14 @@ def test_a_job_longer_than_the_shift_has_times_outside_at_one_end_only(
 
     whole = printed(*(0.02 + n / 10 for n in range(39)))
     log.write_text(whole)
-    assert of_log(log, whole, zone, None, [job]) == (timezone(timedelta(hours=shift_h)) if shift_h else UTC)
+    assert of_log(log, whole, zone, [job]) == (timezone(timedelta(hours=shift_h)) if shift_h else UTC)
     for unsure in (
         printed(0.02, 1.9, 2.5, 3.9),  # two times before the start are hearsay
         printed(*(1.1 + n / 10 for n in range(20))),  # nothing of its start
         whole + printed(-9),  # copied from elsewhere
     ):
         log.write_text(unsure)
-        assert shift_h == 2 or of_log(log, unsure, zone, None, [job]) is None
+        assert shift_h == 2 or of_log(log, unsure, zone, [job]) is None
 
 
 def epochs(start: datetime, end: datetime) -> str:
@@ -173,3 +173,24 @@ def test_local_accounting_beside_exact_one_is_not_read_as_utc(tmp_path: Path) ->
     import_paths([folder], tmp_path / "lake")
     (row,) = free_sql.run(tmp_path / "lake", "SELECT start_ts FROM slurm_job WHERE job_id = '6'").dicts()
     assert row["start_ts"] == f"{T - timedelta(hours=4):%Y-%m-%dT%H:%M:%SZ}"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/Denver"])
+def test_times_of_day_lie_in_the_run_although_the_file_is_a_later_copy(zone: str, tmp_path: Path) -> None:
+    """The day that a line does not print is the run's, over midnight too, and not that on which the file was copied."""
+    folder, start = tmp_path / "job", datetime(2026, 3, 9, 23, 30, tzinfo=ZoneInfo(zone))
+    (folder / "slurm").mkdir(parents=True)
+    (folder / "logs").mkdir()
+    end = start + timedelta(hours=2)
+    (folder / "slurm/sacct.txt").write_text(
+        f"JobID|State|ExitCode|Start|End|NodeList\n7|COMPLETED|0:0|{start:%Y-%m-%dT%H:%M:%S}|{end:%Y-%m-%dT%H:%M:%S}|n1\n"
+    )
+    (folder / "logs/slurm-7.out").write_text(
+        "".join(f"[{start + timedelta(minutes=m):%H:%M:%S}] step {m} loss {5 - m / 60:.2f}\n" for m in range(1, 119, 9))
+    )
+    import_paths([folder], tmp_path / "lake", timezone=zone, durable=False)
+    with Reader(tmp_path / "lake") as reader:
+        row = reader.ask("train_summary", job_id="7").dicts()[0]
+    first, last = (start + timedelta(minutes=m) for m in (1, 118))
+    assert str(row["first_ts"]) == f"{first.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    assert str(row["last_ts"]) == f"{last.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
