@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.first_exit import child_exited_first, exited_first, peers_first
 from agent_tools.facts.memory import HostOom
 from agent_tools.facts.native import native_crash
 from agent_tools.families.base import Assessment
@@ -18,13 +19,11 @@ from agent_tools.families.wording import UNSAID, claim, missing
 CODE = "A2"
 EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
 
-_FATAL = {4, 6, 7, 8, 9, 11}
+_SENT = {10, 12}
+"""USR1 and USR2: sent by somebody, and the end of a program that does not handle them."""
+_FATAL = {4, 6, 7, 8, 9, 11} | _SENT
 _CRASH = {4, 6, 7, 8, 11}
 _JUST_BEFORE_S = 120.0
-_BY_SIGNAL = 128
-"""A shell's exit status above this names the signal that ended the program."""
-_BEYOND_SIGNALS = 160
-"""A status from here on is a program's own (Fortran's runtime ends with 174): no signal that ends a program has such a number."""
 _SYSTEM = frozenset(
     {"nvidia-smi", "slurmd", "slurmstepd", "systemd", "dockerd", "containerd", "dcgm-exporter", "nv-hostengine"}
 )
@@ -41,7 +40,7 @@ _SAID_ABOVE = re.compile(r"\bprint statements above for the actual error")
 _BY_STATUS = re.compile(r"^(?!step ).* exit \d+(?: signal 0)?$")
 """The job's row in accounting where its exit status alone speaks of a signal."""
 _CONVENTION = 0.7
-_ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2}
+_ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2, 10: 3, 12: 3}
 
 
 def assess(facts: Facts) -> Assessment:
@@ -269,6 +268,9 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
     if crash or signal in _CRASH:
         native_crash(facts, rows[0], result, seen_by_kernel=crash)
         return
+    if signal in _SENT:
+        _sent(rows[0], result)
+        return
     result.implies.append(
         claim(
             "A kill without a stack is most often the host's out-of-memory killer or a memory limit; dataloader workers and "
@@ -291,6 +293,26 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
     )
 
 
+def _sent(row: RowView, result: Assessment) -> None:
+    result.implies.append(
+        claim(
+            f"{row['signal_name']} ends a program that has no handler for it; no fault of the program or the node raises it."
+        )
+    )
+    result.missing.append(
+        missing(
+            "Who sent the signal: Slurm ahead of the limit (sbatch --signal), or a person (scancel --signal, kill).",
+            "the job's options (scontrol show job), slurmctld's log, the process table (process)",
+        )
+    )
+    result.actions.append(
+        claim(
+            "If the job asks for the signal (sbatch --signal), let the program handle it and save; else ask who sent it.",
+            "supported",
+        )
+    )
+
+
 def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
     if oom:
         return ""
@@ -299,11 +321,11 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
     cancelled = facts.ending.marks.get("cancelled")
     if rows and cancelled is not None and "line_no" in cancelled.columns:
         line = cancelled.number("line_no") or 0
-        if all((r.number("line_no") or line) >= line for r in rows) and not _peers_first(facts, line):
+        if all((r.number("line_no") or line) >= line for r in rows) and not peers_first(facts, line):
             return f"The signals follow the cancellation at line {cancelled['line_no']}."
-    if rows and (first := _exited_first(facts, rows)) is not None:
+    if rows and (first := exited_first(facts, rows)) is not None:
         return f"srun killed the other tasks after one had ended by itself: {first['message']}."
-    if rows and (first := _child_exited_first(facts, rows)) is not None:
+    if rows and (first := child_exited_first(facts, rows)) is not None:
         who = f"rank {first['rank']}" if first.has("rank") else "a process"
         return f"The launcher's other processes were killed after {who} had ended by itself, with status {first['exit_code']}."
     cause = next(iter(facts.causes), None)
@@ -333,46 +355,6 @@ def _own_error(facts: Facts, rows: list[RowView]) -> bool:
     aborted = {rank for r in rows for rank in r.text("all_ranks").split(", ") if rank}
     told = {r.text("rank") for r in facts.table("nccl_events").one_of("name", *_BROKE) if r.has("rank")}
     return bool(aborted) and aborted <= told
-
-
-def _peers_first(facts: Facts, line: float) -> bool:
-    """A task had failed before the cancellation: then srun cancelled the step because of it."""
-    exits = facts.table("slurm_messages").one_of("name", "task_exit")
-    return any((r.number("line_no") or 0) < line for r in exits)
-
-
-def _exited_first(facts: Facts, rows: list[RowView]) -> RowView | None:
-    """The task that ended with a status of its own before srun reports the first killed one; None where there is none."""
-    if any(r.text("source") != "slurm" or r.get("signal") != 9 for r in rows):
-        return None
-    killed = min((r.number("line_no") or 0 for r in rows), default=0)
-    exits = facts.table("slurm_messages").where(
-        lambda r: (
-            r.text("name") == "task_exit"
-            and (0 < (r.number("exit_code") or 0) < _BY_SIGNAL or (r.number("exit_code") or 0) >= _BEYOND_SIGNALS)
-            and (r.number("line_no") or 0) < killed
-        )
-    )
-    return exits[0] if exits else None
-
-
-def _child_exited_first(facts: Facts, rows: list[RowView]) -> RowView | None:
-    """The child that ended with a status of its own before a launcher saw any child of that host killed; None where there is none."""
-    if any(r.text("source") != "launcher" or r.get("signal") != 9 for r in rows):
-        return None
-    summed = [r for r in facts.failed_children if r.text("kind") == "launcher_summary" and _failed_at(r)]
-    killed = [r for r in summed if r.get("signal") == 9]
-    left = [r for r in summed if not r.has("signal") and 0 < (r.number("exit_code") or 0) < _BY_SIGNAL]
-    if not killed or not left:
-        return None
-    first = min(left, key=_failed_at)
-    after = all(_failed_at(first) < _failed_at(r) and r.get("host") == first.get("host") for r in killed)
-    return first if after else None
-
-
-def _failed_at(row: RowView) -> str:
-    """When a launcher saw the child fail; a summary's own time stands for the line's."""
-    return row.text("failed_ts") or row.text("printed_ts")
 
 
 def _absent(facts: Facts) -> Assessment:

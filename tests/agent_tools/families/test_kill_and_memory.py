@@ -273,3 +273,29 @@ def test_an_exit_status_that_speaks_of_a_signal_does_so_by_convention(
     assert (a.confidence <= 0.7) is convention
     assert a.headline.startswith("By its exit status") is convention
     assert any("a program may give it" in m.text for m in a.missing) is convention
+
+
+KILLED = "srun: error: n1: tasks 0,2-3: Killed\n"
+EXITED = "srun: error: n1: task 1: Exited with exit code 1\n"
+ABORTED = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        (ABORTED + KILLED + EXITED, "U0"),
+        (EXITED + ABORTED + KILLED, "U0"),
+        (KILLED + ABORTED + EXITED, "A2"),
+        (ABORTED + KILLED, "A2"),
+    ],
+)
+def test_tasks_that_srun_kills_after_it_aborted_the_step_are_no_cause(text: str, family: str, tmp_path: Path) -> None:
+    found = drafted("load impi/2021.11 (PATH)\n" + text, tmp_path)
+    assert found.family == family
+
+
+def test_a_signal_that_only_a_sender_raises_is_named_and_its_sender_left_open(tmp_path: Path) -> None:
+    text = "step=1 loss=0.27\nstep=2 loss=0.26\n/var/spool/job/slurm_script: line 9: 18278 User defined signal 1   python a.py\n"
+    found = drafted(text, tmp_path)
+    assert (found.family, found.attribution) == ("A2", "undetermined")
+    assert any("--signal" in m.text for m in found.cannot_decide)
