@@ -30,7 +30,6 @@ def assess(facts: Facts) -> Assessment:
     spread = facts.table("gpu_spread").first
     known = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
     unused = [r for r in known if r.get("unused")]
-    gpus = [r for r in known if not r.get("unused")]
     if not known:
         waits = _waits(facts)
         if waits is not None:
@@ -41,15 +40,11 @@ def assess(facts: Facts) -> Assessment:
             counterfactual="No GPU activity was recorded, so how busy the GPUs were is not known.",
             missing=[missing("How busy the GPUs were.", "engine and SM activity (gpu_sample) of the job's nodes")],
         )
-    if len(unused) == len(known):
-        text = f"The GPUs were never used at all, {gpu_of(known[0])} first: that is no low duty cycle."
-        return Assessment(CODE, "ruled_out", counterfactual=text)
     while_training = _while_training(facts)
-    if while_training is not None:
-        used = [r for r in while_training if not any(same_gpu(r, u) for u in unused)]
-        gpus = used or while_training
-    gpus = [r for r in gpus if (r.number("samples") or 0) >= _FEW_SAMPLES]
-    if not gpus:
+    watched = [
+        r for r in (known if while_training is None else while_training) if (r.number("samples") or 0) >= _FEW_SAMPLES
+    ]
+    if not watched:
         return Assessment(
             CODE,
             "undecidable",
@@ -60,6 +55,10 @@ def assess(facts: Facts) -> Assessment:
                 )
             ],
         )
+    if len(unused) == len(known):
+        text = f"The GPUs were never used at all, {gpu_of(known[0])} first: that is no low duty cycle."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
+    gpus = [r for r in watched if not any(same_gpu(r, u) for u in unused)] or watched
     ranked = sorted(gpus, key=lambda r: r.number("engine_mean") or 0)
     busiest, middle = ranked[-1], ranked[len(ranked) // 2]
     duty = busiest.number("engine_mean") or 0

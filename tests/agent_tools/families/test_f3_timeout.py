@@ -89,7 +89,12 @@ def test_reports_without_times_do_not_say_that_it_moved_until_the_wall(tmp_path:
 def test_a_busy_engine_alone_does_not_say_that_a_run_without_times_moved_until_the_wall(tmp_path: Path) -> None:
     """A wait in a collective keeps the engine as busy as work does; SM activity tells them apart."""
     for folder, sm, moving in (("a", 0.6, True), ("b", 0.05, False), ("c", None, False)):
-        world = World(tmp_path / folder).job("TIMEOUT", 60, gpus=2).train(falling(40)).say("slurm", "time_limit", LIMIT)
+        world = (
+            World(tmp_path / folder)
+            .job("TIMEOUT", 60, gpus=2, node_list="n1")
+            .train(falling(40))
+            .say("slurm", "time_limit", LIMIT)
+        )
         for minute in range(2, 60):
             now = T + timedelta(minutes=minute)
             world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, sm_active=sm) for g in (0, 1)))

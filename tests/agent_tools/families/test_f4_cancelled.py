@@ -232,7 +232,7 @@ def test_gpus_that_only_spun_before_a_cancel_say_that_it_may_have_been_stuck(
     tmp_path: Path, before: float, sure: float
 ) -> None:
     """Also where the log has no times; on a slow transport they spin from the beginning."""
-    world = World(tmp_path).job("CANCELLED", 60, cancelled_by="ada", gpus=4).train(FALLING)
+    world = World(tmp_path).job("CANCELLED", 60, cancelled_by="ada", gpus=4, node_list="n1").train(FALLING)
     for minute in range(2, 60):
         now, sm = T + timedelta(minutes=minute), before if minute < 30 else 0.05
         world.add(*(GpuSample(node="n1", gpu=g, ts=now, engine_active=0.99, sm_active=sm) for g in range(4)))

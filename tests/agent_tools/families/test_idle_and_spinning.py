@@ -74,7 +74,7 @@ def test_gpus_that_spin_while_the_log_is_silent_are_a_hang_though_the_silence_is
 
 def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_log_has_no_times(tmp_path: Path) -> None:
     def ended(folder: str, state: str, before: float, at_the_end: float) -> World:
-        world = World(tmp_path / folder).job(state, 60, gpus=4).train(LOSSES)
+        world = World(tmp_path / folder).job(state, 60, gpus=4, node_list="n1").train(LOSSES)
         for minute in range(2, 60):
             sm = before if minute < 35 else at_the_end
             now = T + timedelta(minutes=minute)
@@ -101,7 +101,7 @@ def test_gpus_that_computed_and_only_spin_at_the_end_are_a_hang_also_where_the_l
 
 def without_sm(folder: Path, state: str, last: dict[str, float], first: dict[str, float] | None = None) -> World:
     """A log without times beside the counters that an exporter gives by default: none of them is SM activity."""
-    world = World(folder).job(state, 60, gpus=4).train(LOSSES)
+    world = World(folder).job(state, 60, gpus=4, node_list="n1").train(LOSSES)
     busy = {"dram_active": 0.4, "tensor_active": 0.35, "power_w": 600.0} if first is None else first
     for minute in range(2, 60):
         now = T + timedelta(minutes=minute)

@@ -56,7 +56,10 @@ class World:
             "node_count": 2,
             "gpus": 16,
         }
-        self.rows.append(SlurmJob(**{**values, **fields}))
+        values |= fields
+        if "node_list" in fields and "node_count" not in fields:
+            values["node_count"] = len(str(fields["node_list"] or "n1").split(","))
+        self.rows.append(SlurmJob(**values))
         return self
 
     def say(self, kind: str, name: str, message: str = "", **fields: Any) -> World:
