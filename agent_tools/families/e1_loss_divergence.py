@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.curve import Point, Reading, read
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.reward_collapse import collapsed
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -99,7 +100,8 @@ def assess(facts: Facts) -> Assessment:
     steps = facts.progress.steps
     if steps is not None and count(steps, "broken_evals") >= _UNSCORED and own_failure(facts) == "":
         return _unscored(shape, steps)
-    return _not_it(shape, end, reading)
+    fallen = collapsed(facts) if rises_by_right(shape) else None
+    return fallen or _not_it(shape, end, reading)
 
 
 def _unscored(shape: RowView, steps: RowView) -> Assessment:

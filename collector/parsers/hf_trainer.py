@@ -35,6 +35,7 @@ _OBJECTIVES = (
     ("log_odds_ratio", "orpo"),
     ("completions/", "grpo"),
     ("completion_length", "grpo"),
+    ("reward_std", "grpo"),
     ("objective/", "ppo"),
     ("rewards/chosen", "dpo"),
     ("rewards/margins", "dpo"),

@@ -140,8 +140,8 @@ def _rising_reward(seed: int) -> tuple[Plan, Expected]:
     return plan, sound()
 
 
-def _rl(seed: int) -> tuple[Plan, Expected]:
-    """Reinforcement learning: the loss is a penalty for leaving the old policy, and rises while the reward does."""
+def _policy(seed: int, reward: Callable[[float], float], kl: Callable[[float], float]) -> Plan:
+    """Reinforcement learning as a Trainer prints it: the loss is a penalty for leaving the old policy."""
     plan = healthy(seed, style="trainer", minutes=90)
     plan.silent, rng = True, plan.rng
     for n in range(1, 81):
@@ -150,12 +150,40 @@ def _rl(seed: int) -> tuple[Plan, Expected]:
             plan.setup_min + (plan.minutes - plan.setup_min - 1) * share,
             f"{{'loss': {0.0004 + 0.06 * share**2 + rng.gauss(0, 0.0004):.4f}, 'grad_norm': {rng.uniform(0.2, 0.4):.4f}, "
             f"'learning_rate': 1e-06, 'completions/mean_length': {180 + 90 * share:.1f}, "
-            f"'reward': {0.2 + 0.5 * share + rng.gauss(0, 0.02):.4f}, 'kl': {0.01 + 1.5 * share**2:.4f}, 'epoch': {share:.3f}}}",
+            f"'reward': {max(0.0, reward(share) + rng.gauss(0, 0.02) * min(1, 5 * reward(share))):.4f}, "
+            f"'kl': {kl(share):.4f}, 'epoch': {share:.3f}}}",
         )
     plan.say(
         plan.minutes - 0.2,
         f"{{'train_runtime': {plan.minutes * 60:.1f}, 'train_samples_per_second': 1.4, 'train_steps_per_second': 0.015, "
         "'train_loss': 0.021, 'epoch': 1.0}",
+    )
+    return plan
+
+
+def _rl(seed: int) -> tuple[Plan, Expected]:
+    """The loss rises while the reward does."""
+    return _policy(seed, lambda share: 0.2 + 0.5 * share, lambda share: 0.01 + 1.5 * share**2), sound()
+
+
+def _rl_lost(seed: int) -> tuple[Plan, Expected]:
+    """The reward rises, and falls to nothing while the policy runs away from the model that it began as."""
+    fall = healthy(seed).rng.uniform(0.4, 0.7)
+    plan = _policy(
+        seed,
+        lambda share: 0.2 + 0.6 * share if share < fall else 0.004,
+        lambda share: 0.01 + 0.02 * share if share < fall else 6.0 + share,
+    )
+    return plan, Expected(("E1",), "plateau", "job")
+
+
+def _rl_dip(seed: int) -> tuple[Plan, Expected]:
+    """The reward falls to nothing for some reports and comes back."""
+    dip = healthy(seed).rng.uniform(0.4, 0.6)
+    plan = _policy(
+        seed,
+        lambda share: 0.004 if dip < share < dip + 0.2 else 0.2 + 0.5 * share,
+        lambda share: 0.01 + 1.5 * share**2,
     )
     return plan, sound()
 
@@ -209,6 +237,8 @@ VARIANTS = (
     Variant("evicted", "fault", _resumed),
     Variant("preference", "twin", _rising_reward),
     Variant("policy", "twin", _rl),
+    Variant("policy-dip", "twin", _rl_dip),
+    Variant("policy-lost", "fault", _rl_lost),
     Variant("window", "twin", _window),
     *placed("late-nan", _shape("non_finite", _nan(0.6)), "printed", "exporter", "array", "latent", "beside"),
     *placed("plateau", _shape("plateau", _plateau, 0.001), "printed", "shared", "coarse"),

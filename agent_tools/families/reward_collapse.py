@@ -1,0 +1,62 @@
+"""A policy that had learned and then lost what it had: the mean reward fell to next to nothing and stayed there."""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts
+from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import count, lacks, say
+
+CODE = "E1"
+
+_LEFT, _OF_START, _LASTING, _KL = 0.1, 0.5, 0.15, 10.0
+"""Shares of the best level and of the first one that are left, of the reports that it lasted for, and how often the divergence grew."""
+
+
+def collapsed(facts: Facts) -> Assessment | None:
+    """The assessment where the reward collapsed; None where no reports speak of one, or it held."""
+    row = facts.table("reward_fall").first
+    if row is None:
+        return None
+    best, end, start = (count(row, f"{which}_reward") for which in ("best", "end", "start"))
+    lasting = count(row, "low_reports") >= _LASTING * count(row, "reports")
+    if not lasting or end > _LEFT * best or end > _OF_START * start:
+        return None
+    drifted = _drifted(row)
+    shows = [
+        f"The mean reward had reached {row['best_reward']} at step {row['best_step']}"
+        if row.has("best_step")
+        else f"The mean reward had reached {row['best_reward']}",
+    ]
+    shows[0] += f" and was {row['end_reward']} at the end ({row['start_reward']} at the start)."
+    shows.append(
+        f"The last {row['low_reports']} of {row['reports']} reports stayed far below it ({row['file']} from line {row['first_line']})."
+    )
+    if drifted:
+        shows.append(
+            f"The divergence from the reference model went from {row['start_kl']} to {row['end_kl']} meanwhile."
+        )
+    return Assessment(
+        CODE,
+        "confirmed" if drifted else "suspected",
+        "plateau",
+        0.8 if drifted else 0.55,
+        "job",
+        f"The policy collapsed: its mean reward fell from {row['best_reward']} to {row['end_reward']} and stayed there.",
+        say(*shows),
+        implies=say("What the policy had learned is lost in its last checkpoints; the infrastructure did its work."),
+        missing=[
+            lacks(
+                "Why the policy collapsed: the rate, the clipping, the penalty on the divergence, or a reward that can be gamed.",
+                "the run's configuration, and samples of what the policy wrote before and after",
+            )
+        ],
+        actions=say(
+            "Go on from the last checkpoint before the fall, with a lower rate or a stronger penalty on the divergence.",
+            "Read samples of the policy's outputs around the fall: their length and whether they end tell whether the reward was gamed.",
+        ),
+    )
+
+
+def _drifted(row: RowView) -> bool:
+    return row.has("end_kl") and count(row, "end_kl") >= _KL * max(count(row, "start_kl"), 1e-3)
