@@ -12,9 +12,11 @@ was cut by a crash is left out when the chat is read again; the turns before it 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,6 +107,26 @@ class ChatLog:
             investigation.turns.append(part[1])
         self.kept = len(investigation.ledger.all())
         return len(investigation.turns)
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """Have the chat for oneself: two that went on with one chat would give the same ids to different evidence, and the
+        file could not be read again. Raises Failure while another process has it."""
+        try:
+            fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:
+            raise Failure(f"the chat cannot be kept in {self.path}: {error.strerror}") from error
+        try:
+            # A file system without locks must not keep anybody from chatting.
+            with suppress(OSError):
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    said = f"the chat {self.path.stem} is open in another terminal: end it there, or begin a new one without --resume"
+                    raise Failure(said) from error
+            yield
+        finally:
+            os.close(fd)
 
     def head(self) -> dict[str, Any]:
         """The first line. Raises Failure for a file that is no chat."""

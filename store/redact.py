@@ -23,18 +23,23 @@ TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "openai key",
         re.compile(
-            r"\bsk-(?:proj-|svcacct-|admin-|ant-[a-z0-9]+-|or-v1-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9_]{16}[A-Za-z0-9_-]{4,}"
+            r"\bsk-(?:proj-|svcacct-|admin-|ant-[a-z0-9]+-|or-v1-|None-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9_]{16}[A-Za-z0-9_-]{4,}"
         ),
     ),
     ("model key", re.compile(r"\b(?:gsk_|r8_|pplx-|xai-)[A-Za-z0-9]{30,}|\bnvapi-[A-Za-z0-9_-]{40,}")),
     ("aws key", re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b")),
     ("github token", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{40,}")),
-    ("gitlab token", re.compile(r"\b(?:glpat|gldt|glrt|glptt|glcbt|gloas|glft|glagent)-[A-Za-z0-9_-]{20,}")),
+    (
+        "gitlab token",
+        re.compile(
+            r"\b(?:glpat|gldt|glrt|glrtr|glptt|glcbt|gloas|glft|glagent|glsoat|glimt|glffct)-[A-Za-z0-9_-]{20,}"
+        ),
+    ),
     ("atlassian token", re.compile(r"\bATATT3[A-Za-z0-9_=-]{30,}|\bATBB[A-Za-z0-9]{28,}")),
     (
         "slack token",
         re.compile(
-            r"\bxox[abeoprs](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}|\bxapp-\d-[A-Za-z0-9-]{20,}|hooks\.slack\.com/services/[A-Za-z0-9/]{20,}"
+            r"\bxox[a-eoprs](?:\.xox[a-z])?-[A-Za-z0-9%-]{10,}|\bxapp-\d-[A-Za-z0-9-]{20,}|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{20,}"
         ),
     ),
     (
@@ -44,7 +49,10 @@ TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|(?<![\d:])\d{8,10}:AA[A-Za-z0-9_-]{32,34}"
         ),
     ),
-    ("google key", re.compile(r"\bAIza[A-Za-z0-9_-]{35}|\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}")),
+    (
+        "google key",
+        re.compile(r"\bAIza[A-Za-z0-9_-]{35}|\bya29\.(?:[a-z]\.)?[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}"),
+    ),
     ("azure key", re.compile(r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34}")),
     ("payment key", re.compile(r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}")),
     ("mail key", re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}")),
@@ -60,7 +68,7 @@ TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|\bsntry[su]_[A-Za-z0-9_=+/-]{30,}|\bdp\.(?:pt|st|ct)\.[A-Za-z0-9.]{30,}|\blin_api_[A-Za-z0-9]{30,}|\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"
         ),
     ),
-    ("json web token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
+    ("json web token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){1,3}")),
     ("api token", re.compile(r"\beyJ[A-Za-z0-9_-]{60,}={0,2}")),
 )
 
@@ -76,12 +84,15 @@ _COOKIE = re.compile(r"(?i)(\b(?:set-)?cookie[\"']?\s{0,3}:\s{0,3}[\"']?)([A-Za-
 _NAMED = re.compile(
     r"""(?ix)
     ( (?<![A-Za-z0-9]) (?:[A-Za-z0-9]{1,40}[_-]){0,6}
-      (?: (?:pg|db|user|root|admin|redis|mysql)?password | passwd | passphrase | secret | secret[_-]?key | secret[_-]?access[_-]?key
+      (?: [A-Za-z0-9]{0,30}password | passwd
+        | (?:db|user|root|admin|redis|mysql|pg|postgres|mongo|ssh|become|sudo|smtp|mail|ldap|bind|ftp|proxy|http|auth|registry)_(?:pass|pw)
+        | jwt | secret[_-]?id | passphrase | secret | secret[_.-]?key | secret[_-]?access[_-]?key
         | x?[_-]?api[_-]?key | apikey | access[_-]?token | auth[_-]?token | hub[_-]?token | hf[_-]?token | github[_-]?token
         | session[_-]?token | client[_-]?secret | private[_-]?token | refresh[_-]?token | id[_-]?token | bot[_-]?token
         | (?:mysql|redis|db|pg|mongo|sql)[_-]?pwd | account[_-]?key | shared[_-]?access[_-]?key | storage[_-]?key
         | encryption[_-]?key | signing[_-]?key | private[_-]?key[_-]?id | machine[_-]?key )
-      ["']? \s{0,3} [=:] \s{0,3} | --(?:password|passwd|token|api-key|apikey|secret|hub[_-]token)[ =] )
+      ["']? \s{0,3} [=:] \s{0,3} | --(?:[a-z0-9]{1,30}[_-]){0,3}(?:password|passwd|api[_-]?key|wandb[_-]key|authtoken|authkey|access[_-]key|secret[_-]key)[ =]
+        | --(?:(?:hf|hub|wandb|github|gitlab|auth|access|api)[_-])?(?:token|secret)[ =] )
     ( "[^"\n]{3,512}" | '[^'\n]{3,512}' | [^\s"',;&)}\]]{6,512} )
     """
 )
@@ -107,7 +118,7 @@ _PIECES = tuple(
     eyj :// bearer basic token ?sig &sig x-amz x-goog ?key &key ?auth &auth passw passphrase pwd secret api_key
     api-key apikey _key= _key: _key' _key" accountkey accesskey storagekey _pat= _pat: _pat' _pat" _cred _auth
     "auth" private_key login cookie authorization sshpass curl mysql signing encryption machine account_key
-    account-key access_key access-key
+    account-key access_key access-key _pass= _pass: _pass' _pass" _pw= _pw: jwt secret_id glsoat- glrtr- glimt- glffct-
     """.split()  # noqa: SIM905
 )
 """What every secret above has a piece of, in small letters: most text has none, and need not be searched for each of them."""

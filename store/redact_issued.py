@@ -21,7 +21,12 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"AQVN[A-Za-z0-9_-]{35,}",
             r"t1\.[A-Za-z0-9_-]{40,}\.[A-Za-z0-9_-]{80,}",
             r"CW-SECRET-[A-Za-z0-9]{32,}",
-            r"HRKU-" + _UUID,
+            r"HRKU-(?:" + _UUID + r"|AA[A-Za-z0-9_-]{50,})",
+            r"AKLT[A-Za-z0-9]{40,}",
+            r"GOOG1E[A-Z0-9]{50,}",
+            r"DO00[A-Z0-9]{16}(?![A-Za-z0-9])",
+            r"v1\.0-[0-9a-f]{24}-[0-9a-f]{140,}",
+            r"amzn\.mws\." + _UUID,
             r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}",
             r"sb_secret_[A-Za-z0-9_-]{24,}",
             r"sbp_[0-9a-f]{40}",
@@ -38,6 +43,9 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         "model key": (
             r"sk-lf-" + _UUID,
             r"sk_[0-9a-f]{48}",
+            r"(?:jina|isat|ph[xs])_[A-Za-z0-9_-]{40,}",
+            r"nk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])",
+            r"ms-" + _UUID,
             r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}",
             r"tgp_v1_[A-Za-z0-9_-]{30,}",
             r"fw_(?=[A-Za-z]*\d)[A-Za-z0-9]{22,26}(?![A-Za-z0-9])",
@@ -51,6 +59,12 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"rf_(?=[A-Za-z]*\d)[A-Za-z0-9]{28}(?![A-Za-z0-9])",
         ),
         "service token": (
+            r"inq_[A-Za-z0-9_-]{43}",
+            r"ops_eyJ[A-Za-z0-9_=-]{100,}",
+            r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
+            r"tfp_[A-Za-z0-9_-]{40,}",
+            r"CFPAT-[A-Za-z0-9_-]{43}",
+            r"(?:api|sdk|mob)-" + _UUID,
             r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",
             r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
             rf"SK{_HEX32}(?![0-9a-f])",
@@ -91,10 +105,22 @@ HINTED: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 """Kind, and what it looks like; every one has one of `HINTS`."""
 
+COMMANDS = (
+    r"\b(?:docker|podman|nerdctl|buildah|skopeo|oras|az|helm)\b[^\n|;]{0,60}?\blogin\b[^\n|;]{0,200}?\s-p[ =]?|\bswanlab\s+login\b[^\n|;]{0,100}?\s-k[ =]?"
+    r"|\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S{1,80}\s+\S{1,200}\s+\S{1,80}\s+|\bsmbclient\b[^\n|;]{0,200}?\s(?:-U|--user)[ =]?[^\s%]{1,60}%"
+    r"|\baws\s+configure\s+set\s+[\w.-]{0,60}(?:key|token)\s+|\badd-authtoken\s+|\s--from-literal[ =][\w.-]{1,80}=|\becho\s+(?=[^\s|]{6,80}\s{0,3}\|\s{0,3}sudo\b)"
+)
+PLACES = (
+    r"\bwandb\.login\([^)\n]{0,80}?\bkey\s?=\s?[\"']|\bbindpw\s+|\bUnseal Key \d+:\s+|\baccount\.key\.[\w.-]{1,120}\s?=\s?|\bjdbc:oracle:\w{1,10}:[^/\s]{1,80}/(?=[^@\s]{4,80}@)"
+    r"|\b(?:Private|Preshared)Key\s?=\s?(?=[A-Za-z0-9+/]{43}=)|(?:\bX-[A-Za-z-]{1,30}|\bOcp-Apim-Subscription)-(?:Key|Token|Secret)[\"']?:\s?[\"']?"
+    r"|^[ \t]{0,12}password[ \t]+(?=\S{6,200}[ \t]*$)|\bifttt\.com/trigger/[^\s]{1,80}/with/key/"
+)
+"""What comes before a secret: commands that take one, and places where one stands."""
 BEHIND = re.compile(
-    r"(?i)(\b(?:SSHPASS|PGPASS)=|\s--?pass(?:phrase|in|out)?[ =](?:pass:)?|\bipmitool\b[^\n|;]{0,200}?\s-P ?|\bredis-cli\b[^\n|;]{0,200}?\s(?:-a|--pass) ?"
+    rf"(?im)({COMMANDS}|{PLACES}|"
+    r"\b(?:SSHPASS|PGPASS)=|(?:^|\s)--?pass(?:phrase|in|out)?[ =](?:pass:)?|\bipmitool\b[^\n|;]{0,200}?\s-P ?|\bredis-cli\b[^\n|;]{0,200}?\s(?:-a|--pass) ?"
     r"|\bmongo(?:sh|dump|restore)?\b[^\n|;]{0,200}?\s-p ?|\bldap(?:search|modify|add|whoami|passwd)\b[^\n|;]{0,200}?\s-w ?|\b(?:7za?|unrar|unzip)\b[^\n|;]{0,60}?\s-[pP](?=\S)"
-    r"|\bpasswor[dt]\s(?:is|was)\s+|(?<![a-z0-9_])pwd=(?![./~$])|\bSSWS\s|\bGenieKey\s|\$oauthtoken:|[?&]code=(?=[^\s&]{30})|\bclient-key-data:\s{0,3}|\brouting_key[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+    r"|\bpasswor[dt]\s(?:is|was)\s+[\"']?|(?<![a-z0-9_])pwd=(?![./~$])|\bSSWS\s|\bGenieKey\s|\$oauthtoken:|[?&]code=(?=[^\s&]{30})|\bclient-key-data:\s{0,3}|\brouting_key[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
     r"|\bAccessKeySecret[\"']?\s{0,3}[:=]\s{0,3}[\"']?|\\\"(?:password|passwd|secret|token|api_key|apikey)\\\"\s{0,3}:\s{0,3}\\\")([^\s\"'\\;&<>]{6,4000})"
 )
 """What comes before a secret, and the secret."""
@@ -109,7 +135,8 @@ HINTS = tuple(
     """
     $apr1$ $2a$ $2b$ $2y$ $5$ $6$ $1$ $y$ argon2 webhook /hook telegram sspass sshpass pgpass geniekey ssws mongo redis-cli ipmitool ldap
     7z unrar unzip -pass password passwort oauthtoken &code ?code key-data routing_key keysecret pwd= \\" key: token= token: token" token'
-    _sk= "key" 'key'
+    _sk= "key" 'key' login alias smbclient aws_s authtoken -literal sudo bindpw unseal account.key jdbc:oracle privatekey presharedkey
+    -key: -token: -secret: -key" -token" -secret" -key' -token' -secret' ifttt
     """.split()  # noqa: SIM905
 )
 """A piece, in small letters, of everything that has no long run of letters and digits."""
@@ -117,7 +144,7 @@ BEGINNINGS = tuple(
     """
     1//0 ABSK IQoJ FwoG FQoG LTAI AKID AQVN t1. CW-SECRET HRKU- pscale_ sb_secret sbp_ fo1_ fm1 fm2 rnd_ nfb_ nfc_ nfo_ nfp_ nfu_ vca_ vci_
     vck_ vcp_ vcr_ pul- tskey- rpa_ ak- as- gAAAAA sk-lf- sk_ lsv2_ tgp_ fw_ csk- pa- pcsk_ tvly- KGAT_ pnu_ secret_ rf_ AZDO shp SK key-
-    -us EAAA sq0 ntn_ figd_ pat PMAK NRAK rubygems_ cio CCI bk AKCp cmVmd sqa_ sqp_ squ_ snyk_ syt_ s.
+    -us EAAA sq0 ntn_ figd_ pat PMAK NRAK rubygems_ cio CCI bk AKCp cmVmd sqa_ sqp_ squ_ snyk_ syt_ s. AKLT GOOG1E DO00 v1.0- amzn.mws jina_ isat_ phx_ phs_ nk- ms- inq_ ops_eyJ dt0 tfp_ CFPAT- api- sdk- mob-
     """.split()  # noqa: SIM905
 )
 """A piece of each of `ISSUED`."""

@@ -9,7 +9,7 @@ import re
 
 from store.engine import literal
 from store.redact import TOKENS
-from store.redact_issued import HINTED, ISSUED
+from store.redact_issued import COMMANDS, HINTED, ISSUED, PLACES
 
 COLUMNS = frozenset(
     """
@@ -21,10 +21,11 @@ COLUMNS = frozenset(
 
 _NAMED = (
     r"(?i:[\w-]{0,60}(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key(?:[_-]id)?|pwd|[_-]token"
-    r"|authtoken|[_-]key|[_-]pat|credentials?|slurm_jwt)[\"']?\s{0,3}[=:]\s{0,3}[\"']?[^\s\"',;-][^\s\"',;]{5,})",
+    r"|_pass|_pw|jwt|secret[_.-](?:id|key)|authtoken|[_-]key|[_-]pat|credentials?|slurm_jwt)[\"']?\s{0,3}[=:]\s{0,3}[\"']?[^\s\"',;-][^\s\"',;]{5,})",
     r"(?i:\b(?:authorization|cookie)[\"']?\s{0,3}[:=][^\n]*)",
     r"(?i:\blogin\s+\S+\s+password\s+\S+|\bwandb\s+login\s[^\n]*|\bsshpass\s+-p\s*\S+|\bcurl\b[^\n]*\s(?:-u|--user)[ =]?\S+)",
-    r"(?i:\bmysql(?:dump)?\b[^\n]*\s-p\S+|--(?:password|passwd|token|api-?key|secret|hub[_-]token)[ =]\S+|\b(?:bearer|basic)\s+\S{20,})",
+    r"(?i:\bmysql(?:dump)?\b[^\n]*\s-p\S+|--(?:[a-z0-9]{1,30}[_-]){0,3}(?:password|passwd|api[_-]?key|[a-z]{1,20}[_-]key|auth(?:token|key)|(?:hf|hub|wandb|github|gitlab|auth|access|api)[_-]token)[ =]\S+"
+    r"|--(?:token|secret)[ =]\S+|\b(?:bearer|basic)\s+\S{20,})",
     r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/]*@",
     r"(?i:\b(?:SSHPASS|PGPASS)=\S+|\s--?pass(?:phrase|in|out)?[ =]\S+|\bipmitool\b[^\n]*\s-P ?\S+|\bredis-cli\b[^\n]*\s(?:-a|--pass) ?\S+"
     r"|\bmongo(?:sh|dump|restore)?\b[^\n]*\s-p ?\S+|\bldap[a-z]+\b[^\n]*\s-w ?\S+|\b(?:7za?|unrar|unzip)\b[^\n]*\s-p\S+"
@@ -42,8 +43,9 @@ def patterns() -> tuple[str, ...]:
 
     What is known by how it is issued goes first: a shorter form of another kind would leave the rest of it.
     """
+    behind = rf"(?im:(?:{_plain(COMMANDS)}|{_plain(PLACES)})[^\s\"']{{4,}})"
     tokens = [rf"\b{_plain(p.pattern)}" for _, p in ISSUED], [_plain(p.pattern) for _, p in (*TOKENS, *HINTED)]
-    return (*(f"(?s:{'|'.join(f'(?:{p})' for p in group)})" for group in tokens), "|".join(_NAMED))
+    return (*(f"(?s:{'|'.join(f'(?:{p})' for p in group)})" for group in tokens), "|".join(_NAMED), behind)
 
 
 def _plain(expression: str) -> str:

@@ -1,13 +1,13 @@
 """Which libraries the processes of jobs map, and the probes on them: one set a file, however many processes map it.
 
 A probe sits on a file, not on a process: a process that maps a file that is probed already is counted from its first call.
-A container's file is reached through /proc/PID/root. Two containers of one image show the same file under two overlays: it
-is probed once, or each call would count twice.
+A container's file is reached through /proc/PID/root. An overlay shows a file under a number of its own, and two containers of
+one image may share the file below or have one each: what looks alike is probed once where the kernel has put our probes into the
+memory of the process already, or each call would count twice.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,6 @@ from collector.ebpf import cuda, nccl, pace
 from collector.ebpf.elf import NotElf, functions
 from collector.ebpf.kernel import detach
 
-_OVERLAY = 0x794C7630
 LINGER_S = 60.0
 _LINE = re.compile(
     rb"^\S+ ..x. [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) +(/.*/(libcuda|libnccl)\.so[.0-9]*)$", re.MULTILINE
@@ -36,6 +35,12 @@ class Probed:
     pids: set[int]
     gates: dict[int, pace.Gate]
     """Of the driver's library: its two groups of calls, which may rest."""
+    looks: tuple[int, int] = (0, 0)
+    """Size and time of change of the file."""
+    always: tuple[int, ...] = ()
+    """Places in the file where a probe never rests."""
+    where: dict[int, str] = field(default_factory=dict[int, str])
+    """Its path as each of its processes sees it."""
     with_ends: bool = False
     idle_since: float | None = None
 
@@ -51,6 +56,10 @@ class Libraries:
     proc: Path
     programs: Mapping[tuple[str, str], int]
     probed: dict[tuple[object, ...], Probed] = field(default_factory=dict[tuple[object, ...], "Probed"])
+    alike: dict[tuple[object, ...], tuple[object, ...]] = field(
+        default_factory=dict[tuple[object, ...], tuple[object, ...]]
+    )
+    """Other names of a file that is probed, to the one that it is probed by."""
     problems: dict[str, str] = field(default_factory=dict[str, str])
     """Path, as processes see it, or such a path and a place in it, to why it is not probed."""
 
@@ -77,6 +86,7 @@ class Libraries:
         """A process ended."""
         for probed in self.probed.values():
             probed.pids.discard(pid)
+            probed.where.pop(pid, None)
             if not probed.pids and probed.idle_since is None:
                 probed.idle_since = steady
 
@@ -85,6 +95,7 @@ class Libraries:
         for key, probed in list(self.probed.items()):
             if probed.idle_since is not None and steady - probed.idle_since > LINGER_S:
                 gone = self.probed.pop(key)
+                self.alike = {other: same for other, same in self.alike.items() if same != key}
                 gone.close()
                 self.problems = {p: why for p, why in self.problems.items() if p.rpartition("+")[0] != gone.inside}
 
@@ -92,7 +103,7 @@ class Libraries:
         """Detach from all."""
         for probed in self.probed.values():
             probed.close()
-        self.probed = {}
+        self.probed, self.alike = {}, {}
 
     def gates(self) -> Iterator[tuple[int, pace.Gate, set[int]]]:
         """Every group of calls that may rest, with the processes that make them."""
@@ -100,13 +111,18 @@ class Libraries:
             for group, gate in probed.gates.items():
                 # Through one that lives: the one that it was found through may have ended, and that may not be told yet.
                 if (pid := next(filter(self._lives, probed.pids), None)) is not None:
-                    gate.path = f"{self.proc}/{pid}/root{probed.inside}"
+                    gate.path = f"{self.proc}/{pid}/root{probed.where[pid]}"
                 yield group, gate, probed.pids
 
     def _want(self, pid: int, inside: str, name: str) -> None:
         path = f"{self.proc}/{pid}/root{inside}"
-        key = identity(path)
+        stat = os.stat(path)  # noqa: PTH116
+        name_of_file = (stat.st_dev, stat.st_ino)
+        key = self.alike.get(name_of_file, name_of_file)
         probed = self.probed.get(key)
+        if probed is None and (same := self._same(pid, inside, path, (stat.st_size, stat.st_mtime_ns))) is not None:
+            self.alike[key] = key = same
+            probed = self.probed[key]
         if probed is None:
             problems: dict[str, str] = {}
             probed = self._probe(path, inside, name, problems)
@@ -114,15 +130,24 @@ class Libraries:
                 # It ended while its file was probed through it: the next process that maps the file tries again.
                 probed.close()
                 return
+            probed.looks = (stat.st_size, stat.st_mtime_ns)
             self.probed[key] = probed
             self.note(problems)
         probed.pids.add(pid)
+        probed.where[pid] = inside
         probed.idle_since = None
         if name == "libcuda" and self.maps(pid, "libnccl") and not probed.with_ends:
             problems = {}
             probed.fds += _attach(path, self._sites(path, "nccl", nccl.ENDS), problems)
             probed.with_ends = not problems or self._lives(pid)
             self.note(problems)
+
+    def _same(self, pid: int, inside: str, path: str, looks: tuple[int, int]) -> tuple[object, ...] | None:
+        """What is probed already and is this file by another name: our probes stand in the process's memory."""
+        for key, probed in self.probed.items():
+            if probed.looks == looks and probed.always and _changed(f"{self.proc}/{pid}", inside, path, probed.always):
+                return key
+        return None
 
     def note(self, problems: Mapping[str, str]) -> None:
         """Keep why places could not be probed, by where and through which process; that this one has ended is no problem."""
@@ -137,13 +162,15 @@ class Libraries:
 
     def _probe(self, path: str, inside: str, name: str, problems: dict[str, str]) -> Probed:
         if name != "libcuda":
-            return Probed(name, inside, _attach(path, self._sites(path, "nccl", nccl.PROBES), problems), set(), {})
+            sites = self._sites(path, "nccl", nccl.PROBES)
+            return Probed(name, inside, _attach(path, sites, problems), set(), {}, always=_places(sites))
         gates: dict[int, pace.Gate] = {}
         always: list[int] = []
+        places: tuple[int, ...] = ()
         for group, chosen in cuda.groups():
             sites = self._sites(path, "cuda", chosen)
             if group is None:
-                always = _attach(path, sites, problems)
+                always, places = _attach(path, sites, problems), _places(sites)
                 continue
             slow = any(pace.stepped(code) for code in beginnings(path, sites))
             cost = pace.STEPPED_S if slow else pace.SIMPLE_S
@@ -153,7 +180,7 @@ class Libraries:
                 gate = pace.Gate(path, sites, cost + pace.RETURN_S, pace.OTHER_LIMIT)
             gates[group] = gate
             problems |= gate.attach()
-        return Probed(name, inside, always, set(), gates)
+        return Probed(name, inside, always, set(), gates, always=places)
 
     def _sites(self, path: str, probe: str, wanted: Sequence[tuple[str, str, bool]]) -> list[pace.Site]:
         places = functions(path, {symbol for symbol, _program, _at_return in wanted})
@@ -178,12 +205,24 @@ def beginnings(path: str, sites: Sequence[pace.Site]) -> list[bytes]:
         return [os.pread(file.fileno(), 4, place) for place, _program, _at_return in sites]
 
 
-def identity(path: str) -> tuple[object, ...]:
-    """What tells a file from all others, also under an overlay, whose device number is its mount's own."""
-    stat = os.stat(path)  # noqa: PTH116
-    buffer = ctypes.create_string_buffer(256)
-    if ctypes.CDLL(None).statfs(os.fsencode(path), buffer) == 0:
-        kind = int.from_bytes(buffer.raw[:8], "little")
-        if kind == _OVERLAY:
-            return ("overlay", stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    return (stat.st_dev, stat.st_ino)
+def _places(sites: Sequence[pace.Site]) -> tuple[int, ...]:
+    return tuple(place for place, _program, _at_return in sites)
+
+
+def _changed(process: str, inside: str, path: str, places: Sequence[int]) -> bool:
+    """Whether some of these places of a file is another in the memory of a process that maps it: a probe changes it."""
+    with (
+        open(f"{process}/maps", "rb") as maps,  # noqa: PTH123
+        open(f"{process}/mem", "rb", 0) as memory,  # noqa: PTH123
+        open(path, "rb") as file,  # noqa: PTH123
+    ):
+        for line in maps:
+            fields = line.rstrip(b"\n").split(b" ", 5)
+            if fields[1][2:3] != b"x" or fields[-1].lstrip() != os.fsencode(inside):
+                continue
+            begin, end = (int(n, 16) for n in fields[0].split(b"-"))
+            for place in places:
+                at = begin + place - int(fields[2], 16)
+                if begin <= at < end and os.pread(memory.fileno(), 1, at) != os.pread(file.fileno(), 1, place):
+                    return True
+    return False

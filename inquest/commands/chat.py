@@ -54,9 +54,11 @@ def run(args: argparse.Namespace) -> int:
         head = log.head()
         args.target = args.target or head.get("target") or None
         args.lake = args.lake or (Path(head["lake"]) if head.get("lake") else None)
-    with investigation(args) as found:
-        turns = log.restore(found) if log is not None else 0
+    with investigation(args) as found, contextlib.ExitStack() as held:
+        resumed = log is not None
         log = log or chat_log.ChatLog.start(args.target or "", _lake(args))
+        held.enter_context(log.alone())
+        turns = log.restore(found) if resumed else 0
         interactive = sys.stdin.isatty() and not args.json
         chat = Chat(
             found,

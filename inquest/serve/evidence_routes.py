@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
 from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -18,6 +17,7 @@ from agent_tools.questions.investigation import Investigation
 from agent_tools.seal import finite
 from agent_tools.viewer import Viewer
 from inquest.serve.aside import aside
+from inquest.serve.moment import Moment
 from store.catalog import Param, QueryInfo, catalog
 
 
@@ -37,7 +37,7 @@ _TYPES: dict[str, Any] = {
     "BIGINT": Annotated[int, Query(ge=-_WIDTH, le=_WIDTH - 1)],
     "DOUBLE": Annotated[float, Query(allow_inf_nan=False)],
     "BOOLEAN": Annotated[bool, Query()],
-    "TIMESTAMP": Annotated[datetime, Query(description="UTC where it names no zone")],
+    "TIMESTAMP": Annotated[Moment, Query(description="UTC where it names no zone")],
     "VARCHAR": Annotated[str, Query(max_length=MAX_TEXT)],
 }
 _REGEX = Annotated[

@@ -7,7 +7,6 @@ import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +30,7 @@ from inquest.serve.completions import completion_routes
 from inquest.serve.console import Serving, console_routes
 from inquest.serve.events import Send, as_text, events, told
 from inquest.serve.evidence_routes import evidence_routes
+from inquest.serve.moment import Moment
 from inquest.serve.tokens import Rate, digest
 from inquest.serve.toolbox import Toolbox
 from inquest.serve.turns import Turns
@@ -162,8 +162,8 @@ def app(settings: Settings) -> FastAPI:
         state: Annotated[str | None, Query(max_length=32)] = None,
         node: Annotated[str | None, Query(max_length=128)] = None,
         family: Annotated[str | None, Query(max_length=2)] = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     ) -> dict[str, Any]:
         """Attempts of jobs, newest first, with their stored verdicts."""

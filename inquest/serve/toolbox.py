@@ -67,7 +67,7 @@ class Toolbox:
                 return str(error.args[0] if error.args else error), False
 
     async def _call(self, name: str, arguments: dict[str, Any], on_event: Callable[[str], None] | None) -> str:
-        from pydantic_ai import ModelRetry
+        from pydantic_ai import ModelRetry, ToolReturn
 
         from inquest.render.reply import reply_markdown
         from inquest.render.show import markdown_text
@@ -101,9 +101,10 @@ class Toolbox:
         function = known[name].function_schema
         try:
             checked = function.validator.validate_python(arguments)
-            return str(await function.call(checked, SimpleNamespace(deps=asked.deps(on_event))))  # type: ignore[arg-type]
+            said = await function.call(checked, SimpleNamespace(deps=asked.deps(on_event)))  # type: ignore[arg-type]
         except ModelRetry as error:
             raise KeyError(error.message) from error
+        return str(said.return_value if isinstance(said, ToolReturn) else said)
 
 
 def _job(given: object) -> str:

@@ -138,6 +138,20 @@ def test_a_chat_is_resumed_and_listed_by_name(tmp_path: Path):
     assert "no chat 1999" in chat(tmp_path, options=("--resume", "1999")).stderr
 
 
+def test_two_terminals_cannot_go_on_with_one_chat(tmp_path: Path):
+    """Both would give the same id to different evidence, and the file would hold turns that nobody can read."""
+    lake(tmp_path)
+    assert chat(tmp_path, "/sql SELECT 1 AS number").returncode == 0
+    log = found(None)
+    with log.alone():
+        refused = chat(tmp_path, "/sql SELECT 2 AS number", options=("--resume",))
+        assert refused.returncode != 0
+        assert f"the chat {log.path.stem} is open in another terminal" in refused.stderr
+        assert chat(tmp_path, "/sql SELECT 3 AS number").returncode == 0, "a new one is no trouble"
+    done = chat(tmp_path, "/sql SELECT 4 AS number", "/evidence", options=("--resume", log.path.stem))
+    assert "E2  sql: 1 row" in done.stdout
+
+
 def test_a_file_that_is_no_chat_is_refused(tmp_path: Path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"a": 1}\n')

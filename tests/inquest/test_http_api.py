@@ -96,6 +96,10 @@ def test_what_cannot_be_asked_is_said(url: str):
     for wrong in ("x", "1.5", str(2**63), ""):
         given = {"job_id": "7", "attempt": wrong}
         assert ask(url, "/v1/evidence/job_attempts", params=given).status_code == 422, wrong
+    for bare in ("0.5", "1772359200", "1e9"):  # by its size alone it would be seconds or milliseconds
+        assert "a date and a time" in ask(url, "/v1/jobs", params={"until": bare}).text, bare
+        assert ask(url, "/v1/evidence/find_jobs", params={"until": bare}).status_code == 422, bare
+    assert ask(url, "/v1/jobs", params={"until": "2026-03-01T10:00:00Z"}).status_code == 200
     assert "no parameter 'max_rows'" in ask(url, "/v1/evidence/jobs", params={"max_rows": "9"}).json()["detail"]
     assert ask(url, "/v1/ask", json={"question": ""}).status_code == 422
     assert ask(url, "/v1/jobs/7;DROP/verdict").status_code == 422

@@ -41,6 +41,10 @@ async def test_a_client_works_with_the_tools(tmp_path: Path):
         verdict, wrong = await text(client, "why", job="7")
         assert not wrong
         assert "ValueError" in verdict
+        concluded, wrong = await text(client, "differential")
+        assert not wrong
+        assert concluded.startswith("The differential concludes A1")
+        assert "\nRuled out: " in concluded
         log, _ = await text(client, "read_log", file="slurm-7.out", line=1)
         assert INJECTION in log
         assert "<<untrusted" in log

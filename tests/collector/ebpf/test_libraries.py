@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from collector.ebpf import cuda, pace
 from collector.ebpf.libraries import Libraries
-from tests.collector.ebpf.probed import libraries
+from store.rows import CudaSample, NcclSample
+from tests.collector.ebpf.probed import Probed, copied, go, libraries, program
 from tests.software_gpu import driver
 
 
@@ -76,3 +79,60 @@ def test_a_refused_place_is_named_as_the_process_sees_it_until_the_file_is_let_g
         known.gone(pid, 5.0)
     known.tidy(5.0 + 61)
     assert (known.probed, known.problems) == ({}, {})
+
+
+@pytest.fixture
+def mounted() -> Iterator[list[Path]]:
+    mounts: list[Path] = []
+    yield mounts
+    for mount in reversed(mounts):
+        subprocess.run(["umount", "-l", mount], check=True)
+
+
+def mount(mounts: list[Path], kind: str, where: Path, *options: str) -> Path:
+    where.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(["mount", "-t", kind, *options, kind, where], check=False, capture_output=True)
+    if done.returncode:
+        pytest.skip("file systems cannot be mounted here")
+    mounts.append(where)
+    return where
+
+
+def image(mounts: list[Path], folder: Path) -> Path:
+    """The libraries on a file system of their own, with the numbers and times that they have on any other such."""
+    copied(mount(mounts, "tmpfs", folder) / "lower")
+    for file in sorted((folder / "lower").iterdir()):
+        subprocess.run(["touch", "-d", "2026-03-01T10:00:00Z", file], check=True)
+    return folder
+
+
+def overlay(mounts: list[Path], image: Path, name: str) -> Path:
+    """A container's view of it."""
+    for part in ("upper", "work"):
+        (image / f"{name}-{part}").mkdir()
+    layers = f"lowerdir={image}/lower,upperdir={image}/{name}-upper,workdir={image}/{name}-work"
+    return mount(mounts, "overlay", image.parent / f"{image.name}-{name}", "-o", layers)
+
+
+def test_containers_count_once_each_whether_they_share_a_file_or_have_one_each(
+    tmp_path: Path, mounted: list[Path]
+) -> None:
+    """Two mounts of one image, three containers over them and a process beside them: files that look alike, in other inodes or not."""
+    one, two = image(mounted, tmp_path / "one"), image(mounted, tmp_path / "two")
+    folders = [
+        overlay(mounted, one, "a"), overlay(mounted, one, "b"), overlay(mounted, two, "a"), one / "lower",
+    ]  # fmt: skip
+    with Probed() as node:
+        found = [program(500, 4, rank=n, folder=folder) for n, folder in enumerate(folders)]
+        for one_of_them in found:
+            node.probes(one_of_them)
+        for one_of_them in found:
+            go(one_of_them)
+        node.sample()
+        for one_of_them in found:
+            one_of_them.communicate()
+        told = [node.of(CudaSample, p.pid)[-1].launches for p in found]
+        reduced = [
+            sum(r.enqueued or 0 for r in node.of(NcclSample, p.pid) if r.collective == "all_reduce") for p in found
+        ]
+    assert (told, reduced) == ([501] * 4, [5] * 4)
