@@ -107,7 +107,7 @@ def test_a_plain_name_is_asked_at_the_same_endpoint(tmp_path: Path, monkeypatch:
 def test_a_liar_is_refused_each_time_and_the_examiner_answers(tmp_path: Path, monkeypatch: Any):
     lie = answer(headline="GPU 5 burned at 104 degrees")
     result, endpoint = ran(tmp_path, monkeypatch, message(calls=LOOK), lie)
-    fell_back(result, "UnexpectedModelBehavior")
+    fell_back(result, "was refused in 2 places, where it said more than the evidence")
     assert len(endpoint.requests) == 1 + 1 + QUICK.output_retries
     assert "typed figure" in endpoint.text
 
