@@ -48,7 +48,8 @@ def assess(facts: Facts) -> Assessment:
     oom = facts.host_oom
     rows = sorted(
         (r for r in facts.table("fatal_signals") if r.get("signal") in _FATAL and not facts.ending.succeeded),
-        key=lambda r: (_ORDER[int(r.number("signal") or 0)], r.index),
+        # Accounting has a time and knows neither task nor node: whoever names them is heard first.
+        key=lambda r: (_ORDER[int(r.number("signal") or 0)], r.text("source") == "accounting", r.index),
     )
     workers = facts.of_role("worker_killed")
     if not rows and not oom and not workers:
@@ -192,17 +193,20 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
         who = f"Ranks {row['all_ranks']}"
     elif row.has("rank"):
         who = f"Rank {row['rank']}"
+    elif row.has("tasks"):  # srun's number: with a launcher of its own in each task it is no rank
+        who = f"Task {row['tasks']}" if row.text("tasks").isdigit() else f"Tasks {row['tasks']}"
     on = f" on {row['host']}" if row.has("host") else ""
-    if on and (row.number("hosts") or 0) > 1:
+    if on and (row.number("hosts") or 0) > 1 and not who.startswith("Task"):
         on += " and other nodes"
-    result.headline = f"{who}{on} was ended by {row['signal_name']}{_stack(facts)}."
-    if (row.number("ranks") or 0) > 1:
-        result.headline = result.headline.replace(" was ended", " were ended")
+    were = "were" if who.startswith(("Ranks", "Tasks")) else "was"
+    result.headline = f"{who}{on} {were} ended by {row['signal_name']}{_stack(facts)}."
     where = f" ({row['file']} line {row['line_no']})" if row.has("file") else ""
     said = f": {row['message']}" if row.has("message") else ""
     result.speaks_for.append(
-        claim(f"{who}{on} was ended by signal {row['signal']} ({row['signal_name']}){said}{where}.")
+        claim(f"{who}{on} {were} ended by signal {row['signal']} ({row['signal_name']}){said}{where}.")
     )
+    if who.startswith("Task") and (row.number("events") or 0) > 1:
+        result.speaks_for.append(claim(f"srun tells of {row['events']} such ends, and of this one first."))
     if row.has("sender"):
         result.speaks_for.append(claim(f"The signal came from {row['sender']}."))
     if row.has("frame"):

@@ -11,6 +11,7 @@ from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b1_cuda_oom as b1
 from store.rows import CgroupSample, GpuSample, HostEvent, LogEvent, LogLine, Process
 from tests.agent_tools.families.test_cut_and_told import drafted
+from tests.agent_tools.families.test_log_verdicts import facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 GIB = 1 << 30
@@ -154,6 +155,32 @@ def test_a_worker_that_was_killed_is_told_with_the_stack_that_there_is(
     draft = drafted(STEPS + text, tmp_path)
     assert draft.family == "A2" and stack in draft.headline, draft.headline
     assert any("/dev/shm" in c.text and "inside the job" in c.text for c in draft.actions) == shared
+
+
+@pytest.mark.parametrize(
+    ("lines", "tasks", "headline", "several"),
+    [
+        ("n2: task 3: Killed\n", "3", "Task ", False),
+        ("n2: tasks 2-3: Killed\n", "2-3", "Tasks ", False),
+        ("n2: task 3: Killed\nsrun: error: n1: tasks 0-1: Killed\n", "3", "Task ", True),
+    ],
+)
+def test_the_task_that_srun_alone_names_is_named(
+    lines: str, tasks: str, headline: str, several: bool, tmp_path: Path
+) -> None:
+    """With its node: the nodes of the tasks that are listed after it are not put beside it."""
+    facts = facts_of(f"{STEPS}srun: error: {lines}", tmp_path)
+    row = facts.table("fatal_signals").rows[0]
+    draft = differential.draft(facts)
+    assert (row.text("tasks"), row.text("host")) == (tasks, "n2")
+    assert draft.headline.startswith(f"{headline}[[") and "other nodes" not in draft.headline
+    assert any("and of this one first" in c.text for c in draft.shows) is several
+
+
+def test_who_names_the_killed_task_is_heard_before_accounting_which_knows_only_the_signal(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 30, exit_code=0, exit_signal=9)
+    world.say("slurm", "task_exit", "n2: task 3: Killed", signal=9, host="n2", detail='{"tasks": "3"}', ts=None)
+    assert judge(world, a2.assess).headline.startswith("Task [[")
 
 
 @pytest.mark.parametrize(
