@@ -23,15 +23,12 @@ def collapsed(facts: Facts) -> Assessment | None:
     if not lasting or end > _LEFT * best or end > _OF_START * start:
         return None
     drifted = _drifted(row)
+    at = f" at step {row['best_step']}" if row.has("best_step") else ""
     shows = [
-        f"The mean reward had reached {row['best_reward']} at step {row['best_step']}"
-        if row.has("best_step")
-        else f"The mean reward had reached {row['best_reward']}",
+        f"The mean reward had reached {row['best_reward']}{at} and was {row['end_reward']} at the end "
+        f"({row['start_reward']} at the start).",
+        f"The last {row['low_reports']} of {row['reports']} reports stayed far below it ({row['file']} from line {row['first_line']}).",
     ]
-    shows[0] += f" and was {row['end_reward']} at the end ({row['start_reward']} at the start)."
-    shows.append(
-        f"The last {row['low_reports']} of {row['reports']} reports stayed far below it ({row['file']} from line {row['first_line']})."
-    )
     if drifted:
         shows.append(
             f"The divergence from the reference model went from {row['start_kl']} to {row['end_kl']} meanwhile."
@@ -44,7 +41,7 @@ def collapsed(facts: Facts) -> Assessment | None:
         "job",
         f"The policy collapsed: its mean reward fell from {row['best_reward']} to {row['end_reward']} and stayed there.",
         say(*shows),
-        implies=say("What the policy had learned is lost in its last checkpoints; the infrastructure did its work."),
+        implies=say("The last checkpoints hold a policy that has lost what it had learned.", status="supported"),
         missing=[
             lacks(
                 "Why the policy collapsed: the rate, the clipping, the penalty on the divergence, or a reward that can be gamed.",

@@ -84,9 +84,9 @@ def test_training_lines_hashes_and_paths_stay_as_they_are(text: str):
 def test_redaction_is_fast_on_long_hostile_lines():
     """A megabyte of near misses takes no more than linear time."""
     hostile = "password=" * 2000 + "a" * 200_000 + "_key" * 50_000 + "://" * 50_000 + "eyJ" * 50_000
-    start = time.perf_counter()
+    start = time.process_time()
     redact(hostile)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_evidence_never_holds_a_secret():
