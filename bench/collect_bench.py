@@ -34,9 +34,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.one_job import JOB  # noqa: E402
+from store import free_sql  # noqa: E402
 from tests.software_gpu.driver import SoftwareGpus, build_program, why_not  # noqa: E402
 
 CPU_LIMIT, RSS_LIMIT_MB = 0.5, 35.0
+RANKS = 64
+ABSENT = frozenset({"infiniband", "remote_disk"})
+"""Hardware that this host need not have."""
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -103,6 +107,13 @@ def taken_in(lake: Path, spool: Path) -> dict[str, float]:
     return {"chunks": waits, "cpu_s": used.ru_utime + used.ru_stime, "rss_mb": used.ru_maxrss / 1024}
 
 
+def seen(lake: Path) -> tuple[int, dict[str, str]]:
+    """Of how many ranks the launches are in the lake, and which of the sources that a node has did not work, with the reason."""
+    ranks = free_sql.run(lake, "SELECT count(DISTINCT rank) FROM cuda_sample WHERE launches > 0").rows[0][0]
+    broken = free_sql.run(lake, "SELECT DISTINCT source, message FROM source_health WHERE NOT ok").rows
+    return int(ranks), {source: message for source, message in broken if source not in ABSENT}
+
+
 def resident_mb(pid: int) -> float:
     """Resident memory of a process; 0 where it has ended."""
     try:
@@ -153,8 +164,8 @@ def main() -> int:
     try:
         gpus = SoftwareGpus(folder, count=8)
         build_program(gpus.libraries, "paced")
-        children = ranks(64, args.processes, gpus.libraries)
-        for rank, child in enumerate(children[:64]):
+        children = ranks(RANKS, args.processes, gpus.libraries)
+        for rank, child in enumerate(children[:RANKS]):
             gpus.runs(rank % 8, child.pid, 1 << 30)
         words = [sys.executable, "-m", "bench.one_job", "collect", "--lake", str(folder / "lake"), "--node", "bench"]
         peers.append(Peer("inquest collect", [*words, "--spool", str(folder / "spool")], gpus.environment))
@@ -176,6 +187,7 @@ def main() -> int:
         found: dict[str, Any] = {peer.name: peer.end() for peer in peers}
         peers.clear()
         found["taking in"] = taken_in(folder / "lake", folder / "spool")
+        told, broken = seen(folder / "lake")
     finally:
         for peer in peers:
             peer.child.kill()
@@ -187,10 +199,20 @@ def main() -> int:
     ours = found["inquest collect"]
     alone = found.pop("taking in")
     holds = ours["cpu_percent_with_children"] <= CPU_LIMIT and ours["rss_with_children_mb"] <= RSS_LIMIT_MB
+    # What a collector costs that sees nothing is no figure.
+    holds = holds and told == RANKS and not broken
     if args.json:
         print(
             json.dumps(
-                {"seconds": args.seconds, "processes": args.processes, "holds": holds, **found, "taking_in": alone}
+                {
+                    "seconds": args.seconds,
+                    "processes": args.processes,
+                    "holds": holds,
+                    "ranks_told": told,
+                    "broken": broken,
+                    **found,
+                    "taking_in": alone,
+                }
             )
         )
         return 0 if holds else 1
@@ -202,6 +224,9 @@ def main() -> int:
     print(
         f"where nobody takes in: {alone['chunks']:.0f} chunks cost the node {alone['cpu_s']:.2f} CPU s and "
         f"{alone['rss_mb']:.0f} MB meanwhile"
+    )
+    print(
+        f"launches of {told} of {RANKS} ranks are in the lake" + "".join(f"; {n}: {why}" for n, why in broken.items())
     )
     if not exporter:
         print("node_exporter is not installed: apt-get install prometheus-node-exporter")

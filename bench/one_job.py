@@ -6,6 +6,7 @@ Every process is looked at as ever; what is another job's is then taken for nobo
 from __future__ import annotations
 
 import sys
+from collections.abc import Container
 from datetime import datetime
 from pathlib import Path
 
@@ -19,8 +20,8 @@ def alone() -> None:
     """From now on only our job has processes."""
     look = processes.look
 
-    def ours(proc: Path, pid: int, boot: datetime) -> processes.Seen | None:
-        seen = look(proc, pid, boot)
+    def ours(proc: Path, pid: int, boot: datetime, jobs: Container[int] = ()) -> processes.Seen | None:
+        seen = look(proc, pid, boot, jobs)
         return seen if seen is not None and seen.who.job_id == JOB else None
 
     processes.look = ours

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.one_job import JOB as BENCH_JOB
+from bench.one_job import alone
 from collector.node.here import Here
 from collector.node.loop import Loop
 from collector.sources.topology import Topology
+from collector.topology import processes
 from collector.topology.owners import Owner
 from store.rows import HostSample, Process, SourceHealth
 from tests.collector.livekit import Kept, SetClock
@@ -265,6 +268,16 @@ def test_a_job_is_told_that_it_was_watched(tmp_path: Path) -> None:
         ("process", "990017", True),
     ]
     assert not kept.of(HostSample)
+
+
+def test_the_bench_sees_its_own_job_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a collector costs is measured beside other jobs; it has to see the ranks that it is measured with."""
+    monkeypatch.setattr(processes, "look", processes.look)
+    alone()
+    node = Node(tmp_path)
+    node.tree.process(50, env={**JOB, "SLURM_JOB_ID": BENCH_JOB})
+    node.tree.process(51, env={**JOB, "SLURM_JOB_ID": "990018"})
+    assert [(r.pid, r.job_id, r.rank) for r in node.look()] == [(50, BENCH_JOB, 3)]
 
 
 def test_five_thousand_processes_are_read_once_each(tmp_path: Path) -> None:
