@@ -53,7 +53,8 @@ mutations: $(VENV)/.ready ## would the suite notice a family that went wrong?
 	$(BIN)/python -m evals.mutations
 
 bench: $(VENV)/.ready ## speed and memory, as ratios against a peer in the same run
-	$(BIN)/python -m bench
+	-bench/peers.sh .bench/peers
+	PATH="$$PATH:$(CURDIR)/.bench/peers/usr/bin" $(BIN)/python -m bench
 
 record-examples: $(VENV)/.ready ## run the example jobs again on a real Slurm on this host (root)
 	evals/recorder/install.sh --train

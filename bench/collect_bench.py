@@ -229,7 +229,7 @@ def main() -> int:
         f"launches of {told} of {RANKS} ranks are in the lake" + "".join(f"; {n}: {why}" for n, why in broken.items())
     )
     if not exporter:
-        print("node_exporter is not installed: apt-get install prometheus-node-exporter")
+        print("prometheus-node-exporter is not on PATH: bench/peers.sh DIR fetches it")
     print(f"limits {CPU_LIMIT} % and {RSS_LIMIT_MB:g} MB: {'hold' if holds else 'DO NOT HOLD'}")
     return 0 if holds else 1
 
