@@ -12,6 +12,7 @@ BY_NODE = frozenset(
         "gpu_spin",
         "gpu_spread",
         "gpu_summary",
+        "gpu_throttle_reasons",
         "gpu_throttled",
         "gpu_unused",
         "host_events",
@@ -24,7 +25,15 @@ PER_GPU = frozenset({"gpu_counter_rises", "gpu_duty", "gpu_summary"})
 """Queries that answer with a row for each GPU."""
 ALL_GPUS = 20_000
 """Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
-BY_GPU = PER_GPU | {"gpu_events", "gpu_low_clocks", "gpu_spin", "gpu_spread", "gpu_throttled", "gpu_unused"}
+BY_GPU = PER_GPU | {
+    "gpu_events",
+    "gpu_low_clocks",
+    "gpu_spin",
+    "gpu_spread",
+    "gpu_throttle_reasons",
+    "gpu_throttled",
+    "gpu_unused",
+}
 """Queries that can be limited to the GPUs of a job."""
 NO_JOB = frozenset({"node_states"})
 """Queries that know no job."""

@@ -2,7 +2,7 @@
 
 FOR      hardware slowdown, thermal or power-brake bits over a good part of the run, with clocks down in those samples
 AGAINST  bits of an idle card; the software power cap at full load; slow steps with clocks up (D1, D2, D3)
-DECIDES  throttle bits and clocks of GPU samples; step times say what it cost
+DECIDES  throttle bits and clocks of GPU samples, whose names say heat or power; step times say what it cost
          Without the bits: clocks far down in minutes of work, on a hot GPU. A clock that is low on a cool one may be a setting.
 """
 
@@ -14,6 +14,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.holding import holding
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing, whose
+from agent_tools.verdict import Claim
 
 CODE = "B3"
 EXPLAINS = ("D1", "D2", "D3", "F3", "G1")
@@ -61,10 +62,15 @@ def assess(facts: Facts) -> Assessment:
     slower = pace is not None
     result = Assessment(CODE, "confirmed" if down else "suspected", attribution="infrastructure")
     result.confidence = 0.9 if down and slower else 0.8 if down else 0.4
-    result.headline = f"{gpu_of(row)} lowered its clocks for heat or power."
+    why = _Reasons(_reasons(facts, row))
+    result.headline = f"{gpu_of(row)} lowered its clocks for {why.cause}{why.headed}."
+    if not down:
+        result.headline = (
+            f"{gpu_of(row)} had reasons of {why.cause} to lower its clocks{why.headed}; they are not seen to be down."
+        )
     many = facts.table("gpu_throttled").first if facts.beside is None else None
     if many is not None and (many.number("throttled") or 0) > 2:
-        _many(many, result)
+        _many(many, why, result)
     result.speaks_for.append(
         claim(
             f"{gpu_of(row)} had severe throttle bits set in {row['severe_throttle_share']} of its samples; "
@@ -79,10 +85,11 @@ def assess(facts: Facts) -> Assessment:
                 f"Its SM clock was {row['sm_clock_throttled_mhz']} in them, and {row['sm_clock_free_mhz']} in the others."
             )
         )
+    result.speaks_for += why.told(row)
     if many is not None and (many.number("throttled") or 0) <= 2 and many.has("clock_free_mhz"):
         result.speaks_for.append(claim(f"The median SM clock of the other GPUs at work was {many['clock_free_mhz']}."))
     _cost(pace, result)
-    _told(facts, row, many is not None and (many.number("bad_nodes") or 0) > 1, result)
+    _told(row, many is not None and (many.number("bad_nodes") or 0) > 1, why.cause, result)
     result.counterfactual = f"{gpu_of(row)} throttled."
     alone = many is None or (many.number("throttled") or 0) <= 2
     result.warnings = [
@@ -133,7 +140,7 @@ def _by_clock(facts: Facts, row: RowView) -> Assessment:
         result.missing.append(
             missing("Why the clock was low: power, heat, or a setting of somebody's.", "throttle reasons (gpu_sample)")
         )
-    _told(facts, row, (row.number("bad_nodes") or 0) > 1, result)
+    _told(row, (row.number("bad_nodes") or 0) > 1, _EITHER, result)
     result.counterfactual = result.speaks_for[-1].text if pace is None else result.speaks_for[-2].text
     if result.status == "suspected":
         result.warnings.append(claim(f"Low clocks at work: {result.counterfactual}", "supported"))
@@ -157,34 +164,74 @@ def _cost(pace: RowView | None, result: Assessment) -> None:
         )
 
 
-def _told(facts: Facts, row: RowView, several: bool, result: Assessment) -> None:
+def _told(row: RowView, several: bool, cause: str, result: Assessment) -> None:
     """What is said of lowered clocks, whatever they were told by."""
+    of, unknown, look_at = _MEANT[cause]
     result.implies.append(
         claim(
-            "The slowness is a matter of cooling or power there; the work itself is sound.",
+            f"The slowness is a matter of {of} there; the work itself is sound.",
             "established" if result.status == "confirmed" else "hypothesis",
         )
     )
-    result.missing.append(
-        missing("Why it throttled: cooling, power delivery, a neighbour.", "the site's environment sensors")
-    )
-    result.actions.append(
-        claim(
-            "Have cooling and power of these nodes checked, and rerun elsewhere if the time matters."
-            if several
-            else f"Have cooling and power of {row['node']} checked, and rerun elsewhere if the time matters."
-        )
-    )
+    result.missing.append(missing(f"Why it throttled: {unknown}.", "the site's environment sensors"))
+    nodes = "these nodes" if several else row["node"]
+    result.actions.append(claim(f"Have {look_at} of {nodes} checked, and rerun elsewhere if the time matters."))
 
 
-def _many(many: RowView, result: Assessment) -> None:
+_EITHER = "heat or power"
+_MEANT = {
+    "heat": ("cooling", "airflow, a fan, a heat sink, the room, a neighbour", "the cooling"),
+    "power": ("power delivery", "a supply, a cable, the limit of a rack, a neighbour", "the power supply"),
+    "heat and power": ("cooling and power", "cooling, power delivery, a neighbour", "cooling and power"),
+    _EITHER: ("cooling or power", "cooling, power delivery, a neighbour", "cooling and power"),
+}
+"""By what the reasons stand for: what the slowness is a matter of, what is left open, and what is to be looked at."""
+
+
+def _reasons(facts: Facts, row: RowView) -> list[RowView]:
+    """Why this GPU's driver says that it lowered its clocks, the plainest reason first."""
+    uuid, gpu = row.get("gpu_uuid"), row.number("gpu")
+    return facts.table(
+        "gpu_throttle_reasons",
+        of_node=row.text("node") or None,
+        of_gpu=None if gpu is None else int(gpu),
+        of_uuid=None if uuid is None else str(uuid),
+    ).rows
+
+
+class _Reasons:
+    """What a GPU's reasons are, in words. The driver sets the plain hardware slowdown beside each of hardware's own."""
+
+    def __init__(self, rows: list[RowView]) -> None:
+        self._rows = rows
+        causes = {r.text("cause") for r in rows if r.text("cause") != _EITHER}
+        self.cause = " and ".join(sorted(causes)) or _EITHER
+        self.headed = f": {rows[0]['reason']}" if rows else ""
+
+    def told(self, row: RowView) -> list[Claim]:
+        """Each reason, and for how long it was set on the GPU of this row."""
+        return [
+            claim(
+                f"The driver's reason on {gpu_of(row)} was {r['reason']} in {r['minutes']} of {r['watched_minutes']} minutes "
+                f"watched, from {r['first_ts']} to {r['last_ts']}."
+            )
+            for r in self._rows
+        ]
+
+    @property
+    def shared(self) -> str:
+        """On how many of the job's GPUs each reason was set."""
+        return ", ".join(f"{r['reason']} on {r['gpus_with']}" for r in self._rows if (r.number("gpus_with") or 0) > 1)
+
+
+def _many(many: RowView, why: _Reasons, result: Assessment) -> None:
     """Several cards: what they have in common says more than one of them."""
     if (many.number("bad_nodes") or 0) > 1:
-        result.headline = (
-            f"{many['throttled']} GPUs on {many['bad_nodes']} nodes lowered their clocks for heat or power."
-        )
+        where = f"on {many['bad_nodes']} nodes"
+        result.headline = f"{many['throttled']} GPUs {where} lowered their clocks for {why.cause}{why.headed}."
     elif many.number("bad_nodes") == 1 and (many.number("throttled") or 0) > 1:
-        result.headline = f"{many['throttled']} GPUs of {many['named_nodes']} lowered their clocks for heat or power."
+        where = f"of {many['named_nodes']}"
+        result.headline = f"{many['throttled']} GPUs {where} lowered their clocks for {why.cause}{why.headed}."
     more = " (the first eight)" if (many.number("bad_nodes") or 0) > 8 else ""
     result.speaks_for.append(
         claim(
@@ -192,6 +239,8 @@ def _many(many: RowView, result: Assessment) -> None:
             f"{more}: {many['named_nodes']}."
         )
     )
+    if why.shared:
+        result.speaks_for.append(claim(f"The reasons, by the number of GPUs that had them: {why.shared}."))
     if many.has("clock_throttled_mhz") and many.has("clock_free_mhz"):
         result.speaks_for.append(
             claim(

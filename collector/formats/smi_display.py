@@ -33,7 +33,7 @@ _XML = re.compile(
 )
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(?:\s*(?:%|MiB|W|MHz|C))?\Z")
 
-_BITS = {
+BITS = {
     "idle": 0x1, "applications_clocks_setting": 0x2, "sw_power_cap": 0x4, "hw_slowdown": 0x8, "sync_boost": 0x10,
     "sw_thermal_slowdown": 0x20, "hw_thermal_slowdown": 0x40, "hw_power_brake_slowdown": 0x80,
     "display_clock_setting": 0x100, "display_clocks_setting": 0x100,
@@ -226,7 +226,7 @@ class Displays:
         if any(r is not None and r.isdigit() for r in retired):
             sample["retired_pages"] = sum(int(r) for r in retired if r is not None and r.isdigit())
         bits = [
-            (_BITS.get(_reason(k), 0), v) for k, v in tree.items() if v in {"Active", "Not Active"} and "_reasons" in k
+            (BITS.get(_reason(k), 0), v) for k, v in tree.items() if v in {"Active", "Not Active"} and "_reasons" in k
         ]
         if any(bit for bit, _ in bits):
             sample["throttle_reasons"] = sum({bit for bit, v in bits if v == "Active"})

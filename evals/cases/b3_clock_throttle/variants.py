@@ -13,6 +13,12 @@ from evals.scorers.base import Expected
 
 HW_SLOWDOWN, HW_THERMAL, SW_THERMAL, POWER_BRAKE = 0x8, 0x40, 0x20, 0x80
 SW_POWER_CAP, IDLE, APP_CLOCKS = 0x4, 0x1, 0x2
+WORDS = {
+    HW_THERMAL: "hardware thermal slowdown",
+    POWER_BRAKE: "hardware power brake slowdown",
+    SW_THERMAL: "software thermal slowdown",
+    HW_SLOWDOWN: "hardware slowdown",
+}
 
 
 def _bits(plan: Plan, gpu: Gpu, bits: int, clock: float, temp: float, start: float, share: float = 1.0) -> None:
@@ -34,7 +40,8 @@ def _throttled(bits: int, clock: float, temp: float, from_share: float = 0.4) ->
         start = from_share * plan.minutes
         _bits(plan, gpu, bits, clock, temp, start, 0.9)
         plan.pace = lambda minute: 1.9 if minute > start else 1.0
-        return plan, Expected(("B3",), None, "infrastructure", extra=named(gpu))
+        words = tuple(word for bit, word in WORDS.items() if bits & bit)
+        return plan, Expected(("B3",), None, "infrastructure", facts=words, extra=named(gpu))
 
     return make
 
@@ -120,7 +127,9 @@ def _rack(seed: int) -> tuple[Plan, Expected]:
 
     plan.gpu_changes.append(change)
     plan.pace = lambda minute: 2.0 if minute > start else 1.0
-    return plan, Expected(("B3",), None, "infrastructure", facts=("64", "8"), extra={"culprit": {"node": nodes[0]}})
+    return plan, Expected(
+        ("B3",), None, "infrastructure", facts=("64", "8", WORDS[HW_THERMAL]), extra={"culprit": {"node": nodes[0]}}
+    )
 
 
 def _latent_too(seed: int) -> tuple[Plan, Expected]:
