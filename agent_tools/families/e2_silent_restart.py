@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.failed_loads import failed_load, names_saved_run
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.nothing_saved import first_of_all, ran_before, reached_before, save_first, tied, unsaved
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -26,10 +27,16 @@ _BESIDES = 0.5
 """Highest confidence where the run failed of its own after that: then it did not end because of it."""
 _CHAINED = 0.4
 """Highest confidence where nothing but a dependency says that the run belongs to the one before."""
+_UNSAVED = 0.65
+"""Highest confidence where no log tells of a checkpoint that there was to go on from."""
+_BY_NAME = 0.62
+"""Highest confidence where the run before is known by its name and folder alone, and its log is not there."""
 _LONG_MIN, _START, _LEARNT = 60.0, 0.1, 0.4
 
 # The idiom of scripts that look only where --resume says.
 _NAMED_FILE = re.compile(r"=> no checkpoint found at ")
+# An option with a file of weights; a folder, "auto" or "latest" stands in scripts from their first run on.
+_A_FILE = re.compile(r"\.(?:pth?|ckpt|bin|pkl|tar|safetensors|npz|h5|hdf5|msgpack|pdparams)\b")
 
 
 def assess(facts: Facts) -> Assessment:
@@ -97,7 +104,7 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                 f"The run before had brought the loss from {signs[prefix + '_first_loss']} to {signs[prefix + '_last_loss']}; "
                 f"this one began at {signs['start_loss']}."
             )
-    first_step, reached = signs.number("first_step"), _reached(signs)
+    first_step, reached = signs.number("first_step"), reached_before(signs)
     steps_back = first_step is not None and reached is not None and reached[1] >= 10 and first_step < 0.5 * reached[1]
     if reached is not None and first_step is not None:
         shows.append(
@@ -127,15 +134,17 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                     "a resume option in its command or script, checkpoints that the run before saved",
                 )
             )
-    elif fresh and signs.has("asked_by"):
-        confidence = 0.85
+    elif fresh and signs.has("asked_by") and (ran_before(signs) or asked_step is not None):
+        confidence = 0.85 if tied(signs) or asked_step is not None else _BY_NAME
         missing.append(
             lacks("How far the run before had come.", "the log of the run before (train_step of the parent job)")
         )
-    elif fresh and _NAMED_FILE.search(signs.text("fresh_message")):
+    elif fresh and (_NAMED_FILE.search(signs.text("fresh_message")) or _A_FILE.search(signs.text("asked_by"))):
         # A first run whose script names the file from the start prints the same.
         confidence = 0.55
         missing.append(lacks("Whether a run before had written that file.", "the log of the run before"))
+    elif fresh and not ran_before(signs):
+        return first_of_all(signs, asked)
     elif (anew := _from_the_start(signs)) is not None:
         confidence = 0.62
         shows += anew
@@ -163,6 +172,16 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                 )
             ],
         )
+    lost = unsaved(signs)
+    if lost:
+        confidence = min(confidence, _UNSAVED)
+        shows.append("No line of the logs before it says that a checkpoint was saved.")
+        missing.append(
+            lacks(
+                "Whether the run before had saved anything at all: not every program says so.",
+                "the contents and times of its checkpoint folder; how often it saves",
+            )
+        )
     failure = own_failure(facts)
     if failure:
         # What ended the run came after that and is another matter.
@@ -170,27 +189,36 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         shows.append(f"It failed of something else: {failure}.")
     known = before is not None or count(signs, "earlier_attempts") > 0 or signs.has("asked_by")
     wasted = " The training of the run before was thrown away." if known else ""
+    meant = f"The checkpoint was not honoured.{wasted}"
+    if lost:
+        found = "and this one found none" if fresh else "and this one loaded none"
+        meant = f"The run before told of no checkpoint {found}: if it was stopped before its first save, its training was lost then."
+    head = "The run was meant to go on from a checkpoint but silently trained from scratch."
+    if confidence <= _CHAINED:
+        head = f"The run follows job {signs['parent_job']} and trained from scratch; whether it should have gone on from there is not known."
+    elif lost:
+        head = "The run trained from scratch after another one, and no checkpoint is known that it could have gone on from."
+    elif confidence < 0.6 and fresh:
+        head = "The run looked for a checkpoint, found none there and trained from scratch."
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
         "silent",
         confidence,
         "job",
-        "The run was meant to go on from a checkpoint but silently trained from scratch."
-        if confidence >= 0.6
-        else f"The run follows job {signs['parent_job']} and trained from scratch; whether it should have gone on from there is not known."
-        if not explicit and not fresh
-        else "The run looked for a checkpoint, found none there and trained from scratch.",
+        head,
         say(*shows),
         implies=say(
-            f"The checkpoint was not honoured.{wasted} Loss and hardware look healthy, so nothing else shows it.",
-            status="supported",
+            f"{meant} Loss and hardware look healthy, so nothing else shows it.",
+            status="hypothesis" if lost else "supported",
         ),
-        missing=[
+        missing=missing
+        if lost
+        else [
             *missing,
             lacks("Why the checkpoint was not loaded.", "the job script's paths and the checkpoint folder's contents"),
         ],
-        actions=_actions(),
+        actions=save_first() if lost else _actions(),
     )
 
 
@@ -214,14 +242,6 @@ def _from_the_start(signs: RowView) -> list[str] | None:
         f"This one began at step {signs['first_step']} with a loss of {signs['start_loss']}, and brought it down to "
         f"{signs['last_loss']} by step {signs['last_step']}, as a run does that learns from the start.",
     ]
-
-
-def _reached(signs: RowView) -> tuple[str, float] | None:
-    for column in ("earlier_last_step", "parent_last_step"):
-        value = signs.number(column)
-        if value is not None:
-            return column, value
-    return None
 
 
 def _again_in_log(facts: Facts) -> Assessment | None:

@@ -59,6 +59,14 @@ def _first(seed: int) -> tuple[Plan, Expected]:
     return plan, sound()
 
 
+def _first_of_a_chain(seed: int) -> tuple[Plan, Expected]:
+    """The script always asks to resume, and in its first run there is nothing to go on from."""
+    plan = healthy(seed)
+    plan.slurm["submit_line"] = "sbatch train.sbatch --resume auto"
+    plan.say(0.35, f"{plan.at(0.35):%Y-%m-%d %H:%M:%S},100 INFO setup: no checkpoint found, starting from scratch")
+    return plan, sound()
+
+
 def _startup(seed: int) -> tuple[Plan, Expected]:
     plan = at_start(seed)
     raised(plan, plan.minutes - 0.2, "ModuleNotFoundError: No module named 'deepspeed'")
@@ -121,6 +129,7 @@ VARIANTS = (
     Variant("resumed", "twin", _resumed),
     Variant("startup", "twin", _startup),
     Variant("first", "healthy", _first),
+    Variant("first-of-chain", "healthy", _first_of_a_chain),
     Variant("gone", "blind", _gone),
     Variant("evicted", "fault", _evicted),
     Variant("evicted-load", "fault", _evicted_load),

@@ -206,7 +206,7 @@ def test_a_load_that_fails_after_the_run_said_what_it_resumes_from_is_a_load_cra
     assert (a.status, a.mode) == ("confirmed", "load_crash")
 
 
-@pytest.mark.parametrize(("name", "saves", "sure"), [("pretrain", 0, True), ("warmup", 1, True), ("warmup", 0, False)])
+@pytest.mark.parametrize(("name", "saves", "sure"), [("pretrain", 1, True), ("warmup", 1, True), ("warmup", 0, False)])
 def test_a_dependency_alone_does_not_say_that_a_run_goes_on_from_another(
     tmp_path: Path, name: str, saves: int, sure: bool
 ) -> None:
