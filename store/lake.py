@@ -77,6 +77,7 @@ class Lake:
         self.durable = durable
         self.tables = self.root / "tables"
         self.commits = self.root / "commits"
+        self.marker = self.root / "lake.json"
 
     @classmethod
     def of(cls, lake: Lake | Path | str) -> Lake:
@@ -85,8 +86,7 @@ class Lake:
 
     def create(self) -> None:
         """Make the folders; harmless when they are there. Raises StoreError where the folder is not a lake's."""
-        marker = self.root / "lake.json"
-        if marker.exists():
+        if self.marker.exists():
             self.check()
             return
         try:
@@ -97,13 +97,13 @@ class Lake:
                 raise StoreError(f"{self.root} is not empty and not a lake: name a new folder with --lake")
             for folder in (self.tables, self.commits, self.root / "tmp"):
                 folder.mkdir(exist_ok=True)
-            replace_json(marker, {"format": FORMAT}, self.durable)
+            replace_json(self.marker, {"format": FORMAT}, self.durable)
         except OSError as e:
             raise StoreError(f"cannot make a lake at {self.root}: {e.strerror or e}") from e
 
     def check(self) -> None:
         """Raises StoreError when there is no lake here or it was written by a newer version."""
-        found = read_json(self.root / "lake.json")
+        found = read_json(self.marker)
         if found is None:
             raise StoreError(f"no lake at {self.root}: import something first, or name another folder with --lake")
         if found.get("format") != FORMAT:

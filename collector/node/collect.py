@@ -33,6 +33,8 @@ class Settings:
     own_s: float = OWN_S
     write_s: float = WRITE_S
     budget_bytes: int = BUDGET_BYTES
+    tell: Callable[[str], None] = lambda _: None
+    """Called from a thread of ours with a line for whoever looks after the node: rows do not get through, or do again."""
 
 
 def collect(sources: Sequence[Source], here: Here, settings: Settings) -> list[str]:
@@ -138,6 +140,9 @@ class Collector:
                 message=self._told,
             )
         )
+        if problem != self._told:
+            told = problem or "what is collected reaches the disk and the lake again"
+            self._settings.tell(told)
         self._told, self._since = problem, steady
 
 

@@ -35,6 +35,8 @@ OWN_S = 1800.0
 OWN_BYTES = 64 << 20
 HELD_BYTES = 256 << 20
 """No more than that of one node waits in the lake; the rest waits in the node's spool, within its budget."""
+LAKE = "lake"
+"""In the spool: which lake got something of it."""
 LIMIT_S = 300.0
 """A child that takes longer is killed; what it published stays, the rest is tried again."""
 
@@ -192,6 +194,13 @@ def handed_over(source: Path, lake: Lake, node: str) -> Chunk:
 
     A death between copy and removal repeats the copy, which is then known by its id.
     """
+    mark = source.parent / LAKE
+    known = mark.read_text() if mark.exists() else ""
+    if known == str(lake.root) and not lake.marker.exists():
+        # A file server that is not mounted leaves an empty folder: a new lake there would be hidden when it is back.
+        raise StoreError(f"the lake at {lake.root} is gone: bring it back, or delete {mark} to begin a new one there")
     chunk = incoming.put(lake, node, source.name.removeprefix("ready-"), source)
+    if known != str(lake.root):
+        mark.write_text(str(lake.root))
     shutil.rmtree(source)
     return chunk

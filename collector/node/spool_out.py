@@ -3,6 +3,7 @@
     SPOOL/lock             flock of the collector that lives here
     SPOOL/open-ID/         the chunk that is being written: TABLE.csv (the store's CSV), columns.json
     SPOOL/ready-ID/        chunks that wait; their id makes a batch's, so that a chunk is published once whatever dies
+    SPOOL/lake             the lake that got something of it: it is not made anew where it is gone
     SPOOL/seal.json        how the last `collector.node.seal` ended
 
 `add` never touches the disk: a thread of our own does, so that a full, slow or vanished disk stops no source. What does

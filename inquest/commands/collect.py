@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from collector.node.spool_out import SpoolTaken
 
     lake = lake_of(args, must_exist=False) if args.lake or os.environ.get("INQUEST_LAKE") else None
-    settings = Settings(spool=_spool(args), lake=lake, interval_s=args.interval, seal_s=args.seal)
+    settings = Settings(spool=_spool(args), lake=lake, interval_s=args.interval, seal_s=args.seal, tell=_tell)
     try:
         wrong = collect(found, here, settings)
     except SpoolTaken as taken:
@@ -67,8 +67,12 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise Failure(f"cannot write to the spool {settings.spool}: {error.strerror}; give --spool DIR", 1) from None
     for line in wrong:
-        print(f"inquest: {safe.line(line)}", file=sys.stderr)
+        _tell(line)
     return 1 if wrong else 0
+
+
+def _tell(line: str) -> None:
+    print(f"inquest: {safe.line(line)}", file=sys.stderr, flush=True)
 
 
 def _sources(args: argparse.Namespace, here: Here) -> list[Source]:

@@ -98,7 +98,9 @@ def test_a_lake_that_is_away_gets_everything_when_it_is_back(node: Node) -> None
     until(lambda: len(list(node.spool.glob("ready-*"))) >= 2, "no chunk waits")
     node.lake.unlink()
     until(lambda: not list(node.spool.glob("ready-*")), "the chunks were not handed over")
-    assert node.stop() == (0, "")
+    status, told = node.stop()
+    first, *_, last = told.splitlines()
+    assert status == 0 and "File exists" in first and "again" in last, "whoever looks after the node is told"
     assert asked(node.lake, "SELECT count(DISTINCT gpu) FROM gpu_sample") == [(2,)]
     assert asked(node.lake, "SELECT bool_or(NOT ok) FROM source_health WHERE source = 'spool'") == [(True,)]
 
@@ -148,7 +150,8 @@ def test_a_full_disk_is_told_and_what_comes_after_it_is_in_the_lake(node: Node, 
         freed = time.time()
         until(lambda: not list(node.spool.glob("ready-*")), "the chunks were not handed over")
         time.sleep(8)
-        assert node.stop() == (0, "")
+        status, told = node.stop()
+        assert status == 0 and "No space" in told and "again" in told.splitlines()[-1]
     finally:
         node.end()
         subprocess.run(["umount", "-l", str(disk)], check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,39 @@ def test_a_lake_that_is_away_is_told_and_gets_all_of_it_later(tmp_path: Path, sp
     lake.unlink()
     handed(it)
     assert (it.problem, spool.waiting, waiting(lake)) == (None, [], 1)
+
+
+def test_a_lake_that_vanished_is_not_made_anew_and_gets_all_of_it_when_it_is_back(
+    tmp_path: Path, spool: SpoolOut
+) -> None:
+    """A file server that is not mounted leaves an empty folder behind: what is written there is hidden by the next mount."""
+    lake, it = tmp_path / "lake", HandOver(spool, tmp_path / "lake", "node1", SetClock())
+    handed(it, spool)
+    assert (it.problem, waiting(lake)) == (None, 1), "the first lake is made"
+    lake.rename(tmp_path / "mounted nowhere")
+    lake.mkdir()
+    again = HandOver(spool, lake, "node1", SetClock())  # the node was started anew meanwhile
+    for n, each in enumerate((it, again)):
+        handed(each, spool, 2 + n)
+        assert "is gone" in (each.problem or "") and list(lake.iterdir()) == []
+    lake.rmdir()
+    (tmp_path / "mounted nowhere").rename(lake)
+    handed(again)
+    assert (again.problem, spool.waiting, waiting(lake)) == (None, [], 3)
+
+
+def test_a_new_lake_is_begun_where_the_old_one_was_given_up_or_another_is_named(
+    tmp_path: Path, spool: SpoolOut
+) -> None:
+    handed(HandOver(spool, tmp_path / "old", "node1", SetClock()), spool)
+    handed(HandOver(spool, tmp_path / "new", "node1", SetClock()), spool)
+    assert (waiting(tmp_path / "old"), waiting(tmp_path / "new")) == (1, 1)
+    shutil.rmtree(tmp_path / "new")
+    it = HandOver(spool, tmp_path / "new", "node1", SetClock())
+    handed(it, spool)
+    (spool.folder / hand_over.LAKE).unlink()  # as the problem says
+    handed(it)
+    assert (it.problem, waiting(tmp_path / "new")) == (None, 1)
 
 
 def test_a_lake_that_hangs_holds_nobody_up(tmp_path: Path, spool: SpoolOut, monkeypatch: pytest.MonkeyPatch) -> None:
