@@ -44,6 +44,18 @@ LAUNCHES, OTHERS = 0, 9
 """Where the counts of the two groups of calls stand in a value: launches, and all that are timed."""
 GROUPS: dict[int, tuple[int, ...]] = {LAUNCHES: (0,), OTHERS: (1, 2, 3, 4, 5, 6)}
 """The counters that each group feeds."""
+COLUMNS: dict[int, dict[str, str]] = {
+    LAUNCHES: {"launches": "launches", "max_launch_gap_s": "launches"},
+    OTHERS: {
+        "graph_launches": "graphs",
+        "api_time_s": "api_s",
+        "sync_time_s": "sync_s",
+        "h2d_bytes": "h2d",
+        "d2h_bytes": "d2h",
+        "d2d_bytes": "d2d",
+    },
+}
+"""The columns that each group fills, with what a reading calls them."""
 MISSING = "time in kernel launches is not in api_time_s; copies whose direction only the driver knows are in no column"
 
 

@@ -19,6 +19,10 @@ from collector.ebpf.elf import NotElf, functions
 from collector.ebpf.kernel import detach
 
 LINGER_S = 60.0
+AGAIN_S = 60.0
+"""Until a library that took no probe is tried again."""
+TOLD = 4
+"""Places that are named, of those that could not be probed."""
 _LINE = re.compile(
     rb"^\S+ ..x. [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) +(/.*/(libcuda|libnccl)\.so[.0-9]*)$", re.MULTILINE
 )
@@ -42,6 +46,8 @@ class Probed:
     where: dict[int, str] = field(default_factory=dict[int, str])
     """Its path as each of its processes sees it."""
     with_ends: bool = False
+    refused: str | None = None
+    """Why none of its places could be probed; None where some could."""
     idle_since: float | None = None
 
     def close(self) -> None:
@@ -62,6 +68,7 @@ class Libraries:
     """Other names of a file that is probed, to the one that it is probed by."""
     problems: dict[str, str] = field(default_factory=dict[str, str])
     """Path, as processes see it, or such a path and a place in it, to why it is not probed."""
+    _again: float = 0.0
 
     def look(self, pid: int) -> None:
         """Find what a process maps, and probe what is not yet probed."""
@@ -77,6 +84,17 @@ class Libraries:
             except (OSError, NotElf) as error:
                 if self._lives(pid):
                     self.problems[inside] = str(error)[:200]
+
+    def told(self) -> dict[str, str]:
+        """What could not be probed, with why; of many places some."""
+        told = dict(list(self.problems.items())[:TOLD])
+        if len(self.problems) > TOLD:
+            told["libraries"] = f"{len(self.problems) - TOLD} more places could not be probed"
+        return told
+
+    def refused(self) -> dict[str, str]:
+        """Libraries, by name, of which a file that processes map took no probe at all, with why."""
+        return {p.name: f"{p.inside}: {p.refused}" for p in self.probed.values() if p.refused and p.pids}
 
     def maps(self, pid: int, name: str) -> bool:
         """Whether a process has such a library, as far as is known."""
@@ -97,7 +115,21 @@ class Libraries:
                 gone = self.probed.pop(key)
                 self.alike = {other: same for other, same in self.alike.items() if same != key}
                 gone.close()
-                self.problems = {p: why for p, why in self.problems.items() if p.rpartition("+")[0] != gone.inside}
+                self.problems = {
+                    p: why for p, why in self.problems.items() if gone.inside not in (p, p.rpartition("+")[0])
+                }
+        if steady >= self._again:
+            self._again = steady + AGAIN_S
+            self._try_again()
+
+    def _try_again(self) -> None:
+        """What took no probe may take them now: a lockdown was lifted, a limit raised."""
+        for key, probed in list(self.probed.items()):
+            if probed.refused and probed.pids:
+                del self.probed[key]
+                self.problems.pop(probed.inside, None)
+                for pid in list(probed.pids):
+                    self.look(pid)
 
     def close(self) -> None:
         """Detach from all."""
@@ -132,6 +164,9 @@ class Libraries:
                 return
             probed.looks = (stat.st_size, stat.st_mtime_ns)
             self.probed[key] = probed
+            if problems and not probed.fds and not any(gate.fds for gate in probed.gates.values()):
+                probed.refused = f"none of {len(problems)} places can be probed: {next(iter(problems.values()))}"
+                problems = {path: probed.refused}
             self.note(problems)
         probed.pids.add(pid)
         probed.where[pid] = inside

@@ -87,7 +87,7 @@ def load(bcc: Any, probe: str, to: socket.socket) -> Any:
 def tables(probe: str) -> tuple[str, ...]:
     """The maps that user space reads or writes."""
     return {
-        "process": ("watched", "mapped", "events"),
+        "process": ("watched", "mapped", "untold", "events"),
         "output": ("flow", "texts"),
         "slow": ("slow", "bounds"),
         "cuda": ("calls", "epoch"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from collector.ebpf.kernel import Map
@@ -65,6 +65,11 @@ class Output:
     _open: dict[tuple[int, int], _Open] = field(default_factory=dict[tuple[int, int], "_Open"])
     _lost: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
+    @classmethod
+    def of(cls, maps: Mapping[str, int]) -> Output:
+        """Out of the loader's descriptors."""
+        return cls(Ring(maps["texts"], PAGES), Map(maps["flow"], "=I", FLOW))
+
     def take(self) -> Iterator[Line]:
         """Lines that were finished since the last call."""
         for raw in self.texts.take():
@@ -81,6 +86,10 @@ class Output:
             kept = self._open.pop((pid, fd), None)
             if kept is not None and kept.rest:
                 yield _line(kept, pid, fd, kept.rest)
+
+    def close(self) -> None:
+        """Unmap the ring."""
+        self.texts.close()
 
     def lost(self) -> tuple[int, int]:
         """Bytes and writes that were left out, of all processes, since the first call."""

@@ -48,6 +48,8 @@ class Gate:
     resting: bool = False
     rested: bool = False
     """At some time since `begin`."""
+    refused: bool = False
+    """Some place could not be probed: a count is a lower bound, and none says nothing."""
     stretch_s: float = 0.0
     _from: Mapping[int, int] = field(default_factory=dict[int, int])
     _stretch_at: float = 0.0
@@ -64,6 +66,7 @@ class Gate:
                 self.fds.append(attach_uprobe(program, self.path, place, at_return=at_return))
             except OSError as error:
                 failed[f"{self.path}+{place:#x}"] = str(error)[:200]
+                self.refused = True
         return failed
 
     def detach(self) -> None:

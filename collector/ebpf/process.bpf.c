@@ -19,7 +19,17 @@ struct event_t {
 BPF_TABLE_PUBLIC("hash", u32, struct watch_t, watched, WATCHED);
 // Has mapped something executable since user space last looked.
 BPF_HASH(mapped, u32, u32, WATCHED);
-BPF_RINGBUF_OUTPUT(events, 64);
+BPF_RINGBUF_OUTPUT(events, 128);
+// Events for which the ring had no room, by kind.
+BPF_ARRAY(untold, u64, 4);
+
+// What a process did, in short: that it began a program or mapped one is told by thousands.
+static __always_inline int say(u32 kind, u32 pid, u32 root) {
+    struct { u32 kind, pid, root, left; } e = {kind, pid, root, 0};
+    int full = events.ringbuf_output(&e, sizeof(e), 0) != 0;
+    if (full) untold.increment(kind);
+    return full;
+}
 
 static __always_inline void tell(u32 kind, u32 pid, struct watch_t *w) {
     struct event_t e = {};
@@ -36,7 +46,7 @@ static __always_inline void tell(u32 kind, u32 pid, struct watch_t *w) {
     e.born = w->born;
     bpf_get_current_comm(&e.comm, sizeof(e.comm));
     __builtin_memcpy(e.sender_comm, w->sender_comm, sizeof(e.sender_comm));
-    events.ringbuf_output(&e, sizeof(e), 0);
+    if (events.ringbuf_output(&e, sizeof(e), 0)) untold.increment(kind);
 }
 
 TRACEPOINT_PROBE(task, task_newtask) {
@@ -61,9 +71,9 @@ TRACEPOINT_PROBE(task, task_newtask) {
 
 TRACEPOINT_PROBE(sched, sched_process_exec) {
     u32 pid = bpf_get_current_pid_tgid() >> 32;
-    struct watch_t *w = watched.lookup(&pid), stranger = {};
+    struct watch_t *w = watched.lookup(&pid);
     // A program that begins may be a job's: who it belongs to is read from /proc, once.
-    tell(EXECED, pid, w ? w : &stranger);
+    say(EXECED, pid, w ? w->root : 0);
     return 0;
 }
 
@@ -73,7 +83,7 @@ TRACEPOINT_PROBE(syscalls, sys_enter_mmap) {
     struct watch_t *w = watched.lookup(&pid);
     if (!w || mapped.lookup(&pid)) return 0;
     mapped.update(&pid, &one);
-    tell(MAPPED, pid, w);
+    if (say(MAPPED, pid, w->root)) mapped.delete(&pid);
     return 0;
 }
 

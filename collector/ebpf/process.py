@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pwd
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from collector.ebpf.kernel import NO_EXIST, Map
@@ -13,7 +13,7 @@ from collector.framing.clean import clean_text
 
 EXECED, MAPPED, ENDED = 1, 2, 3
 WATCH = "=IIiIIIIIQ16s"
-PAGES = 64
+PAGES = 128
 _EVENT = struct.Struct("=IIIIiIIIIIQQ16s16s")
 
 
@@ -41,6 +41,17 @@ class Follow:
     watched: Map
     mapped: Map
     events: Ring
+    untold: Map
+
+    @classmethod
+    def of(cls, maps: Mapping[str, int]) -> Follow:
+        """Out of the loader's descriptors."""
+        return cls(
+            Map(maps["watched"], "=I", WATCH),
+            Map(maps["mapped"], "=I", "=I"),
+            Ring(maps["events"], PAGES),
+            Map(maps["untold"], "=I", "=Q"),
+        )
 
     def add(self, pid: int) -> bool:
         """Follow a process and its children from now on; False where that is so already, or the table is full."""
@@ -55,12 +66,21 @@ class Follow:
         """Its libraries are looked at: tell of the next mapping again."""
         self.mapped.delete(pid)
 
+    def close(self) -> None:
+        """Unmap the ring."""
+        self.events.close()
+
+    def lost(self) -> int:
+        """Events that found the ring full, since it was made: so much at once that nobody came to read."""
+        return sum(int(value[0]) for kind in (EXECED, MAPPED, ENDED) if (value := self.untold.get(kind)) is not None)
+
     def take(self) -> Iterator[Told]:
         """Events since the last call."""
         for raw in self.events.take():
-            if len(raw) < _EVENT.size:
+            if len(raw) < 16:
                 continue
-            kind, pid, root, left, code, signal, sender, uid, oom, _, at, born, comm, by = _EVENT.unpack_from(raw)
+            whole = raw.ljust(_EVENT.size, b"\0")  # of a program that begins, and of a mapping, only whose it is
+            kind, pid, root, left, code, signal, sender, uid, oom, _, at, born, comm, by = _EVENT.unpack_from(whole)
             who = named("kernel-oom" if oom else None, text(by), sender, uid, pid) if signal or oom else None
             yield Told(
                 kind,

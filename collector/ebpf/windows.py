@@ -64,10 +64,12 @@ class Windows:
                 self.libraries.note(gate.attach())
 
     def told(self, used: cuda.Used) -> dict[str, Any]:
-        """What a row says otherwise where its counts are estimates, and how far they may be off."""
+        """What a row says otherwise where its counts are estimates, and how far they may be off, or where they say nothing."""
         estimated: list[str] = []
         told: dict[str, Any] = {}
         for group, gate, pids in self.libraries.gates():
+            if gate.refused and used.pid in pids:
+                told |= {column: None for column, counter in cuda.COLUMNS[group].items() if not getattr(used, counter)}
             if not gate.rested or used.pid not in pids:
                 continue
             if group == cuda.LAUNCHES:

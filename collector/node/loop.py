@@ -8,6 +8,7 @@ A source may say more than its Protocol asks for, and the loop takes it where it
 `doing`     what it is waiting for, where that can hang
 `rest`      gives, once at the end, rows that it had held back
 `missing`   a mapping of columns that it cannot fill here to the reason: `source_health.missing_fields`
+`blind`     a mapping of tables of which it sees nothing, while it works otherwise, to the reason: these are told as not looked at
 """
 
 from __future__ import annotations
@@ -168,6 +169,7 @@ class _Task:
             if not self._open:
                 self.source.open()
                 self._open = True
+                since = clock.now()  # nobody looked while it got ready: probes take seconds to compile
             for row in self.source.rows():
                 counts[row.TABLE] = counts.get(row.TABLE, 0) + 1
                 self._sink.add(row, every_s=self.every_s)
@@ -190,6 +192,7 @@ class _Task:
                 counts=counts,
                 spent_s=took,
                 missing=self._missing(),
+                blind=getattr(self.source, "blind", None),
                 since=since,
             )
         self._plan(begun, problem)

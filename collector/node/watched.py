@@ -20,6 +20,7 @@ class _Window:
     since: datetime
     ok: bool
     message: str | None
+    blind: Mapping[str, str] = field(default_factory=dict[str, str])
     counts: dict[str, int] = field(default_factory=dict[str, int])
     missing: dict[str, str] = field(default_factory=dict[str, str])
     """All that was left out in it, also what came back meanwhile."""
@@ -54,20 +55,23 @@ class Watched:
         counts: Mapping[str, int] | None = None,
         spent_s: float = 0.0,
         missing: Mapping[str, str] | None = None,
+        blind: Mapping[str, str] | None = None,
         since: datetime | None = None,
     ) -> bool:
         """One round's outcome: rows by table and the time it took. Says whether the answer is another than before.
 
-        `since` is when the round began, where a window begins with it. `missing` gives columns with the reason.
+        `since` is when the round began, where a window begins with it. `missing` gives columns with the reason, `blind` tables
+        of which a source that works sees nothing.
         """
         window = self._window
-        turned = window is None or (window.ok, window.message) != (ok, message)
+        blind = dict(blind or {}) if ok else {}
+        turned = window is None or (window.ok, window.message, window.blind) != (ok, message, blind)
         if turned:
             changed = window is None or window.ok != ok
             # A round that hung and came back after all looked at nothing while it hung: that window keeps its time.
             begin = since if since is not None and (window is None or since > window.since) else now
             self._close(begin, missing)
-            window = self._window = _Window(begin, ok, message)
+            window = self._window = _Window(begin, ok, message, blind)
         else:
             changed = False
         assert window is not None
@@ -83,7 +87,7 @@ class Watched:
         window = self._window
         if window is not None:
             self._close(now, missing)
-            self._window = _Window(now, window.ok, window.message)
+            self._window = _Window(now, window.ok, window.message, window.blind)
         done, self._done = self._done, []
         return done
 
@@ -92,7 +96,7 @@ class Watched:
         window = self._window
         if window is not None:
             self._close(max(before, window.since), None)
-            self._window = _Window(after, window.ok, window.message)
+            self._window = _Window(after, window.ok, window.message, window.blind)
 
     def _close(self, now: datetime, missing: Mapping[str, str] | None) -> None:
         window = self._window
@@ -110,10 +114,10 @@ class Watched:
                 source=self._source,
                 covers=table,
                 end_ts=now,
-                ok=window.ok,
+                ok=window.ok and table not in window.blind,
                 rows=window.counts.get(table, 0),
                 missing_fields=",".join(sorted(missing)) if missing else None,
-                message="; ".join(told)[:_MESSAGE] or None,
+                message="; ".join([window.blind[table], *told] if table in window.blind else told)[:_MESSAGE] or None,
                 duration_s=window.spent_s,
             )
             for table in (*self._covers, *(t for t in window.counts if t not in self._covers))

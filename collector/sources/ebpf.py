@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 from collector.ebpf import cuda, kit, nccl, output, process, slow, stacks
 from collector.ebpf.kernel import Map
 from collector.ebpf.libraries import Libraries
-from collector.ebpf.ring import Ring
+from collector.ebpf.losses import Losses
 from collector.ebpf.windows import Windows
 from collector.framing.clean import clean_text
 from collector.node.here import Here
@@ -34,8 +34,6 @@ from store.rows import CapturedLine, CudaSample, IoWait, NcclSample, Process, Ro
 
 SAMPLE_S = 10.0
 NEW_AT_ONCE = 2000
-_TOLD = 4
-"""Places in libraries, of those that could not be probed."""
 _FIRST_PID_NAMESPACE = 0xEFFFFFFC
 
 
@@ -69,7 +67,7 @@ class Ebpf:
         """Ended, and perhaps still among the topology's processes."""
         self._boot: datetime | None = None
         self._sampled = 0.0
-        self._lost = (0, 0)
+        self._losses = Losses()
         self.capture = os.environ.get("INQUEST_CAPTURE_OUTPUT") == "1"
         self.bound_s = kit.LOAD_S + 10
         self.doing: str | None = None
@@ -86,13 +84,16 @@ class Ebpf:
         """Probes that this kernel refused, libraries that could not be probed, output that was left out."""
         told = {f"probe {name}": why for name, why in (self._kit.missing if self._kit else {}).items()}
         if self._libraries is not None:
-            problems = list(self._libraries.problems.items())
-            told |= dict(problems[:_TOLD])
-            if len(problems) > _TOLD:
-                told["libraries"] = f"{len(problems) - _TOLD} more places could not be probed"
-        if any(self._lost):
-            told["captured_line"] = f"{self._lost[0]} bytes in {self._lost[1]} writes beyond the bound were left out"
-        return told
+            told |= self._libraries.told()
+        return told | self._losses.told()
+
+    @property
+    def blind(self) -> dict[str, str]:
+        """Tables of which nothing can be seen: their probes do not load, or a job's library takes none of them."""
+        refused = self._kit.missing if self._kit else {}
+        taken = self._libraries.refused() if self._libraries is not None else {}
+        tables = (("cuda", "libcuda", "cuda_sample"), ("nccl", "libnccl", "nccl_sample"))
+        return {table: why for probe, name, table in tables if (why := refused.get(probe) or taken.get(name))}
 
     def open(self) -> None:
         """Load the probes (seconds)."""
@@ -104,16 +105,11 @@ class Ebpf:
         self.doing = "loading the probes"
         self._boot = processes.boot_time(self._here.proc)
         loaded = self._kit = kit.load([p for p in kit.PROBES if p != "output" or self.capture])
-        self.doing = None
-        maps = loaded.maps
+        self.doing, maps = None, loaded.maps
         if "process" in loaded.probes:
-            self._follow = process.Follow(
-                Map(maps["watched"], "=I", process.WATCH),
-                Map(maps["mapped"], "=I", "=I"),
-                Ring(maps["events"], process.PAGES),
-            )
+            self._follow = process.Follow.of(maps)
         if "output" in loaded.probes:
-            self._output = output.Output(Ring(maps["texts"], output.PAGES), Map(maps["flow"], "=I", output.FLOW))
+            self._output = output.Output.of(maps)
         if "slow" in loaded.probes:
             self._waits = slow.Waits(Map(maps["slow"], slow.KEY, slow.VALUE), Map(maps["bounds"], "=I", "=Q"))
             self._waits.begin()
@@ -126,7 +122,7 @@ class Ebpf:
             )
         self._libraries = Libraries(self._here.proc, loaded.programs)
         self._windows = Windows(self._calls, self._libraries) if self._calls else None
-        self._known = {}
+        self._known, self._losses = {}, Losses()
         self._sampled = self._here.clock.steady()
 
     def rows(self) -> Iterator[Row]:
@@ -172,9 +168,8 @@ class Ebpf:
         """Take every probe away."""
         if self._libraries is not None:
             self._libraries.close()
-        for ring in (self._follow.events if self._follow else None, self._output.texts if self._output else None):
-            if ring is not None:
-                ring.close()
+        for half in filter(None, (self._follow, self._output)):
+            half.close()
         if self._kit is not None:
             self._kit.close()
         self._kit = self._follow = self._output = self._calls = self._talks = self._libraries = self._windows = (
@@ -306,8 +301,13 @@ class Ebpf:
             yield from self._nccl(spoke, self._owner(spoke.pid), interval)
             if not self._lives(spoke.pid):
                 lost.add(spoke.pid)
-        if self._output is not None:
-            self._lost = self._output.lost()
+        self._losses.look(self._follow, self._output, steady)
+        if self._losses.of_events:
+            for pid in self._known:  # its end, or what it has mapped, may be among what was lost
+                if self._lives(pid):
+                    self._libraries.look(pid)
+                else:
+                    lost.add(pid)
         for pid in lost:
             self._forget(pid, steady)
         self._over &= self._here.owners.pids.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from collector.ebpf import cuda, pace
+from collector.ebpf.elf import functions
 from collector.ebpf.libraries import Libraries
 from store.rows import CudaSample, NcclSample
 from tests.collector.ebpf.probed import Probed, copied, go, libraries, program
@@ -65,7 +67,9 @@ def test_a_refused_place_is_named_as_the_process_sees_it_until_the_file_is_let_g
     tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(program: int, path: str, place: int, *, at_return: bool) -> int:
-        raise OSError(22, "perf_event_open: refused")
+        if at_return:
+            raise OSError(22, "perf_event_open: refused")
+        return os.open(os.devnull, os.O_RDONLY)
 
     monkeypatch.setattr(pace, "attach_uprobe", refused)
     known = Libraries(tmp_path, {("cuda", program): 1 for _, program, _ in cuda.PROBES})
@@ -73,12 +77,63 @@ def test_a_refused_place_is_named_as_the_process_sees_it_until_the_file_is_let_g
         process(tmp_path, pid, library)
         known.look(pid)
     before = set(known.problems)
+    assert known.refused() == {}
     assert before and all(place.startswith(f"{library}+0x") for place in before)
     for pid in range(100, 120):
         shutil.rmtree(tmp_path / str(pid))
         known.gone(pid, 5.0)
     known.tidy(5.0 + 61)
     assert (known.probed, known.problems) == ({}, {})
+
+
+def test_a_library_that_takes_no_probe_blinds_its_table_until_it_takes_them(
+    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lockdown, a container's seccomp: what counts nothing is not told as looking, and is tried again."""
+    locked = True
+
+    def attach(program: int, path: str, place: int, *, at_return: bool) -> int:
+        if locked:
+            raise OSError(1, "perf_event_open: Operation not permitted")
+        return os.open(os.devnull, os.O_RDONLY)
+
+    monkeypatch.setattr(pace, "attach_uprobe", attach)
+    known = Libraries(tmp_path, {("cuda", program): 1 for _, program, _ in cuda.PROBES})
+    process(tmp_path, 7, library)
+    known.look(7)
+    known.tidy(100.0)
+    assert list(known.refused()) == ["libcuda"] and "not permitted" in known.refused()["libcuda"]
+    assert list(known.told()) == [str(library)], "one word of the file, not one of each place"
+    locked = False
+    known.tidy(100.0 + 59)
+    assert known.refused()
+    known.tidy(100.0 + 61)
+    assert (known.refused(), known.problems, known.maps(7, "libcuda")) == ({}, {}, True)
+    known.close()
+
+
+def test_a_place_that_is_not_probed_counts_nothing_rather_than_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Launches that no probe could see are NULL, not zero: zero would read as an idle GPU. What is counted beside them stands."""
+    launch = functions(str(libraries() / "libcuda.so.1"), ["cuLaunchKernel", "cuLaunchKernelEx"]).values()
+    attach = pace.attach_uprobe
+
+    def refused(program: int, path: str, place: int, *, at_return: bool) -> int:
+        if place in launch:
+            raise OSError(22, "perf_event_open: refused")
+        return attach(program, path, place, at_return=at_return)
+
+    monkeypatch.setattr(pace, "attach_uprobe", refused)
+    with Probed() as node:
+        found = program(500, 4, folder=copied(tmp_path / "own"))
+        node.probes(found)
+        go(found)
+        node.sample()
+        (row,) = node.of(CudaSample, found.pid)
+        found.communicate()
+        assert (row.launches, row.max_launch_gap_s, row.graph_launches) == (None, None, 4)
+        assert node.source.blind == {}
 
 
 @pytest.fixture

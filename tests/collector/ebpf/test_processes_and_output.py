@@ -89,6 +89,32 @@ def test_a_child_is_followed_from_its_first_instruction(node: Probed) -> None:
     assert (row.exit_code, row.job_id, row.rank) == (9, "990017", 2)
 
 
+def test_ends_that_come_too_fast_are_counted_and_what_they_left_is_cleared_away(node: Probed) -> None:
+    """Thousands of children between two looks: the ring has no room for all of them, and source_health says so for a while."""
+    code = (
+        "for n in range(9000):\n"
+        "    if os.fork() == 0: os._exit(3)\n"
+        "    os.waitpid(-1, 0)\n"
+        "print('made', flush=True)\n"
+        "sys.stdin = open('/dev/null'); os.read(os.dup2(os.pipe()[0], 9), 1)"
+    )
+    process = start(node, code, rank=4)
+    try:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.close()
+        assert process.stdout.readline() == "made\n"
+        node.look()
+        ends = sum(type(r) is Process and r.exit_code == 3 and r.rank == 4 for r in node.rows)
+        node.sample()
+        lost = int(node.source.missing["process"].split()[0])
+        assert 0 < 9000 - ends <= lost, "other programs begin on this host meanwhile"
+        known = node.source._known  # pyright: ignore[reportPrivateUsage]
+        assert process.pid in known and all(Path(f"/proc/{pid}").exists() for pid in known)
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_printed_lines_are_told_with_rank_and_stream(node: Probed) -> None:
     process = start(
         node,

@@ -175,6 +175,46 @@ def test_what_was_left_out_for_a_while_is_named_in_its_window_and_no_longer() ->
     assert [told.message for told in kept.of(SourceHealth)] == ["gpu 1: NVML: Unknown Error", None]
 
 
+def test_a_table_of_which_a_source_sees_nothing_was_not_looked_at() -> None:
+    """Its other table was; when it sees again a new window says so."""
+    clock, kept = SetClock(), Kept()
+    source = Scripted("half", list)
+    source.covers = ("gpu_sample", "host_sample")  # type: ignore[misc]
+    source.blind = {"gpu_sample": "no probe can be attached"}  # type: ignore[attr-defined]
+    loop = Loop([source], kept, Here(node="node1", clock=clock))
+    loop.tasks[0].round()
+    clock.passes(5)
+    loop.tell_health()
+    clock.passes(5)
+    source.blind = {}  # type: ignore[attr-defined]
+    loop.tasks[0].round()
+    clock.passes(5)
+    loop.tell_health()
+    told = [(h.covers, h.ok, h.message, (h.end_ts - h.ts).seconds) for h in kept.of(SourceHealth) if h.end_ts and h.ts]
+    assert told == [
+        ("gpu_sample", False, "no probe can be attached", 5),
+        ("host_sample", True, None, 5),
+        ("gpu_sample", False, "no probe can be attached", 5),
+        ("host_sample", True, None, 5),
+        ("gpu_sample", True, None, 5),
+        ("host_sample", True, None, 5),
+    ]
+
+
+def test_while_a_source_gets_ready_nobody_looks() -> None:
+    """Probes take seconds to compile: what happened meanwhile was not seen."""
+    clock, kept = SetClock(), Kept()
+    begun = clock.now()
+    source = Scripted("slow to open", list)
+    source.open = lambda: clock.passes(15)  # type: ignore[method-assign]
+    loop = Loop([source], kept, Here(node="node1", clock=clock))
+    loop.tasks[0].round()
+    clock.passes(5)
+    loop.tell_health()
+    (told,) = kept.of(SourceHealth)
+    assert told.ok and told.ts is not None and (told.ts - begun).seconds == 15
+
+
 def test_a_clock_that_is_set_is_an_event_and_no_window_spans_it() -> None:
     """Cadence follows the steady clock; the step, its size and the time before it are recorded."""
     source, kept, clock = Scripted("host", lambda: [sample()]), Kept(), SetClock()
