@@ -27,8 +27,8 @@ _BESIDES = 0.5
 """Highest confidence where the run failed of its own after that: then it did not end because of it."""
 _CHAINED = 0.4
 """Highest confidence where nothing but a dependency says that the run belongs to the one before."""
-_UNSAVED = 0.65
-"""Highest confidence where no log tells of a checkpoint that there was to go on from."""
+_UNSAVED = 0.8
+"""Highest confidence where no log tells of a checkpoint that there was to go on from: many programs save without a word."""
 _BY_NAME = 0.62
 """Highest confidence where the run before is known by its name and folder alone, and its log is not there."""
 _LONG_MIN, _START, _LEARNT = 60.0, 0.1, 0.4

@@ -64,7 +64,7 @@ def test_a_run_before_that_told_of_no_save_leaves_open_whether_there_was_anythin
 ) -> None:
     world = finds_none(follows(tmp_path)) if fresh else follows(tmp_path)
     found = judge(world.train(FRESH), assess)
-    assert (found.status, found.mode, found.confidence) == ("confirmed", "silent", 0.65)
+    assert (found.status, found.mode, found.confidence) == ("confirmed", "silent", 0.8)
     assert "no checkpoint is known" in found.headline and "silently" not in found.headline
     assert "not honoured" not in told(found) and "stopped before its first save" in told(found)
     assert ("this one found none" in told(found)) is fresh
@@ -72,7 +72,7 @@ def test_a_run_before_that_told_of_no_save_leaves_open_whether_there_was_anythin
 
 
 def test_an_earlier_attempt_that_told_of_no_save_is_the_same(tmp_path: Path) -> None:
-    for saves, confidence in ((False, 0.65), (True, 0.93)):
+    for saves, confidence in ((False, 0.8), (True, 0.93)):
         world = finds_none(again(tmp_path / str(saves), saves=saves), attempt=2, file="a2.out")
         found = judge(world.train(FRESH, attempt=2, file="a2.out"), assess)
         assert (found.mode, found.confidence) == ("silent", confidence)
