@@ -1,7 +1,8 @@
 """Which libraries the processes of jobs map, and the probes on them: one set a file, however many processes map it.
 
 A probe sits on a file, not on a process: a process that maps a file that is probed already is counted from its first call.
-A container's file is reached through /proc/PID/root. An overlay shows a file under a number of its own, and two containers of
+A container's file is reached through /proc/PID/root, one that was deleted (an upgrade under a running job) through
+/proc/PID/map_files. An overlay shows a file under a number of its own, and two containers of
 one image may share the file below or have one each: what looks alike is probed once where the kernel has put our probes into the
 memory of the process already, or each call would count twice.
 """
@@ -24,8 +25,9 @@ AGAIN_S = 60.0
 TOLD = 4
 """Places that are named, of those that could not be probed."""
 _LINE = re.compile(
-    rb"^\S+ ..x. [0-9a-f]+ ([0-9a-f]+:[0-9a-f]+) (\d+) +(/.*/(libcuda|libnccl)\.so[.0-9]*)$", re.MULTILINE
+    rb"^([0-9a-f]+)-([0-9a-f]+) ..x. \S+ \S+ \d+ +(/.*/(libcuda|libnccl)\.so[.0-9]*( \(deleted\))?)$", re.MULTILINE
 )
+_PLACE = re.compile(r"\+0x[0-9a-f]+$")
 
 
 @dataclass(slots=True)
@@ -44,7 +46,7 @@ class Probed:
     always: tuple[int, ...] = ()
     """Places in the file where a probe never rests."""
     where: dict[int, str] = field(default_factory=dict[int, str])
-    """Its path as each of its processes sees it."""
+    """Below /proc/PID, the way to it through each of its processes."""
     with_ends: bool = False
     refused: str | None = None
     """Why none of its places could be probed; None where some could."""
@@ -74,13 +76,14 @@ class Libraries:
         """Find what a process maps, and probe what is not yet probed."""
         try:
             with open(f"{self.proc}/{pid}/maps", "rb") as file:  # noqa: PTH123
-                found = {(m[3], m[4]) for m in _LINE.finditer(file.read())}
+                found = {(m[3], m[4]): m for m in _LINE.finditer(file.read())}
         except OSError:
             return
         for raw, name in sorted(found, reverse=True):  # NCCL first: whether the driver's events are wanted hangs on it
-            inside = os.fsdecode(raw)
+            inside, line = os.fsdecode(raw), found[raw, name]
+            way = f"map_files/{int(line[1], 16):x}-{int(line[2], 16):x}" if line[5] else f"root{inside}"
             try:
-                self._want(pid, inside, name.decode())
+                self._want(pid, inside, way, name.decode())
             except (OSError, NotElf) as error:
                 if self._lives(pid):
                     self.problems[inside] = str(error)[:200]
@@ -115,9 +118,7 @@ class Libraries:
                 gone = self.probed.pop(key)
                 self.alike = {other: same for other, same in self.alike.items() if same != key}
                 gone.close()
-                self.problems = {
-                    p: why for p, why in self.problems.items() if gone.inside not in (p, p.rpartition("+")[0])
-                }
+                self.problems = {p: why for p, why in self.problems.items() if _PLACE.sub("", p) != gone.inside}
         if steady >= self._again:
             self._again = steady + AGAIN_S
             self._try_again()
@@ -143,11 +144,11 @@ class Libraries:
             for group, gate in probed.gates.items():
                 # Through one that lives: the one that it was found through may have ended, and that may not be told yet.
                 if (pid := next(filter(self._lives, probed.pids), None)) is not None:
-                    gate.path = f"{self.proc}/{pid}/root{probed.where[pid]}"
+                    gate.path = f"{self.proc}/{pid}/{probed.where[pid]}"
                 yield group, gate, probed.pids
 
-    def _want(self, pid: int, inside: str, name: str) -> None:
-        path = f"{self.proc}/{pid}/root{inside}"
+    def _want(self, pid: int, inside: str, way: str, name: str) -> None:
+        path = f"{self.proc}/{pid}/{way}"
         stat = os.stat(path)  # noqa: PTH116
         name_of_file = (stat.st_dev, stat.st_ino)
         key = self.alike.get(name_of_file, name_of_file)
@@ -169,7 +170,7 @@ class Libraries:
                 problems = {path: probed.refused}
             self.note(problems)
         probed.pids.add(pid)
-        probed.where[pid] = inside
+        probed.where[pid] = way
         probed.idle_since = None
         if name == "libcuda" and self.maps(pid, "libnccl") and not probed.with_ends:
             problems = {}
@@ -187,9 +188,11 @@ class Libraries:
     def note(self, problems: Mapping[str, str]) -> None:
         """Keep why places could not be probed, by where and through which process; that this one has ended is no problem."""
         for place, why in problems.items():
-            pid, _, inside = place.removeprefix(f"{self.proc}/").partition("/root")
+            path = _PLACE.sub("", place)
+            pid, _, way = path.removeprefix(f"{self.proc}/").partition("/")
             if self._lives(pid):
-                self.problems[inside] = why
+                inside = way.removeprefix("root") if way.startswith("root") else _behind(path)
+                self.problems[inside + place.removeprefix(path)] = why
 
     def _lives(self, pid: int | str) -> bool:
         """Whether files can still be reached through a process; not through one that ended, waited for or not."""
@@ -226,6 +229,14 @@ class Libraries:
             if (place := places.get(symbol)) is not None and (loaded := self.programs.get((probe, program))) is not None
         }
         return list(found.values())
+
+
+def _behind(path: str) -> str:
+    """What a way through map_files leads to, as maps has it."""
+    try:
+        return os.readlink(path)  # noqa: PTH115
+    except OSError:
+        return path
 
 
 def _attach(path: str, sites: Sequence[pace.Site], problems: dict[str, str]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,6 +135,32 @@ def test_a_place_that_is_not_probed_counts_nothing_rather_than_none(
         found.communicate()
         assert (row.launches, row.max_launch_gap_s, row.graph_launches) == (None, None, 4)
         assert node.source.blind == {}
+
+
+def test_a_library_that_was_deleted_or_replaced_before_its_process_was_found_is_probed(tmp_path: Path) -> None:
+    """An upgrade while a job runs: whoever began before it maps the old file, whoever begins after it the new one."""
+    folder = copied(tmp_path / "own")
+    old = program(500, 4, rank=0, folder=folder)
+    deadline = time.monotonic() + 20
+    while "libnccl" not in Path(f"/proc/{old.pid}/maps").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    for name in ("libcuda.so.1", "libnccl.so.2"):
+        (folder / name).unlink()
+        driver.build_one(folder, name)
+    with Probed() as node:
+        new = program(700, 4, rank=1, folder=folder)
+        for each in (old, new):
+            node.probes(each)
+        for each in (old, new):
+            go(each)
+        node.sample()
+        for each in (old, new):
+            each.communicate()
+        told = [node.of(CudaSample, p.pid)[-1].launches for p in (old, new)]
+        calls = [r for p in (old, new) for r in node.of(NcclSample, p.pid) if r.collective == "all_reduce"]
+        assert node.source.missing == {}
+    assert (told, [r.enqueued for r in calls]) == ([501, 701], [5, 5])
 
 
 @pytest.fixture
