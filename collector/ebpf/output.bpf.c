@@ -63,9 +63,15 @@ TRACEPOINT_PROBE(syscalls, sys_enter_write) {
     u32 pid = bpf_get_current_pid_tgid() >> 32;
     struct watch_t *w = watched.lookup(&pid);
     if (!w || !args->count) return 0;
-    u64 now = bpf_ktime_get_ns(), count = args->count;
+    u64 now = bpf_ktime_get_ns(), count = args->count, want = count;
     struct flow_t *f = flow_of(pid);
-    if (!f || !room(f, now, count)) return 0;
+    // Of a long write the first part is told, however long it is.
+    if (want > PIECES * PIECE) want = PIECES * PIECE;
+    if (!f) return 0;
+    if (!room(f, now, want)) {
+        f->lost_bytes += count - want;
+        return 0;
+    }
     struct text_t *t = begin(w, pid, args->fd, now);
     if (!t) return 0;
     const char *from = (const char *)args->buf;

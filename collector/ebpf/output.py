@@ -75,10 +75,13 @@ class Output:
         for raw in self.texts.take():
             if len(raw) < _HEAD.size:
                 continue
-            at, pid, root, fd, size, _lost, _pad, comm = _HEAD.unpack_from(raw)
+            at, pid, root, fd, size, lost, _pad, comm = _HEAD.unpack_from(raw)
             if text(comm) in RELAYS:
                 continue
-            yield from self._more(at / 1e9, pid, root, fd, raw[_HEAD.size : _HEAD.size + size])
+            piece = raw[_HEAD.size : _HEAD.size + size]
+            if lost:  # what is written next does not go on from here
+                piece += b" [%d bytes of this write were not captured]\n" % lost
+            yield from self._more(at / 1e9, pid, root, fd, piece)
 
     def last(self, pid: int) -> Iterator[Line]:
         """A process has ended: what it left without an end of line."""

@@ -8,6 +8,7 @@ taken back: the file is the better witness, and nothing stands there twice.
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,6 +26,8 @@ from store.writer import Writer
 
 ORIGIN = "captured"
 MAX_LINES = 1_000_000
+_TEE = re.compile(r"^\[[A-Za-z_]\w*?(\d{1,4})\]:(.*)$", re.DOTALL)
+"""Role and local rank, as torchrun puts them before what it repeats."""
 
 _Line = dict[str, Any]
 
@@ -39,7 +42,7 @@ def settle(lake: Path, reader: Reader, job_id: str) -> int:
     (imported,) = reader.ask("imported_lines", job_id=job_id).rows[0]
     answer = reader.ask("captured_lines", max_rows=MAX_LINES, job_id=job_id)
     names = [column.name for column in answer.columns]
-    lines: list[_Line] = [] if imported else [dict(zip(names, row, strict=True)) for row in answer.rows]
+    lines: list[_Line] = [] if imported else told_once([dict(zip(names, row, strict=True)) for row in answer.rows])
     digest = hashlib.sha256(repr([(x["file"], x["line_no"], x["ts"]) for x in lines]).encode()).hexdigest()[:16]
     key = f"captured/{job_id}"
     before = commits.read(Lake.of(lake), key)
@@ -59,6 +62,20 @@ def settled(lake: Path, reader: Reader, job_id: str) -> list[str]:
     except (StoreError, OSError) as error:
         return [f"what the collector caught of the job's output was not read: {error}"]
     return []
+
+
+def told_once(lines: Sequence[_Line]) -> list[_Line]:
+    """Without what a launcher repeats of its workers (torchrun --tee): `[default3]:` before a line that the worker wrote itself."""
+    own = {(line["node"], line["local_rank"], line["file"], line["text"]) for line in lines}
+    writers: dict[tuple[Any, ...], set[Any]] = {}
+    for node, local_rank, file, text in own:
+        writers.setdefault((node, local_rank, text), set()).add(file)
+
+    def repeats(line: _Line) -> bool:
+        found = _TEE.match(line["text"] or "")
+        return bool(found and writers.get((line["node"], int(found[1]), found[2]), set()) - {line["file"]})
+
+    return [line for line in lines if not repeats(line)]
 
 
 def _rows(job_id: str, lines: Sequence[_Line]) -> Iterator[Row]:

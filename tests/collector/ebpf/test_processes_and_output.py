@@ -165,6 +165,20 @@ def test_four_hundred_megabytes_of_output_are_bounded_and_counted_to_the_byte(no
     assert told <= 6400 * 65536 - lost <= (seconds + 1) * 131072
 
 
+def test_of_a_long_write_the_first_part_is_told_and_marked_as_cut(node: Probed) -> None:
+    """A whole log in one write, as of a program that flushes at its end: 300 KB, more than a process may tell in a second."""
+    code = "os.write(1, b'begin\\n' + b'y' * 99 + b'\\n' + b'x' * 300_000 + b'\\n'); os.write(1, b'after it\\n')"
+    process = start(node, code, rank=4)
+    ended(node, process)
+    lines = [r.text or "" for r in node.rows if type(r) is CapturedLine and r.file == f"node1/{process.pid}.out"]
+    cut = 300_107 - 4 * 8192
+    assert (lines[:2], lines[-1]) == (["begin", "y" * 99], "after it")
+    assert lines[-2].endswith(f"x [{cut} bytes of this write were not captured]")
+    flow = node.source._output.flow  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    value = flow.get(process.pid)
+    assert value is not None and value[2] == cut
+
+
 def test_a_line_that_is_written_in_parts_is_one(node: Probed) -> None:
     """writev(2): so the C library tells of a corrupted heap, and other languages print."""
     process = start(node, "os.writev(2, [b'free(): ', b'invalid ', b'pointer\\n', b'', b'z' * 20000 + b'\\n'])", rank=6)

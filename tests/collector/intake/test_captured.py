@@ -68,6 +68,30 @@ def test_it_is_read_again_when_there_is_more_and_never_stands_there_twice(tmp_pa
     assert asked(tmp_path, "SELECT count(*), count(DISTINCT step) FROM train_step") == [(20, 20)]
 
 
+def test_what_torchrun_repeats_of_its_workers_stands_there_once(tmp_path: Path) -> None:
+    """Two ranks under --tee: the agent's copies go. A line of its own, and one that no worker wrote, stay."""
+    rows: list[CapturedLine] = []
+
+    def wrote(pid: int, rank: int | None, texts: list[str]) -> None:
+        for n, text in enumerate(texts):
+            rows.append(
+                CapturedLine(
+                    node="node1", job_id="4812", rank=rank, local_rank=rank, step_id="0", ts=START + timedelta(seconds=n),
+                    text=text, file=f"node1/{pid}.out", stream="out", line_no=1 + n, ts_kind="written", origin="ebpf",
+                )
+            )  # fmt: skip
+
+    wrote(
+        70, None, ["W0301 agent starts"] + [f"[default{r}]:{t}" for t in OUT for r in (0, 1)] + ["[default1]:its own"]
+    )
+    wrote(71, 0, OUT)
+    wrote(72, 1, OUT)
+    Writer(tmp_path).append(rows, batch="a")
+    settle(tmp_path, "4812")
+    assert asked(tmp_path, "SELECT count(*), count(*) FILTER (rank IS NULL OR rank = 1) FROM log_line") == [(42, 22)]
+    assert asked(tmp_path, "SELECT count(*), count(DISTINCT (rank, step)) FROM train_step") == [(40, 40)]
+
+
 def test_an_imported_log_takes_its_place(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     caught(lake, OUT, "out", "a")
