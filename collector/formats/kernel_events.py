@@ -1,7 +1,7 @@
 """What a kernel message says about GPUs, the host and links. Facts only: which device, which process, which words.
 
 Formats as printed by the NVIDIA driver (NVRM, nvswitch), amdgpu, mm/oom_kill.c, arch traps, hung task and lock-up
-detectors, EDAC and MCE, the NFS, Lustre, ext4, xfs, nvme and block layers, and the mlx5 and other network drivers.
+detectors, EDAC and MCE, the NFS, Lustre, BeeGFS, Ceph, ext4, xfs, nvme and block layers, and the mlx5 and other network drivers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ _MCE = re.compile(
 _STORAGE = re.compile(
     r"nfs4?: server \S+ (?:not responding|OK)|NFS: .*(?:error|lost|failed)|LustreError:|Lustre: .*(?:[Cc]onnection .*(?:lost|restored)|evicted|timed out)"
     r"|I/O error,? |nvme\S* .*(?:timeout|controller is down|I/O Error|resetting controller)|blk_update_request: .*error"
-    r"|beegfs.*(?:error|lost|timeout)|\bmmfs\b.*(?:error|unmount|panic)|ceph: .*(?:hung|timed out|lost)|libceph: .*(?:down|socket closed|wrong peer)"
+    r"|beegfs: .*(?:[Ee]rror|lost|[Tt]ime(?:out|d out)|Connect failed|Unable to connect|Retrying communication|[Oo]ffline|[Uu]nreachable)"
+    r"|\bmmfs\b.*(?:error|unmount|panic)"
+    r"|libceph: .*(?:\bdown\b|socket (?:closed|error)|session lost|wrong peer|connect .*error|keepalive|bad (?:crc|signature))"
+    r"|(?<!lib)ceph: .*(?:\bhung|caps (?:stale|renewed)|rejected session|closed our session|reconnect (?:start|denied)|came back"
+    r"|recovery completed|timed out|lost|\baborting)|\brbd: rbd\d+: .*(?:error|result -\d+)"
     r"|\bRemote storage\b.*lost|scsi \S+ .*(?:timing out|rejecting I/O)|rejecting I/O to (?:offline|dead) device"
 )
 _FILESYSTEM = re.compile(
@@ -80,7 +84,7 @@ _NVLINK = re.compile(r"NVRM: .*\b(?:NVLink|NVLINK|nvlink)\b.*(?:error|fail|fatal
 _WORDS = (
     "NVRM", "SXid", "nvidia", "amdgpu", "oom", "emory", "ill process", "illed process", "segfault", "traps:",
     "blocked for more", "lockup", "LOCKUP", "stall", "Hardware Error", "mce:", "EDAC", "nfs", "NFS", "Lustre", "I/O",
-    "nvme", "beegfs", "mmfs", "ceph", "scsi", "EXT", "read-only", "XFS", "BTRFS", "No space", "JBD2", "FS-Cache", "panic",
+    "nvme", "beegfs", "mmfs", "ceph", "rbd: ", "scsi", "EXT", "read-only", "XFS", "BTRFS", "No space", "JBD2", "FS-Cache", "panic",
     "BUG", "Oops", "general protection", "Linux version", "emperature", "throttled", "ink is", "Link ", "link ", "health",
     "Port module", "Fatal error", "firmware fatal", "system clock", "power capped", "hermal", "rcu", "Remote storage",
 )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 BURST = 100
 """So many new symbol or receive errors between two looks are told as a burst; single ones are in the samples."""
+ABSENT = "absent"
 UP = frozenset({"ACTIVE", "ACTIVE_DEFER", "up", "unknown"})
 
 
@@ -50,10 +51,10 @@ class LinkChanges:
             yield "speed_change", None, f"from {before.rate_gbps:g} to {now.rate_gbps:g} Gb/s"
 
     def gone(self, present: set[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Links that are no longer there since the last look."""
-        lost = [key for key in self._before if key not in present]
+        """Links that are no longer there since the last look. One that is plugged in again has come up from there."""
+        lost = [key for key, state in self._before.items() if key not in present and state.state != ABSENT]
         for key in lost:
-            del self._before[key]
+            self._before[key] = LinkState(ABSENT)
         return lost
 
 

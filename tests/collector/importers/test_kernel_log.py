@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.formats.kernel_events import pci_address
+from collector.formats.kernel_events import Recogniser, pci_address
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.kernel_log import KernelLog
 from store.rows import GpuEvent, HostEvent, LinkEvent, Row
@@ -38,6 +38,46 @@ def test_every_kind_of_event_in_order() -> None:
         "boot", "xid", "fallen_off_bus", "xid", "sxid", "oom_kill", "segfault", "hung_task", "mce", "storage", "storage",
         "filesystem", "down", "up", "thermal", "panic",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "libceph: mon1 (1)10.0.0.2:6789 session lost, hunting for new mon",
+        "libceph: osd3 (1)10.0.0.3:6801 socket closed (con state OPEN)",
+        "libceph: osd3 (1)10.0.0.3:6801 socket error on write",
+        "libceph: connect (1)10.0.0.2:6789 error -101",
+        "libceph: osd12 down",
+        "ceph: mds0 hung",
+        "ceph: [8e1a5bb2-0a5e-4c5e-9d5c-2f1f4d2a7b11 4215]: mds0 caps stale",
+        "ceph: mds0 came back",
+        "rbd: rbd0: write at objno 17 0~4194304 result -108",
+        "beegfs: python(48211): Messaging (RPC): Communication error: Receive timed out from: beegfs-storage stor01 [ID: 1]",
+        "beegfs: BeeGFS_XNodeSync(2345): NodeConn (acquire stream): Connect failed: beegfs-mgmtd@10.0.0.1:8008 (protocol: TCP)",
+        "beegfs: ls(911): Messaging (RPC): Unable to connect to, is the node offline? node: beegfs-meta meta01 [ID: 1]",
+        "beegfs: python(48211): Messaging (RPC): Retrying communication with node: beegfs-storage stor01 [ID: 1]",
+    ],
+)
+def test_a_parallel_file_system_that_does_not_answer_is_a_storage_event(message: str) -> None:
+    (event,) = Recogniser().read(message)
+    assert (event.table, event.fields["event"]) == ("host_event", "storage")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "libceph: loaded (mon/osd proto 15/24)",
+        "libceph: mon0 (1)10.0.0.1:6789 session established",
+        "libceph: client4215 fsid 8e1a5bb2-0a5e-4c5e-9d5c-2f1f4d2a7b11",
+        "libceph: osd12 up",
+        "ceph: loaded (mds proto 32)",
+        "rbd: rbd0: capacity 10737418240 features 0x1",
+        "beegfs: File system registered. Type: beegfs. Version: 7.4.2",
+        "beegfs: mount(1234): NodeConn (acquire stream): Connected: beegfs-storage@10.0.0.5:8003 (protocol: TCP)",
+    ],
+)
+def test_a_parallel_file_system_that_begins_is_none(message: str) -> None:
+    assert Recogniser().read(message) == []
 
 
 def test_an_xid_has_its_gpu_its_process_and_its_channel() -> None:

@@ -43,3 +43,15 @@ def test_a_link_that_is_gone_is_told_once() -> None:
         list(links.look("mlx5_0", port, UP))
     assert links.gone({("mlx5_0", "2")}) == [("mlx5_0", "1")]
     assert links.gone({("mlx5_0", "2")}) == []
+
+
+def test_a_link_that_is_plugged_in_again_has_come_up() -> None:
+    """Whatever its counters begin with; one that comes back without a carrier is up only with it, and a new one not at all."""
+    links = LinkChanges()
+    list(links.look("mlx5_0", "1", UP))
+    links.gone(set())
+    assert list(links.look("mlx5_0", "1", replace(UP, downed=9))) == [("up", None, "from absent to ACTIVE")]
+    links.gone(set())
+    assert list(links.look("mlx5_0", "1", replace(UP, state="INIT"))) == []
+    assert [kind for kind, _, _ in links.look("mlx5_0", "1", UP)] == ["up"]
+    assert list(links.look("mlx5_1", "1", UP)) == []
