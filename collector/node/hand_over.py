@@ -129,7 +129,7 @@ class HandOver:
             try:
                 self.problem = self._round()
             except (StoreError, OSError) as error:
-                self.problem = str(error)[:500]
+                self.problem = why_not(error, self._lake)
             self._done.set()
 
     def _round(self) -> str | None:
@@ -187,6 +187,13 @@ class HandOver:
         except (OSError, ValueError):
             told = {}
         return told.get("error") or f"seal ended with status {status}" if status else None
+
+
+def why_not(error: StoreError | OSError, lake: Lake) -> str:
+    """Why nothing got into the lake, in words for whoever looks after the node."""
+    if isinstance(error, OSError) and error.strerror and str(error.filename or "").startswith(str(lake.root)):
+        return f"cannot write to the lake {lake.root}: {error.strerror}"
+    return str(error)[:500]
 
 
 def handed_over(source: Path, lake: Lake, node: str) -> Chunk:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from collector.node.hand_over import handed_over
+from collector.node.hand_over import handed_over, why_not
 from store.lake import Lake, locked, nonce
 from store.result import StoreError
 from store.take_in import Taken, take_in
@@ -29,7 +29,7 @@ def seal(spool: Path, lake: Path, node: str) -> Taken:
             for source in sorted(spool.glob("ready-*")):
                 handed_over(source, place, node)
         except (StoreError, OSError) as error:
-            problem = str(error)[:500]  # the lake is full or away: what waits stays, and is tried again
+            problem = why_not(error, place)  # the lake is full or away: what waits stays, and is tried again
         done = take_in(place, node=node)
     done.error = problem or done.error
     replace(spool / "seal.json", asdict(done))

@@ -61,7 +61,8 @@ class Cgroup:
         elif os.path.isdir(f"{self._root}/memory"):  # noqa: PTH112
             self._v2, self._memory = False, f"{self._root}/memory"
             why = "cgroup v1 gives no pressure per job"
-            self.missing = dict.fromkeys(("psi_memory_full", "psi_io_full", "oom_group_kills"), why)
+            self.missing = dict.fromkeys(("psi_memory_full", "psi_io_full"), why)
+            self.missing["oom_group_kills"] = "cgroup v1 kills no group at once"
         else:
             raise SourceUnavailable(
                 "no cgroup hierarchy with memory",

@@ -19,6 +19,7 @@ from inquest.options import add_json, add_lake, lake_of, seconds
 
 if TYPE_CHECKING:
     from collector.node.here import Here
+    from collector.node.loop import Loop
     from collector.sources.base import Source
     from store.rows import Row
 
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Collect; exit status 0 after a clean stop."""
+    """Collect; exit status 0 after a clean stop. 1 also where one look was wanted of a source that does not work here."""
     from collector.node.here import Here, node_name
 
     here = Here(node=args.node or node_name(), cluster=args.cluster)
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     except SpoolTaken as taken:
         raise Failure(str(taken), 1) from None
     except OSError as error:
-        raise Failure(f"cannot write to the spool {settings.spool}: {error.strerror}; give --spool DIR", 1) from None
+        raise _no_spool(settings.spool, error) from None
     for line in wrong:
         _tell(line)
     return 1 if wrong else 0
@@ -73,6 +74,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell(line: str) -> None:
     print(f"inquest: {safe.line(line)}", file=sys.stderr, flush=True)
+
+
+def _no_spool(spool: Path, error: OSError) -> Failure:
+    return Failure(f"cannot write to the spool {spool}: {error.strerror}; give --spool DIR", 1)
+
+
+def _wanted_in_vain(loop: Loop, args: argparse.Namespace) -> bool:
+    """Say which of the sources that were named could not look, and why. Of all sources some never fit a node."""
+    vain = [t for t in loop.tasks if t.name in args.source and t.watched.ok is False]
+    for task in vain:
+        _tell(f"{task.name}: {task.watched.message}")
+    return bool(vain)
 
 
 def _sources(args: argparse.Namespace, here: Here) -> list[Source]:
@@ -109,7 +122,7 @@ def _print(found: list[Source], here: Here, args: argparse.Namespace) -> int:
     loop = Loop(found, Handed(keep), here, interval_s=args.interval)
     if args.once:
         loop.once()
-        return 0
+        return 1 if _wanted_in_vain(loop, args) else 0
     loop.run(signals=True)
     return 0
 
@@ -120,6 +133,8 @@ def _once(found: list[Source], here: Here, args: argparse.Namespace) -> int:
     from collector.node.seal import seal
     from collector.node.spool_out import SpoolOut, SpoolTaken
 
+    if not args.lake and not os.environ.get("INQUEST_LAKE"):
+        raise Failure("which lake? Give --lake DIR or set INQUEST_LAKE; --print shows the rows and keeps none", USAGE)
     lake = lake_of(args, must_exist=False)
     spool = SpoolOut(_spool(args))
     here.state = spool.folder
@@ -127,13 +142,16 @@ def _once(found: list[Source], here: Here, args: argparse.Namespace) -> int:
         spool.open()
     except SpoolTaken as taken:
         raise Failure(str(taken), 1) from None
-    Loop(found, Handed(spool.add), here).once()
+    except OSError as error:
+        raise _no_spool(spool.folder, error) from None
+    loop = Loop(found, Handed(spool.add), here)
+    loop.once()
     spool.close()
     done = seal(spool.folder, lake, here.node or "node")
     if done.error:
         raise Failure(f"not in the lake: {done.error}", 1)
     print(f"{done.rows:,} rows" if not args.json else json.dumps({"rows": done.rows}))
-    return 0
+    return 1 if _wanted_in_vain(loop, args) else 0
 
 
 def _values(row: Row) -> dict[str, object]:

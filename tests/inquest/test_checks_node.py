@@ -48,3 +48,35 @@ def test_one_look_into_the_lake(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_an_unknown_source_is_an_error_of_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["collect", "--source", "gpus"]) == 2
     assert "there are cgroup" in capsys.readouterr().err
+
+
+def test_a_source_that_is_named_and_cannot_look_is_told_and_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Named beside one that works, printed or kept. What nobody named may be missing, as most hardware is somewhere."""
+    monkeypatch.setenv("INQUEST_DCGM_URL", "http://127.0.0.1:9/metrics")
+    named = ["collect", "--once", "--source", "host", "--source", "dcgm"]
+    kept = ["--lake", str(tmp_path / "lake"), "--spool", str(tmp_path / "spool")]
+    for words in ([*named, "--print"], [*named, *kept]):
+        assert main(words) == 1
+        told = capsys.readouterr()
+        assert told.err.startswith("inquest: dcgm: ") and len(told.err.splitlines()) == 1
+        assert "host_sample" in told.out or "rows" in told.out
+    monkeypatch.setattr("collector.sources.registry.SOURCES", {n: SOURCES[n] for n in ("host", "dcgm")})
+    assert main(["collect", "--once", "--print"]) == 0
+
+
+def test_one_look_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lake, or the wish to see rows only; a spool that can be written; each with what to give."""
+    monkeypatch.delenv("INQUEST_LAKE", raising=False)
+    assert main(["collect", "--once"]) == 2
+    assert "--lake" in (told := capsys.readouterr().err) and "--print" in told
+    assert main(["collect", "--once", "--lake", str(tmp_path / "lake"), "--spool", "/proc/nowhere"]) == 1
+    assert capsys.readouterr().err == (
+        "inquest: cannot write to the spool /proc/nowhere: No such file or directory; give --spool DIR\n"
+    )
+    words = ["collect", "--once", "--source", "host", "--spool", str(tmp_path / "spool"), "--lake", "/proc/nowhere"]
+    assert main(words) == 1
+    assert "not in the lake: cannot make a lake at /proc/nowhere" in capsys.readouterr().err
