@@ -18,7 +18,6 @@ _UPDATE, _DELETE, _LOOKUP, _LOOKUP_BATCH = 2, 3, 1, 24
 _SET_BPF, _ENABLE = 0x40042408, 0x2400
 _CLOEXEC = 8
 NO_EXIST = 1
-_AT_ONCE = 16
 
 
 class Map:
@@ -119,12 +118,9 @@ def attach_uprobe(program: int, path: str, offset: int, *, at_return: bool) -> i
 
 
 def detach(fds: Sequence[int]) -> None:
-    """Close the descriptors of probes, without waiting: for each the kernel lets all its readers pass first (0.1 s).
-
-    By several threads, which wait at the same time: the end of the process waits for whatever is still open.
-    """
-    for first in range(min(len(fds), _AT_ONCE)):
-        threading.Thread(target=_close, args=(fds[first::_AT_ONCE],), name="detach", daemon=True).start()
+    """Close the descriptors of probes, without waiting: for each the kernel lets all its readers pass first (0.1 s)."""
+    share = list(fds)
+    threading.Thread(target=_close, args=(share,), name="detach", daemon=True).start()
 
 
 def _close(fds: Sequence[int]) -> None:
