@@ -118,7 +118,7 @@ class Libraries:
                 gone = self.probed.pop(key)
                 self.alike = {other: same for other, same in self.alike.items() if same != key}
                 gone.close()
-                self.problems = {p: why for p, why in self.problems.items() if _PLACE.sub("", p) != gone.inside}
+                self._forget_problems(gone.inside)
         if steady >= self._again:
             self._again = steady + AGAIN_S
             self._try_again()
@@ -128,9 +128,12 @@ class Libraries:
         for key, probed in list(self.probed.items()):
             if probed.refused and probed.pids:
                 del self.probed[key]
-                self.problems.pop(probed.inside, None)
+                self._forget_problems(probed.inside)
                 for pid in list(probed.pids):
                     self.look(pid)
+
+    def _forget_problems(self, inside: str) -> None:
+        self.problems = {p: why for p, why in self.problems.items() if _PLACE.sub("", p) != inside}
 
     def close(self) -> None:
         """Detach from all."""
@@ -172,7 +175,7 @@ class Libraries:
         probed.pids.add(pid)
         probed.where[pid] = way
         probed.idle_since = None
-        if name == "libcuda" and self.maps(pid, "libnccl") and not probed.with_ends:
+        if name == "libcuda" and self.maps(pid, "libnccl") and not probed.with_ends and not probed.refused:
             problems = {}
             probed.fds += _attach(path, self._sites(path, "nccl", nccl.ENDS), problems)
             probed.with_ends = not problems or self._lives(pid)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.ebpf import cuda, pace
+from collector.ebpf import cuda, nccl, pace
 from collector.ebpf.elf import functions
 from collector.ebpf.libraries import Libraries
 from store.rows import CudaSample, NcclSample
@@ -99,17 +99,22 @@ def test_a_library_that_takes_no_probe_blinds_its_table_until_it_takes_them(
         return os.open(os.devnull, os.O_RDONLY)
 
     monkeypatch.setattr(pace, "attach_uprobe", attach)
-    known = Libraries(tmp_path, {("cuda", program): 1 for _, program, _ in cuda.PROBES})
-    process(tmp_path, 7, library)
+    programs = {("cuda", program): 1 for _, program, _ in cuda.PROBES}
+    known = Libraries(tmp_path, programs | {("nccl", program): 1 for _, program, _ in (*nccl.PROBES, *nccl.ENDS)})
+    with (process(tmp_path, 7, library) / "maps").open("a") as maps:
+        maps.write(f"7f20-7f30 r-xp 00000000 08:01 10 {library.parent}/libnccl.so.2\n")
     known.look(7)
     known.tidy(100.0)
-    assert list(known.refused()) == ["libcuda"] and "not permitted" in known.refused()["libcuda"]
-    assert list(known.told()) == [str(library)], "one word of the file, not one of each place"
+    assert known.refused().keys() == {"libcuda", "libnccl"} and "not permitted" in known.refused()["libcuda"]
+    assert {Path(p).name for p in known.told()} == {"libcuda.so.1", "libnccl.so.2"}, (
+        "a word of the file, not of each place"
+    )
     locked = False
     known.tidy(100.0 + 59)
     assert known.refused()
     known.tidy(100.0 + 61)
-    assert (known.refused(), known.problems, known.maps(7, "libcuda")) == ({}, {}, True)
+    assert (known.refused(), known.problems) == ({}, {})
+    assert known.maps(7, "libcuda") and known.maps(7, "libnccl") and all(p.fds for p in known.probed.values())
     known.close()
 
 
