@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_tools.facts import Facts
+from agent_tools.facts.status import either, status_doubt
 from agent_tools.facts.steps import exit_signal, failed_steps, step_words
 from agent_tools.families.base import Assessment, Family
 from agent_tools.families.registry import families
@@ -129,7 +130,8 @@ def _disposition(facts: Facts) -> str:
         return "Slurm's accounting of this job is not there."
     text = f"Slurm: {o['state']}"
     if o.has("exit_code") and o.get("exit_code"):
-        text += f", exit status {o['exit_code']}"
+        doubt = status_doubt(facts)
+        text += f", exit status {o['exit_code'] if doubt is None else either(doubt)}"
     if exit_signal(o):
         text += f", signal {o['exit_signal']}"
     if (o.number("elapsed_s") or _SHORT_S) < _SHORT_S:

@@ -39,7 +39,8 @@ def select(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
 
 
 def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
-    """`select`, with the rows that are observations of one thing (`KEY`) merged: of each column its latest value.
+    """`select`, with the rows that are observations of one thing (`KEY`) merged: of each column its latest value,
+    or what `MERGED` makes of all.
 
     A row that does not know its cluster belongs to the one cluster that knows the job or node (the first word of the key).
     """
@@ -54,7 +55,7 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
         sole = ", ".join(f'CASE WHEN "{of}" IS NOT NULL THEN "{n}" END AS "{n}"' for n, of in belongs.items())
         return f"SELECT * REPLACE ({sole}) FROM ({rows})"
     names = [c.name for c in columns(tables()[table])]
-    subject = key[0]
+    subject, together = key[0], tables()[table].MERGED
     owner = f'coalesce("cluster", max("cluster") OVER (PARTITION BY "{subject}"))'
     order = ", ".join(w for w in ('"ts"', tables()[table].SETTLED, '"origin"') if w)
     merged = ", ".join(
@@ -62,7 +63,7 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
         if n in key
         else f'"{n}_" AS "{n}"'
         if n == "cluster"
-        else f'{_latest(n, belongs.get(n), order)} AS "{n}"'
+        else f'{together.get(n) or _latest(n, belongs.get(n), order)} AS "{n}"'
         for n in names
     )
     by = ", ".join([*(f'"{k}"' for k in ("cluster_", *key)), f'CASE WHEN "{subject}" IS NULL THEN "origin" END'])

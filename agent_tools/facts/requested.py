@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent_tools.facts import Facts
+from agent_tools.facts.status import status_doubt
 from agent_tools.facts.views import RowView
 from agent_tools.say import count
 from agent_tools.verdict import Attribution
@@ -64,6 +65,9 @@ def ended_by_signal(facts: Facts) -> bool:
         return False
     signals = {overview.number("exit_signal"), overview.number("derived_exit_signal")}
     codes = {overview.number("exit_code"), overview.number("derived_exit_code")}
+    doubted = status_doubt(facts)
+    if doubted is not None:
+        signals.add(doubted.number("signal"))
     return bool((signals | {c - _BY_SIGNAL for c in codes if c}) & POLITE or codes & _AS_STATUS)
 
 

@@ -13,6 +13,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.first_exit import child_exited_first, exited_first, peers_first
 from agent_tools.facts.memory import HostOom
 from agent_tools.facts.native import native_crash
+from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import UNSAID, claim, missing
 
@@ -362,6 +363,11 @@ def _own_error(facts: Facts, rows: list[RowView]) -> bool:
 
 
 def _absent(facts: Facts) -> Assessment:
+    doubt = status_doubt(facts)
+    if doubt is not None and doubt.get("signal") in _FATAL:
+        text = f"The exit status was {doubt['exit_code']}, or {doubt['full_code']}, by which a shell tells of {doubt['signal_name']}: sacct's text leaves 128 out."
+        lacks = missing("Which of the two exit statuses it was.", WHOLE)
+        return Assessment(CODE, "undecidable", counterfactual=text, missing=[lacks])
     if not facts.has_log and not facts.has("process"):
         return Assessment(
             CODE,

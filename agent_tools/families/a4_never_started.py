@@ -10,6 +10,7 @@ import re
 
 from agent_tools.facts import Facts
 from agent_tools.facts.pending import reason
+from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.deadline import never_ran, too_late
@@ -19,6 +20,8 @@ from agent_tools.verdict import Attribution
 CODE = "A4"
 EXPLAINS = ("A1", "A2", "C3")
 
+_EITHER = 0.55
+"""Highest confidence of a status that may be one of the program's own."""
 PENDING = {"PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 
 LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
@@ -269,20 +272,26 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
             implies=say("The job script breaks the shell's grammar there; nothing below was run.", status="supported"),
             actions=say("Correct the script at that line: bash -n and its name checks it without running anything."),
         )
+    doubt = status_doubt(facts) if line is None else None
+    if doubt is not None:
+        shows.append(
+            f"It may have been {doubt['full_code']} as well, a status of the program's own: sacct's text leaves 128 out."
+        )
     return Assessment(
         CODE,
-        "confirmed",
+        "confirmed" if doubt is None else "suspected",
         "launch",
-        confidence,
+        confidence if doubt is None else _EITHER,
         "job",
         "The program never started: the shell could not find or execute it.",
         say(*shows),
         implies=say(
             "The job script names a program or file that is not there on the compute node.", status="supported"
         ),
-        missing=[]
-        if line is not None
-        else [lacks("Which program was missing.", "the job's standard error (log_line)")],
+        missing=[
+            *([] if line is not None else [lacks("Which program was missing.", "the job's standard error (log_line)")]),
+            *([] if doubt is None else [lacks("Which of the two exit statuses it was.", WHOLE)]),
+        ],
         actions=say(
             "Check the path and the spelling of the command in the job script.",
             "Load the module or activate the environment inside the job script: the login shell's environment need not be there.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.status import BY_STATUS, WHOLE, either, status_doubt
 from agent_tools.facts.steps import failed_steps, step_words
 from agent_tools.facts.worked import instant
 from agent_tools.families.base import Assessment
@@ -104,11 +105,27 @@ def _completed(facts: Facts, result: Assessment, steps: Sequence[RowView]) -> No
 
 def _failed(facts: Facts, overview: RowView, result: Assessment, steps: Sequence[RowView]) -> None:
     """What accounting says of a failure that nothing explains, and what such an exit status mostly means."""
+    doubt = status_doubt(facts)
     if steps:
         result.headline = f"The job failed: {step_words(steps[0])}, and what it printed of the reason is not here."
     elif overview.number("exit_code"):
         printed = "nothing that it printed says why" if facts.has_log else "what it printed is not here"
-        result.headline = f"The job failed with exit status {overview['exit_code']}, and {printed}."
+        status = f"{overview['exit_code']}" if doubt is None else either(doubt)
+        result.headline = f"The job failed with exit status {status}, and {printed}."
+        if (sent := BY_STATUS.get(int(overview.number("exit_code") or 0))) is not None:
+            result.headline = f"By its exit status {status} the job's last command was ended by {sent}, and {printed}."
+    if doubt is not None:
+        by = (
+            f", by which a shell tells that {doubt['signal_name']} ended the last command"
+            if doubt.has("signal_name")
+            else ""
+        )
+        result.speaks_for.append(
+            claim(
+                f"sacct's text leaves 128 out: the exit status was {doubt['exit_code']}, or {doubt['full_code']}{by}."
+            )
+        )
+        result.missing.append(missing("Which of the two exit statuses it was.", WHOLE))
     meaning = _MEANINGS.get(int(overview.number("exit_code") or 0))
     if meaning:
         result.implies.append(claim(meaning, "hypothesis"))

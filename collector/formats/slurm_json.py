@@ -16,6 +16,8 @@ from typing import Any, TypeAlias, cast
 from collector.formats import slurm_values as sv
 
 Object: TypeAlias = dict[str, Any]
+CUT = "without_128"
+"""Key of our own in an exit code that pyslurm gave."""
 
 
 def number(value: Any) -> int | float | None:
@@ -122,6 +124,13 @@ def ended_with(value: Any, state: str | None) -> tuple[int | None, int | None]:
     """`exit_code` of something that ended in `state`. Slurm 22.05 prints SUCCESS for what failed: that is no knowledge."""
     code = exit_code(value)
     return (None, None) if state == "FAILED" and code == (0, 0) else code
+
+
+def in_full(value: Any, status: int | None, signal: int | None, state: str | None) -> bool | None:
+    """Whether the exit status of `ended_with` is all of it: always in Slurm's own JSON, while pyslurm takes 128 off."""
+    if status is None or CUT not in obj(value):
+        return None if status is None else True
+    return sv.whole_status(status, signal, state)
 
 
 def tres(value: Any) -> str | None:

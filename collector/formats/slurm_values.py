@@ -35,6 +35,9 @@ FLAG_STATES = (
 ENDED = frozenset(BASE_STATES[3:12]) | {"REQUEUED"}
 """States after which an attempt does not run any more."""
 
+TAKEN_OFF = 128
+"""What sacct's text and pyslurm take off an exit status from 128 on."""
+
 STEP_NUMBERS = {
     "4294967291": "batch",
     "4294967292": "extern",
@@ -221,6 +224,17 @@ def exit_code(text: object) -> tuple[int | None, int | None]:
     value = word(text)
     found = _EXIT.match(value) if value is not None else None
     return (int(found.group(1)), int(found.group(2))) if found else (None, None)
+
+
+def whole_status(status: int | None, signal: int | None, state: str | None) -> bool | None:
+    """Whether an exit status of sacct's text or pyslurm's is all of it; None where none is told.
+
+    Both print a status from 128 on without 128 in all releases: 9 may be 137, 127 may be 255, and 0 of what failed is 128.
+    sacct's derived exit code is printed in full, and what a signal ended has no status.
+    """
+    if status is None:
+        return None
+    return bool(signal) or status >= TAKEN_OFF or (status == 0 and state != "FAILED")
 
 
 def wait_status(number: int) -> tuple[int, int]:

@@ -33,6 +33,7 @@ _STATE = re.compile(r"[A-Za-z_]{2,}\+?(?:[ ,].*)?\Z")
 _TIME = re.compile(r"(?:\d{4}-\d\d-\d\dT[\d:.+-]+|\d{9,11}|Unknown|None|N/A|)\Z")
 _EXIT = re.compile(r"(?:\d+:\d+|)\Z")
 _CHECKS = {"jobid": _JOB_ID, "state": _STATE, "start": _TIME, "end": _TIME, "submit": _TIME, "exitcode": _EXIT}
+_SHELLS = frozenset({"batch", "extern", "interactive"})
 _TELLING = frozenset(
     {"jobidraw", "state", "exitcode", "elapsed", "start", "end", "submit", "alloctres", "maxrss", "partition"}
 )
@@ -231,6 +232,7 @@ class _Record:
             cancelled_by=user if by is not None and user is not None and by == uid else by,
             exit_code=status,
             exit_signal=signal,
+            exit_code_whole=sv.whole_status(status, signal, state),
             derived_exit_code=derived,
             derived_exit_signal=derived_signal,
             restarts=self.restarts(),
@@ -307,10 +309,14 @@ class _Record:
         """The row of a step; its attempt is that of the job's record above it."""
         state, _, by = sv.state(self.cells.get("state"))
         status, signal = sv.exit_code(self.cells.get("exitcode"))
+        whole = sv.whole_status(status, signal, state)
         start, end = self.when("start"), self.when("end")
         used = sv.tres(self.get("tresusageinmax"))
         rss = sv.size(self.get("maxrss"))
         owner = job if job is not None and job.job_id == self.job_id else None
+        most = owner.derived_exit_code if owner is not None else None
+        if most is not None and status and most == status + sv.TAKEN_OFF and self.step not in _SHELLS:
+            status, whole = most, True  # the highest status of the steps is printed in full
         return SlurmStep(
             cluster=self.get("cluster") or self.ctx.cluster,
             ts=end or start,
@@ -323,6 +329,7 @@ class _Record:
             cancelled_by=by,
             exit_code=status,
             exit_signal=signal,
+            exit_code_whole=whole,
             start_ts=start,
             end_ts=end,
             elapsed_s=self.elapsed(),

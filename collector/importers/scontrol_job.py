@@ -227,6 +227,7 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         exit_code=status if state in sv.ENDED else None,
         exit_signal=signal if state in sv.ENDED else None,
         derived_exit_code=derived if state in sv.ENDED else None,
+        exit_code_whole=True if state in sv.ENDED and status is not None else None,
         derived_exit_signal=derived_signal if state in sv.ENDED else None,
         restarts=restarts,
         submit_ts=submit,

@@ -229,6 +229,7 @@ class _Jobs:
             cancelled_by=job.killed[1] if job.killed is not None and job.state == "CANCELLED" else None,
             exit_code=code,
             exit_signal=signal,
+            exit_code_whole=None if code is None else True,
             submit_ts=job.submit,
             start_ts=job.start,
             end_ts=job.end,

@@ -109,6 +109,7 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         exit_signal=signal,
         derived_exit_code=derived,
         derived_exit_signal=derived_signal,
+        exit_code_whole=sj.in_full(item.get("exit_code"), status, signal, base),
         restarts=restarts,
         submit_ts=submit,
         eligible_ts=sj.moment(item.get("eligible_time")),

@@ -134,7 +134,8 @@ def _text(item: Any, *names: str) -> str | None:
 
 
 def _exit(item: Any, name: str) -> dict[str, Any]:
-    return {"return_code": getattr(item, name, None), "signal": {"id": getattr(item, f"{name}_signal", None) or 0}}
+    signal = {"id": getattr(item, f"{name}_signal", None) or 0}
+    return {"return_code": getattr(item, name, None), "signal": signal, sj.CUT: True}
 
 
 def _state(item: Any) -> list[str]:
@@ -233,14 +234,14 @@ def _accounted(job: Any) -> dict[str, Any]:
 
 
 def _step(step: Any) -> dict[str, Any]:
-    code, used = getattr(step, "exit_code", None), _get(step, "stats")
+    used = _get(step, "stats")
     most: dict[str, Any] = {
         "type": "mem", "count": _get(used, "max_resident_memory"), "node": _get(used, "max_resident_memory_node"),
         "task": _get(used, "max_resident_memory_task"),
     }  # fmt: skip
     return {
         "step": {"id": str(step.id), "name": _get(step, "name")}, "state": _state(step),
-        "exit_code": {"return_code": code, "signal": {"id": getattr(step, "exit_code_signal", None) or 0}},
+        "exit_code": _exit(step, "exit_code"),
         "time": {
             "start": _get(step, "start_time"), "end": _get(step, "end_time"), "elapsed": _get(step, "elapsed_time"),
         },

@@ -22,6 +22,7 @@ from inquest.watch.requests import Requests
 from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
 from inquest.watch.state import State
+from inquest.watch.statuses import Statuses
 from store import Writer
 from store.rows import Row, SlurmJob
 
@@ -51,8 +52,12 @@ class Noticing:
         self._asked = 0.0
         self.answered = 0.0
         """When accounting answered last, on the monotonic clock."""
+        self.left: frozenset[str] = frozenset()
+        """Jobs whose end the last poll found and left for the next: something has to be looked up, and not so soon again."""
+        self._later: frozenset[str] = frozenset()
         self._wait_s = SOON_S
         self._outputs = Outputs(access)
+        self._statuses = Statuses(access)
         self._around = Around(access)
         self._requests = Requests(access, log)
         self._records = Records(access, state, lake)
@@ -75,6 +80,7 @@ class Noticing:
         self._outputs.keep_up()
         over = [a for a in self._ended(rows) if a.ended >= began.timestamp()]
         new = self.note(sorted({a.job_id for a in self._state.unknown(over)}))
+        self.left = self._later
         last = max((a.end_ts for a in over if a.end_ts), default=None)
         if last is not None and (mark is None or last > mark):
             self._state.set_mark("read", last)
@@ -123,6 +129,7 @@ class Noticing:
 
     def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:
         """Put the rows of jobs into the lake and their new ended attempts into the state. Raises SourceUnavailable."""
+        self._later = frozenset()
         if not job_ids:
             return 0
         wanted = set(job_ids)
@@ -137,7 +144,9 @@ class Noticing:
         jobs = [j for j in merged(r for r in told if isinstance(r, SlurmJob)) if (j.job_id, j.attempt or 1) in new]
         around, later = self._around.rows(jobs)
         later |= self._outputs.find(r for r in told if isinstance(r, SlurmJob))
-        told = [self._outputs.placed(r) if isinstance(r, SlurmJob) else r for r in told]
+        later |= self._statuses.find(jobs)
+        told = [self._outputs.placed(r) if isinstance(r, SlurmJob) else r for r in self._statuses.right(told)]
+        self._later = frozenset(later)
         told = [r for r in told if getattr(r, "job_id", None) not in later]
         if not told:
             return 0

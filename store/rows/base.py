@@ -72,6 +72,8 @@ class Row:
     """SQL over the merged rows that is true of those which a reader shows; empty where it shows all."""
     BELONGS: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Columns that say something of another one only: a reader shows what stood beside that one's latest value."""
+    MERGED: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Columns of which not the latest value holds, with the SQL aggregate over all that was said of them."""
     OF_RUN: ClassVar[bool] = False
     """Rows of a log's lines (`file`, `line_no`): a reader shows them under the attempt of their run (`log_run`)."""
 

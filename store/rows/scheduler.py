@@ -10,6 +10,12 @@ from typing import Annotated, ClassVar
 
 from store.rows.base import JobRow, Row, col, table
 
+_WHOLE: Mapping[str, str] = MappingProxyType(
+    {"exit_code": 'max("exit_code")', "exit_code_whole": 'bool_or("exit_code_whole")'}
+)
+"""Of two words on one exit status the higher one is whole: sacct's text and pyslurm take 128 off a status from 128 on."""
+_WHOLE_DOC = "false where only sources told the exit status that take 128 off it: 9 may then be 137; NULL where unknown"
+
 
 @table
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +29,7 @@ class SlurmJob(JobRow):
     SETTLED: ClassVar[str] = "coalesce(upper(state) NOT IN ('PENDING', 'CONFIGURING', 'RUNNING', 'SUSPENDED'), false)"
     # Two clusters of a federation, or a cluster before and after it was renamed, have a record of one submission; the job ran
     # where it started. Two clusters that merely use the same ids submitted theirs at different times.
+    MERGED: ClassVar[Mapping[str, str]] = _WHOLE
     CHOSEN: ClassVar[str] = (
         "job_id IS NULL OR submit_ts IS NULL OR row_number() OVER (PARTITION BY job_id, attempt, submit_ts ORDER BY"
         " upper(state) = 'REVOKED' NULLS FIRST, end_ts IS NULL, start_ts IS NULL, ts DESC NULLS LAST, origin DESC) = 1"
@@ -84,6 +91,7 @@ class SlurmJob(JobRow):
         str | None,
         col("allocated GPUs as node/index, comma-separated, where scontrol -d or the controller's JSON tells them"),
     ] = None
+    exit_code_whole: Annotated[bool | None, col(_WHOLE_DOC)] = None
 
 
 @table
@@ -93,6 +101,7 @@ class SlurmStep(JobRow):
 
     TABLE: ClassVar[str] = "slurm_step"
     KEY: ClassVar[tuple[str, ...]] = ("job_id", "attempt", "step_id")
+    MERGED: ClassVar[Mapping[str, str]] = _WHOLE
 
     step_id: Annotated[str | None, col("0, 1, batch, extern, interactive")] = None
     name: Annotated[str | None, col("step's name")] = None
@@ -109,6 +118,7 @@ class SlurmStep(JobRow):
     max_rss_node: Annotated[str | None, col("node of that task")] = None
     max_rss_task: Annotated[int | None, col("index of that task")] = None
     submit_line: Annotated[str | None, col("command that started the step")] = None
+    exit_code_whole: Annotated[bool | None, col(_WHOLE_DOC)] = None
 
 
 @table

@@ -233,3 +233,34 @@ def test_without_its_column_the_time_running_is_what_lies_between_start_and_end(
     assert jobs(rows)["7", 1].elapsed_s is None, "it did not run while it was suspended"
     rows, _ = text_rows(tmp_path, f"{head}|Elapsed\n{row.format('2026-03-01T10:30:00')}|01:00:00\n")
     assert jobs(rows)["7", 1].elapsed_s == 3600.0, "Slurm's own word is the better one"
+
+
+def test_a_status_from_128_on_stands_there_without_128(tmp_path: Path) -> None:
+    """From a real 22.05: `exit 137`, `exit 9`, a signal, a step's derived status in full, and `exit 255`."""
+    rows, _ = text_rows(
+        tmp_path,
+        "JobIDRaw|JobID|JobName|State|ExitCode|DerivedExitCode\n"
+        "4801|4801|e137|FAILED|9:0|0:0\n4801.batch|4801.batch|batch|FAILED|9:0|\n"
+        "4803|4803|e9|FAILED|9:0|0:0\n"
+        "4808|4808|self9|FAILED|0:9|0:0\n"
+        "4816|4816|step143|FAILED|15:0|143:0\n4816.batch|4816.batch|batch|FAILED|15:0|\n4816.0|4816.0|sh|FAILED|15:0|\n"
+        "4817|4817|step9|FAILED|9:0|9:0\n4817.0|4817.0|sh|FAILED|9:0|\n"
+        "4821|4821|e255|FAILED|127:0|0:0\n"
+        "4831|4831|usr1|COMPLETED|0:0|0:0\n",
+    )
+    told = {job: (r.exit_code, r.exit_code_whole) for (job, _), r in jobs(rows).items()}
+    assert told == {
+        "4801": (9, False),
+        "4803": (9, False),
+        "4808": (0, True),
+        "4816": (15, False),
+        "4817": (9, False),
+        "4821": (127, False),
+        "4831": (0, True),
+    }
+    assert [(s.job_id, s.step_id, s.exit_code, s.exit_code_whole) for s in steps(rows)] == [
+        ("4801", "batch", 9, False),
+        ("4816", "batch", 15, False),
+        ("4816", "0", 143, True),
+        ("4817", "0", 9, False),
+    ]
