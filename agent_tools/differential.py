@@ -134,7 +134,9 @@ def _disposition(facts: Facts) -> str:
         text += f", exit status {o['exit_code'] if doubt is None else either(doubt)}"
     if exit_signal(o):
         text += f", signal {o['exit_signal']}"
-    if (o.number("elapsed_s") or _SHORT_S) < _SHORT_S:
+    if not (o.has("start_ts") and o.has("node_list")) and o.number("elapsed_s") == 0:
+        return f"{text}, and never started." if o.has("end_ts") else f"{text}."
+    if o.has("elapsed_s") and (o.number("elapsed_s") or 0.0) < _SHORT_S:
         text += f", after {o['elapsed_s']} s"
     elif o.has("elapsed_min"):
         text += f", after {o['elapsed_min']} min"

@@ -99,7 +99,8 @@ def _attempt(e: Evidence, r: int, row: dict[str, Any]) -> str:
     text += f", started {ref('start_ts')}" if known("start_ts") else ""
     text += f" after {ref('wait_s')} in the queue" if known("start_ts") and known("wait_s") else ""
     text += f", ended {ref('end_ts')}" if known("end_ts") else ""
-    text += f", after {ref('elapsed_s')}" if known("elapsed_s") else ""
+    never = not known("start_ts") and not row["elapsed_s"]
+    text += f", after {ref('elapsed_s')}" if known("elapsed_s") and not never else ""
     text += f" of {ref('time_limit_s')} allowed" if known("elapsed_s") and known("time_limit_s") else ""
     text += f", on {ref('node_list')}" if row["node_list"] else ""
     text += f" with {ref('gpus')} GPUs" if row["gpus"] else ""

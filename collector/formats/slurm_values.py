@@ -226,6 +226,11 @@ def exit_code(text: object) -> tuple[int | None, int | None]:
     return (int(found.group(1)), int(found.group(2))) if found else (None, None)
 
 
+def never_began(start: datetime | None, end: datetime | None) -> bool:
+    """Whether the controller's times are those of a job that had no node and was cancelled while it waited: the end twice."""
+    return start is not None and end is not None and start >= end
+
+
 def whole_status(status: int | None, signal: int | None, state: str | None) -> bool | None:
     """Whether an exit status of sacct's text or pyslurm's is all of it; None where none is told.
 

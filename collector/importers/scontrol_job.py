@@ -199,7 +199,8 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
     cpus = sv.integer((get("NumCPUs", "ProcCnt") or "").partition("-")[0])
     submit, start = sv.time(get("SubmitTime"), ctx.zone), sv.time(get("StartTime"), ctx.zone)
     end = sv.time(get("EndTime"), ctx.zone) if state in sv.ENDED else None
-    if state == "PENDING" or get("NodeCnt") == "0":  # jobcomp gives the end as the start of a job that never had a node
+    never = get("NodeList") is None and sv.never_began(start, end)
+    if state == "PENDING" or get("NodeCnt") == "0" or never:  # jobcomp, too, gives the end as the start of such a job
         start = None
     user = _USER.match(get("UserId") or "")
     gpus = sv.tres_gpus(allocated)
@@ -226,8 +227,8 @@ def _job(block: dict[str, str], ctx: ImportContext, origin: str) -> SlurmJob:
         cancelled_by=by,
         exit_code=status if state in sv.ENDED else None,
         exit_signal=signal if state in sv.ENDED else None,
-        derived_exit_code=derived if state in sv.ENDED else None,
         exit_code_whole=True if state in sv.ENDED and status is not None else None,
+        derived_exit_code=derived if state in sv.ENDED else None,
         derived_exit_signal=derived_signal if state in sv.ENDED else None,
         restarts=restarts,
         submit_ts=submit,

@@ -81,6 +81,8 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
     submit = sj.moment(item.get("submit_time"))
     start = sj.moment(item.get("start_time")) if base != "PENDING" else None
     end = sj.moment(item.get("end_time")) if ended else None
+    if not sj.text(item.get("nodes")) and sv.never_began(start, end):
+        start = None
     array, task = sj.positive(item.get("array_job_id")), sj.whole(item.get("array_task_id"))
     nodes, cpus = sj.positive(item.get("node_count")), sj.positive(item.get("cpus"))
     limit, restarts = sj.positive(item.get("time_limit")), sj.whole(item.get("restart_cnt"))
@@ -107,9 +109,9 @@ def _job(item: sj.Object, ctx: ImportContext, origin: str) -> SlurmJob:
         state_reason=sj.text(item.get("state_description")) or sj.text(item.get("state_reason")),
         exit_code=status,
         exit_signal=signal,
+        exit_code_whole=sj.in_full(item.get("exit_code"), status, signal, base),
         derived_exit_code=derived,
         derived_exit_signal=derived_signal,
-        exit_code_whole=sj.in_full(item.get("exit_code"), status, signal, base),
         restarts=restarts,
         submit_ts=submit,
         eligible_ts=sj.moment(item.get("eligible_time")),

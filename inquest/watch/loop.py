@@ -36,6 +36,8 @@ AGAIN_S = 5.0
 OLD_S = 3.0
 LATE_S = 30.0
 """An end that this host's clock places further back was noticed late, or by another clock: then the patience begins anew."""
+LEFT_S = 2.0
+"""A poll that left ends for the next look at Slurm is made again so soon: no epilog tells of a job that never ran."""
 AWAY_S = 10.0
 """The longest pause between two polls while Slurm does not answer."""
 COMPLAIN_S = 60.0
@@ -127,7 +129,8 @@ class Watcher:
     def turn(self) -> None:
         """One round of the loop; returns after at most a fifth of a second of waiting."""
         now = time.monotonic()
-        if not self._polled or now - self._polled >= (self._pause_s or self.options.poll_s):
+        rest_s = min(LEFT_S, self.options.poll_s) if self._noticing.left else self.options.poll_s
+        if not self._polled or now - self._polled >= (self._pause_s or rest_s):
             self._poll()
         else:
             self._hooked()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -166,3 +167,16 @@ def test_a_job_that_failed_with_success_is_no_knowledge(
 ) -> None:
     """Slurm 22.05's `sacct --json` prints exit status 0 for jobs whose text output says 1:0."""
     assert slurm_json.ended_with(code, state) == want
+
+
+def test_a_job_that_was_cancelled_while_it_waited_never_began(tmp_path: Path) -> None:
+    """The controller of a real 22.05 gives its end as its start, and no node; one that ran for less than a second has nodes."""
+    base = {"job_state": "CANCELLED", "submit_time": 1795712309, "start_time": 1795712310, "end_time": 1795712310}
+    jobs = [{"job_id": 4801, **base}, {"job_id": 4802, **base, "nodes": "gpu01"}]
+    path = tmp_path / "squeue.json"
+    path.write_text(json.dumps({"meta": {"Slurm": {}}, "jobs": jobs}))
+    rows = [r for r in SqueueJson().rows(path, ImportContext(path.name, UTC)) if isinstance(r, SlurmJob)]
+    assert [(r.job_id, r.start_ts is None, r.end_ts is None) for r in rows] == [
+        ("4801", True, False),
+        ("4802", False, False),
+    ]

@@ -297,3 +297,17 @@ def test_sinfo_between_bars_is_read_by_its_names(tmp_path: Path) -> None:
 def test_other_bars_are_neither_squeues_nor_sinfos(head: str) -> None:
     assert not Squeue().claims(Path("x"), head.encode())
     assert not Sinfo().claims(Path("x"), head.encode())
+
+
+def test_scontrol_gives_the_end_as_the_start_of_a_job_that_never_had_a_node(tmp_path: Path) -> None:
+    """From a real 22.05: cancelled while it was held."""
+    text = (
+        "JobId=4801 JobName=t.sbatch UserId=mira(2001) JobState=CANCELLED Reason=JobHeldUser Restarts=0 ExitCode=0:0"
+        " RunTime=00:00:00 SubmitTime=2026-11-26T16:58:29 StartTime=2026-11-26T16:58:30 EndTime=2026-11-26T16:58:30"
+        " NodeList= NumNodes=1 Partition=batch\n"
+    )
+    (tmp_path / "scontrol.txt").write_text(
+        text + "\n" + text.replace("4801", "4802").replace("NodeList=", "NodeList=gpu01")
+    )
+    rows, _ = read(ScontrolJob(), tmp_path / "scontrol.txt")
+    assert {r.job_id: r.start_ts is None for r in rows if isinstance(r, SlurmJob)} == {"4801": True, "4802": False}
