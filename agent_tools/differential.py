@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agent_tools.facts import Facts
+from agent_tools.facts.components import failed_elsewhere
 from agent_tools.facts.status import either, status_doubt
 from agent_tools.facts.steps import exit_signal, failed_steps, step_words
 from agent_tools.families.base import Assessment, Family
@@ -34,6 +35,8 @@ _EXIT = (
 )
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _ORDER = ("confirmed", "suspected")
+_MOST = 400
+"""Characters of a headline."""
 _SHORT_S = 120
 """A run below it is told in seconds."""
 _GOES_ON = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3", "F4"})
@@ -107,7 +110,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         confidence=round(chosen.confidence, 3),
         attribution=chosen.attribution,
         disposition=_disposition(facts),
-        headline=chosen.headline[:400],
+        headline=_headline(failed_elsewhere(facts), chosen.headline),
         shows=chosen.speaks_for[:24],
         implies=chosen.implies[:24],
         cannot_decide=_missing(chosen, others)[:24],
@@ -116,6 +119,12 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         actions=[*chosen.actions[:15], *say(resumption(facts) if code in _GOES_ON else "")],
         timeline=timeline(facts),
     )
+
+
+def _headline(elsewhere: str, own: str) -> str:
+    """The primary's words, behind those of a component that did not fail by itself; a reference is not cut."""
+    both = f"{elsewhere} {own}" if elsewhere else own
+    return both[:_MOST] if len(both) <= _MOST or not elsewhere else elsewhere
 
 
 def _undetermined(others: Iterable[Assessment], own: Assessment) -> float:
