@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b1_cuda_oom as b1
-from store.rows import CgroupSample, GpuSample, HostEvent, LogEvent, LogLine, Process
+from store.rows import CgroupSample, GpuSample, HostEvent, LogEvent, LogLine, Process, SlurmStep
 from tests.agent_tools.families.test_cut_and_told import drafted
 from tests.agent_tools.families.test_log_verdicts import facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge
@@ -326,3 +327,39 @@ def test_a_signal_that_only_a_sender_raises_is_named_and_its_sender_left_open(tm
     found = drafted(text, tmp_path)
     assert (found.family, found.attribution) == ("A2", "undetermined")
     assert any("--signal" in m.text for m in found.cannot_decide)
+
+
+OWN_STEPS = [
+    SlurmStep(job_id=JOB, attempt=1, step_id=s, state="FAILED", exit_code=1, exit_signal=0) for s in ("batch", "0")
+]
+
+
+@pytest.mark.parametrize(
+    ("step", "steps", "raw", "family"),
+    [
+        ("4812.0", OWN_STEPS, JOB, "A2"),
+        ("4812.batch", OWN_STEPS, JOB, "A2"),
+        ("4812.7", [], JOB, "A2"),
+        ("4812.7", OWN_STEPS, JOB, "U0"),
+        ("999.0", OWN_STEPS, JOB, "U0"),
+        ("999", [], JOB, "U0"),
+        ("999.0", [], None, "A2"),
+        ("999.0", OWN_STEPS, "999", "A2"),
+    ],
+    ids=[
+        "its step", "its script", "steps are not known", "no such step", "another job", "another job whole",
+        "its number is not known", "the number of a task",
+    ],
+)  # fmt: skip
+def test_a_line_about_another_jobs_step_is_no_evidence(
+    tmp_path: Path, step: str, steps: list[SlurmStep], raw: str | None, family: str
+) -> None:
+    """A program may print, or copy, what slurmstepd said of another job: accounting tells which ids are this one's."""
+    world = World(tmp_path).job("FAILED", job_id_raw=raw).add(*steps)
+    message = (
+        f"slurmstepd: error: Detected 1 oom_kill event in StepId={step}. Some of the step tasks have been OOM Killed."
+    )
+    job, _, name = step.partition(".")
+    told = json.dumps({"events": 1, "job": job, **({"step": name} if name else {})})
+    world.say("host_oom", "oom_kill", message, severity="fatal", detail=told)
+    assert differential.draft(world.facts()).family == family
