@@ -1,4 +1,4 @@
-"""Steps that failed: in a job that Slurm calls completed, because its script went on, or in one of which nothing else is known."""
+"""Steps that failed, or were cancelled or timed out: in a job that Slurm calls completed, because its script went on, or in one of which nothing else is known."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from agent_tools.facts.core import Facts
 from agent_tools.facts.views import RowView
 
 _SHELLS = frozenset({"batch", "extern", "interactive"})
+_ENDED = frozenset({"CANCELLED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL"})
+"""States of a step that was ended, whatever the status with which its program took it."""
 _SIGNALS = range(1, 65)
 _OOM = 125
 """What Slurm puts in a signal's place where the out-of-memory killer struck."""
 
 
 def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
-    """The steps with an exit status or a signal, the first first; those of a job that did not complete only with `of_any`."""
+    """The steps that were ended, or have an exit status or a signal, the first first; those of a job that did not complete only with `of_any`."""
     completed = facts.ending.succeeded or facts.ending.hidden is not None
     if not (of_any or completed) or not facts.has("slurm_step"):
         return ()
@@ -22,7 +24,9 @@ def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
         lambda r: (
             r.text("step_id") not in _SHELLS
             and not _of_attempt_before(facts, r)
-            and bool(r.number("exit_code") or exit_signal(r) or r.number("exit_signal") == _OOM)
+            and bool(
+                r.number("exit_code") or exit_signal(r) or r.number("exit_signal") == _OOM or r.text("state") in _ENDED
+            )
         )
     )
 

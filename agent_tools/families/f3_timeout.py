@@ -44,13 +44,17 @@ def assess(facts: Facts) -> Assessment:
     wall = facts.table("wall").first
     state = facts.state
     said = end is not None and (count(end, "time_limits") > 0 or end.text("stop_name") == "deadline")
-    reached = state in ("TIMEOUT", "DEADLINE") or said or "time_limit" in facts.ending.marks
+    said_at_all = said or "time_limit" in facts.ending.marks
+    step = _of_step(facts) if said_at_all or not facts.has_log else None
+    reached = state in ("TIMEOUT", "DEADLINE") or said_at_all or step is not None
     if not reached:
         return _forewarned(facts, end, wall) or _not_reached(facts, wall)
     if facts.overview is not None and too_late(facts):
         text = f"Slurm recorded the end as {facts.overview['state']}, and the job never ran."
         return Assessment(CODE, "ruled_out", confidence=0.02, counterfactual=text)
     shows = _shows(facts, end, wall)
+    if step is not None and facts.overview is not None:
+        return _by_step(facts, facts.overview, step, shows)
     own = own_failure(facts)
     if own and not (
         end is not None
@@ -108,6 +112,40 @@ def assess(facts: Facts) -> Assessment:
     if pace == "moving":
         return _slow(facts, wall, end, shows)
     return _unknown(facts, shows, blind, _limit(facts, end))
+
+
+def _of_step(facts: Facts) -> RowView | None:
+    """The step that its own limit ended, where the job's did not end the job."""
+    if facts.state not in ("COMPLETED", "FAILED") or not facts.has("slurm_step"):
+        return None
+    rows = facts.table("job_steps").where(lambda r: r.text("step_id").isdigit() and r.text("state") == "TIMEOUT")
+    return max(rows, key=lambda r: count(r, "elapsed_s"), default=None)
+
+
+def _by_step(facts: Facts, overview: RowView, step: RowView, shows: list[str]) -> Assessment:
+    """A limit that srun was given for a step: it is the verdict where that step was most of the job."""
+    name = f" ({step['name']})" if step.has("name") else ""
+    ended = f"By accounting, step {step['step_id']}{name} ended as {step['state']}, and the job as {overview['state']}."
+    if count(step, "elapsed_s") <= count(overview, "elapsed_s") / 2:
+        return Assessment(
+            CODE, "ruled_out", confidence=0.03, counterfactual=f"{ended} That step was the smaller part of the job."
+        )
+    after = "its script then ended well" if facts.state == "COMPLETED" else "the job failed with it"
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        0.85,
+        "job",
+        f"Step {step['step_id']}{name}, most of the job, was ended at a time limit of its own; {after}.",
+        say(ended, *shows),
+        implies=say("The limit is the step's (srun --time), not the job's.", status="supported"),
+        missing=[lacks("Whether the step was slow or stuck by then.", "progress lines with time stamps, GPU metrics")],
+        actions=say(
+            "Give the step a longer --time, or none: then the job's limit holds.",
+            "Let the script end with the status of its step (set -e): the job is called completed otherwise.",
+        ),
+    )
 
 
 def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Assessment | None:

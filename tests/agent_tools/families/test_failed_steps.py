@@ -245,3 +245,41 @@ def test_a_step_of_an_attempt_that_was_preempted_is_not_laid_to_the_one_that_com
     _, _, shows, warnings = sentences(world)
     assert not [s for s in (*shows, *warnings) if "[step" in s or "step [[" in s]
     assert not [w for w in warnings if w.startswith("Though the job completed")]
+
+
+@pytest.mark.parametrize(("state", "signal"), [("CANCELLED", 15), ("CANCELLED", 0), ("TIMEOUT", 15), ("TIMEOUT", 0)])
+def test_a_step_that_was_ended_is_named_whatever_its_status(tmp_path: Path, state: str, signal: int) -> None:
+    """A program that takes the signal well leaves with 0: the state tells."""
+    ended = step("0", state=state, exit_code=0, exit_signal=signal, elapsed_s=60.0)
+    world = World(tmp_path).job().train([3 + 7 * 0.97**i for i in range(100)], every_s=30, total_steps=1000)
+    world.say("train_end", "train_runtime", "training finished", severity="info").add(ended)
+    family, _, _, warnings = sentences(world)
+    assert family == "G1"
+    assert any(w.startswith("Though the job completed, step") for w in warnings)
+
+
+CUT = "slurmstepd-n1: error: *** STEP 4812.0 ON n1 CANCELLED AT 2026-03-01T10:59:00 DUE TO TIME LIMIT ***"
+
+
+@pytest.mark.parametrize(
+    ("job", "spent_s", "log", "family", "said"),
+    [
+        ("COMPLETED", 3500.0, True, "F3", "limit of its own; its script then ended well"),
+        ("COMPLETED", 3500.0, False, "F3", "limit of its own; its script then ended well"),
+        ("FAILED", 3500.0, True, "F3", "limit of its own; the job failed with it"),
+        ("COMPLETED", 600.0, True, "other", ""),
+        ("TIMEOUT", 3500.0, True, "F3", "its time limit"),
+    ],
+    ids=["most of the job", "without a log", "the script ends with it", "the smaller part", "the job's own limit"],
+)
+def test_a_limit_that_a_step_was_given_is_the_steps(
+    tmp_path: Path, job: str, spent_s: float, log: bool, family: str, said: str
+) -> None:
+    world = World(tmp_path).job(job, exit_code=143 if job == "FAILED" else 0)
+    world.add(step("0", state="TIMEOUT", exit_code=0, exit_signal=15, elapsed_s=spent_s))
+    if log:
+        world.say("slurm", "time_limit", CUT, severity="fatal")
+    found, headline, _, warnings = sentences(world)
+    assert (found == "F3") is (family == "F3")
+    assert said in headline
+    assert family == "F3" or "its step" in headline or any("step" in w for w in warnings)
