@@ -89,6 +89,8 @@ def assess(facts: Facts) -> Assessment:
         )
     if lost and not fallen:
         missing.append(lacks("Which node it was.", "slurm_node_state (sacctmgr show event)"))
+    if last == "REQUEUED":
+        missing.append(lacks("Whether it waits, is held, or runs again.", "squeue or scontrol show job (slurm_job)"))
     if mode == "requeue" and not lost and not h.has("event_actor"):
         missing.append(lacks("Who asked for the requeue.", "slurmctld's log or slurm_job_event.actor"))
     if mode == "preemption":
@@ -98,7 +100,7 @@ def assess(facts: Facts) -> Assessment:
         word = "evicted: its machine or pod was taken away"
     if lost:
         word = f"sent back to the queue because {node} failed under an earlier attempt"
-    done = f", and {_now(h, last, recovered)}" if recovered or last in OPEN else ""
+    done = f", and {_now(h, last, recovered)}" if recovered or (last in OPEN and last != "REQUEUED") else ""
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
@@ -137,7 +139,9 @@ def _now(h: RowView, last: str, recovered: bool) -> str:
         return "the rerun completed"
     if _held(h, last):
         return "it is held there: nothing runs it again until somebody releases it"
-    return "it is waiting or running again"
+    if last == "PENDING":
+        return "it waits to run again"
+    return "it runs again" if last in ("RUNNING", "SUSPENDED", "COMPLETING") else "it is to run again"
 
 
 def _went_on(end: RowView) -> bool:

@@ -56,7 +56,7 @@ class Around:
         # Of two rows of a job that waits, which have one time, the later look is right.
         origin = f"slurm_queue:{int(time.time()):010d}"
         for record in list(self._access.queue()):
-            if isinstance(record, SlurmJob) and (record.state or "").upper() == "PENDING":
+            if isinstance(record, SlurmJob) and (record := _again(record)) is not None:
                 yield from (replace(j, origin=origin) for j in tasks(record) if j.job_id in wanted)
 
     def _nodes(self, ours: Sequence[SlurmJob]) -> Iterator[Row]:
@@ -65,3 +65,19 @@ class Around:
         for row in self._access.node_events(since):
             if isinstance(row, SlurmNodeState) and row.node in nodes:
                 yield row
+
+
+def _again(record: SlurmJob) -> SlurmJob | None:
+    """The row of a run that waits, also while the processes of the run before are still being ended; None of any other.
+
+    Until these are gone the job is COMPLETING, with the next run's number and reason and the times and nodes of neither.
+    """
+    state = (record.state or "").upper()
+    if state == "PENDING":
+        return record
+    if state != "COMPLETING" or not record.restarts:
+        return None
+    return replace(
+        record, state="PENDING", state_flags="COMPLETING", ts=record.submit_ts, start_ts=None, end_ts=None, elapsed_s=None,
+        node_list=None, node_count=None, exit_code=None, exit_signal=None,
+    )  # fmt: skip

@@ -34,6 +34,28 @@ def test_a_requeue_that_waits_again_is_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("last", "reason", "said"),
+    [
+        ("PENDING", None, "it waits to run again"),
+        ("PENDING", "job requeued in held state", "it is held there"),
+        ("RUNNING", None, "it runs again"),
+        ("REQUEUED", None, ""),
+    ],
+)
+def test_what_became_of_the_job_is_said_as_it_is_known(
+    tmp_path: Path, last: str, reason: str | None, said: str
+) -> None:
+    """Of a run whose successor nobody has seen yet nothing is said: it may wait, be held, or run."""
+    world = World(tmp_path).job("REQUEUED", 30, exit_code=0)
+    if last != "REQUEUED":
+        world.job(last, 1, attempt=2, restarts=1, start_ts=None if last == "PENDING" else T, state_reason=reason)
+    a = judge(world, assess)
+    assert a.headline.startswith("The job was sent back to the queue")
+    assert (said in a.headline) if said else ", and" not in a.headline
+    assert any("is held" in m.text for m in a.missing) is (not said)
+
+
+@pytest.mark.parametrize(
     ("name", "message", "mode"),
     [
         ("preempted", PREEMPTED, "preemption"),

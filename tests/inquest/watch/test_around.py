@@ -1,0 +1,48 @@
+"""What Slurm did around an end: the run that waits after one that was sent back, also while that one is still being ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from inquest.watch.around import Around
+from inquest.watch.shared import Shared
+from store.rows import SlurmJob
+from tests.inquest.watch.accounts import Accounts
+
+T = datetime.now(UTC).replace(microsecond=0)
+BEFORE = SlurmJob(job_id="4833", attempt=1, state="REQUEUED", submit_ts=T, start_ts=T, end_ts=T + timedelta(seconds=9))
+# As squeue's JSON of 22.05 has it until the processes are gone: the next run's number, and times of neither run.
+COMPLETING = SlurmJob(
+    job_id="4833", attempt=2, restarts=1, state="COMPLETING", submit_ts=T, ts=T + timedelta(hours=2),
+    start_ts=T + timedelta(seconds=9), node_list="gpu01", node_count=1, state_reason="job requeued in held state",
+)  # fmt: skip
+
+
+def waiting(folder: Path, queued: SlurmJob) -> list[SlurmJob]:
+    accounts = Accounts(folder / "accounts")
+    accounts.now_running = [queued]
+    rows, _ = Around(Shared(accounts)).rows([BEFORE])  # type: ignore[arg-type]
+    return [r for r in rows if isinstance(r, SlurmJob)]
+
+
+def test_a_run_that_is_still_being_ended_waits_already(tmp_path: Path) -> None:
+    (told,) = waiting(tmp_path, COMPLETING)
+    assert (told.attempt, told.state, told.state_reason) == (2, "PENDING", "job requeued in held state")
+    assert (told.start_ts, told.node_list, told.ts) == (None, None, T), "nothing of the run before, and no later word"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(COMPLETING, restarts=0, attempt=1),
+        replace(COMPLETING, state="RUNNING"),
+        replace(COMPLETING, job_id="4834"),
+    ],
+    ids=["it ends for good", "it runs", "another job"],
+)
+def test_another_state_is_not_taken_for_it(tmp_path: Path, other: SlurmJob) -> None:
+    assert waiting(tmp_path, other) == []
