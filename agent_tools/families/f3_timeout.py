@@ -17,6 +17,7 @@ from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.c1_rendezvous_hang import stuck_at_start
 from agent_tools.families.deadline import too_late
+from agent_tools.families.step_limit import by_step, of_step
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
@@ -45,7 +46,7 @@ def assess(facts: Facts) -> Assessment:
     state = facts.state
     said = end is not None and (count(end, "time_limits") > 0 or end.text("stop_name") == "deadline")
     said_at_all = said or "time_limit" in facts.ending.marks
-    step = _of_step(facts) if said_at_all or not facts.has_log else None
+    step = of_step(facts) if said_at_all or not facts.has_log else None
     reached = state in ("TIMEOUT", "DEADLINE") or said_at_all or step is not None
     if not reached:
         return _forewarned(facts, end, wall) or _not_reached(facts, wall)
@@ -54,7 +55,7 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", confidence=0.02, counterfactual=text)
     shows = _shows(facts, end, wall)
     if step is not None and facts.overview is not None:
-        return _by_step(facts, facts.overview, step, shows)
+        return by_step(facts, facts.overview, step, shows)
     own = own_failure(facts)
     if own and not (
         end is not None
@@ -114,40 +115,6 @@ def assess(facts: Facts) -> Assessment:
     return _unknown(facts, shows, blind, _limit(facts, end))
 
 
-def _of_step(facts: Facts) -> RowView | None:
-    """The step that its own limit ended, where the job's did not end the job."""
-    if facts.state not in ("COMPLETED", "FAILED") or not facts.has("slurm_step"):
-        return None
-    rows = facts.table("job_steps").where(lambda r: r.text("step_id").isdigit() and r.text("state") == "TIMEOUT")
-    return max(rows, key=lambda r: count(r, "elapsed_s"), default=None)
-
-
-def _by_step(facts: Facts, overview: RowView, step: RowView, shows: list[str]) -> Assessment:
-    """A limit that srun was given for a step: it is the verdict where that step was most of the job."""
-    name = f" ({step['name']})" if step.has("name") else ""
-    ended = f"By accounting, step {step['step_id']}{name} ended as {step['state']}, and the job as {overview['state']}."
-    if count(step, "elapsed_s") <= count(overview, "elapsed_s") / 2:
-        return Assessment(
-            CODE, "ruled_out", confidence=0.03, counterfactual=f"{ended} That step was the smaller part of the job."
-        )
-    after = "its script then ended well" if facts.state == "COMPLETED" else "the job failed with it"
-    return Assessment(
-        CODE,
-        "confirmed",
-        None,
-        0.85,
-        "job",
-        f"Step {step['step_id']}{name}, most of the job, was ended at a time limit of its own; {after}.",
-        say(ended, *shows),
-        implies=say("The limit is the step's (srun --time), not the job's.", status="supported"),
-        missing=[lacks("Whether the step was slow or stuck by then.", "progress lines with time stamps, GPU metrics")],
-        actions=say(
-            "Give the step a longer --time, or none: then the job's limit holds.",
-            "Let the script end with the status of its step (set -e): the job is called completed otherwise.",
-        ),
-    )
-
-
 def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Assessment | None:
     """A job that has itself signalled ahead of its limit, and ends by itself then: by accounting it completed, or failed."""
     overview = facts.overview
@@ -173,20 +140,28 @@ def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Asse
     elif end.has("stop_message"):
         shows.append(f"The log says: {quoted(end, 'stop_message', 'stop_line')}.")
     need = _needed(wall)
+    saved = _saved_then(facts, end)
+    if saved is not None:
+        shows.append(f"It saved a checkpoint then: {quoted(saved, 'message', 'line_no')}.")
     return Assessment(
         CODE,
         "confirmed",
         None,
         0.85 if told and due else 0.7,
         "job",
-        "The run stopped itself at the warning ahead of its time limit, before its work was done.",
+        "The run saved a checkpoint and stopped itself at the warning ahead of its time limit: its work is to go on."
+        if saved is not None
+        else "The run stopped itself at the warning ahead of its time limit, before its work was done.",
         say(*shows),
         implies=say(
             f"The run was healthy and needed more time than its limit; the limit is no crash.{need}", status="supported"
         ),
         missing=[
             lacks(
-                "Whether it saved all that it needs to go on.", "a line that says what was saved, or the folder itself"
+                "Whether it saved all that it needs to go on.",
+                "the checkpoint itself"
+                if saved is not None
+                else "a line that says what was saved, or the folder itself",
             )
         ],
         actions=say(
@@ -194,6 +169,13 @@ def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Asse
             f"Or give it a longer --time.{need}",
         ),
     )
+
+
+def _saved_then(facts: Facts, end: RowView) -> RowView | None:
+    """A checkpoint that the log announces below the word of the warning."""
+    line = max(count(end, "interrupt_line"), count(end, "stop_line"))
+    rows = facts.table("checkpoints").where(lambda r: r.text("name") == "saved" and count(r, "line_no") > line > 0)
+    return rows[0] if rows else None
 
 
 def _done(facts: Facts, shows: list[str]) -> Assessment:
@@ -239,7 +221,7 @@ def _shows(facts: Facts, end: RowView | None, wall: RowView | None) -> list[str]
         shows.append(f"It had done step {wall['last_step']} of {wall['total_steps']} ({wall['done']}).")
     elif facts.progress.phrase:
         shows.append(f"By then {facts.progress.phrase}.")
-    if wall is not None and wall.has("quiet_min") and wall.has("pace_s"):
+    if wall is not None and wall.has("quiet_min") and wall.has("pace_s") and count(wall, "quiet_min") >= 0:
         shows.append(
             f"The last progress line stands {wall['quiet_min']} before the end; usually one came every {wall['pace_s']}."
         )

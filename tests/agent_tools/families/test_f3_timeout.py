@@ -114,6 +114,22 @@ def test_a_run_that_stops_itself_when_it_is_warned_of_the_wall_needed_more_time(
     assert "warning" in a.headline
 
 
+@pytest.mark.parametrize(("saved", "said"), [("after", True), ("before", False), ("never", False)])
+def test_a_checkpoint_that_is_saved_at_the_warning_says_that_the_run_is_to_go_on(
+    tmp_path: Path, saved: str, said: bool
+) -> None:
+    world = World(tmp_path).job("COMPLETED", 110, **WARNED).train(falling(108), every_s=60, total_steps=5000)
+    if saved == "before":
+        world.say("checkpoint", "saved", "saved checkpoint to ckpt/step_40.pt", severity="info", step=40)
+    world.say("interrupt", "signal_received", "caught USR1, saving checkpoint", signal=10)
+    if saved == "after":
+        world.say("checkpoint", "saved", "saved checkpoint to ckpt/step_40.pt", severity="info", step=40)
+    a = judge(world, assess)
+    assert a.status == "confirmed"
+    assert a.headline.startswith("The run saved a checkpoint and stopped itself") is said
+    assert any(c.text.startswith("It saved a checkpoint then") for c in a.speaks_for) is said
+
+
 def test_a_warning_that_was_asked_for_shows_in_the_time_alone(tmp_path: Path) -> None:
     world = World(tmp_path).job("COMPLETED", 109.5, **WARNED).train(falling(108), every_s=60, total_steps=5000)
     assert judge(world, assess).confidence >= 0.6

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.differential import differential
+from agent_tools.families import step_limit
 from store.rows import SlurmStep
 from tests.agent_tools.families.world import JOB, T, World
 
@@ -281,5 +282,6 @@ def test_a_limit_that_a_step_was_given_is_the_steps(
         world.say("slurm", "time_limit", CUT, severity="fatal")
     found, headline, _, warnings = sentences(world)
     assert (found == "F3") is (family == "F3")
+    assert (step_limit.of_step(world.facts()) is None) is (job == "TIMEOUT")
     assert said in headline
     assert family == "F3" or "its step" in headline or any("step" in w for w in warnings)
