@@ -49,6 +49,15 @@ def _give_up(cluster: Cluster, job: int) -> None:
     cluster.cancel(job, user="mira")
 
 
+def _take_away(cluster: Cluster, job: int) -> None:
+    cluster.cancel(job)
+
+
+def _cancel_step(cluster: Cluster, job: int) -> None:
+    time.sleep(2)
+    cluster.run("scancel", f"{job}.0", user="mira")
+
+
 def _requeue(cluster: Cluster, job: int) -> None:
     time.sleep(2)
     cluster.scontrol("requeue", str(job))
@@ -111,7 +120,56 @@ PROLOG = '#!/bin/sh\n[ "$SLURMD_NODENAME" != gpu07 ] || [ ! -e /mnt/data/refuse 
 LONG = TRAINING.format(steps=6000, pace=0.2)
 SHORT = TRAINING.format(steps=40, pace=0.05)
 IN_VAIN = ("--dependency=afternotok:{done}", "--kill-on-invalid-dep=yes")
+NO_GPU = "--gres=none"
+ECHOED = "slurmstepd: error: Detected 1 oom_kill event in StepId=99.0. Some of the step tasks have been OOM Killed."
+SAVES = "trap 'kill $!; echo received SIGUSR1, saving; echo saved checkpoint to ckpt/step_40.pt; exit 0' USR1"
+STATUSES: tuple[Live, ...] = (
+    Live("exit-137", "exit 137", (_families("A2"),), (NO_GPU,)),
+    Live("exit-143", "exit 143", (_families("U0"),), (NO_GPU,)),
+    Live("exit-9", "exit 9", (_families("U0"),), (NO_GPU,)),
+    Live("exit-255", "exit 255", (_families("U0"),), (NO_GPU,)),
+    Live("killed-child", "bash -c 'kill -9 $$'; exit $?", (_families("A2"),), (NO_GPU,)),
+    Live("killed-step", "srun -n1 bash -c 'kill -9 $$'", (_families("A2"),), (NO_GPU,)),
+    Live("echoed", f"echo '{ECHOED}'; exit 1", (_families("U0", "A1"),), (NO_GPU,)),
+)
+"""Exit statuses from 128 on and their look-alikes: sacct's text tells 137 and 9 alike."""
+BESIDE: tuple[Live, ...] = (
+    Live("given-up", "true", (_families("F4 user"),), ("--hold", NO_GPU), _give_up),
+    Live("taken-away", "true", (_families("F4 operator"),), ("--hold", NO_GPU), _take_away),
+    Live(
+        "step-cancelled",
+        "srun -n1 --mem=50 sleep 300\necho cleaning up",
+        (_families("F4 user", "U0"),),
+        (NO_GPU,),
+        _cancel_step,
+    ),
+    Live(
+        "step-timed-out", "srun -n1 --mem=50 --time=1 sleep 300\necho cleaning up", (_families("F3", "U0"),), (NO_GPU,)
+    ),
+    Live(
+        "saves-ahead",
+        f"{SAVES}\n({LONG})&\nwait $!",
+        (_families("F3"),),
+        ("--time=00:01:00", "--signal=B:USR1@30", NO_GPU),
+    ),
+    Live(
+        "bad-exit",
+        "srun -n2 --kill-on-bad-exit=1 sh -c '[ $SLURM_PROCID = 0 ] || exit 3; sleep 60'",
+        (_families("U0"),),
+        ("--ntasks=2", NO_GPU),
+    ),
+    Live("no-folder", "true", (_families("A4 launch"),), ("--chdir=/nowhere/run", NO_GPU)),
+    Live(
+        "one-task",
+        "[ $SLURM_ARRAY_TASK_ID != 2 ] || exit 5",
+        (_families("U0", "G1 healthy"),),
+        ("--array=1-3", NO_GPU),
+        tasks=3,
+    ),
+)
 SCENARIOS: tuple[Live, ...] = (
+    *STATUSES,
+    *BESIDE,
     Live("limit", LONG, (_families("F3"),), ("--time=00:01:00",)),
     Live("requeued", f"if [ ${{SLURM_RESTART_COUNT:-0}} = 0 ]; then {LONG} else {SHORT} fi",
          (_families("F2 requeue"), _families("F2 requeue", "G1 healthy")), (), _requeue),
@@ -198,14 +256,27 @@ def _sent_back(cluster: Cluster, job: int) -> None:
         time.sleep(0.3)
 
 
-def heterogeneous(cluster: Cluster) -> int:
+def heterogeneous(cluster: Cluster, script: str = "crash.sbatch") -> int:
     """Submit a job of two components whose script fails; its id."""
     words = ("sbatch", "--parsable", "--mem=100", f"--exclude={BUSY}", ":", "--mem=100", f"--exclude={BUSY}")
-    return int(cluster.run(*words, "crash.sbatch", user="mira", cwd="/home/mira").strip().split(";")[0])
+    return int(cluster.run(*words, script, user="mira", cwd="/home/mira").strip().split(";")[0])
+
+
+def one_of_two(cluster: Cluster) -> int:
+    """Submit a job of two components of which the second fails in the step that spans both; its id."""
+    text = "#!/bin/bash\nsrun --het-group=0,1 sh -c '[ $SLURM_PROCID = 0 ] || exit 4; sleep 1'\n"
+    (cluster.home / "mira/parts.sbatch").write_text(text)
+    return heterogeneous(cluster, "parts.sbatch")
+
+
+def bad_interpreter(cluster: Cluster) -> int:
+    """Submit a script whose first line names a program that is not there; its id."""
+    (cluster.home / "mira/interpreter.sbatch").write_text("#!/opt/nowhere/python3\nprint(1)\n")
+    return cluster.submit("/home/mira/interpreter.sbatch", options=("--mem=100", f"--exclude={BUSY}"))
 
 
 def drive(cluster: Cluster, live: Live, job: int) -> None:
     """Do to it what the scenario says, once it runs."""
-    if live.tasks == 0 and not live.record and not any("dependency" in o for o in live.options):
+    if live.tasks == 0 and not live.record and not any("dependency" in o or o == "--hold" for o in live.options):
         cluster.wait_for(job, {"RUNNING", *ENDED})
     live.drive(cluster, job)

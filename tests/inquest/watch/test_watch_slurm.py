@@ -29,9 +29,11 @@ from tests.inquest.watch.live import (
     SCENARIOS,
     Live,
     at_the_terminal,
+    bad_interpreter,
     before_the_start,
     drive,
     heterogeneous,
+    one_of_two,
     submit,
 )
 from tests.inquest.watch.sibling import CONF as WEST
@@ -128,7 +130,7 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
         jobs: dict[str, int] = {}
         for live in sorted(lives, key=lambda each: any("{" in o for o in each.options)):
             jobs[live.name] = submit(cluster, live, jobs)
-        pieces = heterogeneous(cluster)
+        pieces, parts, odd = heterogeneous(cluster), one_of_two(cluster), bad_interpreter(cluster)
         driven = [pool.submit(drive, cluster, live, jobs[live.name]) for live in lives]
         time.sleep(6)
         watched.kill(first)
@@ -146,6 +148,7 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
     wanted |= {(str(job), 1): families for job, families in typed.values()}
     wanted |= early
     wanted |= {(f"{pieces}+{n}", 1): frozenset({"A3", "A3 data", "A3 code", "U0"}) for n in range(2)}
+    wanted |= {(f"{parts}+{n}", 1): frozenset({"U0"}) for n in range(2)} | {(str(odd), 1): frozenset({"A4 launch"})}
     deadline = time.monotonic() + 500
     found: list[dict[str, Any]] = []
     while time.monotonic() < deadline:
@@ -167,6 +170,9 @@ def test_every_ended_attempt_gets_one_right_verdict(watched: Watched) -> None:
     documents = {str(v["job_id"]): str(v["document"]) for v in found}
     for name, job in {"step": jobs["step"], **{k: j for k, (j, _) in typed.items()}}.items():
         assert "By accounting, step" in documents[str(job)], f"{name}: the failed step is named"
+    headlines = {str(v["job_id"]): str(v["headline"]) for v in found}
+    assert f"This component did not fail: {parts}+1 did" in headlines[f"{parts}+0"]
+    assert "did not fail" not in headlines[f"{parts}+1"]
     counted = [line.split() for line in page.splitlines() if line.startswith("inquest_verdicts_total{")]
     assert sum(float(v) for _, v in counted) >= len(wanted)
     with Reader(watched.lake) as reader:
