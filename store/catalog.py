@@ -15,6 +15,9 @@ planning it for nothing is then spared. `-- NEEDS: slurm_job, log_event.kind = s
 `-- NONE: XID, GPU event` names what there was none of where the query has no row; each has all of its words in a sentence that
 says so. Queries without it say nothing by an empty answer that anybody could put into words.
 
+`-- HIDES: process_name, message` names the columns in which a row that is not the job's own may name a stranger: see
+`store.strangers`. Such a query has a column `_own` besides; columns that begin with `_` are not part of its answer.
+
 `-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own.
 
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
@@ -63,7 +66,7 @@ class QueryInfo:
     """A question as its header describes it. `prunes` are the parameters by which segments may be left out.
 
     `empty` are its columns' types where it is known without running it when there is no row, else nothing: then that is
-    so where in one of `needs` no part has a row. `none` are the things of which an empty answer says that there were none.
+    so where in one of `needs` no part has a row. `none` are the things of which an empty answer says that there were none. `hides` are the columns that may name a stranger.
     """
 
     name: str
@@ -77,6 +80,7 @@ class QueryInfo:
     empty: tuple[str, ...] = ()
     needs: tuple[tuple[Need, ...], ...] = ()
     none: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
 
 
 @cache
@@ -111,7 +115,7 @@ def parse(name: str, text: str) -> QueryInfo:
             columns.append(ResultColumn(column[1], "", column[2] or "", column[3]))
         elif colon and key == "NEEDS":
             needs.append(value)
-        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY", "NONE", "WITH"):
+        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY", "NONE", "WITH", "HIDES"):
             fields[key] = value.strip()
             last = key
         elif last:
@@ -137,6 +141,7 @@ def parse(name: str, text: str) -> QueryInfo:
         _words(fields.get("EMPTY", "")),
         tuple(tuple(_need(name, n, tables) for n in _split(line)) for line in needs) or (tuple(map(Need, tables)),),
         tuple(_split(fields.get("NONE", ""))),
+        _words(fields.get("HIDES", "")),
     )
 
 

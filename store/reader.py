@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from store import catalog, cells, engine, redact_sql, regex, views
+from store import catalog, cells, engine, redact_sql, regex, strangers, views
 from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
@@ -24,6 +24,7 @@ from store.shown import OPTIMIZERS, SMALL, Shown, parsed
 from store.snapshot import EVERYTHING, Opened, Snapshots, Window
 
 Self = TypeVar("Self", bound="Reader")
+_NEIGHBOURS = catalog.parse("neighbours", strangers.NEIGHBOURS)
 
 
 class Reader:
@@ -124,6 +125,12 @@ class Reader:
                 ) from e
         else:
             raise AssertionError("unreachable")
+        if info.hides:
+            shown, rows = strangers.hidden(
+                info, names, list(rows), params, lambda nodes: self._neighbours(params, nodes)
+            )
+            types = [t for n, t in zip(names, types, strict=True) if n in shown]
+            names = shown
         described = {c.name: c for c in info.columns}
         columns = tuple(
             ResultColumn(n, t, _unit(info, described[n].unit, params), described[n].doc)
@@ -136,13 +143,18 @@ class Reader:
             info.sql,
             params,
             columns,
-            rows,
+            tuple(rows),
             total,
             total > len(rows),
             tuple(_coverage(t, opened[t]) for t in info.tables),
             f"{info.caveat} {self.lacks}".strip(),
             time.perf_counter() - started,
         )
+
+    def _neighbours(self, params: dict[str, Cell], nodes: str) -> strangers.Rows:
+        """Who else was on these nodes."""
+        asked = {"job_id": params["job_id"], "nodes": nodes}
+        return list(self._run(_NEIGHBOURS, asked, strangers.AT_MOST).rows)
 
     def coverage(self) -> list[Coverage]:
         """What the lake holds, by table, tables without a row included."""

@@ -60,7 +60,7 @@ def _by_samples(this: RowView) -> Holding | None:
     if this.number("job_samples"):
         return Holding("own")
     if this.number("other_samples"):
-        return Holding("other", f"Its samples of that time are of job {this['other_job']}.")
+        return Holding("other", f"{this['other_samples']} samples of it in that time are another job's.")
     return None
 
 
@@ -76,8 +76,8 @@ def _by_number(facts: Facts, row: RowView, known: View, given: RowView | None, o
         return Holding(
             "other", f"The job held {given['held']} GPUs of {given['node']}, which are known, and it is none of them."
         )
-    if given.has("beside_job"):
-        return Holding("open", f"Job {given['beside_job']} held GPUs of {given['node']} at that time too.")
+    if given.get("beside"):
+        return Holding("open", f"Another job held GPUs of {given['node']} at that time too.")
     numbers = (
         f" Slurm gave the job the GPUs {given['indices']}, and the number of the one that failed is not known."
         if given.has("indices")

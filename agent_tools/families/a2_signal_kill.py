@@ -137,6 +137,8 @@ def _kernel_crash(facts: Facts) -> RowView | None:
         return None
     for row in facts.table("host_events").one_of("event", "segfault", "trap"):
         before = row.number("before_end_s")
+        if row.get("hidden"):  # as likely a crash of whoever else was on the node
+            continue
         if before is not None and -60.0 <= before <= _JUST_BEFORE_S and row.text("process_name") not in _SYSTEM:
             return row
     return None

@@ -4,6 +4,7 @@
 -- NONE: XID, XIDs, GPU event
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: from_ts
+-- HIDES: pid, process_name, message
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
 -- COLUMN gpu_uuid: UUID, where the node's inventory knows the PCI address
@@ -60,7 +61,8 @@ SELECT
   e.node, e.gpu, e.gpu_uuid, e.pci_bus_id, e.event, e.xid, count(*) AS events, min(e.ts) AS event_ts, max(e.ts) AS last_ts,
   date_diff('second', min(e.ts), $to_ts::TIMESTAMP) AS before_end_s,
   first(e.pid ORDER BY e.ts) AS pid, first(e.process_name ORDER BY e.ts) AS process_name,
-  first(left(e.message, 300) ORDER BY e.ts, e.message) AS message
+  first(left(e.message, 300) ORDER BY e.ts, e.message) AS message,
+  coalesce(first(e.job_id = $job_id ORDER BY e.ts), false) AS _own
 FROM e
 GROUP BY e.node, e.gpu, e.gpu_uuid, e.pci_bus_id, e.event, e.xid
 ORDER BY event_ts, e.node, e.gpu, e.pci_bus_id, e.event, e.xid

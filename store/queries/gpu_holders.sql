@@ -1,7 +1,7 @@
 -- gpu_holders: The GPUs of a node that are known by inventory, samples or events, and whose the samples say that they were.
 -- TABLES: gpu_device, gpu_event, gpu_sample, gpu_minute, slurm_node_sample
 -- PARAMS: job_id VARCHAR, node VARCHAR, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, HUGEINT, HUGEINT, VARCHAR, BIGINT
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, HUGEINT, HUGEINT, BIGINT
 -- PRUNE: node
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
@@ -9,7 +9,6 @@
 -- COLUMN pci_bus_id: PCI address
 -- COLUMN job_samples: samples in the run that name the job
 -- COLUMN other_samples: samples in the run that name another job
--- COLUMN other_job: that job
 -- COLUMN node_gpus: GPUs that the node has at least
 -- CAVEAT: Only some exporters say whose a GPU is; a sample without a job says nothing of who held it.
 WITH s AS (
@@ -43,8 +42,7 @@ h AS (
   SELECT
     max(gpu) AS gpu, gpu_uuid, max(pci_bus_id) AS pci_bus_id,
     coalesce(sum(n) FILTER (WHERE job_id = $job_id), 0) AS job_samples,
-    coalesce(sum(n) FILTER (WHERE job_id <> $job_id), 0) AS other_samples,
-    arg_max(job_id, n) FILTER (WHERE job_id <> $job_id) AS other_job
+    coalesce(sum(n) FILTER (WHERE job_id <> $job_id), 0) AS other_samples
   FROM x
   GROUP BY gpu_uuid, CASE WHEN gpu_uuid IS NULL THEN coalesce(gpu::VARCHAR, pci_bus_id) END
 )

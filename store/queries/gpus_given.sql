@@ -1,12 +1,12 @@
--- gpus_given: GPUs that Slurm gave the job on a node, and another job with GPUs that ran there meanwhile.
+-- gpus_given: GPUs that Slurm gave the job on a node, and whether another job with GPUs ran there meanwhile.
 -- TABLES: slurm_job
 -- PARAMS: job_id VARCHAR, node VARCHAR, attempt BIGINT = NULL
--- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, VARCHAR, BOOLEAN
 -- PRUNE: none
 -- COLUMN node: node
 -- COLUMN held: GPUs that the job held there; empty where accounting does not say, or where its nodes may have had unlike numbers
 -- COLUMN indices: their indices, comma-separated, where scontrol -d or the controller's JSON tells them
--- COLUMN beside_job: another job with GPUs that held the node for a minute or more of the time
+-- COLUMN beside: another job with GPUs held the node for a minute or more of the time
 -- CAVEAT: Slurm numbers GPUs in the order of its own configuration. Where an index is not told, which GPUs they were is not known.
 WITH j AS (
   SELECT * FROM slurm_job
@@ -24,10 +24,10 @@ SELECT
   $node AS node,
   coalesce(nullif((SELECT count(*) FROM i), 0), CASE WHEN j.node_count > 0 AND j.gpus % j.node_count = 0 THEN j.gpus // j.node_count END) AS held,
   (SELECT string_agg(gpu::VARCHAR, ',' ORDER BY gpu) FROM i) AS indices,
-  (
-    SELECT min(o.job_id) FROM slurm_job o
+  EXISTS (
+    SELECT 1 FROM slurm_job o
     WHERE o.job_id <> j.job_id AND coalesce(o.array_job_id, o.job_id) <> j.job_id AND o.gpus > 0
       AND list_contains(string_split(coalesce(o.node_list, ''), ','), $node)
       AND least(coalesce(o.end_ts, j.end_ts), j.end_ts) - greatest(o.start_ts, j.start_ts) >= INTERVAL 1 MINUTE
-  ) AS beside_job
+  ) AS beside
 FROM j

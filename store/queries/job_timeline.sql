@@ -1,6 +1,7 @@
 -- job_timeline: What happened to the job and its nodes and GPUs, from every store, in order of time.
 -- TABLES: slurm_job, slurm_job_event, slurm_node_state, log_event, gpu_event, link_event, host_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- HIDES: message
 -- COLUMN ts: when
 -- COLUMN store: who says so
 -- COLUMN what: kind of event
@@ -18,45 +19,47 @@ hosts AS (
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 seen AS (
-  SELECT submit_ts AS ts, 'slurm' AS store, 'submitted' AS what, NULL AS node, NULL AS rank, name AS message
+  SELECT submit_ts AS ts, 'slurm' AS store, 'submitted' AS what, NULL AS node, NULL AS rank, name AS message,
+    true AS own, NULL::BIGINT AS pid, NULL AS cgroup
   FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   UNION ALL
-  SELECT start_ts, 'slurm', 'started', node_list, NULL, NULL
+  SELECT start_ts, 'slurm', 'started', node_list, NULL, NULL, true, NULL, NULL
   FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   UNION ALL
-  SELECT end_ts, 'slurm', 'ended', NULL, NULL, state
+  SELECT end_ts, 'slurm', 'ended', NULL, NULL, state, true, NULL, NULL
   FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   UNION ALL
-  SELECT ts, 'slurm', event, node, NULL, concat_ws(' ', state, reason, message)
+  SELECT ts, 'slurm', event, node, NULL, concat_ws(' ', state, reason, message), true, NULL, NULL
   FROM slurm_job_event WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   UNION ALL
-  SELECT ts, 'log', concat_ws(' ', kind, name), node, rank, left(message, 300)
+  SELECT ts, 'log', concat_ws(' ', kind, name), node, rank, left(message, 300), true, NULL, NULL
   FROM log_event
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND ts IS NOT NULL
     AND ts_kind IS DISTINCT FROM 'file'
     AND (severity IN ('fatal', 'error') OR kind IN ('checkpoint', 'train_begin', 'train_end', 'signal', 'slurm'))
   UNION ALL
-  SELECT s.ts, 'node', concat_ws(' ', state, state_flags), s.node, NULL, reason
+  SELECT s.ts, 'node', concat_ws(' ', state, state_flags), s.node, NULL, reason, true, NULL, NULL
   FROM slurm_node_state s, job
   WHERE s.node IN (SELECT node FROM hosts) AND s.ts BETWEEN from_ts - INTERVAL 1 HOUR AND to_ts + INTERVAL 1 HOUR
   UNION ALL
-  SELECT g.ts, 'gpu', g.event, g.node, NULL, g.message
+  SELECT g.ts, 'gpu', g.event, g.node, NULL, g.message, coalesce(g.job_id = $job_id, false), g.pid, NULL
   FROM gpu_event g, job
   WHERE g.job_id = $job_id
-    OR (g.node IN (SELECT node FROM hosts) AND g.ts BETWEEN from_ts AND to_ts + INTERVAL 5 MINUTE)
+    OR (g.job_id IS NULL AND g.node IN (SELECT node FROM hosts) AND g.ts BETWEEN from_ts AND to_ts + INTERVAL 5 MINUTE)
   UNION ALL
-  SELECT l.ts, 'fabric', l.event, l.node, NULL, l.message
+  SELECT l.ts, 'fabric', l.event, l.node, NULL, l.message, true, NULL, NULL
   FROM link_event l, job
   WHERE l.job_id = $job_id
-    OR (l.node IN (SELECT node FROM hosts) AND l.ts BETWEEN from_ts AND to_ts + INTERVAL 5 MINUTE)
+    OR (l.job_id IS NULL AND l.node IN (SELECT node FROM hosts) AND l.ts BETWEEN from_ts AND to_ts + INTERVAL 5 MINUTE)
   UNION ALL
-  SELECT h.ts, 'host', h.event, h.node, NULL, left(h.message, 300)
+  SELECT h.ts, 'host', h.event, h.node, NULL, left(h.message, 300), coalesce(h.job_id = $job_id, false), h.pid, h.cgroup
   FROM host_event h, job
   WHERE h.job_id = $job_id
-    OR (h.node IN (SELECT node FROM hosts) AND h.ts BETWEEN from_ts AND to_ts + INTERVAL 5 MINUTE)
+    OR (h.job_id IS NULL AND h.node IN (SELECT node FROM hosts) AND h.ts BETWEEN from_ts AND to_ts + INTERVAL 5 MINUTE)
 )
 SELECT date_trunc('second', ts) AS ts, store, what, min(node) AS node, min(rank) AS rank, count(*) AS times,
-  min(message) AS message
-FROM seen WHERE ts IS NOT NULL
-GROUP BY date_trunc('second', ts), store, what
-ORDER BY ts, store, what
+  min(message) AS message, own AS _own, pid AS _pid, cgroup AS _cgroup
+FROM (SELECT * REPLACE (CASE WHEN NOT own THEN pid END AS pid, CASE WHEN NOT own THEN cgroup END AS cgroup) FROM seen)
+WHERE ts IS NOT NULL
+GROUP BY date_trunc('second', ts), store, what, own, pid, cgroup, CASE WHEN NOT own THEN node END
+ORDER BY ts, store, what, own DESC, min(node), pid, cgroup
