@@ -125,7 +125,9 @@ def console_routes(serving: Serving) -> APIRouter:
         except HTTPException as error:
             if error.status_code != HTTPStatus.UNAUTHORIZED:
                 raise
-            return HTMLResponse(console.login(then, "Nobody holds this token."), HTTPStatus.UNAUTHORIZED)
+            ended = str(error.detail).startswith("this token ended")
+            said = f"{str(error.detail)[:1].upper()}{str(error.detail)[1:]}." if ended else "Nobody holds this token."
+            return HTMLResponse(console.login(then, said), HTTPStatus.UNAUTHORIZED)
         made = RedirectResponse(then, HTTPStatus.SEE_OTHER)
         made.set_cookie(
             COOKIE, token, max_age=LASTS_S, httponly=True, samesite="lax", secure=request.url.scheme == "https"

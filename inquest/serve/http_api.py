@@ -31,7 +31,7 @@ from inquest.serve.console import Serving, console_routes
 from inquest.serve.events import Send, as_text, events, told
 from inquest.serve.evidence_routes import evidence_routes
 from inquest.serve.moment import Moment
-from inquest.serve.tokens import Rate, digest
+from inquest.serve.tokens import Holders, Rate, digest
 from inquest.serve.toolbox import Toolbox
 from inquest.serve.turns import Turns
 from store import Reader
@@ -78,7 +78,7 @@ class Health(BaseModel):
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    401: {"model": Problem, "description": "no token, or one that is not known"},
+    401: {"model": Problem, "description": "no token, or one that is not known or has ended"},
     408: {"model": Problem, "description": "the request did not come in time"},
     413: {"model": Problem, "description": "the request is too large"},
     404: {"model": Problem, "description": "no such thing, or not this viewer's"},
@@ -106,11 +106,20 @@ def app(settings: Settings) -> FastAPI:
     turns = Turns(settings.at_once)
 
     def holder(credentials: HTTPAuthorizationCredentials | None) -> Viewer:
+        ended = None
         try:
-            viewer = settings.holders.get(digest(credentials.credentials)) if credentials is not None else None
+            key = digest(credentials.credentials) if credentials is not None else ""
+            viewer = settings.holders.get(key)
+            if viewer is None and isinstance(settings.holders, Holders):
+                ended = settings.holders.ended(key)
         except Failure as error:
             _LOG.error("%s", error)
             raise HTTPException(503, "who may ask cannot be read now; the server's log says why") from error
+        if ended is not None:
+            said = f"this token ended on {ended:%Y-%m-%d %H:%M} UTC: ask who runs this server for a new one (`inquest serve --new-token USER`)"
+            raise HTTPException(
+                401, said, {"WWW-Authenticate": 'Bearer error="invalid_token", error_description="the token has ended"'}
+            )
         if viewer is None:
             said = "a bearer token is needed: send 'Authorization: Bearer TOKEN'; `inquest serve --new-token USER` makes one"
             raise HTTPException(401, said, {"WWW-Authenticate": "Bearer"})
