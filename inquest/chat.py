@@ -203,6 +203,7 @@ class Chat:
 
     def _model(self, rest: str) -> None:
         self.model = None if rest in ("", "examiner") else rest
+        self._kept(lambda: self.log.keep_model(self.model))
         self.say(f"asking {safe.line(self.model or 'the built-in examiner')}")
 
     def _history(self, rest: str) -> None:

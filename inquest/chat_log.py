@@ -1,12 +1,13 @@
 """What a chat remembers when its terminal is gone: one file of JSON lines, a turn each, on disk before it is shown.
 
-    {"chat": 1, "target": "4812", "lake": "/srv/lake", "started": "2026-03-01T10:00:00+00:00"}
+    {"chat": 1, "target": "4812", "lake": "/srv/lake", "started": "2026-03-01T10:00:00+00:00", "model": "qwen3", "small": false}
+    {"model": null}
     {"part": {...}, "evidence": [...], "job": "4812", "attempt": null, "turn": 0}
     {"reply": {...}, "evidence": [...], "job": "4812", "attempt": null, "turn": 0}
     {"evidence": [...], "job": "4812", "attempt": null}
 
 A part is what was shown of an answer that was still being written; the reply of the same turn takes its place. Where none
-came, because the process was killed, the part is the turn. What was looked up between two turns is evidence alone. A line that
+came, because the process was killed, the part is the turn. A `model` is whom `/model` named: null is the examiner. What was looked up between two turns is evidence alone. A line that
 was cut by a crash is left out when the chat is read again; the turns before it are whole.
 """
 
@@ -43,8 +44,8 @@ class ChatLog:
     kept: int = 0
 
     @classmethod
-    def start(cls, target: str, lake: Path | None) -> ChatLog:
-        """A new file for this user alone. Raises Failure where none can be made."""
+    def start(cls, target: str, lake: Path | None, model: str | None = None, *, small: bool = False) -> ChatLog:
+        """A new file for this user alone, of a chat with this model (None: the examiner). Raises Failure where none can be made."""
         now = datetime.now(UTC)
         path = folder() / f"{now:%Y%m%d-%H%M%S}-{os.getpid()}.jsonl"
         log = cls(path)
@@ -52,7 +53,8 @@ class ChatLog:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             where = str(lake.absolute()) if lake is not None else None
-            log._append({"chat": 1, "target": target, "lake": where, "started": now.isoformat()})
+            began = {"chat": 1, "target": target, "lake": where, "started": now.isoformat()}
+            log._append({**began, "model": model, "small": small})
         except OSError as error:
             raise Failure(f"the chat cannot be kept in {path.parent}: {error.strerror}; set XDG_STATE_HOME") from error
         return log
@@ -69,6 +71,28 @@ class ChatLog:
     def keep_evidence(self, investigation: Investigation) -> None:
         """Write down what was looked up since the last turn. It is on disk when this returns. Raises OSError."""
         self._write(investigation, {})
+
+    def keep_model(self, model: str | None) -> None:
+        """Write down whom the questions from now on go to. It is on disk when this returns. Raises OSError."""
+        self._append({"model": model})
+
+    def asked(self) -> tuple[str | None, bool]:
+        """The model that the chat was last held with (None: the examiner), and whether it is asked as a small one.
+
+        A chat of before, whose file does not say it, was held with the last model that answered in it.
+        """
+        model: str | None = None
+        small, told = False, False
+        for line in _lines(self.path):
+            if "model" in line:
+                given = line["model"]
+                model, told = given if isinstance(given, str) and given else None, True
+                small = small or line.get("small") is True
+            elif not told and isinstance(reply := line.get("reply"), dict):
+                whose: Any = reply.get("provenance")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+                named: Any = whose.get("model") if isinstance(whose, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+                model = named if isinstance(named, str) and named not in ("", "examiner") else model
+        return model, small
 
     def _turn(self, investigation: Investigation, kind: str, reply: Reply, turn: int) -> None:
         self._write(investigation, {kind: reply.model_dump(exclude={"evidence"}), "turn": turn})

@@ -19,6 +19,7 @@ from inquest.options import add_json, add_lake, add_model, add_timezone, lake_of
 
 if TYPE_CHECKING:
     from agent_tools.questions.investigation import Investigation
+    from inquest.chat_log import ChatLog
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser)
     parser.add_argument("--job", metavar="N", help="which job, where the files hold several")
     add_model(parser)
+    parser.set_defaults(model=None)  # which may mean the one that a chat was held with, before the environment's
     parser.add_argument(
-        "--resume", nargs="?", const="", metavar="CHAT", help="go on with a chat (default: the last one)"
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="CHAT",
+        help="go on with a chat (default: the last one), with the model that it was held with unless --model names another",
     )
     parser.add_argument("--list", action="store_true", help="list the chats that are kept")
     add_timezone(parser)
@@ -48,16 +54,22 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from inquest.chat import Chat
 
-    log = None
+    log = named = None
     if args.resume is not None:
         log = chat_log.found(args.resume or None)
         head = log.head()
         args.target = args.target or head.get("target") or None
         args.lake = args.lake or (Path(head["lake"]) if head.get("lake") else None)
+        named = args.model
+        _go_on(args, log)
+    elif args.model is None:
+        args.model = os.environ.get("INQUEST_MODEL")
     with investigation(args) as found, contextlib.ExitStack() as held:
         resumed = log is not None
-        log = log or chat_log.ChatLog.start(args.target or "", _lake(args))
+        log = log or chat_log.ChatLog.start(args.target or "", _lake(args), args.model, small=args.small_model)
         held.enter_context(log.alone())
+        if resumed and named is not None:
+            log.keep_model(named)
         turns = log.restore(found) if resumed else 0
         interactive = sys.stdin.isatty() and not args.json
         chat = Chat(
@@ -81,6 +93,17 @@ def run(args: argparse.Namespace) -> int:
             said = f"About {about}. {who} answers. /help lists commands." + (f" {turns} turns so far." if turns else "")
             print(textwrap.fill(said, max(_columns(), 40)))
         return chat.run(_prompted() if interactive else _read(echo=not args.json))
+
+
+def _go_on(args: argparse.Namespace, log: ChatLog) -> None:
+    """Whom a resumed chat asks: whom --model names, else whom it asked before; who that is, is said."""
+    if args.model is not None:
+        return
+    args.model, small = log.asked()
+    args.small_model = args.small_model or small
+    whom = safe.line(args.model) if args.model else "the built-in examiner"
+    how = ", as a small model" if args.model and args.small_model else ""
+    print(f"inquest: {whom} answers{how}, as in this chat before; --model names another", file=sys.stderr)
 
 
 @contextmanager
