@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import httpx2
 import tenacity
@@ -138,11 +139,34 @@ class _Whole(httpx2.AsyncBaseTransport):
                 _bounded(len(body))
         finally:
             await response.aclose()
+        if response.status_code == 200 and (told := failure(bytes(body))) is not None:
+            status, words = told
+            return httpx2.Response(status, json={"error": {"message": f"in an answer with status 200: {words}"}})
         plain = [(k, v) for k, v in response.headers.multi_items() if k.lower() not in _OF_THE_WAY]
         return httpx2.Response(response.status_code, headers=plain, content=bytes(body), extensions=response.extensions)
 
     async def aclose(self) -> None:
         await self._wrapped.aclose()
+
+
+def failure(body: bytes) -> tuple[int, str] | None:
+    """The status and the words of an error that was sent as if it were an answer; None where it is none.
+
+    {"error": {"message": "overloaded", "code": 503}}     {"object": "error", "message": "the model is loading"}     {"detail": "..."}
+    """
+    try:
+        held: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(held, dict) or {"choices", "output"} & cast("dict[str, Any]", held).keys():
+        return None
+    told: dict[str, Any] = cast("dict[str, Any]", held)
+    error: Any = told.get("error") or (told if told.get("object") == "error" else None) or told.get("detail")
+    words: Any = cast("dict[str, Any]", error).get("message") if isinstance(error, dict) else error
+    if not isinstance(words, str) or not words.strip():
+        return None
+    code: Any = cast("dict[str, Any]", error).get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 500, words
 
 
 class _Bounded(httpx2.AsyncByteStream):
