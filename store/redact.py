@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from store.redact_bare import BARE, PIECES, bare, by_chance
 from store.redact_issued import BEGINNINGS, BEHIND, HINTED, HINTS, ISSUED, LONG, LOOSE
 
 TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -27,7 +28,7 @@ TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     ("model key", re.compile(r"\b(?:gsk_|r8_|pplx-|xai-)[A-Za-z0-9]{30,}|\bnvapi-[A-Za-z0-9_-]{40,}")),
-    ("aws key", re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b")),
+    ("aws key", re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b")),
     ("github token", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{40,}")),
     (
         "gitlab token",
@@ -101,7 +102,7 @@ _ENV = re.compile(
 )
 _LOGIN = re.compile(
     r"(?i)(\b(?:machine\s+\S{1,200}\s+)?login\s+\S{1,200}\s+password\s+|\bwandb\s+login\s+(?:--\S+\s+)*|\bsshpass\s+-p\s*"
-    r"|\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:|\bmysql(?:dump)?\b[^\n|;]{0,200}?\s-p(?=\S))([^\s\"']{4,512})"
+    r"|\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:|\bmysql(?:dump)?\b[^\n|;]{0,200}?\s-p(?=\S))[\"']?([^\s\"']{4,512})"
 )
 _DOCKER = re.compile(r"(\"(?:auth|identitytoken|registrytoken)\"\s{0,3}:\s{0,3}\")([^\"\s]{8,4000})(?=\")")
 _SHARED = re.compile(
@@ -138,7 +139,10 @@ def redact(text: str) -> str:
     small = text.lower()
     hinted = any(map(small.__contains__, HINTS))
     long = LONG.search(text) is not None and any(map(text.__contains__, BEGINNINGS))
-    if not (long or hinted or any(map(small.__contains__, _PIECES)) or (len(text) >= 38 and _RUN.search(text))):
+    bared = any(map(text.__contains__, PIECES))
+    if not (
+        long or hinted or bared or any(map(small.__contains__, _PIECES)) or (len(text) >= 38 and _RUN.search(text))
+    ):
         return text
     for kind, pattern in (*TOKENS, *(ISSUED if long else ()), *(HINTED if hinted else ())):
         text = pattern.sub(f"[redacted: {kind}]", text)
@@ -151,6 +155,8 @@ def redact(text: str) -> str:
     if hinted:
         text = BEHIND.sub(_named, text)
     text = _NAMED.sub(_named, text)
+    if bared:
+        text = BARE.sub(bare, text)
     if "token" in small or "key" in small or "_sk" in small:
         text = LOOSE.sub(_mixed("token"), text)
     text = _ENV.sub(_mixed("secret"), text)
@@ -188,7 +194,8 @@ def _mixed(kind: str, after: str = "") -> Callable[[re.Match[str]], str]:
     """Replace what has letters and digits, as random tokens do and words do not."""
 
     def replaced(found: re.Match[str]) -> str:
-        if not (any(c.isdigit() for c in found[2]) and any(c.isalpha() for c in found[2])) or "/" in found[2][:1]:
+        mixed = any(c.isdigit() for c in found[2]) and any(c.isalpha() for c in found[2])
+        if not (mixed or by_chance(found[2])) or "/" in found[2][:1]:
             return found[0]
         return f"{found[1]}[redacted: {kind}]{after}"
 

@@ -99,7 +99,7 @@ HINTED: tuple[tuple[str, re.Pattern[str]], ...] = (
         "webhook",
         re.compile(
             r"webhook\.office\.com/webhookb2/[^\s\"'<>]{30,}|hooks\.zapier\.com/hooks/catch/[^\s\"'<>]{8,}"
-            r"|/bot/v2/hook/[0-9a-fA-F-]{30,}|(?<=/hooks/)[a-z0-9]{26}(?![a-z0-9])|api\.telegram\.org/bot\d{6,12}:[A-Za-z0-9_-]{30,}"
+            r"|/bot/v2/hook/[0-9a-fA-F-]{30,}|/hooks/[a-z0-9]{26}(?![a-z0-9])|api\.telegram\.org/bot\d{6,12}:[A-Za-z0-9_-]{30,}"
         ),
     ),
 )
@@ -108,25 +108,29 @@ HINTED: tuple[tuple[str, re.Pattern[str]], ...] = (
 COMMANDS = (
     r"\b(?:docker|podman|nerdctl|buildah|skopeo|oras|az|helm)\b[^\n|;]{0,60}?\blogin\b[^\n|;]{0,200}?\s-p[ =]?|\bswanlab\s+login\b[^\n|;]{0,100}?\s-k[ =]?"
     r"|\bmc\s+(?:alias\s+set|config\s+host\s+add)\s+\S{1,80}\s+\S{1,200}\s+\S{1,80}\s+|\bsmbclient\b[^\n|;]{0,200}?\s(?:-U|--user)[ =]?[^\s%]{1,60}%"
-    r"|\baws\s+configure\s+set\s+[\w.-]{0,60}(?:key|token)\s+|\badd-authtoken\s+|\s--from-literal[ =][\w.-]{1,80}=|\becho\s+(?=[^\s|]{6,80}\s{0,3}\|\s{0,3}sudo\b)"
+    r"|\baws\s+configure\s+set\s+[\w.-]{0,60}(?:key|token)\s+|\badd-authtoken\s+|\s--from-literal[ =][\w.-]{1,80}=|\bpoetry\s+config\s+(?:http-basic\.\S{1,60}\s+\S{1,80}|pypi-token\.\S{1,60})\s+|\bhtpasswd\s+-\w{0,4}b\w{0,4}\s+\S{1,200}\s+\S{1,80}\s+"
+    r"|\blftp\b[^\n|;]{0,100}?\s-u\s?[^\s,]{1,80},|\b(?:echo|printf)\s+(?:-n\s+|[\"']%s(?:\\n)?[\"']\s+)?[\"']?(?=[^\s|\"']{6,200}[\"']?\s{0,3}\|\s{0,3}(?:sudo|kinit|su|chpasswd|cryptsetup|gpg|openssl|sshpass|passwd)\b)"
+    r"|\b(?:echo|printf)\s+(?:-n\s+|[\"']%s(?:\\n)?[\"']\s+)?[\"']?(?=[^\s|\"']{6,200}[\"']?\s{0,3}\|[^\n|;]{0,200}(?:\slogin\b|-stdin\b|--with-token))"
+    r"|\becho\s+(?:-n\s+)?[\"']?(?=[^\s|\"'>]{8,200}[\"']?\s{0,3}>{1,2}\s{0,3}\S{0,200}(?:token|netrc|secret|credential|passw|api_?key))"
+    r"|\b(?:kinit|sudo|gpg|login)\b[^\n|;<]{0,120}<<<\s{0,2}"
 )
 PLACES = (
     r"\bwandb\.login\([^)\n]{0,80}?\bkey\s?=\s?[\"']|\bbindpw\s+|\bUnseal Key \d+:\s+|\baccount\.key\.[\w.-]{1,120}\s?=\s?|\bjdbc:oracle:\w{1,10}:[^/\s]{1,80}/(?=[^@\s]{4,80}@)"
     r"|\b(?:Private|Preshared)Key\s?=\s?(?=[A-Za-z0-9+/]{43}=)|(?:\bX-[A-Za-z-]{1,30}|\bOcp-Apim-Subscription)-(?:Key|Token|Secret)[\"']?:\s?[\"']?"
-    r"|^[ \t]{0,12}password[ \t]+(?=\S{6,200}[ \t]*$)|\bifttt\.com/trigger/[^\s]{1,80}/with/key/"
+    r"|^[ \t]{0,12}password[ \t]+(?=\S{6,200}[ \t]*$)|\bconda\.\S{1,80}/t/(?=[^\s/]{8,80}/)|\bifttt\.com/trigger/[^\s]{1,80}/with/key/"
 )
 """What comes before a secret: commands that take one, and places where one stands."""
 BEHIND = re.compile(
     rf"(?im)({COMMANDS}|{PLACES}|"
     r"\b(?:SSHPASS|PGPASS)=|(?:^|\s)--?pass(?:phrase|in|out)?[ =](?:pass:)?|\bipmitool\b[^\n|;]{0,200}?\s-P ?|\bredis-cli\b[^\n|;]{0,200}?\s(?:-a|--pass) ?"
-    r"|\bmongo(?:sh|dump|restore)?\b[^\n|;]{0,200}?\s-p ?|\bldap(?:search|modify|add|whoami|passwd)\b[^\n|;]{0,200}?\s-w ?|\b(?:7za?|unrar|unzip)\b[^\n|;]{0,60}?\s-[pP](?=\S)"
+    r"|\bmongo(?:sh|dump|restore)?\b[^\n|;]{0,200}?\s-p ?|\bldap(?:search|modify|add|whoami|passwd)\b[^\n|;]{0,200}?\s-w ?|\b(?:7za?|unrar|unzip)\b[^\n|;]{0,60}?\s-[pP](?=\S)|\b(?:unzip|zip)\b[^\n|;]{0,60}?\s(?-i:-P) ?"
     r"|\bpasswor[dt]\s(?:is|was)\s+[\"']?|(?<![a-z0-9_])pwd=(?![./~$])|\bSSWS\s|\bGenieKey\s|\$oauthtoken:|[?&]code=(?=[^\s&]{30})|\bclient-key-data:\s{0,3}|\brouting_key[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
-    r"|\bAccessKeySecret[\"']?\s{0,3}[:=]\s{0,3}[\"']?|\\\"(?:password|passwd|secret|token|api_key|apikey)\\\"\s{0,3}:\s{0,3}\\\")([^\s\"'\\;&<>]{6,4000})"
+    r"|\bAccessKeySecret[\"']?\s{0,3}[:=]\s{0,3}[\"']?|\\\"(?:password|passwd|secret|token|api_key|apikey)\\\"\s{0,3}:\s{0,3}\\\")[\"']?([^\s\"'\\;&<>]{6,4000})"
 )
 """What comes before a secret, and the secret."""
 
 LOOSE = re.compile(
-    r"(?i)((?<![a-z0-9])(?:token|(?:secret|api|access) key|[a-z0-9_]{1,40}_(?:sk|token))[\"']?\]?\s{0,3}[=:]\s{0,3}[\"']?"
+    r"(?i)((?<![a-z0-9])(?:token\d{0,2}|(?:secret|api|access) key|[a-z0-9_]{1,40}_(?:sk|token))[\"']?\]?\s{0,3}[=:]\s{0,3}b?[\"']?"
     r"|[\"']username[\"']:\s?[\"'][^\"']{1,80}[\"'],\s?[\"']key[\"']:\s?[\"'])([A-Za-z0-9._~+/=-]{20,512})"
 )
 """Names that ordinary things have too: what follows must look random."""
@@ -136,7 +140,7 @@ HINTS = tuple(
     $apr1$ $2a$ $2b$ $2y$ $5$ $6$ $1$ $y$ argon2 webhook /hook telegram sspass sshpass pgpass geniekey ssws mongo redis-cli ipmitool ldap
     7z unrar unzip -pass password passwort oauthtoken &code ?code key-data routing_key keysecret pwd= \\" key: token= token: token" token'
     _sk= "key" 'key' login alias smbclient aws_s authtoken -literal sudo bindpw unseal account.key jdbc:oracle privatekey presharedkey
-    -key: -token: -secret: -key" -token" -secret" -key' -token' -secret' ifttt
+    -key: -token: -secret: -key" -token" -secret" -key' -token' -secret' ifttt kinit <<< chpasswd cryptsetup gpg openssl -stdin --with-token printf token1 token2 poetry htpasswd lftp conda. echo
     """.split()  # noqa: SIM905
 )
 """A piece, in small letters, of everything that has no long run of letters and digits."""

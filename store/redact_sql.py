@@ -21,18 +21,22 @@ COLUMNS = frozenset(
 
 _NAMED = (
     r"(?i:[\w-]{0,60}(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key(?:[_-]id)?|pwd|[_-]token"
-    r"|_pass|_pw|jwt|secret[_.-](?:id|key)|authtoken|[_-]key|[_-]pat|credentials?|slurm_jwt)[\"']?\s{0,3}[=:]\s{0,3}[\"']?[^\s\"',;-][^\s\"',;]{5,})",
+    r"|_pass|_pw|jwt|secret[_.-](?:id|key)|authtoken|[_-]key|[_-]pat|credentials?|slurm_jwt)[\"']?\s{0,3}[=:]\s{0,3}[\"']?[^\s\"',;$/~<-][^\s\"',;]{5,})",
     r"(?i:\b(?:authorization|cookie)[\"']?\s{0,3}[:=][^\n]*)",
     r"(?i:\blogin\s+\S+\s+password\s+\S+|\bwandb\s+login\s[^\n]*|\bsshpass\s+-p\s*\S+|\bcurl\b[^\n]*\s(?:-u|--user)[ =]?\S+)",
     r"(?i:\bmysql(?:dump)?\b[^\n]*\s-p\S+|--(?:[a-z0-9]{1,30}[_-]){0,3}(?:password|passwd|api[_-]?key|[a-z]{1,20}[_-]key|auth(?:token|key)|(?:hf|hub|wandb|github|gitlab|auth|access|api)[_-]token)[ =]\S+"
     r"|--(?:token|secret)[ =]\S+|\b(?:bearer|basic)\s+\S{20,})",
     r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/]*@",
     r"(?i:\b(?:SSHPASS|PGPASS)=\S+|\s--?pass(?:phrase|in|out)?[ =]\S+|\bipmitool\b[^\n]*\s-P ?\S+|\bredis-cli\b[^\n]*\s(?:-a|--pass) ?\S+"
-    r"|\bmongo(?:sh|dump|restore)?\b[^\n]*\s-p ?\S+|\bldap[a-z]+\b[^\n]*\s-w ?\S+|\b(?:7za?|unrar|unzip)\b[^\n]*\s-p\S+"
+    r"|\bmongo(?:sh|dump|restore)?\b[^\n]*\s-p ?\S+|\bldap[a-z]+\b[^\n]*\s-w ?\S+|\b(?:7za?|unrar|unzip)\b[^\n]*\s-p\S+|\b(?:kinit|sudo|gpg|login)\b[^\n]*<<<\s*\S+|\bb?[\"'](?:token|passw\w*|secret|\w*key)[\"']:\s?b?[\"'][^\"']{8,}"
     r"|\bpasswor[dt]\s(?:is|was)\s+\S+|\b(?:SSWS|GenieKey)\s+\S+|\$oauthtoken:\S+|[?&]code=\S{30,}"
     r"|\b(?:client-key-data|routing_key|AccessKeySecret)[\"']?\s*[:=]\s*\S+|\\\"(?:password|passwd|secret|token|api_?key)\\\"\s*:\s*\\\"[^\s\"]+)",
     r"(?i:(?:(?:\b|_)token|(?:secret|api|access) key|_sk|[\"']key)[\"']?\]?\s{0,3}[=:]\s{0,3}[\"']?[A-Za-z0-9._~+/=-]{20,})",
     r"(?i:[?&][\w-]*(?:sig|signature|credential|token|key|auth)=[^\s&\"']{8,})",
+    r"\b[A-Z0-9_]{0,60}(?:TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|APIKEY|_KEY|_PAT|_PWD)\d{0,3}(?:_[A-Z0-9]{1,16}){0,3}[\"']?(?:\s{0,2}[=:]\s{0,2}|\s{1,3}(?:is\s)?)[\"']?[A-Za-z0-9+/_.~=-]{12,}",
+    r"(?:\b_auth|\bpass(?:word)?2?)\s{0,3}(?:=>?|:|->|\|)\s{0,3}[\"']?[A-Za-z0-9+/_=-]{8,}|(?i:\bmachine\s+\S+\s+login\s+\S+\s+[^\n]*)",
+    r"(?i:\b(?:password|passphrase|token|pin)\s+for\s+\S{1,80}:\s+\S{6,})|--?[\w.-]{0,60}(?:key|pass|secret|token)\d?[ =][\"']?[A-Za-z0-9+/_.~=-]{10,}",
+    r"(?i:\bname[\"']?:\s?[\"']?\w*(?:TOKEN|SECRET|PASSW|KEY)\w*[\"']?,\s?[\"']?value[\"']?:\s?[\"']?[^\s\"',}\]]{8,})",
     r"\"(?:auth|identitytoken|registrytoken)\"\s*:\s*\"[^\"]*\"",
     r"(?:^|\s)[A-Za-z0-9+/]{5,70}[G-Z][A-Za-z0-9+/]{35,70}={0,2}\s*$",
 )
@@ -43,14 +47,46 @@ def patterns() -> tuple[str, ...]:
 
     What is known by how it is issued goes first: a shorter form of another kind would leave the rest of it.
     """
-    behind = rf"(?im:(?:{_plain(COMMANDS)}|{_plain(PLACES)})[^\s\"']{{4,}})"
+    behind = rf"(?:\bunzip\b[^\n]*\s-P ?\S{{4,}})|(?im:(?:{_plain(COMMANDS)}|{_plain(PLACES)})[^\s\"']{{4,}})"
     tokens = [rf"\b{_plain(p.pattern)}" for _, p in ISSUED], [_plain(p.pattern) for _, p in (*TOKENS, *HINTED)]
     return (*(f"(?s:{'|'.join(f'(?:{p})' for p in group)})" for group in tokens), "|".join(_NAMED), behind)
 
 
 def _plain(expression: str) -> str:
     """An expression without its look-around."""
-    return re.sub(r"\(\?<?[!=](?:\[[^\]]*\]|\\.|[^)])*\)", "", expression).replace(r"\Z", r"\z")
+    kept: list[str] = []
+    at = 0
+    while at < len(expression):
+        if _AROUND.match(expression, at):
+            at = _closing(expression, at) + 1
+            continue
+        step = 2 if expression[at] == "\\" else 1
+        kept.append(expression[at : at + step])
+        at += step
+    return "".join(kept).replace(r"\Z", r"\z")
+
+
+def _closing(expression: str, at: int) -> int:
+    """Where the group that opens at `at` ends."""
+    depth, inside = 0, False
+    while at < len(expression):
+        c = expression[at]
+        if c == "\\":
+            at += 1
+        elif inside:
+            inside = c != "]"
+        elif c == "[":
+            inside = True
+            at += expression.startswith("^]", at + 1) * 2 + expression.startswith("]", at + 1)
+        elif c in "()":
+            depth += 1 if c == "(" else -1
+            if not depth:
+                return at
+        at += 1
+    raise ValueError(f"unbalanced: {expression}")
+
+
+_AROUND = re.compile(r"\(\?<?[!=]")
 
 
 def macro() -> str:
