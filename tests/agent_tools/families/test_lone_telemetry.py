@@ -11,7 +11,7 @@ import pytest
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b2_gpu_fault as b2
 from evals.recorded import verdict_on
-from store.rows import GpuEvent, HostEvent, SourceHealth
+from store.rows import GpuEvent, HostEvent, SlurmJob, SourceHealth
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 XID = "NVRM: Xid (PCI:0000:3b:00): {code}, pid=4321, name=python, {text}"
@@ -93,6 +93,15 @@ def test_a_crash_that_the_kernel_saw_counts_on_a_node_of_the_job_just_before_its
     tmp_path: Path, node: str, minute: float, status: str
 ) -> None:
     world = World(tmp_path).job("FAILED").text("loading").add(_segfault(node, minute))
+    assert judge(world, a2.assess).status == status
+
+
+@pytest.mark.parametrize(("beside", "status"), [("n2", "ruled_out"), ("n9", "suspected")])
+def test_a_crash_of_nobody_known_is_not_the_jobs_where_another_job_was_there(
+    tmp_path: Path, beside: str, status: str
+) -> None:
+    other = SlurmJob(job_id="4990", attempt=1, node_list=beside, start_ts=T, end_ts=T + timedelta(hours=2), ts=T)
+    world = World(tmp_path).job("FAILED").text("loading").add(_segfault("n2", 59.5), other)
     assert judge(world, a2.assess).status == status
 
 
