@@ -129,7 +129,9 @@ class Facts:
         return (
             None
             if self.own_gpus
-            else beyond(self.table("gpu_summary"), self.overview, self.table("job_gpus", **self.scope))
+            else beyond(
+                self.table("gpu_summary"), self.overview, self.table("job_gpus", **self.scope), self.table("job_nodes")
+            )
         )
 
     @property

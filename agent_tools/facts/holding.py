@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_tools.facts.core import Facts
+from agent_tools.facts.own_gpus import unlike
 from agent_tools.facts.views import RowView, View
 
 Whose = Literal["own", "other", "open", "unsaid"]
@@ -48,6 +49,9 @@ def holding(facts: Facts, row: RowView) -> Holding:
         if str(gpu) in indices:
             return Holding("own")
         return Holding("other", f"Slurm gave the job the GPUs {given['indices']} of {given['node']}.")
+    if not indices and unlike(facts.table("gpu_summary"), facts.overview, facts.table("job_nodes")):
+        # An equal share of each node is then not what it held, and an address that no sample has may be a GPU beside them.
+        return Holding("own" if any(_one(g, row) for g in facts.table("gpu_summary")) else "open")
     return _by_number(facts, row, known, given, [h for h in known if _own(h, indices)])
 
 
@@ -91,6 +95,10 @@ def _by_number(facts: Facts, row: RowView, known: View, given: RowView | None, o
 
 def _own(known: RowView, indices: set[str]) -> bool:
     return bool(known.number("job_samples")) or known.text("gpu") in indices
+
+
+def _one(a: RowView, b: RowView) -> bool:
+    return a.get("node") == b.get("node") and same(a, b)
 
 
 def same(a: RowView, b: RowView) -> bool:

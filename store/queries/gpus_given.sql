@@ -22,7 +22,10 @@ i AS (
 )
 SELECT
   $node AS node,
-  coalesce(nullif((SELECT count(*) FROM i), 0), CASE WHEN j.node_count > 0 AND j.gpus % j.node_count = 0 THEN j.gpus // j.node_count END) AS held,
+  -- A number for the whole job (--gpus, -G) or for each task is dealt out as the nodes have room; fewer than eight on each may then be unlike.
+  coalesce(nullif((SELECT count(*) FROM i), 0), CASE WHEN j.node_count > 0 AND j.gpus % j.node_count = 0 AND (j.node_count = 1
+    OR j.gpus // j.node_count >= 8 OR NOT coalesce(regexp_matches(j.submit_line, '\s(--gpus(-per-task|-per-socket)?[= ]|-G *)\S*\d'), false))
+    THEN j.gpus // j.node_count END) AS held,
   (SELECT string_agg(gpu::VARCHAR, ',' ORDER BY gpu) FROM i) AS indices,
   EXISTS (
     SELECT 1 FROM slurm_job o

@@ -33,9 +33,11 @@ def _bits(plan: Plan, gpu: Gpu, bits: int, clock: float, temp: float, start: flo
     plan.gpu_changes.append(change)
 
 
-def _throttled(bits: int, clock: float, temp: float, from_share: float = 0.4) -> Callable[[int], tuple[Plan, Expected]]:
+def _throttled(
+    bits: int, clock: float, temp: float, from_share: float = 0.4, gpus: int | None = None
+) -> Callable[[int], tuple[Plan, Expected]]:
     def make(seed: int) -> tuple[Plan, Expected]:
-        plan = healthy(seed)
+        plan = healthy(seed, gpus=gpus)
         gpu = plan.some_gpu()
         start = from_share * plan.minutes
         _bits(plan, gpu, bits, clock, temp, start, 0.9)
@@ -155,6 +157,7 @@ VARIANTS = (
     Variant("thermal", "fault", _throttled(HW_THERMAL | HW_SLOWDOWN, 900, 91), 2),
     Variant("power-brake", "fault", _throttled(POWER_BRAKE | HW_SLOWDOWN, 1000, 70)),
     Variant("slowdown", "fault", _throttled(HW_SLOWDOWN, 600, 75, 0.6)),
+    Variant("unlike-nodes", "fault", _throttled(HW_THERMAL, 800, 90, gpus=12)),
     Variant("software-thermal", "fault", _throttled(SW_THERMAL, 1100, 88, 0.3)),
     Variant("straggler", "fault", _as_straggler),
     Variant("wall", "fault", _to_the_wall),

@@ -122,6 +122,7 @@ VARIANTS = (
     Variant("milder", "fault", _slow(0.5, 0.2)),
     Variant("two", "fault", _slow(0.62, 0.2, 2)),
     Variant("many", "fault", _slow(0.55, 0.15, 64)),
+    Variant("unlike-nodes", "fault", _slow(0.55, 0.15, 12)),
     Variant("wall", "fault", _wall),
     Variant("uniform", "twin", _uniform),
     Variant("rank-zero", "twin", _rank_zero),
