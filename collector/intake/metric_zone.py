@@ -23,6 +23,8 @@ HEAD, TAIL = 16 << 20, 1 << 20
 MOST_JOBS = 50
 SLACK = timedelta(minutes=2)
 MOST, HALF = 0.8, 0.5
+_CHANGE = timedelta(hours=1)
+"""What summer time changes clocks by."""
 CLOSE, OUT = timedelta(minutes=20), timedelta(minutes=15)
 """How far metrics reach beyond the job that they were fetched for, and how far a job stands out that is read in a wrong zone."""
 LOOSE = timedelta(minutes=30)
@@ -62,7 +64,8 @@ def _times(part: bytes) -> list[bytes]:
 
 def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetime]]) -> list[Pair]:
     """A pair for each job with local times, read as UTC, where the spans (name, first, last) allow one offset only."""
-    windows = [(a, b) for j in jobs if (a := j.start_ts) and (b := _until(j)) and b - a >= SLACK]
+    known = list(jobs)
+    windows = [(a, b) for j in known if (a := j.start_ts) and (b := _until(j)) and b - a >= SLACK]
     covered = list(spans)
     if not windows or not covered or len(windows) > MOST_JOBS:
         return []
@@ -83,13 +86,24 @@ def pairs(jobs: Iterable[SlurmJob], spans: Iterable[tuple[str, datetime, datetim
     if max(before, after) > LOOSE:  # as well another job's hours, from an exporter that died before this one began
         return []
     basis = f"only so the job lies within the times of {covered[0][0]}"
-    return [Pair(a.replace(tzinfo=None), a - fitting[0], basis, 0) for a, _ in windows]
+    found = [(a, a - fitting[0]) for a, _ in windows]
+    # Behind a change of the clock another offset holds.
+    found += [
+        (j.end_ts, b - fitting[0]) for j in known if j.end_ts and j.start_ts and (b := _until(j)) and b != j.end_ts
+    ]
+    return [Pair(local.replace(tzinfo=None), exact, basis, 0) for local, exact in found]
 
 
 def _until(job: SlurmJob) -> datetime | None:
-    """When the job ended, or was asked about while it ran."""
-    if job.end_ts is None and job.start_ts is not None and job.elapsed_s is not None:
-        return job.start_ts + timedelta(seconds=job.elapsed_s)
+    """When the job ended, or was asked about while it ran, by the clock that held at its start.
+
+    Where the times that accounting prints and the time that it counted differ by an hour, the clock was changed in between.
+    """
+    if job.start_ts is None or job.elapsed_s is None:
+        return job.end_ts
+    counted = job.start_ts + timedelta(seconds=job.elapsed_s + (job.suspended_s or 0.0))
+    if job.end_ts is None or abs(abs(job.end_ts - counted) - _CHANGE) <= timedelta(seconds=5):
+        return counted
     return job.end_ts
 
 

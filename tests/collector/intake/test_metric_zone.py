@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -62,6 +63,34 @@ def test_a_job_that_still_runs_lasts_until_it_was_asked_about() -> None:
     assert infer(pairs([running], [span])).tz.utcoffset(T) == 2 * hour
     waiting = SlurmJob(job_id="8", state="PENDING", elapsed_s=0.0)
     assert pairs([waiting], [span]) == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "zone"),
+    [
+        ("2025-11-01T23:00:00", "2025-11-02T02:00:20", "America/Chicago"),
+        ("2025-10-26T01:00:00", "2025-10-26T04:00:20", "Europe/Berlin"),
+        ("2026-03-29T00:30:00", "2026-03-29T05:30:20", "Europe/Berlin"),
+    ],
+)
+def test_a_job_of_the_night_in_which_the_clock_is_changed(start: str, end: str, zone: str) -> None:
+    """It counted an hour more or less than lies between the local times of its start and its end."""
+    began, ended = (datetime.fromisoformat(t).replace(tzinfo=UTC) for t in (start, end))
+    exact = datetime.fromisoformat(start).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    counted = timedelta(hours=4, seconds=20)
+    within = ("m.om", exact - timedelta(minutes=2), exact + counted + timedelta(minutes=2))
+    run = SlurmJob(job_id="7", start_ts=began, end_ts=ended, elapsed_s=counted.total_seconds())
+    found = infer(pairs([run], [within]))
+    assert found.known == "inferred"
+    assert began.replace(tzinfo=found.tz).astimezone(UTC) == exact
+    assert ended.replace(tzinfo=found.tz).astimezone(UTC) == exact + counted
+
+
+def test_a_suspended_job_counts_less_than_lies_between_its_times() -> None:
+    hour = timedelta(hours=1)
+    within = ("m.om", T - timedelta(minutes=2), T + 4 * hour + timedelta(minutes=2))
+    run = SlurmJob(job_id="7", start_ts=T + hour, end_ts=T + 5 * hour, elapsed_s=10_800.0, suspended_s=3600.0)
+    assert infer(pairs([run], [within])).tz.utcoffset(T) == hour
 
 
 @pytest.mark.parametrize(
