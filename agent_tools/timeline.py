@@ -66,7 +66,7 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     yield from _of(facts.table("oom_events"), "oom_ts", lambda r: f"Out of CUDA memory{_who(r)}.", 1, lent)
     yield from _of(facts.table("signals"), "signal_ts", lambda r: f"Signal: {_said(r)}", 1, lent)
     yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
-    yield from _of(facts.table("nccl_events"), "first_ts", lambda r: f"Process group: {_said(r)}", 1, lent)
+    yield from _of(*_reported(facts.table("nccl_events")), 1, lent)
     yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {_said(r)}", 0)
     yield from _of(facts.table("host_events"), "event_ts", lambda r: f"Kernel{_on(r)}: {_said(r)}", 1)
     if facts.has("link_event"):
@@ -143,6 +143,22 @@ def _who(row: RowView) -> str:
 
 def _on(row: RowView) -> str:
     return f" on {row['node']}" if row.has("node") else ""
+
+
+def _reported(view: View) -> tuple[list[RowView], str, Callable[[RowView], str]]:
+    """Of many ranks that report one thing the first in full and the last: a hang of a thousand ranks is a few moments."""
+    alike: dict[tuple[str, str], list[RowView]] = {}
+    for row in view:
+        alike.setdefault((row.text("kind"), row.text("name")), []).append(row)
+    last = [rows[-1] for rows in alike.values() if len(rows) > 1]
+    kept = [row for row in view if row in last or row is alike[row.text("kind"), row.text("name")][0]]
+
+    def text(row: RowView) -> str:
+        if row in last and row.has("rank"):
+            return f"Process group: rank {row['rank']} reports {row['name']} too."
+        return f"Process group: {_said(row)}"
+
+    return kept, "first_ts", text
 
 
 def _once(view: View) -> list[RowView]:

@@ -90,3 +90,16 @@ def test_a_line_with_a_time_of_its_own_keeps_it(tmp_path: Path) -> None:
     dead = T + timedelta(minutes=31)
     world.add(GpuEvent(node="n1", gpu=0, ts=dead, event="xid", xid=43, job_id=JOB, message="Ch 10"))
     assert [t[:9] for t in told(world.facts())][-3:] == ["Exception", "GPU on ·:", "Slurm: en"]
+
+
+def test_many_ranks_that_report_one_time_out_are_the_first_and_the_last_of_them(tmp_path: Path) -> None:
+    """Else eight ranks of a thousand fill the page with one sentence."""
+    world = World(tmp_path).job("FAILED", 60)
+    for rank in range(16):
+        at = T + timedelta(minutes=50, seconds=rank)
+        world.say("nccl_watchdog", "collective_timeout", "time-out", rank=rank, ts=at, ts_kind="embedded")
+    at = T + timedelta(minutes=55)
+    world.say("nccl_watchdog", "dump_signal", "a dump was asked for", rank=3, ts=at, ts_kind="embedded")
+    assert [t for t in told(world.facts()) if t.startswith("Process group")] == [
+        "Process group: ·.", "Process group: rank · reports · too.", "Process group: ·."
+    ]  # fmt: skip
