@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView, View
+from agent_tools.facts.rank_place import say_where
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
 
@@ -21,6 +22,8 @@ def named(facts: Facts, result: Assessment) -> bool:
     """Name the rank that never entered, or died, or stayed silent, with its proof."""
     if _waited_for(facts, result):
         _cold_too(facts, result)
+        if not (first := facts.table("nccl_waits").rows[0]).has("node"):
+            say_where(facts, first.number("rank"), result)
         return True
     if named := facts.table("nccl_events").one_of("name", "stalled_ranks"):
         result.speaks_for.append(
@@ -30,9 +33,12 @@ def named(facts: Facts, result: Assessment) -> bool:
         )
         return True
     for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):
-        rank = _behind(facts.table(name), who, result)
-        if rank is not None:
+        row = _behind(facts.table(name), who, result)
+        if row is not None:
+            rank = row.number("rank") or 0.0
             _died(facts, rank, result)
+            if not _on(row):
+                say_where(facts, rank, result)
             return True
     killed = [r for r in facts.table("fatal_signals") if r.get("signal") in (9, 11, 7, 4, 8) and r.has("rank")]
     if killed:
@@ -53,6 +59,8 @@ def named(facts: Facts, result: Assessment) -> bool:
             )
         )
         result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
+        result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} did not report it."
+        say_where(facts, first.number("rank"), result)
         return True
     spread = only_spun(facts)
     if spread is not None and spread.number("cold") == 1:
@@ -213,7 +221,7 @@ def _died(facts: Facts, rank: float, result: Assessment) -> None:
     result.speaks_for += facts.host_oom.claims
 
 
-def _behind(view: View, who: str, result: Assessment) -> float | None:
+def _behind(view: View, who: str, result: Assessment) -> RowView | None:
     """Name the ranks that never entered, else the few that stand further back than all others; the first of them."""
     everyone = {r.get("rank") for r in view if r.has("rank")}
     absent = _each([r for r in view if r.get("never_entered") and r.has("rank")])
@@ -239,7 +247,7 @@ def _behind(view: View, who: str, result: Assessment) -> float | None:
         result.speaks_for += [
             claim(f"The same holds for rank {r['rank']} (by the {who}).", "supported") for r in rows[1:4]
         ]
-        return first.number("rank")
+        return first
     return None
 
 
