@@ -30,6 +30,8 @@ STALLED_MIN = 20.0
 LONG_PACES = 60.0
 LONG_MIN = 1.0
 MOVING_PACES = 5.0
+ENFORCED_MIN, ENFORCED_SHARE = 1.0, 0.05
+"""Slurm looks at the limits twice a minute and waits for half a one between SIGTERM and the end: until then fast steps are many."""
 UNTIMED = 0.6
 MUTE_LINES = 1
 """Lines of a log in which Slurm speaks of the end and the program said nothing."""
@@ -231,7 +233,7 @@ def _shows(facts: Facts, end: RowView | None, wall: RowView | None) -> list[str]
 def _moving(end: RowView | None, wall: RowView | None) -> str:
     """moving, stalled or unknown."""
     if wall is not None and wall.has("quiet_min") and not _clockless(wall):
-        if count(wall, "quiet_paces") <= MOVING_PACES:
+        if count(wall, "quiet_paces") <= MOVING_PACES or _just_ended(wall):
             return "moving"
         if stalled(wall):
             return "stalled"
@@ -239,6 +241,11 @@ def _moving(end: RowView | None, wall: RowView | None) -> str:
     if end is not None and count(end, "reports") >= 2:
         return "moving"
     return "unknown"
+
+
+def _just_ended(wall: RowView) -> bool:
+    """Whether the silence before the end is no longer than ending a run takes, of a run that lasted far longer."""
+    return count(wall, "quiet_min") <= min(ENFORCED_MIN, ENFORCED_SHARE * 60 * count(wall, "elapsed_h"))
 
 
 def stalled(wall: RowView) -> bool:
@@ -348,7 +355,9 @@ def _unknown(facts: Facts, shows: list[str], blind: bool, limit: str) -> Assessm
         missing=[
             lacks(
                 "Whether the run was slow or stuck.",
-                "progress lines with times, GPU activity (gpu_sample) or kernel launches (cuda_sample) before the end",
+                "progress lines with times, or kernel launches (cuda_sample), before the end"
+                if facts.has("gpu_sample") and facts.silent_gpus is None
+                else "progress lines with times, GPU activity (gpu_sample) or kernel launches (cuda_sample) before the end",
             )
         ],
         actions=say(

@@ -73,6 +73,16 @@ def test_a_run_of_fast_steps_that_stopped_two_minutes_before_the_wall_was_hung(t
     assert (a.status, a.attribution) == ("suspected", "undetermined")
 
 
+@pytest.mark.parametrize(("minutes", "silent_s", "moved"), [(60, 40, True), (12, 55, False), (60, 110, False)])
+def test_fast_steps_that_end_as_long_before_as_ending_a_run_takes_went_on(
+    tmp_path: Path, minutes: int, silent_s: int, moved: bool
+) -> None:
+    """Slurm takes up to a minute from the limit to the end. In a short run, or for longer, as much silence tells nothing."""
+    world = World(tmp_path).job("TIMEOUT", minutes, time_limit_s=minutes * 60.0)
+    world.train(falling((minutes * 60 - silent_s) // 4), every_s=4, total_steps=90_000)
+    assert judge(world, assess).headline.startswith("The run was still making progress") is moved
+
+
 def test_a_pause_no_longer_than_those_before_is_an_evaluation(tmp_path: Path) -> None:
     world = World(tmp_path).job("TIMEOUT", 8).train(falling(100), every_s=1)
     world.add(*(dataclasses.replace(r, step=2000 + i, line_no=500 + i, ts=T + timedelta(seconds=320 + i))
