@@ -63,7 +63,7 @@ def assess(facts: Facts) -> Assessment:
         )
         result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
         result.missing.append(missing("Why that task ended.", "its own output: the step's or the rank's log file"))
-    elif facts.has_log and facts.ending.failed and not facts.raised:
+    elif facts.has_log and facts.ending.failed and not facts.raised and _aborted_over(facts) is None:
         result.missing.append(
             missing(
                 "Why it ended: the log that is there gives no reason.",
@@ -108,6 +108,15 @@ def _failed(facts: Facts, overview: RowView, result: Assessment, steps: Sequence
     doubt = status_doubt(facts)
     if steps:
         result.headline = f"The job failed: {step_words(steps[0])}, and what it printed of the reason is not here."
+    elif (error := _aborted_over(facts)) is not None:
+        when = "when its training had finished, " if facts.progress.finished else ""
+        result.headline = (
+            f"The job failed: {when}its process aborted itself over an error of CUDA's: {error['message']}."
+        )
+        result.speaks_for.append(claim(f"The log says: {error['message']} ({error['file']} line {error['line_no']})."))
+        result.missing.append(
+            missing("What led to that error.", "a core file or a faulthandler stack (PYTHONFAULTHANDLER=1)")
+        )
     elif overview.number("exit_code"):
         printed = "nothing that it printed says why" if facts.has_log else "what it printed is not here"
         status = f"{overview['exit_code']}" if doubt is None else either(doubt)
@@ -139,6 +148,14 @@ def _failed(facts: Facts, overview: RowView, result: Assessment, steps: Sequence
         result.actions.append(claim("Give the job a file for its output (--output), and run it again.", "supported"))
 
 
+def _aborted_over(facts: Facts) -> RowView | None:
+    """The error of CUDA's runtime over which a process ended itself, where an abort is all that is known to have ended one."""
+    killed = facts.table("fatal_signals")
+    if not killed or any(r.get("signal") != _SIGABRT for r in killed):
+        return None
+    return next((r for r in facts.table("cuda_errors") if r.text("code") != "hip_fault"), None)
+
+
 def _kernel(facts: Facts) -> list[Claim]:
     """What the kernel says where nothing else is there; what the driver says of GPUs is told beside every verdict."""
     told = [*facts.table("host_events"), *facts.table("link_events")]
@@ -148,6 +165,7 @@ def _kernel(facts: Facts) -> list[Claim]:
 
 
 _NOWHERE = "/dev/null"
+_SIGABRT = 6
 _STATUS = "Whether the program failed: the exit status is that of the batch script's last command."
 _MEANINGS = {
     2: "Many programs, Python's argparse among them, end with this status where their command line is wrong.",
@@ -162,5 +180,5 @@ _WANTED = (
     ("slurm_job", "How Slurm recorded the end: state, exit status, time limit.", "sacct or scontrol show job (slurm/)"),
     ("gpu_sample", "Whether the GPUs worked, were full, or stood still.", "GPU metrics of the job's nodes (metrics/)"),
     ("gpu_event", "Whether the driver reported a GPU fault.", "kernel logs of the job's nodes (kernel/)"),
-    ("slurm_node_state", "Whether a node went down.", "sacctmgr show event or scontrol show node (slurm/)"),
+    ("slurm_node_state", "Whether a node of the job went down.", "sacctmgr show event or scontrol show node (slurm/)"),
 )

@@ -69,3 +69,16 @@ def test_a_program_that_crashed_within_the_first_second_is_found_out(
     """Accounting gives whole seconds: of a job over at once neither the whole nor the step took any time."""
     world = World(tmp_path).job(minutes=spent_s / 60).say("exception", "ValueError", "unknown scheduler")
     assert draft(world.add(step("0", elapsed_s=0.0)).facts()).family == family
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_an_abort_over_an_error_of_cuda_is_told_in_the_program_s_words(tmp_path: Path, done: bool) -> None:
+    """It printed why it failed; whether the training was over by then says how much is lost."""
+    world = World(tmp_path).job("FAILED", exit_code=134).train([3.0 - 0.1 * i for i in range(20)])
+    if done:
+        world.say("train_end", "finished", "train_runtime 2812.5", severity="info")
+    world.say("warning", "cuda_error", "what(): CUDA error: driver shutting down")
+    found = undetermined(world.say("signal_kill", "terminate", "terminate called", signal=6))
+    assert "aborted itself over an error of CUDA's: [[" in found.headline
+    assert ("its training had finished" in found.headline) is done
+    assert not any("gives no reason" in m.text for m in found.cannot_decide)
