@@ -13,6 +13,8 @@ from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.f1_node_down import fallen_before, lost_node
+from agent_tools.families.faulted_gpus import event_said
+from agent_tools.families.faults_around import fault_that_ended_attempt
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
@@ -66,12 +68,18 @@ def assess(facts: Facts) -> Assessment:
     if lost:
         shows += [f"{h['node_fail_attempts']} of them ended because a node failed.", *lost_node(fallen)]
         actions = [*actions, *say(f"Have {node} looked at before it takes jobs again.")]
+    fault = fault_that_ended_attempt(facts) if several and not preempted and not lost else None
+    if fault is not None:
+        shows.append(f"Shortly before the attempt before it ended: {event_said(fault)}")
+        actions = [*actions, *say(f"Have that GPU of {fault['node']} tested before it takes jobs again.")]
     resumed = facts.table("resume_signs").first
     implies = [
         f"It waited {h['launch_failures']} times because a launch had failed on the cluster's side, no fault of the job's."
         if count(h, "launch_failures") and mode == "requeue"
         else "The cluster lost a node, and Slurm ran the job again by itself: no crash of the job."
         if lost
+        else "A fault of its GPU is most likely why the earlier attempt was ended and sent back, and no crash of the job."
+        if fault is not None
         else "This was a decision of the scheduler or an operator. The end of the earlier attempt was that eviction, no crash of the job.",
         fate,
     ]

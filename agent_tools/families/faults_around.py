@@ -21,6 +21,8 @@ _HALF_HOUR_S = 1800.0
 """Zones differ by whole half hours, but for three."""
 _END_S = 300.0
 """So close to the job's end a fault has to lie once a zone's difference is taken off."""
+_ENDED_S = 600.0
+"""A fault of the hardware ends a run at once, or by a time-out of minutes."""
 _MOST = 3
 
 
@@ -29,18 +31,41 @@ def faults_around(facts: Facts) -> list[Claim]:
     begin, end = facts.scope["from_ts"], facts.scope["to_ts"]
     if not begin or not facts.scope["nodes"]:
         return []
-    start = _time(begin)
-    first = next((r.text("start_ts") for r in facts.table("job_attempts") if r.has("start_ts")), begin)
-    since = min(start - timedelta(hours=BEFORE_H), _time(first))
-    before = facts.table("gpu_events", from_ts=since.isoformat(), to_ts=begin)
-    found = [r for r in before if is_hard(r) and _time(r.text("event_ts")) < start and _own(facts, r)]
-    said = [claim(_earlier(facts, r, _time(first))) for r in _each(found)]
+    said = [claim(_earlier(facts, r, _first_start(facts))) for r in _each(_before(facts))]
     if not end or facts.ending.succeeded:
         return said[:_MOST]
     stop = _time(end)
     after = facts.table("gpu_events", from_ts=end, to_ts=(stop + timedelta(hours=ZONES_H)).isoformat())
     late = [r for r in after if is_hard(r) and _shifted(_time(r.text("event_ts")) - stop) and _own(facts, r)]
     return [*said, *(claim(_later(r), "hypothesis") for r in _each(late))][:_MOST]
+
+
+def fault_that_ended_attempt(facts: Facts) -> RowView | None:
+    """The last fault of a GPU of the job within minutes before an earlier attempt ended; None where there was none."""
+    if not facts.scope["from_ts"] or not facts.scope["nodes"]:
+        return None
+    start = _time(facts.scope["from_ts"])
+    ends = [_time(r.text("end_ts")) for r in facts.table("job_attempts") if r.has("end_ts")]
+    within = [e for e in ends if e <= start]
+    for row in reversed(_before(facts)):
+        at = _time(row.text("event_ts"))
+        if at >= _first_start(facts) and any(0 <= (e - at).total_seconds() <= _ENDED_S for e in within):
+            return row
+    return None
+
+
+def _first_start(facts: Facts) -> datetime:
+    begin = facts.scope["from_ts"]
+    return _time(next((r.text("start_ts") for r in facts.table("job_attempts") if r.has("start_ts")), begin))
+
+
+def _before(facts: Facts) -> list[RowView]:
+    """Hardware faults of the job's GPUs in the day before its run, or since its first attempt."""
+    begin = facts.scope["from_ts"]
+    start = _time(begin)
+    since = min(start - timedelta(hours=BEFORE_H), _first_start(facts))
+    rows = facts.table("gpu_events", from_ts=since.isoformat(), to_ts=begin)
+    return [r for r in rows if is_hard(r) and _time(r.text("event_ts")) < start and _own(facts, r)]
 
 
 def _earlier(facts: Facts, row: RowView, first: datetime) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from agent_tools import differential
 from agent_tools.families import b2_gpu_fault as b2
+from agent_tools.families import f2_requeue as f2
 from store.rows import GpuEvent, SlurmJob
 from tests.agent_tools.families.world import JOB, T, World, judge
 
@@ -79,3 +80,19 @@ def test_a_fault_in_an_earlier_attempt_is_told_as_such(tmp_path: Path) -> None:
     world.say("exception", "KeyError", "'label'", attempt=2)
     assert any(w.startswith("In the time of an earlier attempt") for w in hints(fault(world, 58)))
     assert JOB
+
+
+@pytest.mark.parametrize(
+    ("minute", "state", "told"), [(58, "REQUEUED", True), (20, "REQUEUED", False), (58, "PREEMPTED", False)]
+)
+def test_a_requeue_right_after_a_fault_of_the_gpu_is_told_as_that(
+    tmp_path: Path, minute: float, state: str, told: bool
+) -> None:
+    """An operator or a health check sent it back; a fault long before it, or a preemption, is another matter."""
+    world = World(tmp_path).job(state, 60, attempt=1, gpus=8, node_list="n1", node_count=1)
+    later = T + timedelta(minutes=70)
+    world.job("COMPLETED", 90, attempt=2, gpus=8, node_list="n2", node_count=1, start_ts=later, restarts=1)
+    found = judge(fault(world, minute), f2.assess)
+    assert found.status == "confirmed"
+    assert any("tested before it takes jobs again" in c.text for c in found.actions) is told
+    assert any("most likely why the earlier attempt was ended" in c.text for c in found.implies) is told
