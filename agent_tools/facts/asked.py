@@ -5,6 +5,7 @@ from __future__ import annotations
 BY_NODE = frozenset(
     {
         "coverage_nodes",
+        "gpu_cold_nodes",
         "gpu_counter_rises",
         "gpu_duty",
         "gpu_events",
@@ -26,6 +27,7 @@ PER_GPU = frozenset({"gpu_counter_rises", "gpu_duty", "gpu_summary"})
 ALL_GPUS = 20_000
 """Rows that are taken of an answer with a row for each GPU: the one that is ill may stand anywhere in it."""
 BY_GPU = PER_GPU | {
+    "gpu_cold_nodes",
     "gpu_events",
     "gpu_low_clocks",
     "gpu_spin",

@@ -70,7 +70,35 @@ def named(facts: Facts, result: Assessment) -> bool:
         )
         result.implies.append(claim("The rank on that GPU is the one that the others wait for.", "hypothesis"))
         return True
-    return False
+    return node_at_rest(facts, result)
+
+
+def node_at_rest(facts: Facts, result: Assessment) -> bool:
+    """Name the node whose GPUs all do nothing while every other GPU of the job spins: the others wait for its ranks."""
+    spread = facts.table("gpu_spread").first
+    if spread is None or facts.beside is not None or facts.silent_gpus is not None:
+        return False
+    if not 2 <= (spread.number("cold") or 0) <= (spread.number("spinning") or 0):
+        return False
+    row = facts.table("gpu_cold_nodes").first
+    if row is None or row.number("cold_nodes") != 1 or row.number("spinning") != row.number("others"):
+        return False
+    result.speaks_for.append(
+        claim(
+            f"At the end {row['spinning']} GPUs spin (median engine activity {row['spin_engine']}, SM activity "
+            f"{row['spin_sm']}), and all {row['cold']} of {row['node']} do nothing.",
+            "supported",
+        )
+    )
+    result.implies.append(
+        claim(
+            f"The ranks on {row['node']} are those that the others wait for: stuck on the host, or dead.", "hypothesis"
+        )
+    )
+    result.actions.append(
+        claim(f"Look at {row['node']} first: whether the job's processes live there, their stacks, its kernel log.")
+    )
+    return True
 
 
 def _cold_too(facts: Facts, result: Assessment) -> None:

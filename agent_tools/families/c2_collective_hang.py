@@ -10,7 +10,16 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.counting import counting
 from agent_tools.facts.finished import unexited
-from agent_tools.facts.held_up import came_to_rest, first_half, named, only_spun, rested_long, spinning, unlaunched
+from agent_tools.facts.held_up import (
+    came_to_rest,
+    first_half,
+    named,
+    node_at_rest,
+    only_spun,
+    rested_long,
+    spinning,
+    unlaunched,
+)
 from agent_tools.facts.stalls import STALLS, stalled_for_good, told
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -293,14 +302,19 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
     if spread is not None:
         result.confidence = 0.82
         result.speaks_for.append(claim(spinning(spread)))
+    elif node_at_rest(facts, result):
+        result.confidence = 0.82
     if quiet.has("progress_text"):
         result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
     if not done:
         _lost(facts, result)
+    watched = facts.has("gpu_sample") and facts.silent_gpus is None
     if (gpus := facts.silent_gpus) is not None:
         result.speaks_for.append(claim(f"The GPUs' samples stop before the end, too, at {gpus['last_ts']}."))
     return _mostly_a_collective(
-        result, "Whether the ranks were stuck in a collective.", "nccl_sample, gpu_sample, or a flight recorder dump"
+        result,
+        "Whether the ranks were stuck in a collective.",
+        f"nccl_sample{'' if watched else ', gpu_sample'}, or a flight recorder dump",
     )
 
 
