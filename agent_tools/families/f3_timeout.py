@@ -361,7 +361,8 @@ def _unknown(facts: Facts, shows: list[str], blind: bool, limit: str) -> Assessm
             )
         ],
         actions=say(
-            "Check in the log when the last real progress was made. If it was shortly before the end, raise --time; if not, look for a hang.",
+            "Check in the log when the last real progress was made. If it was shortly before the end, "
+            f"{'raise --time' if limit != 'deadline' else 'choose a later --deadline'}; if not, look for a hang.",
             "Print progress regularly, so that a slow run can be told from a stuck one.",
         ),
     )

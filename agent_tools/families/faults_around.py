@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.holding import holding
-from agent_tools.families.faulted_gpus import event_said, is_hard
-from agent_tools.families.wording import claim
+from agent_tools.families.faulted_gpus import event_said, is_hard, same_gpu
+from agent_tools.families.wording import claim, gpu_of
 from agent_tools.verdict import Claim
 
 BEFORE_H = 24.0
@@ -23,6 +23,9 @@ _END_S = 300.0
 """So close to the job's end a fault has to lie once a zone's difference is taken off."""
 _ENDED_S = 600.0
 """A fault of the hardware ends a run at once, or by a time-out of minutes."""
+_KERNELS = frozenset({13, 31})
+"""Faults of kernels: mostly a program's own."""
+_APART = timedelta(hours=1)
 _MOST = 3
 
 
@@ -32,6 +35,7 @@ def faults_around(facts: Facts) -> list[Claim]:
     if not begin or not facts.scope["nodes"]:
         return []
     said = [claim(_earlier(facts, r, _first_start(facts))) for r in _each(_before(facts))]
+    said += _come_back(facts)
     if not end or facts.ending.succeeded:
         return said[:_MOST]
     stop = _time(end)
@@ -54,6 +58,26 @@ def fault_that_ended_attempt(facts: Facts) -> RowView | None:
     return None
 
 
+def _come_back(facts: Facts) -> list[Claim]:
+    """What an application causes, where one GPU of a node alone reported it under the programs before this one, too."""
+    earlier = [r for r in _asked_before(facts) if r.number("xid") in _KERNELS and _own(facts, r)]
+    for row in facts.table("gpu_events").where(lambda r: r.number("xid") in _KERNELS):
+        on_node = [r for r in earlier if r.get("node") == row.get("node")]
+        alike = [r for r in on_node if same_gpu(r, row)]
+        if not alike or len(alike) < len(on_node):
+            continue
+        again = alike[-1]
+        if _time(again.text("last_ts")) - _time(again.text("event_ts")) < _APART:  # one program's burst
+            continue
+        text = (
+            f"XID {again['xid']} was reported {again['events']} times on {gpu_of(again)} before this run, from "
+            f"{again['event_ts']} to {again['last_ts']}, and on no other GPU of the node: what comes back on the same GPU under "
+            "several programs may be the GPU. Have it tested if the program runs well elsewhere."
+        )
+        return [claim(text, "hypothesis")]
+    return []
+
+
 def _first_start(facts: Facts) -> datetime:
     begin = facts.scope["from_ts"]
     return _time(next((r.text("start_ts") for r in facts.table("job_attempts") if r.has("start_ts")), begin))
@@ -61,11 +85,15 @@ def _first_start(facts: Facts) -> datetime:
 
 def _before(facts: Facts) -> list[RowView]:
     """Hardware faults of the job's GPUs in the day before its run, or since its first attempt."""
+    return [r for r in _asked_before(facts) if is_hard(r) and _own(facts, r)]
+
+
+def _asked_before(facts: Facts) -> list[RowView]:
     begin = facts.scope["from_ts"]
     start = _time(begin)
     since = min(start - timedelta(hours=BEFORE_H), _first_start(facts))
     rows = facts.table("gpu_events", from_ts=since.isoformat(), to_ts=begin)
-    return [r for r in rows if is_hard(r) and _time(r.text("event_ts")) < start and _own(facts, r)]
+    return [r for r in rows if _time(r.text("event_ts")) < start]
 
 
 def _earlier(facts: Facts, row: RowView, first: datetime) -> str:

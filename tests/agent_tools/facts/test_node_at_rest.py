@@ -11,7 +11,7 @@ import pytest
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import assess
 from store.rows import GpuSample
-from tests.agent_tools.families.world import T, World
+from tests.agent_tools.families.world import T, World, judge
 
 NODES = ("n1", "n2", "n3", "n4")
 
@@ -30,7 +30,7 @@ def stood(folder: Path, late: Callable[[str, int], tuple[float, float]]) -> Asse
                         engine_active=engine, sm_active=sm, fb_used_bytes=70 << 30, fb_total_bytes=80 << 30,
                     )
                 )  # fmt: skip
-    return assess(world.facts())
+    return judge(world, assess)
 
 
 def named(result: Assessment) -> bool:

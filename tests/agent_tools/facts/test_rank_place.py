@@ -10,7 +10,7 @@ import pytest
 
 from agent_tools.families.c2_collective_hang import assess
 from store.rows import Process
-from tests.agent_tools.families.world import JOB, T, World
+from tests.agent_tools.families.world import JOB, T, World, check
 
 
 def hung(folder: Path, silent: int, world_size: int = 16, **job: Any) -> World:
@@ -30,6 +30,7 @@ def where(world: World) -> dict[str, str]:
     """What is said of the place of the rank: known_by, and the status of the sentence."""
     facts = world.facts()
     result = assess(facts)
+    check(facts, result)
     row = facts.table("rank_place", rank=11).first
     said = [c for c in (*result.speaks_for, *result.implies) if " ran on " in c.text]
     if row is None:

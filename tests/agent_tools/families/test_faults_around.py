@@ -96,3 +96,26 @@ def test_a_requeue_right_after_a_fault_of_the_gpu_is_told_as_that(
     assert found.status == "confirmed"
     assert any("tested before it takes jobs again" in c.text for c in found.actions) is told
     assert any("most likely why the earlier attempt was ended" in c.text for c in found.implies) is told
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ([(-1200, "2A"), (-800, "2A"), (-90, "2A")], True),
+        ([(-1200, "2A"), (-800, "3D"), (-90, "2A")], False),
+        ([(-90, "2A"), (-89, "2A"), (-88, "2A")], False),
+        ([], False),
+    ],
+    ids=["one-gpu", "several-gpus", "one-programs-burst", "never-before"],
+)
+def test_a_program_s_xid_that_comes_back_on_one_gpu_is_a_hint(
+    tmp_path: Path, before: list[tuple[int, str]], told: bool
+) -> None:
+    """On different GPUs it is the software, and so it is within one program."""
+    world = job(tmp_path)
+    for minute, bus in [*before, (89, "2A")]:
+        at = T + timedelta(minutes=minute)
+        text = f"NVRM: Xid (PCI:0000:{bus.lower()}:00): 31, pid={9000 + minute}, name=python, MMU Fault"
+        world.add(GpuEvent(node="n1", pci_bus_id=f"00000000:{bus}:00.0", ts=at, event="xid", xid=31, message=text))
+    found = [w for w in judge(world, b2.assess).warnings if "may be the GPU" in w.text]
+    assert [w.status for w in found] == (["hypothesis"] if told else [])
