@@ -237,7 +237,10 @@ class Raised:
     @property
     def headless(self) -> bool:
         """The log begins inside this traceback, or with its last line: what came before is not known."""
-        return (self.row.number("line_no") or 0) <= 2 and "<module>" not in self.row.text("entry_frame")
+        entry = self.row.text("entry_frame")
+        if self.name in _UNPARSED and entry and " in " not in entry:
+            return False  # of the script that it is given Python prints the place alone: nothing of it has run
+        return (self.row.number("line_no") or 0) <= 2 and "<module>" not in entry
 
     @property
     def cut_in(self) -> str:
@@ -266,6 +269,9 @@ class Raised:
     def where_ref(self) -> str:
         """References to the file and line."""
         return f"{self.row['file'].ref} line {self.row['line_no'].ref}"
+
+
+_UNPARSED = frozenset({"SyntaxError", "IndentationError", "TabError"})
 
 
 def read(row: RowView) -> Raised:

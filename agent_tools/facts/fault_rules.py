@@ -289,6 +289,7 @@ RULES: tuple[Rule, ...] = (
             r"(unknown|unsupported|unhandled|invalid|unrecognized) (lr_?scheduler|backend|precision|dtype|model type|argument|option|config|configuration|value|accelerator|attention|loss|activation|key)",
             r"num_classes", r"needs? to be (one of|in)\b", r"--\w+'? value", r"expected one of", r"should be (one of|either)",
             r"must be ((one of|either|in|set|positive|specified|provided|a positive|greater|less|between|at least)\b|[<>])",
+            r"^(?:template|preset|recipe|optimi[sz]er|scheduler|stage|task|method|backend|policy|schedule|strategy) [^\s/]+ (?:does not exist|is not (?:supported|available|registered|defined))",
             r"not in list of", r"choose from", r"--\w[\w-]+ (requires|must|cannot|is required|and --)",
             r"requires? --\w", r"cannot be used (together )?with", r"incompatible with", r"trust_remote_code",
             r"environment variable .{0,40}expected, but not set", r"expected, but not set",
@@ -384,10 +385,9 @@ RULES: tuple[Rule, ...] = (
             r"dot_general requires", r"got incompatible shapes",
         )),
     Rule("code", 0.85, "a kernel read or wrote where it may not, or an index was out of range on the GPU",
-        says=(
-            r"device-side assert", r"illegal memory access", r"misaligned address",
-            r"CUBLAS_STATUS_(NOT|EXEC|INVALID)", r"an illegal instruction",
-        )),
+        says=(r"device-side assert", r"illegal memory access", r"misaligned address", r"CUBLAS_STATUS_(NOT_S|EXEC|INVALID)", r"an illegal instruction")),
+    Rule("env", 0.76, "cuBLAS or cuDNN could not be set up on the GPU",
+        says=(r"CU(BLAS|DNN)_STATUS_NOT_INITIALIZED",)),
     Rule("config", 0.7, "the message speaks of settings of the run",
         says=(
             r"(evaluation|eval|save)_strategy", r"per_device_\w+_batch_size", r"learning_rate", r"warmup",

@@ -7,6 +7,7 @@ DECIDES  the exception's type, text and frames give the fault class: data, confi
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from agent_tools.facts import Facts, RowView
@@ -59,6 +60,11 @@ _WHOSE_MEMORY = 0.45
 _UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as the log says before it")
 _EITHER_TIME = 0.6
 """Highest confidence of a kernel's error on a batch, where nothing tells which batch it was."""
+_UNSET = re.compile(r"CU(?:BLAS|DNN)_STATUS_NOT_INITIALIZED")
+_WHY_UNSET = missing(
+    "Why the library could not be set up: a full card, a library that does not fit, or a kernel that had failed before.",
+    "the GPU's memory at that moment (gpu_sample), a rerun with CUDA_LAUNCH_BLOCKING=1",
+)
 _BEFORE = missing("Whether training steps came before it.", "the log from its beginning")
 _EVALUATING = 0.55
 """Highest confidence of a crash in an evaluation, before which nothing tells of training."""
@@ -101,6 +107,9 @@ def assess(facts: Facts) -> Assessment:
         result.missing.append(missing("Whether steps came before the evaluation.", "progress lines of its training"))
     if facts.hardware_word is not None and cause.fault.certainty < 0.8:
         result.confidence = 0.35
+    if _UNSET.search(cause.message) and unfit is None:
+        result.confidence = min(result.confidence, _TEXTLESS)
+        result.missing.append(_WHY_UNSET)
     if facts.host_oom or (facts.copied_xid is not None and "CUDA error" in cause.message):
         result.confidence = 0.35
     if _either(facts, cause):
