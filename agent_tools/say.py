@@ -97,17 +97,23 @@ def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
         return f"{end['error_name']} was raised{where}"
     if causes_only:
         return ""
-    if count(end, "collective_errors"):
+    if count(end, "collective_errors") and not _all_past(facts, "nccl_events"):
         return f"a collective timed out or failed ({end['collective_errors']} messages)"
     if count(end, "rendezvous_errors"):
         return f"the process group did not form ({end['rendezvous_errors']} messages)"
-    if count(end, "fatal_signals") and not _reported_after(end):
+    if count(end, "fatal_signals") and not _reported_after(end) and not _all_past(facts, "fatal_signals"):
         return f"a process was ended by a fatal signal ({end['fatal_signals']} messages)"
     if count(end, "failed_children"):
         return f"a launcher lists failed children ({end['failed_children']})"
     if count(end, "aborts"):
         return f"the program called MPI_Abort ({end['aborts']} messages)"
     return ""
+
+
+def _all_past(facts: Facts, query: str) -> bool:
+    """Whether the run trained on after all that this query tells of, and came to its end."""
+    rows = facts.table(query)
+    return bool(rows) and all(facts.trained_past(r) for r in rows)
 
 
 def _reported_after(end: RowView) -> bool:

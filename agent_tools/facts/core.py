@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_tools.evidence import MAX_ROWS, Asks, Ledger
 from agent_tools.facts.asked import ALL_GPUS, BY_GPU, BY_NODE, NO_JOB, OF_THE_END, PER_GPU, WHOLE_JOB
-from agent_tools.facts.earlier import of_earlier_try
+from agent_tools.facts.earlier import echoed, of_earlier_try, trained_past, went_on
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training
 from agent_tools.facts.exceptions import Raised, read
@@ -270,18 +270,19 @@ class Facts:
         """Whether the run went on after what this row (with steps_after and line_no) tells.
 
         Standard error runs ahead of a buffered standard output, so reports that follow prove survival only where they are
-        many and the run says that it finished, or where something later ended it. What the program itself tells of as
-        caught needs no more than to be followed by training.
+        many and the run says that it finished, where something later ended it, or where no buffer holds so many. What the
+        program tells of as caught needs no more than to be followed by training.
         """
         after = row.number("steps_after") or 0
         line = row.number("line_no") or 0
-        if row.text("severity") == "warning" and (after or self.progress.last_hint > line):
+        caught = row.text("severity") == "warning" and (after or self.progress.last_hint > line)
+        if caught or went_on(row, self.progress):
             return True
         if row.text("severity") != "fatal" and self.progress.last_hint > line and self.ending.says(*OUTSIDE):
             return True
         if self.progress.finished and not self.ending.failed:
             finish = self.progress.finish_line
-            return after > 0 or (finish is not None and line < finish)
+            return after > 0 or (finish is not None and line < finish and not echoed(row, self.progress))
         if after < 3:
             return False
         return any(
@@ -289,6 +290,10 @@ class Facts:
             for r in self.raised
             if r.row.text("file") == row.text("file")
         )
+
+    def trained_past(self, row: RowView) -> bool:
+        """Whether the run trained on after this row of its log, and came to its end."""
+        return not self.ending.failed and trained_past(row, self.progress)
 
     @cached_property
     def causes(self) -> list[Raised]:

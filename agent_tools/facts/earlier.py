@@ -26,6 +26,8 @@ _QUIET_S, _OTHER_WORDS = 120.0, 4
 _SLURMS = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |frame #\d+|\s*$")
 _WENT_ON = 3
 """Steps, or lines of a loop, by which a run is known to have gone on."""
+_BUFFER = 200
+"""Reports that no buffer holds back: standard output keeps 8 KiB of a process until it ends, and a report has forty bytes or more."""
 
 
 def of_earlier_try(raised: Raised, progress: Progress, others: Iterable[Raised], tail: Callable[[], View]) -> bool:
@@ -64,6 +66,42 @@ def _came_after(progress: Progress, line: float, file: str, tail: Callable[[], V
     if (hints.number("bar_line") or 0) > line and (hints.number("bar_step") or 0) >= _WENT_ON:
         return True
     return (hints.number("first_line") or 0) > line and (hints.number("lines") or 0) >= _WENT_ON
+
+
+def went_on(row: RowView, progress: Progress) -> bool:
+    """Whether a run that had trained before this row (with steps_after, file, line_no) trained on for longer than a buffer can hold.
+
+    As many reports of several ranks may be of a buffer each: what follows has to be less than one rank's reports.
+    """
+    steps, after = progress.steps, row.number("steps_after") or 0
+    if steps is None or not _BUFFER <= after < (steps.number("reports") or 0) or steps.text("file") != row.text("file"):
+        return False
+    return (steps.number("first_line") or 0) < (row.number("line_no") or 0)
+
+
+def trained_past(row: RowView, progress: Progress) -> bool:
+    """Whether a run trained before and after this row of its log, and then came to its end: nothing that the row tells of ended it."""
+    steps, at = progress.steps, row.number("last_line" if "last_line" in row.columns else "line_no")
+    if at is None or steps is None or steps.text("file") != row.text("file"):
+        return False
+    if not (steps.number("first_line") or 0) < at < (steps.number("last_line") or 0):
+        return False
+    return (progress.finish_line or 0) > at or (steps.number("done") or 0) >= 1
+
+
+def echoed(row: RowView, progress: Progress) -> bool:
+    """Whether the only word of an end that follows is one that a batch script prints as well, and says of whatever came before.
+
+    An exception that nobody caught, from the program's first line on, has ended it; no step follows it.
+    """
+    if row.text("severity") != "fatal" or "entry_frame" not in row.columns or progress.finish is None:
+        return False
+    return row.text("entry_frame").endswith(" in <module>") and not progress.finish.text("framework")
+
+
+def followed(row: RowView) -> bool:
+    """Whether the same file reports more training after this row than a buffer can have held back."""
+    return (row.number("steps_after") or 0) >= _BUFFER
 
 
 def outlived(raised: Raised, others: Iterable[Raised], tail: Callable[[], View]) -> tuple[RowView, RowView] | None:

@@ -53,6 +53,11 @@ def assess(facts: Facts) -> Assessment:
         key=lambda r: (_ORDER[int(r.number("signal") or 0)], r.text("source") == "accounting", r.index),
     )
     workers = facts.of_role("worker_killed")
+    passed = [r for r in rows if passed_by(facts, r)]
+    rows = [r for r in rows if r not in passed]
+    if passed and not rows and not oom and not workers:
+        text = f"The line {passed[0]['message']} ({passed[0]['file']} line {passed[0]['line_no']}) was not its end: it trained on after it, to its end."
+        return Assessment(CODE, "ruled_out", counterfactual=text)
     if not rows and not oom and not workers:
         crash = _kernel_crash(facts)
         gone = _vanished(facts)
@@ -117,6 +122,14 @@ def _beside(oom: HostOom) -> Assessment:
         "The run said that it finished, and Slurm calls it completed: what ran out of memory was not its program."
     )
     return result
+
+
+def passed_by(facts: Facts, row: RowView) -> bool:
+    """Words of a signal in the output of a run that trained before and after them, and then came to its end.
+
+    A model that writes code, and whoever runs it, prints such words; of another program beside it the run took no notice.
+    """
+    return row.text("source") in ("shell", "program") and not row.has("pid") and facts.trained_past(row)
 
 
 def _went_on(facts: Facts, row: RowView) -> bool:

@@ -50,14 +50,14 @@ def assess(facts: Facts) -> Assessment:
         )
     )
     gave_up = gave_up or stalled_for_good(facts, events)
-    weak = events.one_of("name", *_WEAK)
+    weak = [r for r in events.one_of("name", *_WEAK) if not facts.trained_past(r)]
     raised = facts.of_role("collective")
     # The process group aborts its process (SIGABRT) when its transport fails: only another signal is a death of its own.
     dead = facts.table("fatal_signals").where(lambda r: r.get("signal") != _SIGABRT)
     under_way = facts.progress.begun or transfer_failed(facts)
     if not weak and under_way and not dead and not facts.of_role("application"):
         # A fabric that fails under a running job: where nothing else is told, it is what is known.
-        weak = events.one_of("name", "ib_error")
+        weak = [r for r in events.one_of("name", "ib_error") if not facts.trained_past(r)]
     waits = facts.table("nccl_waits")
     frozen = [] if waits else _frozen(facts)
     if not gave_up and not weak and not raised and not frozen and not waits:

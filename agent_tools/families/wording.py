@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts.core import Facts
-from agent_tools.facts.earlier import outlived
+from agent_tools.facts.earlier import followed, outlived
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
@@ -89,6 +89,11 @@ def outlived_by_log(facts: Facts, cause: Raised, result: Assessment) -> None:
     if facts.state or facts.ending.failed:
         return
     found = outlived(cause, facts.raised, lambda: facts.table("log_tail"))
+    if found is None and followed(cause.row):
+        result.status, result.confidence = "suspected", min(result.confidence, UNSAID)
+        text = f"The same file reports {cause.row['steps_after']} training steps after it: it was caught, or another run came after."
+        result.speaks_against.append(claim(text))
+        result.missing.append(missing("How the last run in the log ended.", "sacct (slurm_job), or a log of each run"))
     if found is None:
         return
     failed, last = found

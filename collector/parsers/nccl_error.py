@@ -37,6 +37,8 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("gloo_timeout", re.compile(r"Timed out waiting (?P<limit>\d+)ms for (?P<what>send|recv) operation")),
     ("gloo_timeout", re.compile(r"gloo.{0,200}(?i:timed out)")),
     ("gloo_closed", re.compile(r"gloo.{0,200}(?:Connection closed by peer|Connection reset by peer|Broken pipe|Application timeout caused pair closure)|pair\.cc:\d+\].{0,80}(?:closed|reset)")),
+    # What libibverbs calls an event, and is none of an error: a port came up, a subnet manager or an address changed.
+    ("warn", re.compile(r"NET/IB ?: ?.{0,60}event.{0,20}: (?P<text>port active|communication established|path migrated$|client reregistration|(?:LID|P_Key|SM|GID table) change|send queue drained|last WQE reached|SRQ limit reached)")),
     ("ib_error", re.compile(r"NET/IB ?: ?.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60}|.*ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
     ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|(?:Net(?:work)? : |socketProgress\w*: |NCCL WARN .{0,60}).{0,60}(?:closed by remote peer|Call to (?:recv|send)\w* (?:from|to) (?P<peer2>\S+) failed)|remote process exited or there was a network error")),
     ("bootstrap_clash", re.compile(r"NCCL WARN Bootstrap Root ?: rank \d+ of \d+ ranks has already checked in")),

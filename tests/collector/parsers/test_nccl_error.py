@@ -39,6 +39,8 @@ def parse(text):
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete", "gloo_timeout", {"timeout_ms": 1_800_000.0}),
         ("RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.7]:1234", "gloo_closed", {}),
         ("n1:7:9 [0] NCCL WARN something new", "warn", {"severity": "warning"}),
+        ("n1:7:9 [2] NCCL WARN NET/IB : mlx5_0:1 Got async event : port active", "warn", {"severity": "warning"}),
+        ("n1:7:9 [2] NCCL WARN NET/IB : Got async event : client reregistration", "warn", {"severity": "warning"}),
     ],
 )  # fmt: skip
 def test_errors_by_kind(text, name, want):
