@@ -257,6 +257,8 @@ def _memory(oom: HostOom, result: Assessment) -> None:
         of = "the job's memory limit was used up" if oom.limit else "host memory ran out"
         result.headline = result.headline or f"A process was killed because {of}."
     what = "the memory limit of the job" if oom.limit else "the memory of the host"
+    if not oom.limit and set(oom.sources) == {"log_event"}:
+        what = "the job's memory limit, or the memory of the whole host,"  # slurmstepd counts the kills of both
     result.implies.append(claim(f"The kill was made because {what} was used up: host RAM, not GPU memory."))
     result.actions.append(
         claim(

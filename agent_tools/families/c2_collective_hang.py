@@ -49,7 +49,8 @@ def assess(facts: Facts) -> Assessment:
             or (r.text("name") == "watchdog_exception" and "timeout" in r.text("message").lower())
         )
     )
-    gave_up = gave_up or stalled_for_good(facts, events)
+    # Of what one rank prints as it gives up, the line that names the collective tells most.
+    gave_up = sorted(gave_up, key=lambda r: not r.has("collective")) or stalled_for_good(facts, events)
     weak = [r for r in events.one_of("name", *_WEAK) if not facts.trained_past(r)]
     raised = facts.of_role("collective")
     # The process group aborts its process (SIGABRT) when its transport fails: only another signal is a death of its own.

@@ -188,7 +188,7 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
         else f"{shape['trailing_bad']} of {shape['points']} loss reports at the end of the log are not finite (NaN or infinite, also "
         f"where the gradient norm says so){when}."
     ]
-    if shape.has("end_bad_text"):
+    if shape.has("end_bad_text") and f"{shape.get('end_bad_step') or ''}" in shape.text("end_bad_text"):
         shows.append(f'The first of them reads "{shape["end_bad_text"]}".')
     if shape.has("last_good_loss"):
         at = f" at step {shape['last_good_step']}" if shape.has("last_good_step") else ""

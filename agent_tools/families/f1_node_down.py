@@ -127,6 +127,12 @@ def _confirmed(
         shows.append(f"The log holds the scheduler's own words: {quoted(says, 'stop_message', 'stop_line')}.")
         if not where and says.has("stop_host") and _NAMED.search(says.text("stop_message")):
             where = f" {says['stop_host']}"
+        named = next(
+            (r for r in facts.table("slurm_messages") if r.has("host") and _NAMED.search(r.text("message"))), None
+        )
+        if not where and named is not None:
+            where = f" {named['host']}"
+            shows.append(f"srun names the node: {quoted(named, 'message', 'line_no')}.")
         elif not where and says.has("stop_host") and not fallen:
             shows.append(f"The message was written on {says['stop_host']}, which need not be the node that failed.")
     elif "node_fail" in facts.ending.marks:
@@ -172,7 +178,8 @@ def _confirmed(
     if not fallen and likely is None:
         missing.append(
             lacks(
-                "Which node it was and when it went down.", "slurm_node_state (sacctmgr show event, scontrol show node)"
+                "When it went down." if where else "Which node it was and when it went down.",
+                "slurm_node_state (sacctmgr show event, scontrol show node)",
             )
         )
     return Assessment(
