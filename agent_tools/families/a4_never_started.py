@@ -10,6 +10,7 @@ import re
 
 from agent_tools.facts import Facts
 from agent_tools.facts.pending import reason
+from agent_tools.facts.shell_words import DENIED, LINE, NO_FILE, UNKNOWN_COMMAND
 from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
@@ -40,7 +41,7 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
 _NO_PROGRAM = re.compile(
-    r"command not found|No such file or directory|Permission denied|not found|cannot execute|Exec format error|bad interpreter|"
+    rf"{UNKNOWN_COMMAND}|{NO_FILE}|{DENIED}|not found|cannot execute|Exec format error|bad interpreter|"
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
     re.IGNORECASE,
 )
@@ -50,15 +51,15 @@ _UNSET = re.compile(
     r"^\S{1,300}: (?:line )?\d+: [A-Za-z_]\w*(?:\[\S{0,40}\])?: (?:unbound variable|parameter (?:null or )?not set)"
 )
 _LINE = re.compile(
-    r"(line \d+: |\.(?:sh|sbatch|slurm|job|cmd): \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*(command not found|No such file or directory|Permission denied|"
+    rf"({LINE}|\.(?:sh|sbatch|slurm|job|cmd): \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*({UNKNOWN_COMMAND}|{NO_FILE}|{DENIED}|"
     r"cannot execute|Exec format error|bad interpreter|: not found|syntax error near|syntax error: |unexpected EOF while)|"
-    r": command not found\s*$",
+    rf"[:：] ?(?:{UNKNOWN_COMMAND})\.?\s*$",
     re.IGNORECASE,
 )
 # What starts a training: without it nothing of the program ran, whatever the script printed around it.
 _STARTER = re.compile(
     r"(?:^|[\s:/‘'`])(?:python[\d.]*|torchrun|accelerate|deepspeed|horovodrun|colossalai|mpirun|mpiexec|srun|singularity|apptainer|julia|Rscript)"
-    r"[’'`]?: (?:command not found|not found|No such file or directory)\s*$"
+    rf"[’'`]? ?[:：] ?(?:{UNKNOWN_COMMAND}|not found|{NO_FILE})\.?\s*$"
     r"|: command not found: (?:python[\d.]*|torchrun|accelerate|deepspeed)\s*$"
 )
 _MPI = re.compile(

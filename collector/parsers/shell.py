@@ -61,7 +61,35 @@ _TOOL = re.compile(
 )
 _QUOTED = re.compile(r"[‘'`\"](?P<what>[^’'\"`]+)[’'\"]")
 
-_WHERE = r"(?:^|\s)(?P<where>\S{0,300}?(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))): (?:(?:line )?(?P<line>\d+): )?"
+_ABROAD: dict[str, tuple[str, ...]] = {
+    "command_not_found": (
+        "Kommando nicht gefunden", "Befehl nicht gefunden", "commande introuvable", "orden no encontrada", "no se encontró la orden",
+        "comando não encontrado", "comando non trovato", "opdracht niet gevonden", "nie znaleziono polecenia", "команда не найдена",
+        "未找到命令", "找不到命令", "コマンドが見つかりません", "명령어를 찾을 수 없음", "명령을 찾을 수 없음",
+    ),
+    "no_such_file": (
+        "Datei oder Verzeichnis nicht gefunden", "Aucun fichier ou dossier de ce type", "Aucun fichier ou dossier de ce nom",
+        "No existe el fichero o el directorio", "No existe el archivo o el directorio", "Arquivo ou diretório inexistente",
+        "File o directory non esistente", "Bestand of map bestaat niet", "Нет такого файла или каталога", "没有那个文件或目录",
+        "そのようなファイルやディレクトリはありません", "그런 파일이나 디렉터리가 없습니다",
+    ),
+    "permission_denied": (
+        "Keine Berechtigung", "Permission non accordée", "Permiso denegado", "Permissão negada", "Permesso negato", "Toegang geweigerd",
+        "Отказано в доступе", "权限不够", "許可がありません", "허가 거부",
+    ),
+}  # fmt: skip
+"""The shell's words where the site's language is not English."""
+_AT = "line|Zeile|[Ll]igne|l[ií]nea|linha|riga|regel|linia|строка|行|줄|第"
+_WHERE = (
+    r"(?:^|\s)(?P<where>\S{0,300}?(?:bash|sh|zsh|slurm_script|env|\.(?:sh|sbatch|slurm|job|batch|cmd))) ?[:：] ?"
+    rf"(?:(?:(?:{_AT}) ?)?(?P<line>\d+) ?行?(?: ?: |[:：] ?))?"
+)
+
+
+def _abroad(code: str, before: str) -> tuple[str, str]:
+    return code, _WHERE + before + rf"(?P<what>[^:：]+?)[’']? ?[:：] ?(?:{'|'.join(_ABROAD[code])})\.?\s*$"
+
+
 _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (code, re.compile(pattern))
     for code, pattern in (
@@ -75,6 +103,9 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("no_such_file", r"^\s*(?:cd|cat|cp|mv|source|ls|mkdir|tar|bash|sh): .{0,40}?[‘'`]?(?P<what>/?[^:’'\s]+?)[’']?: No such file or directory\s*$"),
         ("permission_denied", _WHERE + r"(?:cd: )?(?P<what>[^:]+?): Permission denied\s*$"),
         ("not_a_directory", _WHERE + r"(?:cd: )?(?P<what>[^:]+?): (?:Not|Is) a directory\s*$"),
+        _abroad("command_not_found", ""),
+        _abroad("no_such_file", r"(?:cd ?[:：] ?)?[‘'`]?"),
+        _abroad("permission_denied", r"(?:cd ?[:：] ?)?"),
         ("exec_format", r"(?:^|[\s:])(?P<what>[^\s:]{1,300}): cannot execute(?: binary file)?(?:: Exec format error|: required file not found)|Exec format error"),
         ("syntax", _WHERE + r"(?P<what>syntax error .{1,80}|unexpected EOF .{1,80})"),
         ("unbound_variable", _WHERE + r"(?P<what>\w+): (?:unbound variable|parameter (?:null or )?not set)"),
@@ -120,6 +151,7 @@ class Shell(LineParser):
         "unbound variable",
         "not set",
         *_ERRNO,
+        *(word for words in _ABROAD.values() for word in words),
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:

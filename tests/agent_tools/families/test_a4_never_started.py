@@ -179,6 +179,11 @@ def test_an_output_folder_that_is_not_there_is_the_jobs_own(tmp_path: Path) -> N
     [
         ("syntax error near unexpected token `fi'", "could not read the job script"),
         ("fairseq-trian: command not found", "could not find or execute it"),
+        (
+            "/var/spool/slurmd/job00007/slurm_script: Zeile 9: torchrun: Kommando nicht gefunden.",
+            "could not find or execute it",
+        ),
+        ("run.sh: 第 9 行: python3: 未找到命令", "could not find or execute it"),
     ],
 )
 def test_a_script_that_the_shell_cannot_read_names_no_missing_program(tmp_path: Path, said: str, why: str) -> None:
