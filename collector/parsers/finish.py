@@ -1,6 +1,6 @@
 """Training says that it is finished, or why it stopped of its own will.
 
-SOURCE  Axolotl, Lightning's timer and early stopping, the Hydra template's last step (it asks for the metric to optimise only
+SOURCE  Axolotl, LitGPT's table of a run's performance, Lightning's timer and early stopping, the Hydra template's last step (it asks for the metric to optimise only
         after training came back), Megatron's exit rules, fairseq, torchtitan, Ray Train, Keras, scripts, also in other languages than English.
 ROWS    `train_end`; the step where it is printed.
 CAVEAT  a program that says "Training complete!" may have trained one step. A finished Ray iteration is not an end. The ends
@@ -28,7 +28,7 @@ NAMES: dict[str, str] = {
 _ABROAD = (
     "训练(?:已经|已|全部)?(?:完成|结束|完毕)了?|訓練(?:已經|已|全部)?(?:完成|結束|完畢)|学習(?:が|は)?(?:完了|終了)(?:しました)?|학습\\s?(?:이 |을 )?(?:완료|종료)(?:되었습니다|했습니다)?"
     "|[Ee]ntrenamiento (?:completado|completo|finalizado|terminado|concluido)|[Tt]rein(?:amento|o) (?:conclu[ií]do|completo|finalizado|terminado)"
-    "|[Ee]ntra[iî]nement (?:termin[ée]|fini|achevé|complet)|[Tt]raining (?:abgeschlossen|beendet)|[Aa]ddestramento (?:completato|terminato)"
+    "|[Ee]ntra[iî\ufffd]nement (?:termin[ée\ufffd]|fini|achev[é\ufffd]|complet)|[Tt]raining (?:abgeschlossen|beendet)|[Aa]ddestramento (?:completato|terminato)"
     "|[Оо]бучение (?:завершено|окончено)"
 )
 """The same words in other languages."""
@@ -46,6 +46,7 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "caffe", r"\b(?:solver|caffe)\.cpp:\d{1,5}\] Optimization Done\."),
         ("completed", "espnet", r"The training was finished at \d+ epochs"),
         ("completed", "fairseq", r"done training in [\d.]+ seconds"),
+        ("completed", "litgpt", r"^\| - Training Time +: +\d+(?:\.\d+)? s\s*$"),
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
         ("completed", "lightning", r"\bMetric name is None! Skipping metric value retrieval|\bRetrieved metric value! <"),

@@ -3,12 +3,13 @@
 SOURCE    TQDMProgressBar and RichProgressBar of pytorch_lightning and lightning; NeMo 1's and BioNeMo's bars
 ROWS      train_step (one for each state of the bar that shows a new batch), train_plan, train_end
 CAVEAT    the step is the bar's: batches of this epoch, before Lightning 2 with the validation batches at its end; NeMo's
-          global_step is rounded to two digits and is not used
+          global_step is rounded to two digits and is not used. A bar that is called `Steps` (diffusers) counts those of the whole run
 EXAMPLES
     Epoch 3: 100%|██████████| 938/938 [00:10<00:00, 88.20it/s, v_num=0, train_loss=0.101]
     Epoch 0:   3%|▎  | 34103/1100000 [5:28:58<171:22:21,  1.73it/s, loss=2.52, v_num=, reduced_train_loss=2.510]
     Epoch 0: :  40%|████      | 8/20 [05:21<08:02, reduced_train_loss=9.870, global_step=7.000, lr=2e-5]
     Epoch 2/30 [Train]:  49%|████▉     | 25/51 [00:26<00:24,  1.05it/s, loss=0.74]
+    Steps:  62%|██████▎   | 1862/3000 [27:56<17:04,  1.11it/s, step_loss=0.0412, lr=3.7e-5]
     Epoch 1: |          | 240/? [00:21<00:00, 11.30it/s, v_num=4, train_loss=0.412]
     Epoch 1: : 3it [00:12,  4.10s/it, v_num=4, reduced_train_loss=0.812]
     Epoch 0/9  ━━━━━━━━━━━━━━━━━━━━ 938/938 0:00:10 • 0:00:00 88.20it/s v_num: 0.000 train_loss: 0.101
@@ -47,6 +48,7 @@ _PAIR = re.compile(rf"(?P<key>[A-Za-z_][\w/. -]{{0,60}}?) ?[=:] ?(?P<value>{NUMB
 _STOPPED = re.compile(
     r"`?Trainer\.fit`? stopped: (?:No training batches|`?(?P<what>max_\w+|min_\w+)=(?P<value>[^` ]+)`? reached)"
 )
+_WHOLE = re.compile(r"(?:^|[\r:\]>] ?)\s*(?:(?:[Tt]rain(?:ing)?|[Oo]ptimi[sz]ation) )?[Ss]teps ?:\s*\Z")
 _OTHER = re.compile(r"(?:Validat|Sanity|Testing|Predict)\w*")
 # Users name a metric by its split first (val/loss) or last (loss/val, loss_val).
 _HELD_OUT = re.compile(r"(?i)(?:^|[_/ .-])(?:val|valid|validation|test|eval|dev)(?![A-Za-z])")
@@ -112,7 +114,8 @@ class Lightning(LineParser):
         known = "v_num" in match["post"]
         n, epoch = int(match["n"]), int(match["epoch"]) if match["epoch"] else None
         name = _loss_name(values)
-        if n == 0 or name is None or not (known or epoch is not None) or self._last == (epoch, n):
+        whole = epoch is None and _WHOLE.search(line.text, 0, match.start()) is not None
+        if n == 0 or name is None or not (known or whole or epoch is not None) or self._last == (epoch, n):
             return None
         self._last = (epoch, n)
         nemo = "reduced_train_loss" in values or "consumed_samples" in values
@@ -122,12 +125,12 @@ class Lightning(LineParser):
         loss = values.pop(name)
         epochs = match["epochs"]
         total = int(match["total"]) if match["total"].isdigit() else None
-        if total is not None and not nemo:
+        if total is not None and not nemo and not whole:
             values["batches"] = total
         return line.step(
             "nemo" if nemo else "lightning" if known else "tqdm",
             step=n,
-            total_steps=total if nemo else None,
+            total_steps=total if nemo or whole else None,
             epoch=None if epoch is None else float(epoch),
             total_epochs=float(epochs) if epochs and int(epochs) > 0 and match.re is _TQDM else None,
             loss=loss,

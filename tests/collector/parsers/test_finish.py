@@ -43,6 +43,8 @@ def parse(text):
         ("Entraînement terminé en 12 minutes", "completed", {}),
         ("Training abgeschlossen.", "completed", {}),
         ("Обучение завершено", "completed", {}),
+        ("Entra\ufffdnement termin\ufffd.", "completed", {}),
+        ("| - Training Time             :  312.20 s", "completed", {}),
     ],
 )
 def test_ends_by_name(text, name, want):

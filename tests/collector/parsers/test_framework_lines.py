@@ -110,6 +110,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "tqdm",
+        "Steps:  62%|██████▎   | 1862/3000 [27:56<17:04,  1.11it/s, step_loss=0.0625, lr=0.0005]",
+        {"step": 1862, "total_steps": 3000, "loss": 0.0625, "learning_rate": 0.0005},
+    ),
+    (
+        "tqdm",
         "Epoch 4/9: 100%|██████████| 98/98 [00:20<00:00,  4.86it/s, loss_train=0.125, loss_val=0.5]",
         {"step": 98, "epoch": 4.0, "loss": 0.125, "loss_name": "loss_train"},
     ),
@@ -180,6 +185,8 @@ NOT_PROGRESS = [
     "Validation DataLoader 0:  50%|█████     | 5/10 [00:00<00:00, 80.1it/s, v_num=0, loss=0.5]",
     "313/313 [==============================] - 0s 1ms/step",
     "Epoch 1/10",
+    "Validation steps:  62%|██████▎   | 62/100 [00:56<00:34,  1.11it/s, loss=0.0625]",
+    "Denoising steps:  62%|██████▎   | 31/50 [00:06<00:04,  5.11it/s, loss=0.0625]",
     "Loading checkpoint shards: 100%|██████████| 2/2 [00:05<00:00,  2.50s/it]",
     "warmup_step:1/20 train_time:5ms",
     "The training loss: 0.5 is what we want at step 10",
