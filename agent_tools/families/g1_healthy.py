@@ -18,6 +18,7 @@ from agent_tools.facts.worked import at_work, instant, little_used, lone_worker,
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import FEW, few_samples
+from agent_tools.families.reward_collapse import learned
 from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Missing
@@ -71,10 +72,10 @@ def assess(facts: Facts) -> Assessment:
     elif shape is not None and count(shape, "finite_points"):
         begun, ended = figures(shape)
         shows.append(f"The loss was {begun} at the start and {ended} at the end ({shape['points']} reports).")
-        missing.append(
-            lacks("Whether the model learned: the loss shows no clear fall.", "more loss reports, or an evaluation")
-        )
-        confidence = 0.62 if reports >= 3 else 0.5
+        shows += (rewarded := learned(facts))
+        unsure = "Whether the model learned: the loss shows no clear fall."
+        missing += [] if rewarded else [lacks(unsure, "more loss reports, or an evaluation")]
+        confidence = 0.85 if rewarded else 0.62 if reports >= 3 else 0.5
         if end is not None and end.text("end_name") == "limit_reached" and (end.number("done") or 0) < 1:
             # A limit ended it, not its own plan: then only what it learned could show that it did what it should.
             confidence = BLIND

@@ -1,4 +1,4 @@
-"""A policy that had learned and then lost what it had: the mean reward fell to next to nothing and stayed there."""
+"""What the mean reward of a policy tells: it fell to next to nothing and stayed there, or it rose and held."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from agent_tools.families.base import Assessment
 from agent_tools.say import count, lacks, say
 
 CODE = "E1"
+
+_ROSE, _HELD = 1.2, 0.8
+"""Shares of the first level and of the best one from which on a reward counts as risen, and as held."""
 
 _LEFT, _OF_START, _LASTING, _KL = 0.1, 0.5, 0.15, 10.0
 """Shares of the best level and of the first one that are left, of the reports that it lasted for, and how often the divergence grew."""
@@ -53,6 +56,20 @@ def collapsed(facts: Facts) -> Assessment | None:
             "Read samples of the policy's outputs around the fall: their length and whether they end tell whether the reward was gamed.",
         ),
     )
+
+
+def learned(facts: Facts) -> list[str]:
+    """How the mean reward rose and held, in a sentence; empty where no reports speak of it, or it did neither.
+
+    The loss of a policy may stay where it is, or rise, while the policy learns.
+    """
+    row = facts.table("reward_fall").first
+    if row is None:
+        return []
+    best, end, start = (count(row, f"{which}_reward") for which in ("best", "end", "start"))
+    if end < _ROSE * start or end < _HELD * best:
+        return []
+    return [f"The mean reward rose from {row['start_reward']} to {row['end_reward']} over {row['reports']} reports."]
 
 
 def _drifted(row: RowView) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools import differential
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import assess
 from tests.agent_tools.families.test_log_verdicts import facts_of
@@ -45,3 +46,16 @@ def test_a_reward_that_fell_to_nothing_and_stayed_there_is_a_collapse(
 
 def test_a_reward_that_never_rose_is_no_collapse(tmp_path: Path) -> None:
     assert _rewarded(tmp_path, [0.002] * 80, [0.01] * 80).status != "confirmed"
+
+
+@pytest.mark.parametrize(("rewards", "sure"), [(UP, True), ([0.3] * 60, False), ([*UP, *[0.35] * 12], False)])
+def test_a_policy_whose_reward_rose_and_held_has_learned_whatever_its_loss_did(
+    rewards: list[float], sure: bool, tmp_path: Path
+) -> None:
+    lines = [
+        f"{{'loss': 0.00{i % 7}, 'grad_norm': 0.3, 'learning_rate': 1e-06, 'reward': {r:.4f}, 'kl': 0.01, 'epoch': {i / 100:.2f}}}\n"
+        for i, r in enumerate(rewards)
+    ]
+    end = "{'train_runtime': 9122.1, 'train_samples_per_second': 2.1, 'train_steps_per_second': 0.033, 'train_loss': 0.003, 'epoch': 1.0}\n"
+    draft = differential.draft(facts_of("".join([*lines, end]), tmp_path))
+    assert (draft.family, draft.confidence >= 0.7) == ("G1", sure), draft.headline
