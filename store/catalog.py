@@ -13,7 +13,7 @@ planning it for nothing is then spared. `-- NEEDS: slurm_job, log_event.kind = s
 `slurm_job` has none and `log_event` has none of these kinds; of several such lines each must hold.
 
 `-- NONE: XID, GPU event` names what there was none of where the query has no row; each has all of its words in a sentence that
-says so. Queries without it say nothing by an empty answer that anybody could put into words.
+says so; `log exception` is told as what the log holds, and no more. Queries without it say nothing by an empty answer that anybody could put into words.
 
 `-- HIDES: process_name, message` names the columns in which a row that is not the job's own may name a stranger: see
 `store.strangers`. Such a query has a column `_own` besides; columns that begin with `_` are not part of its answer.

@@ -16,11 +16,15 @@ from collections.abc import Sequence
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.bounds import bounded
-from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, clauses, held, segments, size
+from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, held, segments, size
 from agent_tools.gate.fates import misfated, superseded
 from agent_tools.gate.machines import at_once
 from agent_tools.gate.order import astray, backwards, ends, mispaired, order, outside
+from agent_tools.gate.ordinals import anew, misordered
+from agent_tools.gate.owners import of_others
+from agent_tools.gate.parting import overstated
 from agent_tools.gate.relations import miscast, orphaned, related, strangers, unowned
+from agent_tools.references import HOLE
 
 _MORE = (
     r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|above|over|exceed\w*|beyond|after|rose|rises?|risen|rising|grew|grows?"
@@ -43,6 +47,14 @@ _IN_TIME = re.compile(r"(?i)before|after")
 _IN_TURN = re.compile(r"(?i)before|after|later|earlier|beyond|above|below|over|under")
 _DIFFERENCE = re.compile(r"(?:^|_)(?:jump|rise|gain|delta|diff|change)(?:_|$)")
 _DROP = re.compile(r"(?:^|_)(?:fallen|drop|decline)(?:_|$)")
+_VERSUS = re.compile(r"(?i)\s*(?:against|versus|vs\.?|compared (?:to|with)|instead of)\s*")
+_COLON = re.compile(r"(?::|\()\s*$")
+_LIKE_FIRST = re.compile(r"(?i)\b(?:first|second|third|fourth|fifth|last)\b")
+_AT_LAST, _AT_FIRST = (
+    re.compile(r"(?i)\b(?:ended|ends|finished|stood at the end)\b"),
+    re.compile(r"(?i)\b(?:begun|began|started|start|beginning)\b"),
+)
+_SPAN = re.compile(r"(?i)over")
 _DENIAL = re.compile(
     r"(?i)\b(?:not|never|\w+n't|cannot|neither|nor|no(?! (?:later|earlier|more|less|longer|sooner|fewer|higher|lower) than\b)|none|nobody|nothing"
     r"|without|hardly|barely|rather than|instead of|anything but|other than|untrue|false(?: that)?|wrong(?:ly)?|failed to|lacks?|but)\b"
@@ -64,13 +76,15 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or backwards(clause, ledger)
             or mispaired(clause, ledger)
             or astray(clause, ledger)
+            or misordered(clause, ledger)
+            or overstated(clause)
             or at_once(clause, ledger)
             or misfated(clause, ledger)
             or bounded(clause, ledger)
         )
         if why:
             return why
-    return superseded(text, found, ledger)
+    return of_others(found, ledger) or superseded(text, found, ledger)
 
 
 def denied(text: str, ledger: Ledger) -> str:
@@ -87,7 +101,7 @@ def denied(text: str, ledger: Ledger) -> str:
             said = [
                 c
                 for c in group.cells
-                if c.column not in SUBJECTS and isinstance(c.value, str) and not TIME.match(c.value)
+                if c.column not in (*SUBJECTS, "value") and isinstance(c.value, str) and not TIME.match(c.value)
             ]
             if found and said:
                 return said[0].ref
@@ -144,13 +158,21 @@ def _in_turn(way: re.Match[str], clause: Clause, ledger: Ledger) -> int | None:
         pair = (others[0].cells[0], later[0].cells[-1]) if others else None  # "After A came B"
     if pair is None:
         return None
-    found = order(*pair, ledger, ends=ends(clause.own))
+    x, y = size(pair[0].value), size(pair[1].value)
+    found: int | None
+    if isinstance(x, str) and isinstance(y, str):
+        found = (x > y) - (x < y)
+    else:
+        found = order(*pair, ledger, ends=ends(clause.own))
     return found if found is None or way["less"] else -found
 
 
 def _apart(clause: Clause, ledger: Ledger) -> str:
     """Two cells of one segment that were never seen together."""
-    for segment in segments(clause.groups):
+    groups = clause.groups
+    if _each_its_own(groups[:-2], against(clause)):
+        groups = groups[:-2]
+    for segment in segments(groups, list(anew(clause.own))):
         for i, first in enumerate(segment):
             for second in segment[i + 1 :]:
                 wrong = _pair(first, second, ledger)
@@ -163,6 +185,14 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
                         "cells of one row in a clause, and begin another clause for another subject"
                     )
     return ""
+
+
+def _each_its_own(named: Sequence[Group], figures: tuple[Group, Group] | None) -> bool:
+    """Whether each of two figures that are set against each other is that of the one who is named in the same place."""
+    if figures is None or len(named) != 2 or named[0].column != named[1].column:
+        return False
+    couples = [(n.cells[0], f.cells[0]) for n, f in zip(named, figures, strict=True)]
+    return all(len(n.cells) == 1 for n in named) and all(a.id == b.id and a.row == b.row for a, b in couples)
 
 
 def _pair(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
@@ -210,9 +240,15 @@ def _compared(clause: Clause, ledger: Ledger) -> str:
                 f"{way[0]!r} is not what [[{signed.ref}]] shows, by its sign: turn it round, or leave the direction out"
             )
         pair = _sides(own, way, measures)
-        if pair is not None and not _holds(direction(way, pair[0]), *pair):
+        if pair is not None and not _holds(direction(way, pair[0]), *pair) and not _spans(way, own, pair):
             return _contradicted(way[0], *pair)
     return ""
+
+
+def _spans(way: re.Match[str], own: str, pair: tuple[CellValue, CellValue]) -> bool:
+    """Whether a word of place only says over how many of something else it went: `fell from * to * over * reports`."""
+    counted = re.match(rf"(?i)\s*[{HOLE}]+ (?:reports|steps|epochs|samples|lines|rows)\b", own[way.end() :])
+    return bool(_SPAN.fullmatch(way[0]) and counted and pair[0].column != pair[1].column)
 
 
 def _signed(way: re.Match[str], clause: Clause) -> CellValue | None:
@@ -258,6 +294,12 @@ def _sides(
         return None
     if _IN_TIME.fullmatch(way[0]):
         measures = [m for m in measures if isinstance(size(m[0].value), str) or OF_ORDER.search(m[0].column)]
+    if (
+        than
+        and not any(end <= than.start() for _, _, end in measures)
+        and (pair := _set_against(own, than.end(), measures))
+    ):
+        return pair
     cut = than.start() if than else way.start()
     left = [m[0] for m in measures if m[2] <= cut]
     right = [m[0] for m in measures if m[1] >= (than.end() if than else way.end())]
@@ -266,6 +308,28 @@ def _sides(
             if _alike(a, b):
                 return a, b
     return None
+
+
+def _set_against(
+    own: str, at: int, measures: Sequence[tuple[CellValue, int, int]]
+) -> tuple[CellValue, CellValue] | None:
+    """`longer than the first: * against *`, `higher than it had begun: * against *`: the figures of both, in the same order."""
+    behind = [m for m in measures if m[1] >= at]
+    if (
+        len(behind) != 2
+        or not _VERSUS.fullmatch(own[behind[0][2] : behind[1][1]])
+        or not _COLON.search(own[at : behind[0][1]])
+    ):
+        return None
+    a, b = behind[0][0], behind[1][0]
+    if a.column == b.column:
+        return (a, b) if _LIKE_FIRST.search(own[:at]) or _LIKE_FIRST.search(own[at : behind[0][1]]) else None
+    ends_first = _AT_LAST.search(own[: behind[0][1]]) and _AT_FIRST.search(own[at : behind[0][1]])
+    return (
+        (a, b)
+        if ends_first and a.column.startswith("last_") and b.column == a.column.replace("last_", "first_", 1)
+        else None
+    )
 
 
 def _alike(a: CellValue, b: CellValue) -> bool:

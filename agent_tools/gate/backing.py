@@ -23,14 +23,31 @@ from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS
 from agent_tools.gate.denials import affirmed, negated, refused
-from agent_tools.gate.edges import beside_edge
+from agent_tools.gate.edges import beside_edge, of_other_end, outside_of_run
 from agent_tools.gate.extremes import extremes
+from agent_tools.gate.fates import spared
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
-from agent_tools.gate.machines import ownerless, rows_of, undated, unlinked
+from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
+from agent_tools.gate.parting import parted
 from agent_tools.gate.quantities import borne_out, without
-from agent_tools.gate.words import listed, parts, spoken_of, stem, stems
+from agent_tools.gate.vocabulary import (
+    ALIKE,
+    COLUMN_WORDS,
+    COMPARING,
+    DENYING,
+    EARLIER,
+    FAILED,
+    MEANS,
+    NEUTRAL,
+    ORDERING,
+    SEVERAL,
+    SUPERLATIVE,
+    UNITS,
+    UNLIKE,
+)
+from agent_tools.gate.words import listed, parts, spoken_of, stem, stems, telling
 from agent_tools.references import BadReference, cited, resolve
 from agent_tools.verdict import FAMILIES
 from store.catalog import catalog
@@ -51,120 +68,20 @@ _HARMLESS: dict[str, re.Pattern[str]] = {
     "itself": re.compile(
         r"(?i)^\W*(?:the|this|that|its|but the|and the) [a-z]+ itself\b|[,;] (?:and |but )?(?:the|its) [a-z]+ itself\b"
     ),
+    "one": re.compile(
+        r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"
+    ),
+    "frequent": re.compile(r"(?i)\b(?:most|least) frequent\b"),
+    "rerun": re.compile(r"(?!)"),
     "done": re.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
 }
 """Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""
+_NOT_SO = re.compile(r"(?i)\bnot [a-z]+")
+"""What a description denies: that there is none of it says that there is nothing else."""
 _LIST = re.compile(r"_list$|^all_|host$")
 _OF_TIME = re.compile(r"(?i)\bout of time\b")
 _LABELLED = re.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
 """Nothing but a name under a label: `Verdict: *`."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_NEUTRAL = _words(
-    """a an the this that these those it its they them their there here who whom whose which what when where while how and or also
-    although though as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has
-    have had having do does did can could may might would will shall i we us our you your s
-    about according against along among around away back before after between beside besides either further hence however
-    i.e. e.g. namely next now once over since still through together toward until up upon very
-    job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
-    process processes task tasks step steps epoch epochs iteration partition cluster training program script command batch
-    log logs logged line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
-    value values figure figures number count counts counted total mean median average maximum minimum sum rate ratio share range reading readings
-    time times moment date interval window start starts started starting begin begins began begun end ends ended ending
-    shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
-    given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
-    had used uses using belong belongs belonging made reached reach reaches spent spend
-    exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
-    slurm slurm's log's accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
-    id ids number numbered order
-    stopped stops stop part respectively note question answer asked following follows below above respectively overview summary details
-    """
-)
-"""Words that claim nothing by themselves: grammar, what there is in a cluster, and that something was recorded."""
-
-_MEANS: dict[str, str] = {
-    "COMPLETED": "completed finished succeeded success successful successfully done normally",
-    "FAILED": "failed failing failure fails",
-    "CANCELLED": "cancelled canceled cancellation",
-    "TIMEOUT": "timeout timed out limit",
-    "OUT_OF_MEMORY": "out memory oom killed",
-    "NODE_FAIL": "node failed failure lost",
-    "PREEMPTED": "preempted preemption",
-    "REQUEUED": "requeued requeue",
-    "RUNNING": "running runs",
-    "PENDING": "pending waiting waits queued queue",
-    "DOWN": "down",
-    "DRAIN": "drained draining",
-}
-"""What Slurm's states say in other words."""
-
-_COLUMN: dict[str, str] = {
-    "temp": "temperature hot warm",
-    "power": "power draw drew draws watts",
-    "util": "utilisation utilization busy",
-    "elapsed": "lasted lasting duration long passed",
-    "requested": "asked requested tried allocate",
-    "mem": "memory",
-    "bytes": "memory size",
-    "lr": "learning rate",
-    "ts": "at",
-    "norm": "norm",
-    "grad": "gradient gradients",
-    "sender": "sent sender",
-    "dbe": "uncorrectable",
-    "sbe": "corrected",
-    "restarts": "restarted restart",
-    "attempt": "retry retried try",
-    "list": "allocated",
-    "gpus": "allocated held holds",
-    "ooms": "error errors",
-    "present": "collected available recorded there",
-    "watched": "collected sampled watched",
-    "attribution": "attributed",
-    "confidence": "confident sure",
-    "reached": "reached",
-    "step": "reached",
-    "epoch": "reached",
-    "submit": "submitted",
-    "exit": "returned",
-    "wait": "queue queued",
-}
-"""What parts of columns' names say in other words."""
-
-_UNIT: dict[str, str] = {
-    "s": "seconds second",
-    "min": "minutes minute",
-    "h": "hours hour",
-    "d": "days day",
-    "C": "degrees celsius",
-    "W": "watts watt",
-    "B": "bytes byte",
-    "ratio": "percent share fraction",
-    "%": "percent share",
-}
-
-_FAILED = "failed failure fails"
-"""What a family that ends a job says besides."""
-_NOT = _words("no not never none nobody nothing neither nor without cannot hardly barely")
-_ALIKE, _UNLIKE = _words("same identical equal equally too"), _words("different differ differs differed another other")
-_SEVERAL = _words("both each")
-_COMPARING = _words(
-    """more greater larger bigger higher longer later hotter warmer exceeds exceed exceeded exceeding beyond rose rise rises rising risen grew
-    grows growing grown increased increases increase increasing climbed jumped less fewer smaller lower shorter earlier cooler colder
-    fell fall falls falling fallen dropped drop drops decreased decreases decrease decreasing declined sank shrank slower
-    faster quicker worse down"""
-)
-
-
-_MOST = _words(
-    "most highest largest biggest greatest longest latest hottest least lowest smallest fewest shortest earliest coldest coolest slowest worst "
-    "fastest quickest best furthest first last"
-)
-_ORDER = _words("before after above below over under")
 
 
 class Backing:
@@ -188,14 +105,16 @@ class Backing:
 
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
-        text = without(text, borne_out(text, self.ledger))
+        whole = text
+        text = without(text, [*borne_out(text, self.ledger), *parted(text, self.ledger), *spared(text, self.ledger)])
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
         backed, seen = self._vocabulary(refs), self._vocabulary(refs, counted=False)
         absent = self._absent(refs)
         found: dict[str, None] = {}
         named = all(c.column in SUBJECTS or _LIST.search(c.column) for c in self._cells(refs))
-        if _BARE.fullmatch(_MARK.sub("*", text)) or (named and _LABELLED.fullmatch(_MARK.sub("*", text))):
+        label = named and whole == text and _LABELLED.fullmatch(_MARK.sub("*", text))
+        if label or _BARE.fullmatch(_MARK.sub("*", whole)):
             found["the bare reference"] = None  # beside "who broke it?" a name alone is an accusation
         if ref := denied(text, self.ledger):
             found[f"the denial of [[{ref}]]"] = None
@@ -203,6 +122,14 @@ class Backing:
             found[f"the time [[{ref}]] of something that it is not the time of"] = None
         if ref := beside_edge(text, self.ledger):
             found[f"the moment of [[{ref}]], which is of another one or of the whole,"] = None
+        if ref := of_other_end(text, self.ledger):
+            found[f"the time of [[{ref}]], which is up to the job's own end,"] = None
+        if not nothing and (empty := [c.ref for c in self._cells(refs) if c.column == FOUND]):
+            found[f"the empty answer of [[{empty[0]}]]"] = None
+        if what := memory_of_another(text, [self.ledger.get(c.id) for c in self._cells(refs)]):
+            found[what] = None
+        if ref := outside_of_run(text, self.ledger):
+            found[f"the moment of [[{ref}]] beside the run's start or end"] = None
         if not nothing and (ref := undated(text, self.ledger)):
             found[f"the time of [[{ref}]], which lies outside of the job's run,"] = None
         if not nothing and (ref := ownerless(list(self._cells(refs)), self._vouched, self.ledger)):
@@ -211,24 +138,25 @@ class Backing:
             found[f"the end of a job beside [[{ref}]], a link"] = None
         if word := unshared(text, list(self._cells(refs)), self.ledger):
             found[word] = None
-        compared, most = compares(text, self.ledger), extremes(text, self.ledger).lower()
+        compared, most = compares(whole, self.ledger), extremes(text, self.ledger).lower()
         states, plain = self._states(refs), _MARK.sub("*", text)
         found |= {
             word: None
             for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
-            if word in _MEANS and word not in states
+            if word in MEANS and word not in states
         }
         for word, negative in _own(text):
             low = word.lower().replace("’", "'")
-            if low in _COMPARING or (low in _ORDER and not compares_nothing(text, self.ledger)):
+            if low in COMPARING or (low in ORDERING and not compares_nothing(text, self.ledger)):
                 known = compared or spoken_of(word, backed) or (negative and nothing)
-            elif low in _MOST:
+                known = known or (negative and absent is not None and spoken_of(word, absent))
+            elif low in SUPERLATIVE:
                 known = low != most
-            elif low in _ALIKE or low in _UNLIKE:
-                known = self._alike(refs, equal=low in _ALIKE, of=_of(text, word)) or spoken_of(word, backed)
-            elif low in _SEVERAL:
+            elif low in ALIKE or low in UNLIKE:
+                known = self._alike(refs, equal=low in ALIKE, of=_of(text, word)) or spoken_of(word, backed)
+            elif low in SEVERAL:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
-            elif low in _NOT or low.endswith("n't"):
+            elif low in DENYING or low.endswith("n't"):
                 known = (absent is not None and _is_absent(word, text, absent)) or self._says(word, text, refs)
                 known = known or nothing
             elif low == "out":
@@ -237,13 +165,17 @@ class Backing:
                 known = where.search(plain) is not None or spoken_of(word, backed)
             elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):
                 known = True  # "the least of all": the superlative was held against the column
-            elif low.endswith("ed") and not negative and spoken_of(word, backed) and not spoken_of(word, seen):
-                known = bool(
-                    re.search(rf"(?i)\b{low} (?:only )?\*|\*\W* (?:\w+ )?{low}\b", plain)
-                )  # "requeued 0 times"
+            elif (
+                (low.endswith("ed") or _is_said(low, plain))
+                and not negative
+                and spoken_of(word, backed)
+                and not spoken_of(word, seen)
+            ):
+                behind = rf"|\*\W* (?:\w+ )?{low}\b" if low.endswith("ed") else ""
+                known = bool(re.search(rf"(?i)\b{low} (?:only )?\*{behind}", plain))  # "requeued 0 times"
             else:
                 known = (
-                    low.removesuffix("'s") in _NEUTRAL
+                    low.removesuffix("'s") in NEUTRAL
                     or spoken_of(word, backed)
                     or (absent is not None and negative and spoken_of(word, absent))
                     or (negative and nothing)
@@ -260,22 +192,32 @@ class Backing:
         said: list[str] = []
         for cell in self._cells(refs):
             evidence = self.ledger.get(cell.id)
-            said += [evidence.tool, evidence.query, _UNIT.get(unit_of(cell), "")]
-            if counted or cell.value:
-                said += [cell.column, cell.doc]
-                said += [_COLUMN[p] for p in cell.column.lower().split("_") if p in _COLUMN]
+            said += [evidence.tool, evidence.query, UNITS.get(unit_of(cell), "")]
+            if counted or cell.value or cell.column.startswith("exit_"):
+                said += [cell.column, telling(cell.doc, text=isinstance(cell.value, str))]
+                said += [COLUMN_WORDS[p] for p in cell.column.lower().split("_") if p in COLUMN_WORDS]
             said += _measure(evidence)
             said += self._row(evidence, cell.row)
         known = set(stems(" ".join(said)))
         if "finit" in known:
             known |= {"nan", "inf", "infinit"}
         for backed, words in self._found:
-            if backed & set(refs):
+            if backed & set(refs) and self._of_no_other(backed, refs):
                 known |= words
         for backed, words in self._said:
             if backed and backed <= set(refs):
                 known |= words
         return frozenset(known)
+
+    def _of_no_other(self, backed: set[str], refs: Iterable[str]) -> bool:
+        """Whether the subjects that are cited of an answer are those of a finding: of one beside them it says nothing."""
+        rows = rows_of(backed, self.ledger)
+        answers = {id for id, _ in rows}
+        own = {str(c.value) for c in self._cells(backed) if c.column in SUBJECTS}
+        return all(
+            c.column not in SUBJECTS or c.id not in answers or (c.id, c.row) in rows or str(c.value) in own
+            for c in self._cells(refs)
+        )
 
     def _states(self, refs: Iterable[str]) -> set[str]:
         """The words in capitals that the cited rows have."""
@@ -292,7 +234,7 @@ class Backing:
             value = evidence.value(c.name, row)
             if isinstance(value, str) and c.name != "origin" and self.ledger.is_shown(evidence.id, row, c.name):
                 said.append(value[:4000])
-                said += [_MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in _MEANS]
+                said += [MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in MEANS]
                 if c.name == "family":
                     said.append(_title(value))
         return said
@@ -305,10 +247,11 @@ class Backing:
         for cell in self._cells(refs):
             if cell.column == FOUND:
                 continue  # what an empty answer says there was none of, `nothing_of` knows
-            if cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value:
+            zero = cell.column not in SUBJECTS and isinstance(cell.value, (bool, int, float)) and not cell.value
+            if zero and self._of_all(cell, refs):
                 found = True
-                said += [cell.column, cell.doc]
-                said += [_COLUMN.get(p, "") for p in cell.column.split("_")]
+                said += [cell.column, _NOT_SO.sub(" ", cell.doc), EARLIER if "before the last" in cell.doc else ""]
+                said += [COLUMN_WORDS.get(p, "") for p in cell.column.split("_")]
             elif "quiet" in cell.column.split("_"):
                 found = True
                 said += ["training progress reports report reported", cell.doc]
@@ -317,6 +260,14 @@ class Backing:
                 found = True
                 denied |= words
         return frozenset(denied | stems(" ".join(said))) if found else None
+
+    def _of_all(self, cell: CellValue, refs: Sequence[str]) -> bool:
+        """Whether every row that a sentence may be taken to speak of has that zero: those that have what it cites of the row."""
+        evidence = self.ledger.get(cell.id)
+        same = [c for c in self._cells(refs) if (c.id, c.row) == (cell.id, cell.row)]
+        own = [c for c in same if c.column in SUBJECTS or isinstance(c.value, str)]
+        rows = [r for r in range(len(evidence.rows)) if all(evidence.value(c.column, r) == c.value for c in own)]
+        return all(not evidence.value(cell.column, r) for r in rows)
 
     def _cells(self, refs: Iterable[str]) -> Iterator[CellValue]:
         """The cells of references, but of those that lead nowhere: another check tells of them."""
@@ -351,10 +302,16 @@ def _is_absent(word: str, text: str, absent: frozenset[str]) -> bool:
     if not found:
         return re.search(rf"(?i)\b{re.escape(word)}\s*(?:[,:;.]|$)", text) is not None  # "No: ..."
     for said in found:
-        telling = [w for w in re.split(r"[\s-]+", said.strip()) if w.lower() not in _NEUTRAL]
+        telling = [w for w in re.split(r"[\s-]+", said.strip()) if w.lower() not in NEUTRAL]
         if not (all(spoken_of(w, absent) for w in telling) if telling else stems(said) & absent):
             return False
     return True
+
+
+def _is_said(word: str, plain: str) -> bool:
+    """Whether a sentence says of something that it is so: `was behind`, and not `no rank was behind`."""
+    said = re.finditer(rf"(?i)\b(?:was|were|is|are|been|fell|stayed) {re.escape(word)}\b", plain)
+    return any(not negated(plain, m.end() - 1) for m in said)
 
 
 def _of(text: str, word: str) -> str:
@@ -386,7 +343,7 @@ def _bare(texts: Iterable[str]) -> list[str]:
 
 def _affirmed(a: Assessment) -> str:
     """What a finding says, but for what it denies."""
-    failed = _FAILED if a.code[0] in "ABCF" else ""
+    failed = FAILED if a.code[0] in "ABCF" else ""
     facts = [affirmed(t) for t in (_title(a.code), *_bare(assessment_facts(a)))]
     return " ".join([*facts, a.mode or "", a.attribution, failed])
 

@@ -7,6 +7,10 @@ import re
 BLAMES = frozenset({"B2", "B3", "F1"})
 """Families that blame a machine."""
 
+BREAKS = frozenset({"B2", "F1"})
+"""Those that say that it is broken; what throttles its clock only protects itself."""
+
+_BROKEN = re.compile(r"(?i)\b(?:faulty|defective|broken|dying|damaged|dead)\b")
 _HARDWARE = re.compile(
     r"(?i)\b(?:hardware|faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy)\b[^.;]{0,40}"
     r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
@@ -38,6 +42,11 @@ def blames_hardware(text: str) -> bool:
     """Does the text say that a piece of hardware is at fault (and does not deny it)?"""
     words = own_words(text)
     return bool(_HARDWARE.search(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
+
+
+def calls_broken(text: str) -> bool:
+    """Does the text say that hardware is broken, and not only that it does badly?"""
+    return _BROKEN.search(own_words(text)) is not None
 
 
 def condemns(text: str) -> bool:

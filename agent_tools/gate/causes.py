@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.gate.blame import BLAMES, blames_hardware, own_words
+from agent_tools.gate.blame import BLAMES, BREAKS, blames_hardware, calls_broken, own_words
 from agent_tools.gate.clauses import clauses, held
 from agent_tools.gate.denials import refused
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
@@ -88,6 +88,7 @@ class Stand:
             t for a in assessments for t in (a.counterfactual, *assessment_facts(a)) if _NO_REASON.search(refused(t))
         ]
         self._no_reason = {parse(ref)[:2] for ref in cited(denying)}
+        self.broken = {ref for a in found if a.code in BREAKS for ref in cited(assessment_texts(a))}
         self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
 
     def causal(self, text: str) -> bool:
@@ -98,6 +99,8 @@ class Stand:
         """Does the text blame hardware without a verdict that does?"""
         if not blames_hardware(text):
             return False
+        if calls_broken(text):
+            return not any(r in self.broken or self._verdict_blames(r, BREAKS) for r in cited([text]))
         return not self.condemned(cited([text]))
 
     def condemned(self, refs: Sequence[str]) -> bool:
@@ -175,13 +178,13 @@ class Stand:
             return ""
         return f"{_title(str(cell.value)) if cell.column == 'family' else ''} {cell.value}"
 
-    def _verdict_blames(self, ref: str) -> bool:
+    def _verdict_blames(self, ref: str, families: frozenset[str] = BLAMES) -> bool:
         id, row, column = parse(ref)
         evidence = self.ledger.get(id)
         names = {c.name for c in evidence.columns}
         if column not in ("family", "attribution") or "family" not in names:
             return False
-        return evidence.value("family", row) in BLAMES
+        return evidence.value("family", row) in families
 
 
 def _title(code: str) -> str:

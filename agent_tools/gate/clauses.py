@@ -18,8 +18,10 @@ SUBJECTS = frozenset(
 )
 """Columns that say of whom or of what a row is."""
 
+_AGAINST = re.compile(r"(?i)[\s(]*(?:against|versus|vs\.?|compared (?:to|with))\s*")
+"""Between the figures of two that were named before, told in the same order."""
 _CLAUSE = re.compile(r"(?<=[.;!?])\s+|\n+|\s[–—]\s")
-_JOINED = re.compile(r"\W*(?:and|or|&)?\W*(?:the )?\W*")
+_JOINED = re.compile(r"[^\w(]*(?:and|or|&)?[^\w(]*(?:the )?[^\w(]*")
 TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
@@ -80,11 +82,21 @@ def clauses(text: str, ledger: Ledger) -> list[Clause]:
     return found
 
 
-def segments(groups: Sequence[Group]) -> list[list[Group]]:
-    """The groups of a clause, anew wherever a kind of cell comes again: there another subject begins."""
+def against(clause: Clause) -> tuple[Group, Group] | None:
+    """The two figures of one column that end a clause as `* against *`; None where it has none."""
+    if len(clause.groups) < 2:
+        return None
+    a, b = clause.groups[-2:]
+    alone = a.column == b.column and len(a.cells) == len(b.cells) == 1
+    return (a, b) if alone and _AGAINST.fullmatch(clause.own[a.end : b.start]) else None
+
+
+def segments(groups: Sequence[Group], anew: Sequence[int] = ()) -> list[list[Group]]:
+    """The groups of a clause, anew wherever a kind of cell comes again: there another subject begins; at the places `anew` too."""
     made: list[list[Group]] = []
     for group in groups:
-        if not made or any(kind(g.column) == kind(group.column) for g in made[-1]):
+        begins = made and any(made[-1][-1].end <= at <= group.start for at in anew)
+        if not made or begins or any(kind(g.column) == kind(group.column) for g in made[-1]):
             made.append([])
         made[-1].append(group)
     return made

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 
-from agent_tools.evidence import Ledger
-from agent_tools.gate.clauses import Clause, Group, clauses
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause, Group, clauses, size
+from agent_tools.gate.machines import of_machine, run_of
+from agent_tools.gate.order import TS, is_time
+from agent_tools.gate.ordinals import ORDINALS
+from agent_tools.gate.scope import last_attempt
 
 _OF = r"(?:its|the|their|his|her|this|that)"
 _AT_END = re.compile(
@@ -32,6 +36,74 @@ _WHOLE: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     )
 )
 """Columns of a whole run, and the words by which a sentence says that it is one of the whole."""
+
+
+_OF_ATTEMPT = re.compile(rf"(?i)\bend of (?:the|its) (?P<n>{'|'.join(ORDINALS)}|last|earlier|previous) attempt\b")
+_AT = re.compile(r"(?i)\s*(?:at|on|by)?\s*")
+_OF_RUN = re.compile(
+    r"(?i)\b(?P<side>before|after) (?:(?:the|its|this) (?:job|run|training)(?:'s)?|it|its)(?: (?:had|was))? "
+    r"(?P<edge>start(?:ed)?|began|begun|beginning|launch(?:ed)?|end(?:ed|ing)?|finished|stopped|over)\b"
+)
+
+
+def outside_of_run(text: str, ledger: Ledger) -> str:
+    """The reference to what a sentence puts before or after the run's start or end, and the run's times do not; "" for none.
+
+    Held against accounting's times where it knows them; where it does not, nothing tells.
+    """
+    for clause in clauses(text, ledger):
+        for said in _OF_RUN.finditer(clause.own):
+            if any(_AT.fullmatch(clause.own[said.end() : g.start]) and is_time(g.cells[0]) for g in clause.groups):
+                continue  # its time stands behind it: `after the job had ended at *`
+            for cell in (c for g in clause.groups for c in g.cells):
+                times = _times(cell, ledger)
+                run = run_of(str(ledger.get(cell.id).params.get("job_id") or ""), ledger) if times else None
+                if not times:
+                    continue
+                edge = (
+                    None
+                    if run is None
+                    else run[1 if said["edge"].lower()[0] in "efo" or said["edge"] == "stopped" else 0]
+                )
+                early = said["side"].lower() == "before"
+                if edge is None or not all(t < edge if early else t > edge for t in times):
+                    return cell.ref
+    return ""
+
+
+def of_other_end(text: str, ledger: Ledger) -> str:
+    """The reference to a time before the job's end that is told as one before the end of an earlier attempt; "" for none."""
+    for clause in clauses(text, ledger):
+        if (said := _OF_ATTEMPT.search(clause.own)) and (cells := _before_end(clause)):
+            found = next((c for c in cells if not _of_last(said["n"], c, ledger)), None)
+            if found is not None:
+                return found.ref
+    return ""
+
+
+def of_own_end(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
+    """Where a clause names the job's last attempt as the one before whose end its cells count: `the end of the second attempt`."""
+    said, cells = _OF_ATTEMPT.search(clause.own), _before_end(clause)
+    return [said.span("n")] if said and cells and all(_of_last(said["n"], c, ledger) for c in cells) else []
+
+
+def _before_end(clause: Clause) -> list[CellValue]:
+    return [c for g in clause.groups for c in g.cells if c.column == "before_end_s"]
+
+
+def _of_last(word: str, cell: CellValue, ledger: Ledger) -> bool:
+    return word.lower() == "last" or ORDINALS.get(word.lower()) == last_attempt(ledger.get(cell.id), ledger)
+
+
+def _times(cell: CellValue, ledger: Ledger) -> list[str]:
+    """When what a cell tells happened: the time that it is, else those of the row of what befell a machine."""
+    if is_time(cell):
+        return [] if cell.column in ("start_ts", "end_ts", "submit_ts", "eligible_ts") else [str(cell.value)]
+    evidence = ledger.get(cell.id)
+    if not of_machine(evidence):
+        return []
+    names = [c.name for c in evidence.columns if TS.fullmatch(c.name)]
+    return [t for n in names if isinstance(t := size(evidence.value(n, cell.row)), str)]
 
 
 def beside_edge(text: str, ledger: Ledger) -> str:

@@ -11,16 +11,26 @@ import re
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.agreement import OF_ORDER, direction
 from agent_tools.gate.bounds import AT_BOUND
-from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, Group, clauses, size
 from agent_tools.gate.order import at_end
 from agent_tools.references import HOLE
 
 _MOST = re.compile(
-    r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|last)"
-    r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|first)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
+    r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|maximum|last)"
+    r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|minimum|first)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
 )
 _LAST = re.compile(r"(?i)latest|last|earliest|first")
 """Words of order in time: the last of a curve is not its largest."""
+_SAYS = {
+    **dict.fromkeys(
+        ("minimum", "lowest", "smallest"), ("minimum", "min", "lowest", "smallest", "least", "best", "shortest")
+    ),
+    **dict.fromkeys(
+        ("maximum", "highest", "largest"), ("maximum", "max", "highest", "largest", "most", "peak", "longest")
+    ),
+}
+"""How a column says a word that stands for its figure."""
+_APART = re.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas)\b")
 _HAS_THE = re.compile(rf"(?i)[^{HOLE}]{{0,24}}\bthe (?:one with the )?")
 _IS_THE = re.compile(r"(?i)[^,;]{0,12}\b(?:is|was|were|are) (?:also |again )?the ")
 _WAS_ONE = re.compile(rf"(?i)[^{HOLE},;]*\b(?:is|was|were|are)[^{HOLE},;]{{0,12}}")
@@ -35,7 +45,7 @@ def extremes(text: str, ledger: Ledger) -> str:
                 continue  # "at most *": whether it is one `bounds` says
             cells = [c for g in clause.groups for c in g.cells]
             if not any(_extreme(word, c, clause, ledger) for c in cells) and (
-                _of_one(word, clause, ledger) or not _named_so(word[0], clause)
+                _of_one(word, clause, ledger) or not _named_so(word, clause)
             ):
                 return word[0]
     return ""
@@ -51,11 +61,24 @@ def _of_one(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:
     return any(len(ledger.get(g.cells[0].id).rows) > 1 for g in said)
 
 
-def _named_so(word: str, clause: Clause) -> bool:
-    """Whether the cell itself says so: `last_step`, `first_ts`, "largest gap" in its description."""
+def _named_so(word: re.Match[str], clause: Clause) -> bool:
+    """Whether the cell beside the word says so itself: `last_step`, `first_ts`, "largest gap" in its description."""
+    said = _SAYS.get(word[0].lower(), (word[0].lower(),))
     return any(
-        word.lower() in f"{c.column} {c.doc}".lower().replace("_", " ").split() for g in clause.groups for c in g.cells
+        not {*said}.isdisjoint(re.split(r"[\s_,;:]+", f"{c.column} {c.doc}".lower()))
+        for g in _beside(word, clause)
+        for c in g.cells
     )
+
+
+def _beside(word: re.Match[str], clause: Clause) -> list[Group]:
+    """The nearest figures before and behind a word, those first that no other phrase divides from it."""
+    groups = [g for g in clause.groups if not g.subject] or clause.groups
+    ahead = [g for g in groups if g.end <= word.start()][-1:]
+    behind = [g for g in groups if g.start >= word.end()][:1]
+    near = [g for g in ahead if not _APART.search(clause.own[g.end : word.start()])]
+    near += [g for g in behind if not _APART.search(clause.own[word.end() : g.start])]
+    return near or [*ahead, *behind]
 
 
 def _extreme(word: re.Match[str], cell: CellValue, clause: Clause, ledger: Ledger) -> bool:

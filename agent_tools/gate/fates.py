@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import Clause, Group, held
+from agent_tools.gate.clauses import Clause, Group, clauses, held
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
 from agent_tools.gate.words import spoken_of, stems
@@ -42,7 +42,7 @@ _ATTEMPT = re.compile(
 """By which it is said that an end is not the last."""
 _CUT = re.compile(r"(?i)[,;:]|\b(?:and|but|while|whereas|then|as)\b")
 _UNREAL = re.compile(
-    r"(?i)(?:\b(?:not|never|no|none|neither|nor|without|cannot|before|until|if|whether|would|could|should|might|nearly|almost|how|had it|than)\b"
+    r"(?i)(?:\b(?:not|never|no|none|nobody|no one|neither|nor|without|cannot|before|until|if|whether|would|could|should|might|nearly|almost|how|had it|than)\b"
     r"|n't\b)[^,;:]{0,24}$"
 )
 """Ahead of an end that is not said to have come."""
@@ -62,6 +62,64 @@ def misfated(clause: Clause, ledger: Ledger) -> str:
             if ends and all(_denies(c, word[0].lower(), groups, ledger) for c in ends):
                 return _said(word[0], ends[0])
     return ""
+
+
+_SPARED = re.compile(
+    r"(?i)\b(?:(?P<none>nobody|no one|no user|no operator) (?:had )?(?P<by>cancelled|canceled)|(?:(?:was|were|is|had|been|has) (?P<not>not|never)|was(?P<nt>n['’]t))"
+    r" (?:been )?(?P<was>cancelled|canceled|preempted|requeued)|(?P<nei>neither|no) attempt (?P<fin>completed|succeeded|failed|timed out)|did (?P<no>not|never) (?P<did>fail|crash|time out|run out of memory|hit its (?:time )?limit))\b"
+)
+_SPARES: dict[str, frozenset[str]] = {
+    "cancelled": frozenset({"CANCELLED"}),
+    "canceled": frozenset({"CANCELLED"}),
+    "preempted": frozenset({"PREEMPTED"}),
+    "requeued": frozenset({"REQUEUED", "PREEMPTED"}),
+    "time out": frozenset({"TIMEOUT"}),
+    "hit its limit": frozenset({"TIMEOUT"}),
+    "hit its time limit": frozenset({"TIMEOUT"}),
+    "run out of memory": frozenset({"OUT_OF_MEMORY"}),
+    **dict.fromkeys(("fail", "crash", "failed"), _BAD | {"CANCELLED", "PREEMPTED", "REQUEUED"}),
+    **dict.fromkeys(("completed", "succeeded"), frozenset({"COMPLETED"})),
+    "timed out": frozenset({"TIMEOUT"}),
+}
+_PAIR = 2
+"""The states that an end which did not come would have left behind."""
+
+
+def spared(text: str, ledger: Ledger) -> list[tuple[int, int]]:
+    """Where in a text it is denied that the job met an end (`Nobody cancelled it`), which accounting's states bear out.
+
+    Every attempt has to be known and over; a kill within a job leaves FAILED behind, so that out of memory is not denied by it.
+    """
+    found: list[tuple[int, int]] = []
+    own = masked(text)
+    for clause in clauses(text, ledger):
+        begin = text.index(clause.text)
+        for m in _SPARED.finditer(own, begin, begin + len(clause.text)):
+            word = (m["by"] or m["was"] or m["did"] or m["fin"]).lower()
+            states = [c for g in clause.groups for c in g.cells if c.column == "state"]
+            pair = (
+                (m["nei"] or "").lower() != "neither" or len(ledger.get(states[0].id).rows) == _PAIR
+                if states
+                else False
+            )
+            if len(states) == 1 and pair and _none_met(states[0], word, ledger):
+                found += [m.span(g) for g in ("none", "not", "nt", "no", "by", "was", "did", "nei", "fin") if m[g]]
+    return found
+
+
+def _none_met(cell: CellValue, word: str, ledger: Ledger) -> bool:
+    evidence = ledger.get(cell.id)
+    names = {c.name for c in evidence.columns}
+    if evidence.query != "job_attempts" or evidence.params.get("attempt") is not None or evidence.truncated:
+        return False
+    rows = evidence.dicts()
+    if any(r["state"] not in _ALL for r in rows) or any(r["state"] in _SPARES[word] for r in rows):
+        return False
+    if word == "run out of memory":
+        return all(r["state"] == "COMPLETED" for r in rows)
+    if word in ("preempted", "requeued"):
+        return len(rows) == 1 and "restarts" in names and rows[0]["restarts"] == 0
+    return word not in ("cancelled", "canceled") or not any(r.get("cancelled_by") for r in rows)
 
 
 def superseded(text: str, found: Sequence[Clause], ledger: Ledger) -> str:

@@ -46,6 +46,8 @@ NUMBER_WORDS: dict[str, int] = {
 
 _EVERYDAY = frozenset({"done", "dones", "ends"})
 """Columns whose names are words of any sentence: beside a number they name nothing."""
+OFTEN = re.compile(r"^(?:n|count|cnt|events|times|number)\b|(?i:\bhow (?:often|many alike)\b)")
+"""Columns of how often something was: told as so many times."""
 _SMALL = frozenset({"of", "the", "a", "in", "to", "and", "or", "no", "by", "at", "on"})
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
@@ -73,6 +75,8 @@ class Grounds:
 
     def mislabelled(self, cell: CellValue, phrases: list[list[str]]) -> str:
         """The other measure that a phrase beside a number names; "" where none does, or one names the number's own."""
+        if OFTEN.search(f"{cell.column} {cell.doc}"):
+            phrases = [p for p in phrases if p[:1] != ["times"]]
         own = {_stem(w) for w in re.findall(r"[a-z]+", f"{cell.column} {cell.unit} {cell.doc}".lower())}
         said = [[_stem(w.lower()) for w in phrase] for phrase in phrases if phrase]
         named = [words for words in said if " ".join(words) in self.measures]

@@ -10,8 +10,9 @@ import re
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.facts.ending import FAILED_STATES
 from agent_tools.formats import unit_of
-from agent_tools.gate.clauses import TIME, held
-from agent_tools.gate.words import spoken_of, stems
+from agent_tools.gate.clauses import SUBJECTS, TIME, held
+from agent_tools.gate.grounds import OFTEN
+from agent_tools.gate.words import spoken_of, stem, stems
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
 
 _THINGS: dict[str, str] = {
@@ -45,6 +46,14 @@ _RUNNING = re.compile(
 )
 _OVER = {"COMPLETED", *FAILED_STATES}
 """States in which nothing runs any more."""
+_WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT"}
+"""States in which nothing runs yet."""
+_TOOK = re.compile(
+    r"(?i)\b(?:an?|each|every|one|the average) (epochs?|steps?|iterations?|batch|save|checkpoint|launch|collective) (?:took|takes|lasted|lasts|needed|needs)\b[^,;]{0,20}$"
+)
+_WERE = re.compile(
+    rf"(?i)[{HOLE}]* (?:(?:(?:was|were|is|are|had been) )(?:already |still |only |then )?([a-z]+)|(free|allocated|reserved|requested|used|available|needed))\b"
+)
 _SPANS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (
         re.compile(
@@ -93,6 +102,11 @@ _AHEAD = re.compile(
     rf"(?i)\b({'|'.join(_THINGS)})(?: (?:number|id|name))?(?: (?:is|was|were|called|named|at|with))?(?: ?[=:#])? ?$"
 )
 _BEHIND = re.compile(r"(?i) (ranks?|nodes|hosts|machines|gpus|cards|users|jobs|steps|epochs|attempts|times)\b")
+_ONE = re.compile(r"(?i)\b(rank|node|host|machine|gpu|card|attempt|job|user)(?: (?:number|id))?(?: ?[=:#])? $")
+_MANY = re.compile(
+    r"^(?:ranks|nodes|hosts|machines|gpus|cards|attempts|jobs|users)\b|_count\b|(?i:\bhow many\b|\bnumber of\b)"
+)
+"""A noun in the singular names one; and columns that say how many there are."""
 _BEGAN = re.compile(r"(?i)\b(?:start\w*|began|begun|begin\w*|submitted|launched)(?: (?:at|on))? ?:? ?$")
 _ENDED = re.compile(r"(?i)\b(?:end|ended|ends|ending|finished|stopped|died|over)(?: (?:at|on))? ?:? ?$")
 _OF_BEGIN, _OF_END = (
@@ -125,6 +139,8 @@ def mislabelled(text: str, ledger: Ledger) -> str:
             or _goes_on(cell, ahead, behind, ledger)
             or _each(cell, behind)
             or _used(cell, ahead, behind)
+            or _lasted(cell, ahead)
+            or _predicated(cell, behind, ledger)
         )
         if wrong:
             about = f" ({cell.doc})" if cell.doc else ""
@@ -138,6 +154,8 @@ def _named(cell: CellValue, ahead: str, behind: str) -> str:
     if number and (own := _BEHIND.match(behind)) and _is(own[1], said):
         return ""
     found = _AHEAD.search(ahead)
+    if number and found and _MANY.search(f"{cell.column} {cell.doc}") and (one := _ONE.search(ahead)):
+        return one[1]  # "on rank *" of a column that says how many ranks
     placed = found and isinstance(cell.value, str) and re.search(r"(?i) at ?$", found[0]) and TIME.match(cell.value)
     quoted = found and found[0].rstrip().endswith(":") and _TEXT.search(cell.column)
     stated = found and cell.column == "state" and re.search(r"(?i) (?:is|was|were) ?$", found[0])
@@ -149,7 +167,7 @@ def _named(cell: CellValue, ahead: str, behind: str) -> str:
         if found[1].lower() == "times":
             counts = not _COUNTED.search(cell.column) or re.search(r"(?i)count|n_|times", said)
             done = re.search(r"([A-Za-z]{3,}ed) $", ahead)
-            of_it = done is None or spoken_of(done[1], stems(said))
+            of_it = done is None or OFTEN.search(said) is not None or spoken_of(done[1], stems(said))
             return "" if counts and of_it else found[1]
         return "" if _is(found[1], said) else found[1]
     return ""
@@ -199,13 +217,42 @@ def _used(cell: CellValue, ahead: str, behind: str) -> str:
     return ""
 
 
+def _lasted(cell: CellValue, ahead: str) -> str:
+    """The time of one thing told as that of another: `An epoch took [[E7.step_time_s]]`."""
+    found = _TOOK.search(ahead) if unit_of(cell) in ("s", "ms", "us", "min", "h") else None
+    said = f"{cell.column} {cell.doc}".lower()
+    return "" if found is None or found[1].lower()[:5] in said else found[0].strip()
+
+
+def _predicated(cell: CellValue, behind: str, ledger: Ledger) -> str:
+    """A figure that is given the name of its neighbour: `[[E5.free_gib]] were requested`."""
+    found = _WERE.match(behind)
+    if (
+        found is None
+        or cell.column in SUBJECTS
+        or not isinstance(cell.value, (int, float))
+        or isinstance(cell.value, bool)
+    ):
+        return ""
+    said = found[1] or found[2]
+    word, unit = stem(said), cell.unit
+    own = stems(f"{cell.column} {cell.doc}")
+    others = [
+        c
+        for c in ledger.get(cell.id).columns
+        if c.unit == unit and c.name != cell.column and not c.name.endswith("_ts")
+    ]
+    return said if word not in own and any(word in stems(c.name) for c in others) else ""
+
+
 def _goes_on(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
     """What is over, told as something that begins or goes on."""
     own = ahead.rpartition(HOLE)[2]
     if cell.value in _OVER and ((found := _BEGINS.search(own)) or (found := _SINCE.match(behind))):
         return found[0].strip()
     states = {v for n in ("state", "end_ts") if (v := held(ledger, cell, n)) is not None}
-    if states & _OVER and (found := _RUNNING.search(f"{own}*{behind}")):
+    waits = held(ledger, cell, "state") in _WAITING
+    if (waits or states & _OVER) and (found := _RUNNING.search(f"{own}*{behind}")):
         return found[0]
     return ""
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
 from agent_tools.gate.order import TS, is_time
-from agent_tools.references import BadReference, resolve
+from agent_tools.references import BadReference, masked, resolve
 
 _WITHIN = re.compile(r"(?i)\b(?:when|while|during|under|amid|throughout|as (?:the|it|this))\b")
 ENDINGS = frozenset(
@@ -35,7 +35,7 @@ def outside(cell: CellValue, ledger: Ledger) -> str:
         return "after"
     if value is False:
         return "before"
-    run = _run(str(evidence.params.get("job_id") or ""), ledger)
+    run = run_of(str(evidence.params.get("job_id") or ""), ledger)
     if run is None:
         return ""
     times = [t for n in names if TS.fullmatch(n) and isinstance(t := size(evidence.value(n, cell.row)), str)]
@@ -51,7 +51,7 @@ def of_machine(evidence: Evidence) -> bool:
     return "node" in names and "job_id" not in names and bool(names & {"event", "reason", "counter"})
 
 
-def _run(job: str, ledger: Ledger) -> tuple[str, str] | None:
+def run_of(job: str, ledger: Ledger) -> tuple[str, str] | None:
     """When a job began and ended, over all its attempts; None where it is not known, or the job goes on."""
     begins: list[str] = []
     ends: list[str] = []
@@ -100,6 +100,29 @@ def ownerless(cells: Sequence[CellValue], vouched: set[tuple[str, int]], ledger:
         own = [c for c in cells if (c.id, c.row) == (cell.id, cell.row)]
         if not any(c.column in SUBJECTS for c in own) and any(c.column in SUBJECTS for c in cells if c.id != cell.id):
             return cell.ref
+    return ""
+
+
+_HOST_MEMORY = re.compile(r"(?i)\b(?:host|system|main|cpu)(?:'s)? memory\b|\bRAM\b")
+_GPU_MEMORY = re.compile(
+    r"(?i)\b(?:gpus?|cards?|device|cuda)(?:'s)?\b[^.;:]{0,40}\b(?:out of memory|memory ran out|ran out)\b|\b(?:gpu|cuda|device)(?:'s)? memory\b"
+)
+
+
+_OF_HOST, _OF_GPU = re.compile(r"host|cgroup|rss|memory_bytes|oom_kill"), re.compile(r"\bgpu\b|gpu_uuid|cuda|vram")
+"""What an answer about the one or the other has in its columns or texts."""
+
+
+def memory_of_another(text: str, cited: Iterable[Evidence]) -> str:
+    """A memory that a sentence names and nothing that it cites is about: the host's of a GPU's figures, or a GPU's of the host's."""
+    own = masked(text)
+    names = [
+        " ".join([e.query, *(c.name for c in e.columns), *(str(v) for r in e.rows[:3] for v in r)]).lower()
+        for e in cited
+    ]
+    for pattern, of in ((_HOST_MEMORY, _OF_HOST), (_GPU_MEMORY, _OF_GPU)):
+        if (found := pattern.search(own)) and not any(of.search(n) for n in names):
+            return f"the memory of {found[0]!r}"
     return ""
 
 

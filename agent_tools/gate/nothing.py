@@ -15,10 +15,11 @@ from agent_tools.evidence import FOUND, CellValue, Ledger
 from agent_tools.gate.clauses import TIME
 from agent_tools.gate.scope import narrowed, nodes_of
 from agent_tools.gate.words import stems
-from agent_tools.references import HOLE, masked
+from agent_tools.references import HOLE, marks, masked
 from store.catalog import catalog
 
 _NONE = re.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
+_OTHER_DENIAL = re.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
 _TOLD = frozenset(
     [
         "was",
@@ -60,6 +61,7 @@ _TOLD = frozenset(
         "this",
         "whole",
         "throughout",
+        "either",
         "stands",
         "stood",
         "shows",
@@ -72,17 +74,26 @@ _TOLD = frozenset(
 
 
 def nothing_of(text: str, cells: Sequence[CellValue], ledger: Ledger) -> bool:
-    """Whether all that a sentence denies is what the empty answers that it cites have none of."""
+    """Whether all that a sentence denies is what the empty answers that it cites have none of, each denial beside its own."""
     own = masked(text)
     empty = [c for c in cells if c.column == FOUND]
-    denied = list(_NONE.finditer(own))
-    if (
-        len(empty) != 1
-        or len(denied) != 1
-        or len(re.findall(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b", own))
-    ):
+    if not empty or len({c.id for c in empty}) != len(empty):
         return False
-    evidence = ledger.get(empty[0].id)
+    if len(empty) == 1:
+        return _none_of(own, empty[0], cells, ledger)
+    if len(empty) != len(cells):
+        return False
+    ends = [m.end for m in marks(text)]
+    pieces = [own[a:b] for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    pieces[-1] += own[ends[-1] :]
+    return all(_none_of(piece, cell, [cell], ledger) for piece, cell in zip(pieces, cells, strict=True))
+
+
+def _none_of(own: str, empty: CellValue, cells: Sequence[CellValue], ledger: Ledger) -> bool:
+    denied = list(_NONE.finditer(own))
+    if len(denied) != 1 or _OTHER_DENIAL.search(own):
+        return False
+    evidence = ledger.get(empty.id)
     info = catalog().get(evidence.query)
     if (
         info is None
@@ -98,8 +109,13 @@ def nothing_of(text: str, cells: Sequence[CellValue], ledger: Ledger) -> bool:
     said = denied[0]["what"].lower().split()
     for phrase in info.none:
         words = phrase.lower().split()
-        at = [i for i, w in enumerate(said) if stems(w) == stems(words[0])]
-        if not at or not all(stems(w) <= stems(" ".join(said)) for w in words):
+        if words[0] == "log":
+            if not re.search(r"(?i)\blogs?\b", own):
+                continue  # it says what stands in the log, and no more
+            words = words[1:]
+        at = [w for w in said if stems(w) in [stems(p) for p in words]]
+        spoken = stems(own.replace(HOLE, " "))
+        if not at or not all(stems(w) <= spoken for w in words):
             continue
         if all(w in _TOLD or stems(w) <= stems(phrase) for w in said):
             return True

@@ -13,42 +13,27 @@ LIMIT: a clause that denies, hedges, or cites several answers says nothing here;
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
+from agent_tools.gate.edges import of_own_end
 from agent_tools.gate.grounds import NUMBER_WORDS
+from agent_tools.gate.kinds import doing, finished, kind, of_query
+from agent_tools.gate.multiples import reckoned
+from agent_tools.gate.ordinals import ORDINALS, in_order, ordered
 from agent_tools.gate.scope import held_by_job, whole
-from agent_tools.gate.words import stem
+from agent_tools.gate.spelled import spelled
 from agent_tools.references import HOLE
 from store.result import Cell
 
-_ORDINALS = {
-    w: n
-    for n, w in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-        ],
-        1,
-    )
-}
 _NOUNS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("rank", "process"), ("rank",)),
     **dict.fromkeys(("gpu", "card"), ("node", "gpu", "gpu_uuid")),
     **dict.fromkeys(("node", "host", "machine"), ("node",)),
-    "attempt": ("attempt",),
+    "attempt": ("job_id", "attempt"),
+    "job": ("job_id",),
     "step": ("step_id",),
 }
 """What a row is of, by the columns that say which one."""
@@ -69,25 +54,38 @@ _NOUN = r"(?P<noun>[A-Za-z]+)\b(?!-)"
 _COUNT = re.compile(
     rf"(?i)\b(?P<lead>(?:only|just|exactly|all|the|all of the|its|a) )*(?P<n>{_NUMBER})(?: of (?:the |its )?(?P<m>{_NUMBER}))? {_NOUN}(?P<only> only)?"
 )
-_EACH = re.compile(rf"(?i)\b(?P<n>each|every|both|all)(?: of)?(?: the| its)? {_NOUN}")
+_EACH = re.compile(rf"(?i)\b(?P<n>each|every|both|all)(?: of)?(?: the| its)?(?: (?P<k>{_NUMBER}))? {_NOUN}")
+_THE = re.compile(rf"(?i)\W*(?:the|its) (?P<n>{_NUMBER}) {_NOUN}")
+_EACH_BEHIND = re.compile(r"(?i) each(?=\W*$)")
 _ONLY = re.compile(
-    rf"(?i)\bonly (?:the )?(?P<ordinal>(?:{'|'.join(_ORDINALS)}) )?(?:(?P<noun>[A-Za-z]+) ?)?(?=[{HOLE}a-z])"
+    rf"(?i)\bonly (?:the )?(?P<ordinal>(?:{'|'.join(ORDINALS)}) )?(?:(?P<noun>[A-Za-z]+) ?)?(?=[{HOLE}a-z])"
 )
-_ORDINAL = re.compile(rf"(?i)\b(?P<n>{'|'.join(_ORDINALS)}) attempt\b")
+_ORDINAL = re.compile(rf"(?i)\b(?P<n>{'|'.join(ORDINALS)}) attempt\b")
 _UNSURE = re.compile(
     r"(?i)\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n['’]t|but|except|besides|other|others|another|least|most|than"
     r"|nearly|almost|about|around|some|any|or|if|whether|would|could|may|might|rest|remaining|further|additional|more|fewer|less|up to|failed to"
     r"|half|different|various|later|next|previous)\b"
 )
-_BREAK = re.compile(rf"(?i),\s+(?:the )?(?:last|first|{'|'.join(_ORDINALS)})\b")
+_DIFFERENT = re.compile(r"(?i)\b(?:on|in|of|from|by|at|with) (?:two |the )?different\b")
+"""Said of where they were, not of which they are."""
+_BREAK = re.compile(rf"(?i),\s+(?:the )?(?:last|first|{'|'.join(ORDINALS)})\b")
 """`six of them, the last at *`: what follows is of one row, and no condition."""
 _PLACED = re.compile(rf"(?i)\W*(?:all )?(?:ran|run|runs|are|were|is|was)(?: running| placed)? on (?:node )?{HOLE}+\W*")
 """Where something ran: of nothing else may a condition be that is only a place."""
 _LOOSE = re.compile(r"(?i):|\b(?:an?|and|when|while|after|before|which|who|that)\b")
 _ITS = re.compile(rf"(?i)\b(?:its|the job's) (?P<n>{_NUMBER}) {_NOUN}")
+_PLACED_ON = re.compile(
+    r"(?i)\b(?:ran|run|runs|running|spread|held|spanned|waited|started|ended|no [a-z ]{2,40}|any|one|each|every|both|all|none|neither) (?:[a-z]+ )?(?:on|over|across|of|in|for|from)? ?$"
+)
+"""Ahead of all nodes or GPUs of a job: a place, and no claim that something befell each of them."""
 _SAME = re.compile(rf"(?i)\bthe (?P<same>same) [a-z]+,? {HOLE}")
-_ROW = re.compile(rf"(?i),\s+the (?P<n>last|{'|'.join(_ORDINALS)}) (?:one )?(?:at|on|in|by)\b[^,{HOLE}]*{HOLE}")
-_BEGIN = re.compile(r"(?i)\W*(?:here|there (?:are|were))?\W*")
+_ROW = re.compile(rf"(?i),\s+the (?P<n>last|{'|'.join(ORDINALS)}) (?:one )?(?:at|on|in|by)\b[^,{HOLE}]*{HOLE}")
+_APPOSITION = re.compile(r"[,:(–—]")
+_TELLS = re.compile(
+    r"(?i)\W*(?:the (?:log|run|job|kernel log)|it|slurm|accounting) (?:holds|shows|has|had|records|recorded|logged|announces|reports|lists|names|raised)\b"
+)
+_APPOSED = re.compile(rf"\s*[,:(–—-]+\s*{HOLE}")
+_BEGIN = re.compile(rf"(?i)\W*(?:here|there (?:are|were|is|was)|{_TELLS.pattern[7:]})?\W*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +102,18 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
     """Where in a text words of number, order and extent stand that the rows beside them bear out."""
     found: list[tuple[int, int]] = []
     at = 0
+    nouns = frozenset[str]()
     for clause in clauses(text, ledger):
         at = text.index(clause.text, at)
-        found += [(at + a, at + b) for a, b in _in_clause(clause, ledger)]
+        nouns = ordered(clause) or nouns
+        spans = [
+            *_in_clause(clause, ledger),
+            *in_order(clause, ledger, nouns),
+            *of_own_end(clause, ledger),
+            *reckoned(clause),
+            *spelled(clause, ledger),
+        ]
+        found += [(at + a, at + b) for a, b in spans]
         at += len(clause.text)
     return found
 
@@ -124,18 +131,23 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     end = cut.start() if cut else len(own)
     every_cell = [c for g in clause.groups for c in g.cells]
     cells = [c for g in clause.groups if g.start < end for c in g.cells]
-    yield from _ordinals(own, every_cell, ledger)
+    yield from _ordinals(clause, every_cell, ledger)
     for m in _ITS.finditer(own):
         column = _OF_JOB.get(_singular(m["noun"]), "")
-        if column and {held_by_job(ledger.get(c.id), ledger, column) for c in every_cell} == {_number(m["n"])}:
+        placed = _PLACED_ON.search(own[: m.start()]) is not None
+        if (
+            column
+            and placed
+            and {held_by_job(ledger.get(c.id), ledger, column) for c in every_cell} == {_number(m["n"])}
+        ):
             yield m.span("n")
-    if _UNSURE.search(own) or len({c.id for c in every_cell}) != 1:
+    if _UNSURE.search(_DIFFERENT.sub(" ", own)) or len({c.id for c in every_cell}) != 1:
         return
     evidence = ledger.get(every_cell[0].id)
     for m in _COUNT.finditer(own, 0, end):
         noun, number, of = _singular(m["noun"]), _number(m["n"]), _number(m["m"])
-        at_head = _BEGIN.fullmatch(own[: m.start()]) is not None
-        if not at_head:
+        at_head, tells = _BEGIN.fullmatch(own[: m.start()]) is not None, _TELLS.fullmatch(own[: m.start()].rstrip())
+        if not at_head or (tells and noun == "attempt"):
             held = _held(evidence, cells, noun)
             if held is not None and held == number and not of and not m["only"]:
                 yield m.start("n"), m.end("n")
@@ -150,26 +162,40 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             ):
                 yield m.start(), m.end("n")
             continue
-        rows = _rows(evidence, cells, noun, own[m.end() : end], ledger)
+        late = _APPOSITION.search(own, m.end(), end)
+        beside = {g.column for g in clause.groups if late and late.end() <= g.start < end}
+        rows = _rows(evidence, cells, noun, own[m.end() : end], ledger, beside)
         if rows is None or _amount(rows, noun) != number:
             continue
         every = re.search(r"(?i)\ball\b", m[0][: m.start("n") - m.start()])
         total = _total(evidence, noun, ledger)
         job = held_by_job(evidence, ledger, _OF_JOB.get(noun, ""))
+        apposed = of_query(evidence, noun) and (tells or _APPOSED.match(own, m.end()))
+        if apposed and (total != number or _events(evidence) != number):
+            continue  # "a single exception, *": of all that there are
         if (
             (of and of not in (total, job))
             or (every and total != (of or number))
             or (rows.cited and not set(rows.cited) <= set(rows.met))
         ):
             continue
+        definite = re.search(r"(?i)\b(?:the|its) $", m[0][: m.start("n") - m.start()])
+        if definite and total != number:
+            continue  # "the two ranks that ..." are not any two
         yield m.start(), m.end("m") if of else m.end("n")
+        if m["only"] and total == number:
+            yield m.span("only")
+        if (each := _EACH_BEHIND.search(own, m.end())) and total == number:
+            yield each.span()
         yield from _one_of(own, clause, rows)
     for m in _EACH.finditer(own, 0, end):
         noun = _singular(m["noun"])
         rows = _rows(evidence, cells, noun, own[m.end() : end], ledger) if _BEGIN.fullmatch(own[: m.start()]) else None
         total = _total(evidence, noun, ledger)
-        if rows and total and _amount(rows, noun) == total and (m["n"].lower() != "both" or total == 2):
-            yield m.span("n")
+        if not rows or not total or _amount(rows, noun) != total or (m["n"].lower() == "both" and total != 2):
+            continue
+        if m["k"] is None or _number(m["k"]) == total:
+            yield m.start("n"), m.end("k") if m["k"] else m.end("n")
             yield from (same.span("same") for same in _SAME.finditer(own, m.end(), end))
     yield from _only(own, end, cells, evidence, ledger)
 
@@ -214,25 +240,34 @@ def _one_of(own: str, clause: Clause, rows: _Rows) -> Iterator[tuple[int, int]]:
         cited = {c.row for g in clause.groups if g.start == m.end() - 1 for c in g.cells}
         order = next((c for c in ("line_no", "event_ts", "ts") if _has(rows.evidence, c)), "")
         places = [str(rows.evidence.value(order, r)).rjust(40) for r in rows.met] if order else []
-        at = -1 if m["n"].lower() == "last" else _ORDINALS[m["n"].lower()] - 1
+        at = -1 if m["n"].lower() == "last" else ORDINALS[m["n"].lower()] - 1
         if places and places == sorted(places) and at < len(rows.met) and cited == {rows.met[at]}:
             yield m.span("n")
 
 
-def _ordinals(own: str, cells: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
+def _ordinals(clause: Clause, cells: Sequence[CellValue], ledger: Ledger) -> Iterator[tuple[int, int]]:
     """`the second attempt`: every row that is cited is of that attempt."""
-    found = list(_ORDINAL.finditer(own))
-    if len(found) != 1 or not cells:
+    found = list(_ORDINAL.finditer(clause.own))
+    told = [c for c in cells if _has(ledger.get(c.id), "attempt")]
+    apart = {c.id for c in cells} - {c.id for c in told}  # of another answer, which tells no attempts: only ahead of it
+    behind = {c.id for g in clause.groups if found and g.start > found[0].end() for c in g.cells}
+    if len(found) != 1 or not told or apart & behind:
         return
-    numbers = {ledger.get(c.id).value("attempt", c.row) if _has(ledger.get(c.id), "attempt") else None for c in cells}
-    if numbers == {_ORDINALS[found[0]["n"].lower()]}:
+    numbers = {ledger.get(c.id).value("attempt", c.row) for c in told}
+    if numbers == {ORDINALS[found[0]["n"].lower()]}:
         yield found[0].span("n")
 
 
-def _rows(evidence: Evidence, cells: Sequence[CellValue], noun: str, behind: str, ledger: Ledger) -> _Rows | None:
+def _rows(
+    evidence: Evidence, cells: Sequence[CellValue], noun: str, behind: str, ledger: Ledger, beside: Collection[str] = ()
+) -> _Rows | None:
     """The rows that meet what the clause says, None where it says nothing that rows can meet, or the answer is not whole."""
-    what = _kind(evidence, noun)
-    if not whole(evidence, ledger, what[1] if what else "") or (noun not in _NOUNS and what is None):
+    what = kind(evidence, noun)
+    named = what is None and of_query(evidence, noun)
+    told = {c.column: c.value for c in cells}
+    if not whole(evidence, ledger, what[1] if what else "", told) or (
+        noun not in _NOUNS and what is None and not named
+    ):
         return None
     own = _NOUNS.get(noun, ())
     if own and (not any(_has(evidence, c) for c in own) or _of_several(evidence, own)):
@@ -251,13 +286,21 @@ def _rows(evidence: Evidence, cells: Sequence[CellValue], noun: str, behind: str
         column, value = what
         condition[column] = value
         alike = {str(evidence.value("name", r)) for r in _met(evidence, condition)} if _has(evidence, "name") else {""}
-        if len(alike) != 1 or _finished(next(iter(alike)), behind):
+        if len(alike) != 1 or finished(next(iter(alike)), behind):
             return None
+    elif named:
+        done = doing(evidence, behind)
+        if done is None:
+            return None
+        told = {c: v for c, v in condition.items() if c in beside}
+        condition = {c: v for c, v in condition.items() if c not in beside} | done
+        if told and len(_met(evidence, condition | told)) != len(_met(evidence, condition)):
+            return None  # "one was saved, at step *", of several
     elif noun in ("gpu", "card") and listed:
         condition.pop("node", None)
-    if not condition and not (listed and own):
+    if not condition and not (listed and own) and not named:
         return None
-    bare = what is None and all(c in SUBJECTS for c in condition) and not listed
+    bare = what is None and not named and all(c in SUBJECTS for c in condition) and not listed
     if bare and not (_PLACED.fullmatch(behind) and _total(evidence, noun, ledger)):
         return None
     met = _met(evidence, condition)
@@ -270,33 +313,20 @@ def _rows(evidence: Evidence, cells: Sequence[CellValue], noun: str, behind: str
     return _Rows(evidence, met, cited if several else [], condition)
 
 
-def _kind(evidence: Evidence, noun: str) -> tuple[str, str] | None:
-    """Where a noun is a kind of event (`checkpoint`, `preemption`, `XID`): the column and the text that say so."""
-    for column in ("kind", "event"):
-        if _has(evidence, column):
-            for value in dict.fromkeys(evidence.value(column, r) for r in range(len(evidence.rows))):
-                if isinstance(value, str) and stem(value) == stem(_root(noun)):
-                    return column, value
-    return None
-
-
-def _finished(name: str, said: str) -> bool:
-    """Whether what only began (`saving`) is told as done (`saved`)."""
-    return name.endswith("ing") and any(
-        stem(w) == stem(name) and w != name for w in re.findall(r"[a-z]+", said.lower())
-    )
-
-
-def _root(noun: str) -> str:
-    return noun[:-3] if noun.endswith("ion") and len(noun) > 6 else noun
-
-
 def _amount(rows: _Rows, noun: str) -> int:
     """How many of the noun the rows are of; events that are alike stand in one row with their number."""
     if noun in _NOUNS:
         return len({_which(rows.evidence, noun, r) for r in rows.met})
+    if of_query(rows.evidence, noun):
+        return len(rows.met)
     many = next((c for c in ("events", "times") if _has(rows.evidence, c)), "")
     counts = [rows.evidence.value(many, r) for r in rows.met] if many else [1] * len(rows.met)
+    return sum(n for n in counts if isinstance(n, int))
+
+
+def _events(evidence: Evidence) -> int:
+    many = next((c for c in ("events", "times") if _has(evidence, c)), "")
+    counts = [evidence.value(many, r) for r in range(len(evidence.rows))] if many else [1] * len(evidence.rows)
     return sum(n for n in counts if isinstance(n, int))
 
 
@@ -307,8 +337,10 @@ def _which(evidence: Evidence, noun: str, row: int) -> tuple[Cell, ...] | int:
 
 def _total(evidence: Evidence, noun: str, ledger: Ledger) -> int | None:
     """How many of the noun the job has, where the answer has a row of each; None where that is not known."""
+    if of_query(evidence, noun) and noun not in _NOUNS:
+        return len(evidence.rows)
     columns = [c for c in _NOUNS.get(noun, ()) if _has(evidence, c)]
-    if not columns:
+    if not columns or noun == "job":
         return None
     here = len({tuple(evidence.value(c, r) for c in columns) for r in range(len(evidence.rows))})
     if noun in ("attempt", "step"):

@@ -36,6 +36,9 @@ _NAMES_ONE = re.compile(rf"(?i)\b(?:{_NOUN}) $")
 
 _DOER = re.compile(r"sender|_by$|reason_user$|^told_by$")
 """Columns that say who did it."""
+_PLACES = frozenset({"node", "host", "node_list", "gpu", "gpu_uuid"})
+_RAISED = re.compile(r"(?i)\b(?:raised|thrown|printed|reported) by (?:the )?(?:node|host|gpu|card)?\s*$")
+"""What a program does, and no node or card."""
 _DOES = re.compile(r"(?i)^\W{0,2} ?(?:has |had )?(?:sent|sends|gave|gives)\b(?! up\b)")
 _BY = re.compile(
     rf"(?i)\b(?:ended|stopped|finished|taken|put|down|out|over)\b[^,;]{{0,24}}\bby (?:the |its )?(?:{_NOUN})?\s*$"
@@ -177,6 +180,8 @@ def miscast(clause: Clause) -> str:
             return (
                 f"[[{cell.ref}]] is who did it ({cell.column}), and the sentence makes it the receiver: turn it round"
             )
+        if cell.column in _PLACES and (found := _RAISED.search(ahead)):
+            return f"[[{cell.ref}]] is {cell.column}: {found[0].strip()!r} takes who did it, so say where it was"
         named = cell.column in SUBJECTS or cell.column in ("host", "node_list")
         if named and not doer and (_BY.search(ahead) or _DOES.match(behind) or _ACTS.match(behind)):
             return f"[[{cell.ref}]] is {cell.column}, which does not say who did it: cite the cell that does, or say what was seen"

@@ -6,22 +6,25 @@ What "two", "only" or "each" says of rows is true of an answer that holds every 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agent_tools.evidence import Evidence, Ledger
 from store.result import Cell
 
-_WIDE = frozenset({"job_id", "attempt"})
+_WIDE = frozenset({"job_id", "attempt", "by"})
 _PLACED = frozenset({"nodes", "gpus", "from_ts", "to_ts"})
 _ASKED_WIDE = frozenset({"gpu_summary"})
 """What the families ask of all of the job's nodes and GPUs over its run, and of nothing else: others they also ask of the time around."""
 
 
-def narrowed(evidence: Evidence, ledger: Ledger, kind: str = "") -> bool:
+def narrowed(evidence: Evidence, ledger: Ledger, kind: str = "", told: Mapping[str, Cell] | None = None) -> bool:
     """Whether the question left out a part of the job; the families' own questions say what the whole is.
 
-    `kind` is a kind of event: an answer that was limited to it is whole for it."""
+    `kind` is a kind of event: an answer that was limited to it is whole for it. `told` are limits that the sentence itself tells."""
     limits = {k: v for k, v in evidence.params.items() if v is not None and k not in _WIDE}
     if kind and limits.get("kind") == kind:
         del limits["kind"]
+    limits = {k: v for k, v in limits.items() if (told or {}).get(k) != v}
     wide = _wide(evidence, ledger)
     return any(k not in _PLACED or v not in wide.get(k, ()) for k, v in limits.items())
 
@@ -33,7 +36,7 @@ def nodes_of(evidence: Evidence, ledger: Ledger) -> frozenset[str]:
     return frozenset(n for text in said for n in str(text).split(","))
 
 
-def whole(evidence: Evidence, ledger: Ledger, kind: str = "") -> bool:
+def whole(evidence: Evidence, ledger: Ledger, kind: str = "", told: Mapping[str, Cell] | None = None) -> bool:
     """Whether every row is held, one of its cells shown of each, and the question left nothing of the job out."""
     return (
         0 < len(evidence.rows) == evidence.row_count
@@ -41,7 +44,7 @@ def whole(evidence: Evidence, ledger: Ledger, kind: str = "") -> bool:
         and all(
             any(ledger.is_shown(evidence.id, r, c.name) for c in evidence.columns) for r in range(len(evidence.rows))
         )
-        and not narrowed(evidence, ledger, kind)
+        and not narrowed(evidence, ledger, kind, told)
     )
 
 
@@ -57,6 +60,12 @@ def held_by_job(evidence: Evidence, ledger: Ledger, column: str) -> Cell:
         if told and any(c.name == column for c in other.columns):
             return other.value(column, len(other.rows) - 1)
     return None
+
+
+def last_attempt(evidence: Evidence, ledger: Ledger) -> int | None:
+    """The number of the last attempt of the job that was asked about; None where accounting does not tell."""
+    found = held_by_job(evidence, ledger, "attempt")
+    return found if isinstance(found, int) else None
 
 
 def _wide(evidence: Evidence, ledger: Ledger) -> dict[str, list[Cell]]:

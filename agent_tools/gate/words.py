@@ -29,6 +29,15 @@ def stem(word: str) -> str:
     return low[:-1] if len(low) > 4 and low[-1] == low[-2] else low
 
 
+_LISTED = re.compile(r"(?:^|: ?)(?:[a-z_0-9]+, )+(?:[a-z_0-9]+ or [a-z_ ]+|[a-z_0-9]+|\.\.\.)(?=$|;| where)")
+_SWEEPING = re.compile(r"(?i)\b(?:all|every|each|both|only|none|any)\b")
+
+
+def telling(doc: str, *, text: bool) -> str:
+    """What a column's description says of a cell: not the values that it lists, which other rows have, and not of how many."""
+    return _SWEEPING.sub(" ", _LISTED.sub(" ", doc) if text else doc)
+
+
 def spoken_of(word: str, among: frozenset[str]) -> bool:
     """Whether a word, or a longer or shorter form of it, is among stems."""
     own = stem(word)

@@ -251,7 +251,9 @@ def _citable(deps: Deps, evidence: Evidence) -> str:
     if evidence.row_count or not searched(deps, evidence):
         return ""
     deps.ledger.mark_shown(evidence.id, [0], [FOUND])
-    return f" Cite that as [[{evidence.id}.{FOUND}]] (= 0 rows): 'No {catalog()[evidence.query].none[0]} ... ([[{evidence.id}.{FOUND}]])'."
+    what = catalog()[evidence.query].none[0]
+    told = f"The log holds no {what[4:]}" if what.startswith("log ") else f"No {what} ..."
+    return f" Cite that as [[{evidence.id}.{FOUND}]] (= 0 rows): '{told} ([[{evidence.id}.{FOUND}]])'."
 
 
 def show_sentence(deps: Deps, text: str) -> str:

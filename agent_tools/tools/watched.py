@@ -26,9 +26,14 @@ def searched(deps: Deps, evidence: Evidence) -> bool:
         told = deps.ledger.peek(deps.reader, "sources", job_id=deps.job_id)
     except StoreError:
         return False
-    rows = [r for r in told if r["covers"] == info.tables[0]]
+    of_log = info.tables[0] == "log_event"
+    covers = ("log_event", "log_line") if of_log else info.tables[:1]
+    rows = [r for r in told if r["covers"] in covers]
     if any(not r["ok"] for r in rows):
         return False
+    if of_log:
+        # It is told of the log that was read, not of the run: that has to be this job's, and to have lines.
+        return any(r["job_id"] == deps.job_id and r["row_count"] for r in rows)
     watching = {
         r["node"]
         for r in rows

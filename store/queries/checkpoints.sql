@@ -1,6 +1,7 @@
 -- checkpoints: Checkpoints that the job saved, loaded, resumed from, missed or broke, in order.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NONE: log checkpoint, log checkpoint saved, log saved checkpoint, log checkpoint announced, log announced checkpoint, log checkpoint loaded, log saving checkpoint
 -- NEEDS: log_event.kind = checkpoint
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, TIMESTAMP, BIGINT, VARCHAR, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id

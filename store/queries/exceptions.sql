@@ -1,6 +1,7 @@
 -- exceptions: Python exceptions in the job's logs, alike ones in one row, the first in time first.
 -- TABLES: log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- NONE: log exception, log Python exception, log traceback
 -- NEEDS: log_event.kind = exception
 -- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, TIMESTAMP, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR
 -- PRUNE: job_id

@@ -1,0 +1,52 @@
+"""What kind of thing a row of an answer is, where a noun names it: an event of that kind, or what the question is about.
+
+Two preemptions                      rows whose `event` says so
+Three checkpoints were saved         rows of `checkpoints` whose name says so
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.evidence import Evidence
+from agent_tools.gate.words import stem, stems
+from store.result import Cell
+
+
+def kind(evidence: Evidence, noun: str) -> tuple[str, str] | None:
+    """Where a noun is a kind of event (`checkpoint`, `preemption`, `XID`): the column and the text that say so."""
+    for column in ("kind", "event"):
+        if any(c.name == column for c in evidence.columns):
+            for value in dict.fromkeys(evidence.value(column, r) for r in range(len(evidence.rows))):
+                if isinstance(value, str) and stem(value) == stem(_root(noun)):
+                    return column, value
+    return None
+
+
+def of_query(evidence: Evidence, noun: str) -> bool:
+    """Whether an answer has a row for each of the noun, by its question's name: `checkpoints`, `exceptions`."""
+    return evidence.query == f"{noun}s"
+
+
+def doing(evidence: Evidence, behind: str) -> dict[str, Cell] | None:
+    """Which of the rows a verb is said of (`were saved`): a condition on their name, none where they have no such names, and None
+    where it cannot be told."""
+    if evidence.query != "checkpoints":
+        return {}
+    names = list(dict.fromkeys(str(evidence.value("name", r)) for r in range(len(evidence.rows))))
+    said = stems(behind)
+    meant = [n for n in names if stem(n.split("_")[0]) in said]
+    if len(meant) != 1 or finished(meant[0], behind):
+        return None
+    return {"name": meant[0]}
+
+
+def finished(name: str, said: str) -> bool:
+    """Whether what only began (`saving`) is told as done (`saved`)."""
+    return name.endswith("ing") and any(
+        stem(w) == stem(name) and w != name for w in re.findall(r"[a-z]+", said.lower())
+    )
+
+
+def _root(noun: str) -> str:
+    return noun[:-3] if noun.endswith("ion") and len(noun) > 6 else noun

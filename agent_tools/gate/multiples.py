@@ -1,0 +1,164 @@
+"""Words for multiples and parts: what they say is reckoned from the figures beside them.
+
+    [[E4.name]] was raised twice as often as [[E4:1.name]] ([[E4.n]] against [[E4:1.n]]).
+    The loss more than doubled, from [[E7.first_loss]] to [[E7.last_loss]].
+    It used about half of its limit ([[E1.limit_share]]).
+    It was requeued twice ([[E2.restarts]]).
+
+LIMIT: two figures of one column or measure, or one share; a word that stands beside more says nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agent_tools.evidence import CellValue
+from agent_tools.formats import unit_of
+from agent_tools.gate.clauses import SUBJECTS, Clause, size
+from agent_tools.references import HOLE
+
+_HEDGE = (
+    r"(?P<hedge>a little over|a little under|a bit over|just over|slightly over|just under|slightly under|well over|more than|less than|"
+    r"about|around|roughly|nearly|almost|approximately|some|over|under|exactly) "
+)
+_TIMES = {
+    "half": 0.5,
+    "twice": 2.0,
+    "double": 2.0,
+    "thrice": 3.0,
+    "three times": 3.0,
+    "four times": 4.0,
+    "five times": 5.0,
+    "ten times": 10.0,
+}
+_AS = re.compile(
+    rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_TIMES)})(?= as (?:many|much|often|long|large|high|big|hot|fast|slow|far|[a-z]+)\b(?P<rest>.*?\bas\b)?)"
+)
+_CHANGES = {"doubled": 2.0, "tripled": 3.0, "trebled": 3.0, "quadrupled": 4.0, "halved": 0.5}
+_CHANGE = re.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_CHANGES)})\b(?=[^{HOLE}]*\bfrom\b)")
+_PARTS = {
+    "half": 0.5,
+    "a third": 1 / 3,
+    "one third": 1 / 3,
+    "a quarter": 0.25,
+    "one quarter": 0.25,
+    "a fifth": 0.2,
+    "a tenth": 0.1,
+    "two thirds": 2 / 3,
+    "three quarters": 0.75,
+}
+_PART = re.compile(rf"(?i)\b(?:{_HEDGE})?(?P<word>{'|'.join(_PARTS)})(?= (?:of|the|its)\b)")
+_COUNTS = {"twice": 2, "thrice": 3, "three times": 3, "four times": 4, "five times": 5, "six times": 6}
+_COUNT = re.compile(
+    rf"(?i)\b(?:only |just |exactly )?(?P<word>{'|'.join(_COUNTS)})(?=(?: (?:by|on|in|during|before|over)? ?(?:the |its )?(?:[a-z]+ ?){{0,2}})?\W*\({HOLE})"
+)
+
+
+def reckoned(clause: Clause) -> list[tuple[int, int]]:
+    """Where in a clause words for multiples and parts stand that its figures bear out."""
+    own = clause.own
+    return [*_ratios(own, clause), *_changes(own, clause), *_parts(own, clause), *_counted(own, clause)]
+
+
+def _ratios(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
+    said = list(_AS.finditer(own))
+    pair = _two(clause)
+    if len(said) == 1 and pair is not None and said[0]["rest"] and _bears(said[0], _TIMES, pair[0], pair[1]):
+        yield said[0].start(), said[0].end()
+        for m in re.finditer(
+            r"(?i) (?:often|frequent(?:ly)?|long|many|much)(?= )", own[said[0].end() : said[0].end("rest")]
+        ):
+            yield said[0].end() + m.start() + 1, said[0].end() + m.end()
+
+
+def _changes(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
+    said = list(_CHANGE.finditer(own))
+    pair = _two(clause)
+    between = (
+        None
+        if pair is None
+        else own[clause.groups[_at(clause, pair[0])].end : clause.groups[_at(clause, pair[1])].start]
+    )
+    if len(said) == 1 and pair is not None and between is not None and re.fullmatch(r"(?i)\s*to\s*(?:the )?", between):
+        a, b = pair
+        lead = own[: clause.groups[_at(clause, a)].start]
+        if re.search(r"(?i)\bfrom\s*$", lead) and _bears(said[0], _CHANGES, b, a):
+            yield said[0].start(), said[0].end()
+
+
+def _parts(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
+    said = list(_PART.finditer(own))
+    shares = [g.cells[0] for g in clause.groups if _is_share(g.cells[0])]
+    if len(said) == 1 and len(shares) == 1:
+        value = size(shares[0].value)
+        whole = 100.0 if shares[0].unit == "%" else 1.0
+        if isinstance(value, float) and _near(
+            value / whole, _PARTS[said[0]["word"].lower()], said[0]["hedge"], part=True
+        ):
+            yield said[0].start(), said[0].end()
+
+
+def _counted(own: str, clause: Clause) -> Iterator[tuple[int, int]]:
+    for m in _COUNT.finditer(own):
+        behind = [g for g in clause.groups if g.start >= m.end()][:1]
+        cell = behind[0].cells[0] if behind and len(behind[0].cells) == 1 else None
+        if cell is None or cell.column in SUBJECTS or unit_of(cell) or isinstance(cell.value, bool):
+            continue
+        if cell.value == _COUNTS[m["word"].lower()]:
+            yield m.start(), m.end()
+
+
+def _is_share(cell: CellValue) -> bool:
+    return isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool) and cell.unit in ("ratio", "%")
+
+
+def _two(clause: Clause) -> tuple[CellValue, CellValue] | None:
+    """The two figures of one column or measure that a clause has, in order; None where there are fewer, or more."""
+    cells = [c for g in clause.groups if not g.subject for c in g.cells if isinstance(size(c.value), float)]
+    if len(cells) != 2 or not alike(*cells):
+        return None
+    named = [
+        g.cells
+        for g in clause.groups
+        if g.column != cells[0].column and g.start < clause.groups[_at(clause, cells[1])].start
+    ]
+    several = len(named) == 2 and named[0][0].column == named[1][0].column
+    if several and any((n[0].id, n[0].row) != (c.id, c.row) for n, c in zip(named, cells, strict=True)):
+        return None  # two are named: the figures have to be theirs, in the same order
+    return cells[0], cells[1]
+
+
+def alike(a: CellValue, b: CellValue) -> bool:
+    """Whether two figures are of one column, or of one measure at two moments: `first_loss` and `last_loss`."""
+    tails = [re.sub(r"^(?:first|last|min|max|start|end|best|highest|lowest)_", "", c.column) for c in (a, b)]
+    return a.column == b.column or (tails[0] == tails[1] and unit_of(a) == unit_of(b))
+
+
+def _at(clause: Clause, cell: CellValue) -> int:
+    return next(i for i, g in enumerate(clause.groups) if any(c is cell for c in g.cells))
+
+
+def _bears(said: re.Match[str], words: dict[str, float], a: CellValue, b: CellValue) -> bool:
+    x, y = size(a.value), size(b.value)
+    if not isinstance(x, float) or not isinstance(y, float) or not y:
+        return False
+    return _near(x / y, words[said["word"].lower()], said["hedge"])
+
+
+def _near(is_: float, said: float, hedge: str | None, *, part: bool = False) -> bool:
+    """Whether a figure is as a word says, as far as the word before it says so."""
+    low = (hedge or "exactly").lower()
+    slack = 0.012 if low == "exactly" else 0.12
+    next_one = said * 1.5
+    match low:
+        case "more than" | "over" | "well over":
+            return said < is_ < next_one and (is_ <= 1 or not part)
+        case "less than" | "under":
+            return said / 1.5 < is_ < said
+        case "nearly" | "almost" | "just under" | "slightly under" | "a little under":
+            return said * (1 - slack) <= is_ < said
+        case "just over" | "slightly over" | "a little over" | "a bit over":
+            return said < is_ <= said * (1 + slack)
+        case _:
+            return abs(is_ - said) <= said * slack

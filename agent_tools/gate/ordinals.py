@@ -1,0 +1,133 @@
+"""Words of order: each is held against the row that it stands for.
+
+    The first attempt ended as [[E5.state]], the second as [[E5:1.state]].
+    The second attempt ran longer than the first: [[E5:1.elapsed_s]] against [[E5.elapsed_s]].
+    The first XID came from [[E8.node]]; the second from [[E8:1.node]].
+
+Which attempt a row is of its own column says; of other rows the order of their times, where every row is held and shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause, held
+from agent_tools.gate.order import order
+from agent_tools.gate.scope import whole
+
+ORDINALS = {
+    word: n
+    for n, word in enumerate(
+        (
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+        ),
+        1,
+    )
+}
+_NOUN = r"(?:attempt|run|try|start|exception|error|XID|event|checkpoint|save|failure|one)"
+_ORDINAL = re.compile(
+    rf"(?i)\b(?:the|its|a) (?P<n>{'|'.join(ORDINALS)}|last)\b(?=(?: (?:and (?:the )?(?P<m>{'|'.join(ORDINALS)}|last)\b))?(?: (?P<noun>{_NOUN})\b)?)"
+)
+_NOT_ROWS = re.compile(
+    r"(?i)\s+(?!attempts?\b|runs?\b|try\b|start\b|exceptions?\b|errors?\b|xids?\b|events?\b|checkpoints?\b|saves?\b|failure\b|ones?\b)(?:[a-z]+ )?(?:[a-z]+s|rank|node|gpu|step|epoch|line|report|loss|minute|second|hour)\b(?<!as)(?<!was)(?<!is)(?<!has)"
+)
+"""What an ordinal may be of that is no row here: `the second node`, `the first five steps`."""
+_ATTEMPTS = re.compile(r"(?i)^(?:attempt|run|try|start)$")
+
+
+def ordered(clause: Clause) -> frozenset[str]:
+    """What a clause puts in order: "attempt", "xid"."""
+    return frozenset(
+        m["noun"].lower() for m in _ORDINAL.finditer(clause.own) if m["noun"] and m["noun"].lower() != "one"
+    )
+
+
+def in_order(clause: Clause, ledger: Ledger, nouns: frozenset[str] = frozenset()) -> list[tuple[int, int]]:
+    """Where in a clause two or more ordinals, or one of something else than an attempt, stand that each have their own row.
+
+    `nouns` are what is put in order, there or in a clause before it."""
+    own = clause.own
+    said = list(_ORDINAL.finditer(own))
+    if not said or any(_NOT_ROWS.match(own, m.end("n")) for m in said):
+        return []
+    of_attempts = not nouns or all(_ATTEMPTS.match(n) for n in nouns)
+    if len(nouns) > 1 or (len(said) == 1 and (of_attempts or said[0]["n"].lower() in ("first", "last"))):
+        return []
+    shares = _shares(clause, [m.span("n") for m in said])
+    if shares is None or not all(
+        _are(cells, m["n"].lower(), of_attempts, ledger) for m, cells in zip(said, shares, strict=True)
+    ):
+        return []
+    return [m.span("n") for m in said]
+
+
+def misordered(clause: Clause, ledger: Ledger) -> str:
+    """Why a cell is not of the attempt that a clause counts it to; "" where each is, or does not tell its attempt."""
+    own = clause.own
+    said = [m for m in _ORDINAL.finditer(own) if not _NOT_ROWS.match(own, m.end("n"))]
+    nouns = {m["noun"].lower() for m in said if m["noun"] and m["noun"].lower() != "one"}
+    if not said or not nouns or not all(_ATTEMPTS.match(n) for n in nouns):
+        return ""
+    for m, cells in zip(said, _shares(clause, [m.span("n") for m in said]) or [], strict=False):
+        told = [c for c in cells if isinstance(held(ledger, c, "attempt"), int)]
+        if told and not any(_is(c, m["n"].lower(), True, ledger) for c in told):
+            return f"{m['n']!r} is not the attempt of [[{told[0].ref}]]: say of each attempt what its own row says"
+    return ""
+
+
+def _shares(clause: Clause, at: Sequence[tuple[int, int]]) -> list[list[CellValue]] | None:
+    """The cells that each ordinal is said of: those up to the next, or one each of those behind the last."""
+    edges = [*(a for a, _ in at[1:]), len(clause.own)]
+    cells = [(g.start, c) for g in clause.groups for c in g.cells]
+    if any(start < at[0][0] for start, _ in cells):
+        return None
+    shares = [[c for start, c in cells if begin <= start < end] for (begin, _), end in zip(at, edges, strict=True)]
+    if all(shares):
+        return shares
+    behind = shares[-1]
+    if any(shares[:-1]) or len(behind) != len(at) or len({c.column for c in behind}) != 1:
+        return None
+    return [[c] for c in behind]
+
+
+def _are(cells: Sequence[CellValue], said: str, of_attempts: bool, ledger: Ledger) -> bool:
+    return all(_is(c, said, of_attempts, ledger) for c in cells)
+
+
+def _is(cell: CellValue, said: str, of_attempts: bool, ledger: Ledger) -> bool:
+    evidence = ledger.get(cell.id)
+    if of_attempts:
+        number = held(ledger, cell, "attempt")
+        numbers = [n for r in range(len(evidence.rows)) if isinstance(n := _attempt(cell, r, ledger), int)]
+        return isinstance(number, int) and number == (max(numbers) if said == "last" else ORDINALS[said])
+    if not whole(evidence, ledger) or len(evidence.rows) < 2:
+        return False
+    others = [evidence.cell(cell.column, r) for r in range(len(evidence.rows)) if r != cell.row]
+    signs = [order(o, cell, ledger) for o in others]
+    if any(s not in (-1, 1) for s in signs):
+        return False
+    return signs.count(-1) == (len(others) if said == "last" else ORDINALS[said] - 1)
+
+
+def _attempt(cell: CellValue, row: int, ledger: Ledger) -> object:
+    evidence = ledger.get(cell.id)
+    return evidence.value("attempt", row) if any(c.name == "attempt" for c in evidence.columns) else None
+
+
+def anew(own: str) -> Iterator[int]:
+    """Where in a clause another one of several begins to be spoken of: at each ordinal but the first."""
+    for m in list(_ORDINAL.finditer(own))[1:]:
+        yield m.start("n")

@@ -1,0 +1,28 @@
+"""Are the cells of a sentence of one job? Each answer of the store may be true of its own job, and the sentence of neither.
+
+    The job ran on [[E8.node]] and ended as [[E1.state]]      E8 was asked of one job, E1 of another
+
+LIMIT: an answer tells whose it is by what it was asked for, or by a job's id in its rows; one of the whole fleet is nobody's.
+"""
+
+from __future__ import annotations
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause, held
+
+
+def of_others(found: list[Clause], ledger: Ledger) -> str:
+    """Why the cells of a text are of several jobs that it does not tell apart; "" where they are not."""
+    cells = [c for clause in found for g in clause.groups for c in g.cells]
+    named = {str(c.value) for c in cells if c.column == "job_id"}
+    asked: dict[str, CellValue] = {}
+    told: dict[str, CellValue] = {}
+    for cell in cells:
+        of_row = any(c.name == "job_id" for c in ledger.get(cell.id).columns)
+        job = held(ledger, cell, "job_id") if of_row else ledger.get(cell.id).params.get("job_id")
+        if job is not None and str(job) not in named:
+            (told if of_row else asked).setdefault(str(job), cell)
+    if not asked or len({*asked, *told}) < 2:
+        return ""
+    a, b = list({**told, **asked}.values())[:2]
+    return f"[[{a.ref}]] and [[{b.ref}]] do not belong together: they are of different jobs. Cite the id of each job beside its cells"

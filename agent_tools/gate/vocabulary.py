@@ -1,0 +1,121 @@
+"""The words that the gate takes as said: those that claim nothing by themselves, and those that say a column's name in another way."""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEUTRAL = _words(
+    """a an the this that these those it its they them their there here who whom whose which what when where while how and or also
+    although though as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has
+    have had having do does did can could may might would will shall i we us our you your s
+    about according against along among around away back before after between beside besides either further hence however
+    i.e. e.g. namely next now once over since still through together toward until up upon very
+    job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
+    process processes task tasks step steps epoch epochs iteration partition cluster training program script command batch
+    log logs logged line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
+    value values figure figures number count counts counted total mean median average sum rate ratio share range reading readings
+    time times moment date interval window start starts started starting begin begins began begun end ends ended ending
+    shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
+    given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
+    had used uses using belong belongs belonging made reached reach reaches spent spend
+    exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
+    slurm slurm's log's accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
+    id ids number numbered order
+    submitted announces announced announce logs spanned marked already rerun
+    stopped stops stop part respectively note question answer asked following follows below above respectively overview summary details
+    """
+)
+"""Words that claim nothing by themselves: grammar, what there is in a cluster, and that something was recorded."""
+
+MEANS: dict[str, str] = {
+    "COMPLETED": "completed finished succeeded success successful successfully done normally",
+    "FAILED": "failed failing failure failures fails",
+    "CANCELLED": "cancelled canceled cancellation",
+    "TIMEOUT": "timeout timed out limit hit",
+    "OUT_OF_MEMORY": "out memory oom killed",
+    "NODE_FAIL": "node failed failure lost",
+    "PREEMPTED": "preempted preemption",
+    "REQUEUED": "requeued requeue",
+    "RUNNING": "running runs",
+    "PENDING": "pending waiting waits queued queue",
+    "DOWN": "down lost",
+    "DRAIN": "drained draining",
+}
+"""What Slurm's states say in other words."""
+
+COLUMN_WORDS: dict[str, str] = {
+    "temp": "temperature hot warm",
+    "power": "power draw drew draws watts",
+    "util": "utilisation utilization busy",
+    "elapsed": "lasted lasting duration long passed",
+    "requested": "asked requested tried allocate",
+    "mem": "memory",
+    "bytes": "memory size",
+    "lr": "learning rate",
+    "ts": "at",
+    "norm": "norm",
+    "grad": "gradient gradients",
+    "sender": "sent sender",
+    "dbe": "uncorrectable",
+    "sbe": "corrected",
+    "restarts": "restarted restart",
+    "attempt": "retry retried try",
+    "list": "allocated",
+    "gpus": "allocated held holds",
+    "ooms": "error errors",
+    "present": "collected available recorded there",
+    "watched": "collected sampled watched",
+    "attribution": "attributed",
+    "confidence": "confident sure",
+    "reached": "reached",
+    "step": "reached",
+    "epoch": "reached",
+    "submit": "submitted",
+    "exit": "returned",
+    "wait": "queue queued",
+    "failed": "failure failures",
+    "max": "peak peaked highest most",
+    "min": "lowest least",
+    "user": "owner",
+    "completed": "finished",
+    "ranks": "held holds",
+    "node": "allocated",
+    "hours": "cost",
+}
+"""What parts of columns' names say in other words."""
+
+UNITS: dict[str, str] = {
+    "s": "seconds second",
+    "min": "minutes minute",
+    "h": "hours hour",
+    "d": "days day",
+    "C": "degrees celsius",
+    "W": "watts watt",
+    "B": "bytes byte",
+    "ratio": "percent share fraction",
+    "%": "percent share",
+}
+
+FAILED = "failed failure fails"
+"""What a family that ends a job says besides."""
+EARLIER = "earlier previous prior"
+"""What a description that has "before the last" is said in."""
+DENYING = _words("no not never none nobody nothing neither nor without cannot hardly barely")
+ALIKE, UNLIKE = _words("same identical equal equally too"), _words("different differ differs differed another other")
+SEVERAL = _words("both each")
+COMPARING = _words(
+    """more greater larger bigger higher longer later hotter warmer exceeds exceed exceeded exceeding beyond rose rise rises rising risen grew
+    grows growing grown increased increases increase increasing climbed jumped less fewer smaller lower shorter earlier cooler colder
+    fell fall falls falling fallen dropped drop drops decreased decreases decrease decreasing declined sank shrank slower
+    faster quicker worse down"""
+)
+
+
+SUPERLATIVE = _words(
+    "most highest largest biggest greatest longest latest hottest least lowest smallest fewest shortest earliest coldest coolest slowest worst "
+    "fastest quickest best furthest first last maximum minimum"
+)
+ORDERING = _words("before after above below over under")
