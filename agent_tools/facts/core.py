@@ -269,9 +269,8 @@ class Facts:
     def survived(self, row: RowView) -> bool:
         """Whether the run went on after what this row (with steps_after and line_no) tells.
 
-        Standard error runs ahead of a buffered standard output, so reports that follow prove survival only where they are
-        many and the run says that it finished, where something later ended it, or where no buffer holds so many. What the
-        program tells of as caught needs no more than to be followed by training.
+        Standard error runs ahead of a buffered standard output: reports that follow prove it only where the run finished,
+        something later ended it, or no buffer holds so many. What was told of as caught has only to be followed by training.
         """
         after = row.number("steps_after") or 0
         line = row.number("line_no") or 0
@@ -281,8 +280,7 @@ class Facts:
         if row.text("severity") != "fatal" and self.progress.last_hint > line and self.ending.says(*OUTSIDE):
             return True
         if self.progress.finished and not self.ending.failed:
-            finish = self.progress.finish_line
-            return after > 0 or (finish is not None and line < finish and not echoed(row, self.progress))
+            return after > 0 or (line < (self.progress.finish_line or 0) and not echoed(row, self.progress))
         if after < 3:
             return False
         return any(
