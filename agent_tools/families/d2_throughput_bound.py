@@ -1,7 +1,7 @@
 """D2, throughput bound: the run learns at a fraction of the hardware's worth, for a reason that can be named.
 
 FOR      save_storm: saves at nearly every step that cost time; interconnect: spinning engines while collectives advance, or
-         sockets between nodes; launch_blocking: launches are serialised
+         sockets between nodes (within one node: see within_node); launch_blocking: launches are serialised
 AGAINST  collectives that stopped (C2), gaps without saves or collectives (D1), a single slow rank (D3), few steps (E3)
 DECIDES  step times with and without saves, SM against engine activity, NCCL's own words, the environment
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.within_node import on_one_node, waiting
 from agent_tools.families.wording import claim, missing
 
 CODE = "D2"
@@ -38,8 +39,9 @@ def assess(facts: Facts) -> Assessment:
     if not found:
         return _absent(facts)
     best = max(found, key=lambda a: (a.status == "confirmed", a.confidence))
-    best.attribution = "infrastructure" if best.mode == "interconnect" and best.status == "confirmed" else "job"
-    best.actions.append(claim(_ACTIONS[best.mode or "save_storm"]))
+    if not best.actions:
+        best.attribution = "infrastructure" if best.mode == "interconnect" and best.status == "confirmed" else "job"
+        best.actions.append(claim(_ACTIONS[best.mode or "save_storm"]))
     best.counterfactual = best.headline
     if best.status == "suspected":
         best.warnings.append(claim(best.headline, "supported"))
@@ -109,7 +111,9 @@ def _interconnect(facts: Facts) -> Assessment | None:
     socket = facts.table("nccl_setup").where(
         lambda r: r.text("name") == "net_transport" and "socket" in r.text("message").lower()
     )
-    if spinning and spread is not None and advancing:
+    if spinning and spread is not None and advancing and on_one_node(facts):
+        result, socket = waiting(facts, spread), []  # that NCCL has no network means nothing within one machine
+    elif spinning and spread is not None and advancing:
         result = Assessment(CODE, "confirmed", "interconnect", 0.9 if socket else 0.82)
         result.headline = "The GPUs wait for a slow interconnect: they spin in collectives that advance slowly."
         result.speaks_for.append(
