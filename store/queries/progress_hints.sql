@@ -7,7 +7,8 @@
 -- COLUMN last_line: last line
 -- COLUMN first_text: text of the first one
 -- COLUMN last_text: text of the last one
--- COLUMN passes: those of them that begin with the loss of a whole training pass, or say that an epoch is over
+-- COLUMN passes: those of them that begin with the loss of a whole training pass, say that an epoch is over or that a step was
+-- reached, or head the epoch after one that has a heading of its own
 -- COLUMN counted: those of them that count a step or an epoch, from one on, and give the whole loss of training behind it
 -- COLUMN furthest: the highest count of steps, iterations or batches on such a line
 -- COLUMN bar_text: last progress bar that moved
@@ -41,6 +42,10 @@ f AS MATERIALIZED (
       AND regexp_matches(text, '(?i)\b(finish(ed|ing)?|complet(ed|ing)|ended|end of|done with)( training)?( of| for)? epoch[^a-z0-9]{0,4}[0-9]+\b|\bepoch[^a-z0-9]{0,4}[0-9]+( of [0-9]+)? (is |was )?(finished|completed|complete|done|ended|over)\b')
       -- and no plan of what is done then
       AND NOT regexp_matches(text, '(?i)\b(test|eval|valid|val|dev|load|resum|restor|skip|warm|will|sav|every|until|before|after|when)|\b(at|by) (the )?(end|complet|finish)') AS over,
+    -- or that a step was reached
+    length(text) < 200 AND regexp_matches(text, '(?i)^[^a-z]*((info|debug)\b[^a-z]*)?(we )?(have )?reached (the )?(global[_ -]?|train(ing)?[_ -]?|optimizer )?(step|iteration|update|batch)[^a-z0-9]{0,4}[1-9][0-9]*\b') AS reached,
+    -- nothing but an epoch and how many there are to be: of the next one, this is the end of the one before
+    CASE WHEN length(text) < 120 THEN TRY_CAST(nullif(regexp_extract(text, '(?i)^[^a-z0-9]*(?:[0-9][0-9:., tz-]{7,40}\s)?[^a-z0-9]*(?:(?:info|debug)\b)?[^a-z0-9]*epoch[^a-z0-9]{0,4}([0-9]+)(?:[\s/]*(?:of)?[\s/]*[0-9]+)?[^a-z0-9]*$', 1), '') AS BIGINT) END AS of_epoch,
     -- the loss has a line of its own, below a heading for its epoch
     regexp_matches(text, '(?i)^\s*((total|mean|average|avg|running|batch|epoch)[ _])?loss\s*[:=]\s*-?[0-9]+\.[0-9]+') AS bare,
     regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b') AS heading
@@ -48,7 +53,9 @@ f AS MATERIALIZED (
 ),
 h AS (
   SELECT * FROM f
-  WHERE (far OR counted OR over OR (bare AND EXISTS (SELECT 1 FROM f AS e WHERE e.heading AND e.file = f.file AND e.line_no < f.line_no))
+  WHERE (far OR counted OR over OR reached
+    OR (of_epoch IS NOT NULL AND EXISTS (SELECT 1 FROM f AS e WHERE e.of_epoch = f.of_epoch - 1 AND e.file = f.file AND e.line_no < f.line_no - 1))
+    OR (bare AND EXISTS (SELECT 1 FROM f AS e WHERE e.heading AND e.file = f.file AND e.line_no < f.line_no))
     -- an epoch with the time that it took has been done
     OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b.{0,40}\b(time|took|elapsed|duration|time usage)\b[^0-9]{0,12}[0-9]')
     OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
@@ -80,7 +87,7 @@ m AS MATERIALIZED (
 SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
-  count(*) FILTER (far OR over OR regexp_matches(text, '(?i)(^\s*|\bINFO\b[\]:|\s-]{1,6})train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
+  count(*) FILTER (far OR over OR reached OR of_epoch IS NOT NULL OR regexp_matches(text, '(?i)(^\s*|\bINFO\b[\]:|\s-]{1,6})train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
   count(*) FILTER (counted) AS counted,
   max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]{0,6}([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,

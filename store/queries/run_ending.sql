@@ -3,8 +3,8 @@
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- PRUNE: job_id
 -- COLUMN reports: progress lines of training
--- COLUMN last_step: last step reported
--- COLUMN total_steps: planned steps
+-- COLUMN last_step: last step reported; the highest, unless the steps begin anew after the last of those planned
+-- COLUMN total_steps: planned steps, of an epoch where a program counts those
 -- COLUMN done [ratio]: last step over planned steps
 -- COLUMN epochs_done: planned epochs, where lines of whole epochs go up to the last of them and none begins anew
 -- COLUMN progress_line: line of the last progress
@@ -83,9 +83,19 @@ t AS (
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
+full_at AS (
+  SELECT file, rank, min(line_no) AS line FROM t WHERE total_steps > 0 AND step >= total_steps GROUP BY file, rank
+),
+-- Steps that begin anew after the last of them are those of an epoch, or of another run: where that stands is in the last report.
+anew AS (
+  SELECT last(t.step ORDER BY t.line_no, t.in_line NULLS FIRST, t.step) AS step
+  FROM t JOIN full_at ON t.file IS NOT DISTINCT FROM full_at.file AND t.rank IS NOT DISTINCT FROM full_at.rank
+  WHERE t.line_no > full_at.line AND t.step IS NOT NULL
+  HAVING count(*) FILTER (WHERE 2 * t.step <= t.total_steps) > 0
+),
 p AS (
   SELECT
-    count(*) AS reports, max(step) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line,
+    count(*) AS reports, coalesce((SELECT step FROM anew), max(step)) AS last_step, max(total_steps) AS planned, max(line_no) AS progress_line,
     max(ts) AS progress_ts, arg_max(file, line_no) AS progress_file
   FROM t
 ),
