@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tools.facts import Facts
+from agent_tools.facts.progress import FAR
 from agent_tools.facts.views import RowView
 from agent_tools.say import count, quoted
 
@@ -21,6 +22,8 @@ def completion(facts: Facts, end: RowView | None) -> list[str]:
     elif end is not None and end.has("epochs_done") and not count(end, "ends"):
         said.append(f"All {end['epochs_done']} planned epochs were reported.")
     words = facts.table("end_words").first
+    if len(said) == 1 and facts.ending.succeeded and (bar := _bar_at_its_end(facts, words)) is not None:
+        said.append(f"The progress bar stands at its end, {bar['bar_total']} steps.")
     if words is not None and not said:
         said += _end_words(facts, end, words)
     if not said and (program := program_end(facts, end)):
@@ -79,6 +82,15 @@ def _end_words(facts: Facts, end: RowView | None, words: RowView) -> list[str]:
         if count(words, "saves"):
             said.append(f'After it the log says "{words["save_text"]}".')
     return said
+
+
+def _bar_at_its_end(facts: Facts, words: RowView | None) -> RowView | None:
+    """The loop's own bar, where it is full, is the last that shows the loop alive, and counts more than a handful of steps."""
+    hints = facts.progress.hints
+    if facts.progress.parsed or hints is None or facts.progress.done_by_bar != 1.0 or count(words, "parts"):
+        return None
+    last = count(hints, "bar_line") >= count(hints, "last_line") - _NEAR
+    return hints if last and count(hints, "bar_total") >= FAR else None
 
 
 def bar_short_of_end(facts: Facts, end: RowView | None) -> RowView | None:
