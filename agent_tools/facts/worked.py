@@ -42,6 +42,8 @@ def _work(facts: Facts) -> tuple[str, bool]:
             f"{row['all_sm_min']}",
             True,
         )
+    if row is not None and all_unused(facts) is not None:
+        return "The GPUs that it held did nothing in any sample", False
     if row is not None:
         return f"The GPUs did little: the median GPU's SM activity was {row['all_sm_median']} on average", False
     if spin is None or not 0 < count(spin, "used") <= count(spin, "working"):
@@ -86,6 +88,12 @@ def never_used(facts: Facts) -> RowView | None:
     if row is None or (count(row, "unused") == count(row, "gpus_watched") and not facts.ending.succeeded):
         return None
     return row
+
+
+def all_unused(facts: Facts) -> RowView | None:
+    """The same where not one of them was used in a run that succeeded; None elsewhere."""
+    row = never_used(facts)
+    return row if row is not None and count(row, "unused") == count(row, "gpus_watched") else None
 
 
 def lone_worker(facts: Facts) -> tuple[RowView, RowView] | None:

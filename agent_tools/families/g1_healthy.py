@@ -5,8 +5,6 @@ Health needs positive evidence. That no error was printed is none, nor is a log 
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts
 from agent_tools.facts.curve import Reading
 from agent_tools.facts.finished import bar_short_of_end, closing_end, completion, program_end
@@ -14,10 +12,11 @@ from agent_tools.facts.last_command import last_command
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
-from agent_tools.facts.worked import at_work, instant, little_used, lone_worker, never_used
+from agent_tools.facts.worked import all_unused, at_work, instant, little_used, lone_worker, never_used
+from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
-from agent_tools.families.e3_undertrained import FEW, few_samples
+from agent_tools.families.e3_undertrained import few_samples
 from agent_tools.families.reward_collapse import learned
 from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -29,8 +28,6 @@ EXPLAINS: tuple[str, ...] = ()
 SLOWER, MANY_REPORTS = 1.5, 30
 HALF = 0.5
 """Share of the plan below which an end needs a reason; reports may stand far apart, so no more than that."""
-BLIND = 0.48
-"""Highest confidence where GPU metrics ought to be there and are not, or nothing that the run printed is."""
 UNEXPLAINED = 0.65
 """Highest confidence in the health of a run that became much slower on the way, or whose engines were idle, where SM activity was not measured."""
 LITTLE = 0.85
@@ -41,8 +38,6 @@ _NOTHING = 0.2
 """Confidence where nothing shows any work, and there was no time for it: too little to call a job healthy."""
 DOUBTED = 0.4
 """Less than that of a weak shape of the loss."""
-
-_BAR = re.compile(r"\s*100%\|[^|]*\| *\d+/\d+ \[((?:\d+:)?\d+):\d\d<")
 
 
 def assess(facts: Facts) -> Assessment:
@@ -179,6 +174,7 @@ def assess(facts: Facts) -> Assessment:
                 "the data that it is evaluated on, and its outputs on them",
             )
         )
+    idle = all_unused(facts)
     slow = little_used(facts)
     if slow:
         # Healthy and starved of input are told apart by how little that is, and only a target for this work would decide.
@@ -207,6 +203,8 @@ def assess(facts: Facts) -> Assessment:
         head = "The run completed; its loss does not show that it did what it should."
     elif slower and not gpu:
         head = "The run completed, but it became much slower on the way."
+    elif idle is not None:
+        head = f"The run completed and never used {_its_gpus(idle)}: nothing of its work was done there."
     elif slow:
         head = "The run is healthy but slow: it completed, and its GPUs were little used."
     elif not facts.has_log and shape is None:
@@ -214,14 +212,18 @@ def assess(facts: Facts) -> Assessment:
     return Assessment(
         CODE,
         "confirmed" if confidence >= 0.6 else "suspected",
-        "healthy_but_slow" if slow or (slower and not gpu) else "healthy",
+        "healthy_but_slow" if (slow and idle is None) or (slower and not gpu) else "healthy",
         confidence,
         "none",
         head,
         say(*shows),
-        implies=say("This rests on what the run did, not on the absence of errors.", status="supported"),
+        implies=say(
+            "This rests on what the run did, not on the absence of errors.",
+            "Its work was the CPU's: a program that fell back to it, or that needs no GPU." if idle is not None else "",
+            status="supported",
+        ),
         missing=missing,
-        warnings=say(slow, slower, _unexited(end)),
+        warnings=say(slow if idle is None else "", slower, _unexited(end)),
         actions=say(*_actions(facts, slow)),
     )
 
@@ -269,10 +271,19 @@ def _uncorrected(facts: Facts) -> RowView | None:
     return next((r for r in rows if r.get("serious") and count(r, "rise") > 0), None)
 
 
+def _its_gpus(idle: RowView) -> str:
+    return "its only GPU" if count(idle, "gpus_watched") == 1 else f"any of its {idle['gpus_watched']} GPUs"
+
+
 def _actions(facts: Facts, slow: str) -> list[str]:
-    spare = never_used(facts)
-    none_used = spare is not None and count(spare, "unused") == count(spare, "gpus_watched")
-    found = ["Look at data loading and at the share of time between steps."] if slow and not none_used else []
+    spare, idle = never_used(facts), all_unused(facts)
+    found = ["Look at data loading and at the share of time between steps."] if slow and idle is None else []
+    if idle is not None:
+        found.append(
+            "Check that the program asks for the GPU and finds it: what torch.cuda.is_available and nvidia-smi say in the job, a build "
+            "without CUDA, a device that is set to cpu. If it needs none, run it without."
+        )
+        return found
     if (risen := _uncorrected(facts)) is not None:
         found.insert(
             0,
@@ -329,33 +340,6 @@ def _short_of_plan(facts: Facts, end: RowView | None) -> str:
     return ""
 
 
-def _full_bar(facts: Facts) -> RowView | None:
-    """A bar without words of its own, minutes long, that is full and with which the log ends."""
-    words = facts.table("end_words").first
-    if words is None or not count(words, "bars") or count(words, "bar_line") < count(words, "last_line"):
-        return None
-    found = _BAR.match(words.text("bar_text"))
-    return words if found and count(words, "bar_total") > FEW and found[1].strip("0:") else None
-
-
-def _by_bar(facts: Facts, words: RowView, missing: list[Missing]) -> Assessment:
-    return Assessment(
-        CODE,
-        "suspected",
-        "healthy",
-        BLIND,
-        "none",
-        "The run looks complete: its progress bar is full, and nothing stands after it.",
-        say(f"The log ends with a progress bar at its end, {words['bar_total']} steps."),
-        missing=[
-            lacks("Whether the program ended well after its last step.", "its standard output, or sacct (slurm_job)"),
-            *missing,
-        ],
-        counterfactual="A full progress bar is the only sign of completion.",
-        actions=say("Look at the job's standard output, and at its state with sacct."),
-    )
-
-
 def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, reading: Reading) -> Assessment:
     missing = [lacks("How the run ended.", "the end of the log, or sacct (slurm_job)")]
     running = facts.state == "RUNNING"
@@ -365,9 +349,9 @@ def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, readin
         and count(end, "reports") >= 2
     )
     started = shape is not None or facts.progress.begun
-    bar = _full_bar(facts)
+    bar = full_bar(facts)
     if shape is None and bar is not None:
-        return _by_bar(facts, bar, missing)
+        return by_bar(bar, missing)
     confidence = (BLIND if reading.shape == "falling" else DOUBTED) if moving else (0.3 if started else 0.1)
     if _unscored(facts) is not None:
         confidence = min(confidence, DOUBTED)

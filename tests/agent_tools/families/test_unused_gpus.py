@@ -109,3 +109,20 @@ def test_a_run_that_completed_without_any_gpu_is_not_starved_of_input(tmp_path: 
     draft = differential.draft(world.facts())
     assert draft.family == "G1" and draft.confidence < 0.7
     assert "was not stuck" in judge(world, c3.assess).counterfactual
+
+
+def test_a_run_that_never_used_its_only_gpu_is_told_as_that_and_not_as_slow(tmp_path: Path) -> None:
+    found = judge(run(tmp_path / "one", 0, given=1), g1.assess)
+    assert "never used its only GPU" in found.headline and found.mode == "healthy" and found.confidence < 0.6
+    said = " ".join(c.text for c in (*found.speaks_for, *found.implies, *found.warnings, *found.actions))
+    assert "the CPU's" in said and "torch.cuda.is_available" in said
+    assert "slow" not in said and "little used" not in said and "data loading" not in said
+    several = judge(run(tmp_path / "all", 0), g1.assess)
+    assert "never used any of its [[" in several.headline
+
+
+def test_gpus_that_were_used_a_little_or_in_part_are_not_said_to_be_never_used(tmp_path: Path) -> None:
+    for name, world in (("little", run(tmp_path / "a", 1, 1, sm={0: 0.04})), ("part", run(tmp_path / "b", 4))):
+        found = judge(world, g1.assess)
+        assert "never used" not in found.headline, name
+        assert (found.mode == "healthy_but_slow") is (name == "little")
