@@ -13,6 +13,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.memory import of_either
+from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
     ALIKE,
@@ -25,6 +26,7 @@ from agent_tools.families.wording import (
     claim,
     lost,
     missing,
+    of_cuda,
     outlived_by_log,
     spread,
 )
@@ -202,6 +204,8 @@ def assess(facts: Facts) -> Assessment:
                 "Whether the driver reported a GPU fault at that moment.", "kernel logs of the job's nodes (gpu_event)"
             )
         )
+    elif of_cuda(cause):
+        told_by_driver(facts, result)
     return result
 
 
@@ -297,6 +301,9 @@ def _device(facts: Facts, row: RowView) -> Assessment:
     result.actions.append(
         claim("Rerun a short part with CUDA_LAUNCH_BLOCKING set, so that the traceback names the call.")
     )
+    if facts.has("gpu_event"):
+        told_by_driver(facts, result)
+        return result
     result.missing.append(
         missing("Whether the driver reported a GPU fault at that moment.", "kernel logs of the job's nodes (gpu_event)")
     )

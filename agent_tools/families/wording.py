@@ -22,6 +22,11 @@ _RUNTIME = re.compile(r"CUDA error|cudaError|CUDA_ERROR_|\blaunch failure\b")
 _LOST = re.compile(r"launch failure|LAUNCH_FAILED|unknown error")
 
 
+def of_cuda(cause: Raised) -> bool:
+    """Whether this is an error of the CUDA runtime."""
+    return _RUNTIME.search(cause.message) is not None
+
+
 def alike(facts: Facts, cause: Raised) -> bool:
     """Whether this is an error of the CUDA runtime that a kernel of the program and a broken GPU give alike."""
     return facts.open_error and _RUNTIME.search(cause.message) is not None
