@@ -126,13 +126,8 @@ class Facts:
     @cached_property
     def beside(self) -> RowView | None:
         """The first GPU where they cannot all be the job's: a node has more than it held there. None where all are its own."""
-        return (
-            None
-            if self.own_gpus
-            else beyond(
-                self.table("gpu_summary"), self.overview, self.table("job_gpus", **self.scope), self.table("job_nodes")
-            )
-        )
+        told = () if self.own_gpus else (self.overview, self.table("job_gpus", **self.scope), self.table("job_nodes"))
+        return beyond(self.table("gpu_summary"), *told) if told else None
 
     @property
     def times_known(self) -> bool:
