@@ -12,7 +12,15 @@ from agent_tools.facts import Facts
 from agent_tools.facts.failed_loads import failed_load, names_saved_run
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.nothing_saved import first_of_all, ran_before, reached_before, save_first, tied, unsaved
+from agent_tools.families.nothing_saved import (
+    first_of_all,
+    ran_before,
+    reached_before,
+    restarted,
+    save_first,
+    tied,
+    unsaved,
+)
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -31,6 +39,8 @@ _UNSAVED = 0.8
 """Highest confidence where no log tells of a checkpoint that there was to go on from: many programs save without a word."""
 _BY_NAME = 0.62
 """Highest confidence where the run before is known by its name and folder alone, and its log is not there."""
+_RESTARTED = 0.72
+"""Highest confidence where Slurm restarted the job, and what it had done before is not known."""
 _LONG_MIN, _START, _LEARNT = 60.0, 0.1, 0.4
 
 # The idiom of scripts that look only where --resume says.
@@ -135,7 +145,9 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                 )
             )
     elif fresh and signs.has("asked_by") and (ran_before(signs) or asked_step is not None):
-        confidence = 0.85 if tied(signs) or asked_step is not None else _BY_NAME
+        confidence = 0.85 if tied(signs) or asked_step is not None else _RESTARTED if restarted(signs) else _BY_NAME
+        if signs.has("restart_message"):
+            shows.append(f"Slurm had started the job before: {quoted(signs, 'restart_message', 'restart_line')}.")
         missing.append(
             lacks("How far the run before had come.", "the log of the run before (train_step of the parent job)")
         )

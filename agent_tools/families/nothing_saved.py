@@ -19,7 +19,14 @@ def reached_before(signs: RowView) -> tuple[str, float] | None:
 
 def ran_before(signs: RowView) -> bool:
     """Whether a run is known that this one could have gone on from."""
-    return count(signs, "earlier_attempts") > 0 or signs.has("parent_job") or signs.has("dependency")
+    return (
+        count(signs, "earlier_attempts") > 0 or signs.has("parent_job") or signs.has("dependency") or restarted(signs)
+    )
+
+
+def restarted(signs: RowView) -> bool:
+    """Whether Slurm had started the job before, by its record or by a line of the log; what it did then need not be known."""
+    return count(signs, "restarts") > 0 or signs.has("restart_message")
 
 
 def tied(signs: RowView) -> bool:

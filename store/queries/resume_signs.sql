@@ -16,6 +16,9 @@
 -- COLUMN earlier_first_loss: first loss that they reported
 -- COLUMN earlier_last_loss: last loss that they reported
 -- COLUMN earlier_saves: checkpoints that they or the parent saved
+-- COLUMN restarts: times that Slurm had restarted the job by then, as its record says
+-- COLUMN restart_message: line of the log that says that Slurm restarted the job
+-- COLUMN restart_line: its line number
 -- COLUMN loads: messages that a checkpoint was loaded or training goes on from it
 -- COLUMN load_message: the last one
 -- COLUMN load_line: its line
@@ -109,6 +112,11 @@ es AS (
   WHERE kind = 'checkpoint' AND name IN ('saved', 'saving') AND (job_id = (SELECT id FROM parent) OR (job_id = $job_id
     AND attempt < coalesce($attempt, (SELECT max(attempt) FROM slurm_job WHERE job_id = $job_id))))
 ),
+rs AS (
+  SELECT arg_min(left(text, 300), line_no) AS message, min(line_no) AS line FROM log_line
+  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND line_no <= 300
+    AND regexp_matches(text, '(?i)\bSLURM_RESTART_COUNT\b["'']?\s*(=|:|is)?\s*["'']?[1-9]|\b(restarted|requeued) by slurm\b|\bslurm (has )?(restarted|requeued) (this|the) job\b')
+),
 c AS (
   SELECT *, name = 'failed' AND NOT regexp_matches(coalesce(message, ''), '(?i)writ|\bsav(e|ing|ed)\b') AS failed_load
   FROM log_event
@@ -148,7 +156,8 @@ SELECT
   (SELECT state FROM pstate) AS parent_state, (SELECT ran_min FROM pstate) AS parent_min, (SELECT alike FROM pstate) AS parent_alike, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
   pt.last_loss AS parent_last_loss, (SELECT attempts FROM ea) AS earlier_attempts, et.last_step AS earlier_last_step,
   et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, (SELECT saves FROM es) AS earlier_saves,
+  (SELECT restarts FROM j) AS restarts, rs.message AS restart_message, rs.line AS restart_line,
   cc.loads, cc.load_message, cc.load_line, cc.load_step, cc.fresh, cc.fresh_message, cc.fresh_line, cc.load_starts,
   cc.load_start_message, cc.load_failures, cc.load_failure_message, cc.load_failure_line, m.first_step, m.first_loss,
   m.start_loss, m.last_step, m.last_loss, round(m.start_loss - coalesce(et.last_loss, pt.last_loss), 4) AS jump
-FROM pt, et, cc, m
+FROM pt, et, cc, m, rs

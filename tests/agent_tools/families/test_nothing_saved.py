@@ -10,7 +10,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families.base import Assessment
 from agent_tools.families.e2_silent_restart import assess
-from store.rows import LogEvent, SlurmJob, TrainStep
+from store.rows import LogEvent, LogLine, SlurmJob, TrainStep
 from tests.agent_tools.families.world import T, World, judge
 
 FRESH = [10.9 - 0.1 * i for i in range(40)]
@@ -118,6 +118,30 @@ def test_a_run_before_that_is_known_by_its_name_alone_is_less_sure_than_one_that
         for depends in (True, False)
     }
     assert sure == {True: 0.85, False: 0.62}
+
+
+@pytest.mark.parametrize(
+    ("line", "again"),
+    [
+        ("Restarted by Slurm: SLURM_RESTART_COUNT=1", True),
+        ("slurm has requeued this job", True),
+        ("SLURM_RESTART_COUNT=0", False),
+        ("restart count of the loader: 1", False),
+    ],
+)
+def test_a_log_that_says_that_slurm_restarted_the_job_is_of_no_first_run(
+    tmp_path: Path, line: str, again: bool
+) -> None:
+    world = finds_none(World(tmp_path).job(submit_line="sbatch t.sh --resume")).train(FRESH)
+    world.rows.append(LogLine(job_id="4812", attempt=1, ts=T, file="train.log", line_no=2, text=line))
+    found = judge(world, assess)
+    assert (found.status, found.confidence) == (("confirmed", 0.72) if again else ("undecidable", 0.2))
+    assert ("restart_message" in told(found)) is again
+
+
+def test_a_record_that_counts_a_restart_is_of_no_first_run(tmp_path: Path) -> None:
+    world = finds_none(World(tmp_path).job(submit_line="sbatch t.sh --resume", restarts=1)).train(FRESH)
+    assert judge(world, assess).confidence == 0.72
 
 
 def test_a_run_that_failed_of_something_else_is_not_said_to_have_looked_for_what_it_did_not(tmp_path: Path) -> None:
