@@ -240,3 +240,23 @@ def test_a_job_that_slurm_ended_before_it_ran_has_reached_no_limit(tmp_path: Pat
     draft = differential(world.facts()).draft
     assert (draft.family, draft.mode, draft.attribution) == ("A4", "pending", "user")
     assert "never ran" in draft.headline
+
+
+@pytest.mark.parametrize(
+    ("what", "minutes", "state", "status"),
+    [
+        ("JOB 999 ON n01", 20.0, "FAILED", "ruled_out"),
+        ("JOB 999 ON n01", 20.0, "COMPLETED", "ruled_out"),
+        ("JOB 4812 ON n01", 60.5, "FAILED", "confirmed"),
+        ("JOB 4812 ON n01", 60.5, "TIMEOUT", "confirmed"),
+        ("STEP 4812.0 ON n01", 20.0, "FAILED", "confirmed"),
+    ],
+)
+def test_a_limit_that_a_log_tells_of_long_before_the_job_s_own_is_another_job_s(
+    tmp_path: Path, what: str, minutes: float, state: str, status: str
+) -> None:
+    world = World(tmp_path).job(state, minutes=minutes, time_limit_s=3600.0)
+    world.say(
+        "slurm", "time_limit", f"slurmstepd: error: *** {what} CANCELLED AT 2026-03-01T10:20:00 DUE TO TIME LIMIT ***"
+    )
+    assert judge(world.train(falling(20)), assess).status == status
