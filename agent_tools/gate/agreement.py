@@ -24,6 +24,7 @@ from agent_tools.gate.ordinals import anew, misordered
 from agent_tools.gate.owners import of_others
 from agent_tools.gate.parting import overstated
 from agent_tools.gate.relations import miscast, orphaned, related, strangers, unowned
+from agent_tools.gate.tellings import mistold
 from agent_tools.references import HOLE
 
 _MORE = (
@@ -81,6 +82,7 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or at_once(clause, ledger)
             or misfated(clause, ledger)
             or bounded(clause, ledger)
+            or mistold(clause, ledger)
         )
         if why:
             return why
@@ -200,6 +202,9 @@ def _pair(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellV
         couples = list(zip(first.cells, second.cells, strict=True))
         if all(_together(a, b, ledger) for a, b in couples):
             return None
+        told, rows = ([(c.id, c.row) for c in g.cells] for g in (first, second))
+        if len(told) > 1 and sorted(told) == sorted(rows):  # "A, B and C had x, y and z", out of turn
+            return next((a, b) for a, b in couples if not _together(a, b, ledger))
     couples = [(a, b) for a in first.cells for b in second.cells]
     apart = [(a, b) for a, b in couples if not _together(a, b, ledger)]
     if first.subject or second.subject:

@@ -54,6 +54,13 @@ _TOOK = re.compile(
 _WERE = re.compile(
     rf"(?i)[{HOLE}]* (?:(?:(?:was|were|is|are|had been) )(?:already |still |only |then )?([a-z]+)|(free|allocated|reserved|requested|used|available|needed))\b"
 )
+_THE_OF = re.compile(r"(?i)\b(?:the|its) ([a-z]+) of $")
+_ENDED_AT = re.compile(
+    r"(?i)\b(?:job|run|training|it|attempt) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
+)
+_HOLDS = re.compile(
+    r"(?i)\b(?:holds?|held|uses?|used|occup\w+|runs? (?:on|with)|ran (?:on|with)|running (?:on|with)|has|had|took|got|was given|received|using) (?:all )?$"
+)
 _SPANS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (
         re.compile(
@@ -75,6 +82,28 @@ _SPANS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
         re.compile(r"(?i)\b(?:preempted|cancelled|killed|died|crashed|hung|evicted) (?:for|after|within|in )?\s*$"),
         re.compile(r"wait|needed"),
     ),
+    (
+        re.compile(
+            rf"(?i)\b(?:held|kept|occupied|blocked|ran|lasted|trained|worked|computed)\b[^,;:.{HOLE}]{{0,30}} for $"
+        ),
+        re.compile(r"limit|wait"),
+    ),
+    (
+        re.compile(r"(?i)\b(?:pending|queued|held back|in the queue) (?:for|after|during )?\s*$"),
+        re.compile(r"limit|elapsed|lived|span|run_"),
+    ),
+    (
+        re.compile(
+            r"(?i)\b(?:running|training|alive|idle|hung|hanging|silent|quiet|stalled|stuck|suspended|up|busy) (?:for|after)\s*$"
+        ),
+        re.compile(r"limit|wait"),
+    ),
+    (
+        re.compile(
+            r"(?i)(?<!not )(?<!never )\b(?:resumed|continued|restarted|loaded|picked up|went on|started|began|started over)(?: again| training)? (?:from|at|with) (?:step|epoch|checkpoint|iteration) $"
+        ),
+        re.compile(r"total|limit|asked"),
+    ),
 )
 """What a verb says that a span or a step is, and the columns that are something else: what was planned, allowed or waited."""
 
@@ -87,6 +116,9 @@ _USED_UP = re.compile(
 _BESIDE_EDGE = re.compile(
     r"(?i) (?:after|before) (?:the |its |their )?(?:job's |run's )?(?:start|beginning|launch|submission|submitting|end|it (?:started|began|ended|was submitted))\b"
 )
+_TO_END = r"end|last|since|before|after|until|quiet|silen|left"
+_TO_START = r"start|begin|launch|submi|first|since|before|after|until"
+"""What the name or description of a span says that runs up to an end of a life, or from its beginning."""
 _NOT_FROM: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i) after .*(?:submi\w+)$"), r"elapsed|limit|quiet"),
     (re.compile(r"(?i) after .*(?:start\w*|beg[ai]n\w*|launch)$"), r"wait|limit|quiet"),
@@ -118,6 +150,11 @@ _NO_BEGIN, _NO_END = re.compile(r"^(?:first|last|since|until|signal|progress)_")
 """Of something within a job, not of the job itself."""
 _PER = re.compile(rf"[^{HOLE}.,;:]{{0,24}}\b(?:per|each|every) ([a-z]+)")
 _LOG_BEGAN = re.compile(r"(?i)\b(?:training|reports?|progress)(?: itself)? (?:start(?:s|ed)?|began|begins) (?:at|on) $")
+_TRAINED = re.compile(
+    r"(?i)\b(?:training|reports?|progress|the loss|steps)(?: itself)? (?:went on|goes on|ran|lasted|continued|kept going|stopped|ended|ceased|stalled|halted)(?: \w+)? ?(?:until|till|up to|at|to)? ?$"
+)
+_OF_STEPS = re.compile(r"(?:^|_)(?:steps?|epoch|loss|reports|progress|line|line_no)(?:_|$)")
+"""Columns of answers that were read from a run's own reports."""
 _COUNTED = re.compile(r"gpu|node|rank|user|step|epoch|line|rank")
 
 
@@ -134,13 +171,14 @@ def mislabelled(text: str, ledger: Ledger) -> str:
         ahead, behind = own[: mark.start], own[mark.end :]
         wrong = (
             _named(cell, ahead, behind)
-            or _timed(cell, ahead)
+            or _timed(cell, ahead, ledger)
             or _spanned(cell, ahead, ledger)
             or _goes_on(cell, ahead, behind, ledger)
             or _each(cell, behind)
             or _used(cell, ahead, behind)
             or _lasted(cell, ahead)
-            or _predicated(cell, behind, ledger)
+            or _predicated(cell, ahead, behind, ledger)
+            or _saved(cell, ahead, ledger)
         )
         if wrong:
             about = f" ({cell.doc})" if cell.doc else ""
@@ -213,7 +251,9 @@ def _used(cell: CellValue, ahead: str, behind: str) -> str:
         return found[0].strip()
     if unit_of(cell) in ("s", "min", "h") and (found := _BESIDE_EDGE.match(behind)):
         other = next(columns for edge, columns in _NOT_FROM if edge.match(found[0]))
-        return found[0].strip() if re.search(other, cell.column) else ""
+        at_end = re.search(r"(?i)end(?:ed)?$", found[0].strip()) is not None
+        told = re.search(_TO_END if at_end else _TO_START, said)
+        return found[0].strip() if re.search(other, cell.column) or (cell.doc and not told) else ""
     return ""
 
 
@@ -224,25 +264,25 @@ def _lasted(cell: CellValue, ahead: str) -> str:
     return "" if found is None or found[1].lower()[:5] in said else found[0].strip()
 
 
-def _predicated(cell: CellValue, behind: str, ledger: Ledger) -> str:
-    """A figure that is given the name of its neighbour: `[[E5.free_gib]] were requested`."""
-    found = _WERE.match(behind)
-    if (
-        found is None
-        or cell.column in SUBJECTS
-        or not isinstance(cell.value, (int, float))
-        or isinstance(cell.value, bool)
-    ):
+def _saved(cell: CellValue, ahead: str, ledger: Ledger) -> str:
+    """The step of a save, told as the one at which a run ended."""
+    found = _ENDED_AT.search(ahead) if cell.column == "step" and ledger.get(cell.id).query == "checkpoints" else None
+    return found[0].strip() if found else ""
+
+
+def _predicated(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
+    """A figure that is given the name of its neighbour: `[[E5.free_gib]] were requested`, `the limit of [[E6.peak_gib]]`."""
+    number = isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool)
+    if cell.column in SUBJECTS or not number:
         return ""
-    said = found[1] or found[2]
-    word, unit = stem(said), cell.unit
-    own = stems(f"{cell.column} {cell.doc}")
-    others = [
-        c
-        for c in ledger.get(cell.id).columns
-        if c.unit == unit and c.name != cell.column and not c.name.endswith("_ts")
-    ]
-    return said if word not in own and any(word in stems(c.name) for c in others) else ""
+    same = [c.name for c in ledger.get(cell.id).columns if c.unit == cell.unit and c.name != cell.column]
+    others = [stems(n) for n in same if not n.endswith("_ts")]
+    first = " ".join(cell.doc.split()[:2])  # "highest memory, its limit apart" is no limit
+    for found, doc in ((_WERE.match(behind), cell.doc), (_THE_OF.search(ahead), first)):
+        said = next((w for w in found.groups() if w), "") if found else ""
+        if said and stem(said) not in stems(f"{cell.column} {doc}") and any(stem(said) in o for o in others):
+            return said
+    return ""
 
 
 def _goes_on(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
@@ -254,16 +294,22 @@ def _goes_on(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
     waits = held(ledger, cell, "state") in _WAITING
     if (waits or states & _OVER) and (found := _RUNNING.search(f"{own}*{behind}")):
         return found[0]
+    waits = waits and held(ledger, cell, "start_ts") is None  # one that was sent back has run before
+    if waits and re.match(r"gpus|cpus|node|memory", cell.column) and (found := _HOLDS.search(ahead)):
+        return found[0].strip()  # what is asked for by one that waits
     return ""
 
 
-def _timed(cell: CellValue, ahead: str) -> str:
+def _timed(cell: CellValue, ahead: str, ledger: Ledger) -> str:
     """A beginning that is called an end, or the other way round."""
     if not (isinstance(cell.value, str) and re.match(r"\d{4}-\d\d-\d\d[T ]", cell.value)):
         return ""
     name = cell.column.lower()
     if (found := _LOG_BEGAN.search(ahead)) and name == "start_ts":
         return found[0].strip()
+    names = [c.name for c in ledger.get(cell.id).columns]
+    if (found := _TRAINED.search(ahead)) and not any(_OF_STEPS.search(n) for n in names):
+        return found[0].strip()  # the last sample of a probe, or the job's own end
     for word, wrong, right in ((_JOB_BEGAN, _NO_BEGIN, _OF_BEGIN), (_ENDED, _NO_END, _OF_END)):
         if (found := word.search(ahead)) and wrong.search(name) and not right.search(name):
             return found[0].strip()

@@ -7,6 +7,7 @@ The last loss was [[E7.loss]]                         the largest of a curve, an
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, Group, held, size
@@ -27,6 +28,9 @@ _EDGE = re.compile(
     r"(?i)\b(?:before|after|until|since|from|to|submitted|eligible|wait\w*|queued?|requeued?|then|later|earlier|by)\b"
 )
 """What may lie outside of a life."""
+_EDGE_OF = re.compile(r"(?i)\b(?:before|after|until|since|than|then|earlier|later)\b|[.;]")
+_OWN_TIMES = ("checkpoint_ts", "risen_ts", "signal_ts", "event_ts")
+"""Times of what a row is about: a save, a rise, a signal, an event."""
 
 
 def is_time(cell: CellValue) -> bool:
@@ -106,6 +110,17 @@ def _untold(first: Group, second: Group, ledger: Ledger) -> bool:
 
 def astray(clause: Clause, ledger: Ledger) -> str:
     """Why a time cannot be of the attempt or the process that a clause puts it to: it lies outside of its life; "" where it can."""
+    for first, second in pairwise(clause.groups):
+        a, other = (first, second) if first.column == "attempt" else (second, first)
+        attempt, cell = a.cells[0], other.cells[0]
+        when = _own_moment(cell, ledger)
+        if a.column != "attempt" or not when or attempt.id == cell.id:
+            continue
+        begin, end = held(ledger, attempt, "start_ts"), held(ledger, attempt, "end_ts")
+        if begin is None or end is None or _EDGE_OF.search(clause.own[first.end : second.start]):
+            continue
+        if not str(begin) <= when <= str(end):
+            return f"[[{cell.ref}]] lies outside of the life of [[{attempt.ref}]]: cite the one that it is of"
     for i, group in enumerate(clause.groups[1:], 1):
         a, moment = clause.groups[i - 1].cells[-1], group.cells[0]
         if (
@@ -119,6 +134,14 @@ def astray(clause: Clause, ledger: Ledger) -> str:
             continue
         if not str(begin) <= str(moment.value) <= str(end):
             return f"[[{moment.ref}]] lies outside of the life of [[{a.ref}]]: cite the one that it is of"
+    return ""
+
+
+def _own_moment(cell: CellValue, ledger: Ledger) -> str:
+    """When what a cell's row is about came, where it has a time of its own; "" where it has not."""
+    for column in _OWN_TIMES:
+        if isinstance(value := size(held(ledger, cell, column)), str):
+            return value
     return ""
 
 

@@ -45,6 +45,7 @@ _NOT_ROWS = re.compile(
     r"(?i)\s+(?!attempts?\b|runs?\b|try\b|start\b|exceptions?\b|errors?\b|xids?\b|events?\b|checkpoints?\b|saves?\b|failure\b|ones?\b)(?:[a-z]+ )?(?:[a-z]+s|rank|node|gpu|step|epoch|line|report|loss|minute|second|hour)\b(?<!as)(?<!was)(?<!is)(?<!has)"
 )
 """What an ordinal may be of that is no row here: `the second node`, `the first five steps`."""
+_DURING = re.compile(r"(?i)\b(?:at|in|on|with|during|by) (?:its|the|his|her|their) $")
 _ATTEMPTS = re.compile(r"(?i)^(?:attempt|run|try|start)$")
 
 
@@ -81,6 +82,12 @@ def misordered(clause: Clause, ledger: Ledger) -> str:
     nouns = {m["noun"].lower() for m in said if m["noun"] and m["noun"].lower() != "one"}
     if not said or not nouns or not all(_ATTEMPTS.match(n) for n in nouns):
         return ""
+    if len(said) == 1 and (m := said[0])["noun"] and _DURING.search(own[: m.start("n")]):
+        ahead = [c for g in clause.groups if g.end <= m.start() for c in g.cells]
+        rows = {(c.id, c.row) for c in ahead}
+        tells = len(rows) == 1 and isinstance(held(ledger, ahead[0], "attempt"), int)
+        if tells and m["n"].lower() != "last" and not _is(ahead[0], m["n"].lower(), True, ledger):
+            return f"{m['n']!r} is not the attempt of [[{ahead[0].ref}]]: say of each attempt what its own row says"
     for m, cells in zip(said, _shares(clause, [m.span("n") for m in said]) or [], strict=False):
         told = [c for c in cells if isinstance(held(ledger, c, "attempt"), int)]
         if told and not any(_is(c, m["n"].lower(), True, ledger) for c in told):

@@ -47,7 +47,7 @@ _BY = re.compile(
 )
 """Ahead of a cell that is made the one who did it."""
 _ACTS = re.compile(
-    r"(?i)^\W{0,2} ?(?:has |had |then |later )*(?:requeued|cancelled|canceled|preempted|restarted|resubmitted|evicted|drained|rebooted|aborted"
+    r"(?i)^\W{0,2} ?(?:that |which |who )?(?:has |had |then |later )*(?:requeued|cancelled|canceled|preempted|restarted|resubmitted|evicted|drained|rebooted|aborted"
     rf"|terminated|interrupted|released|suspended) (?:the|this|that|its|his|their|it|them|job|rank|node|{HOLE})"
 )
 """Behind a cell that is made the one who did it, to something that is named."""
