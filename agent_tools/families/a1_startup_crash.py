@@ -63,7 +63,7 @@ _EITHER_TIME = 0.6
 _UNSET = re.compile(r"CU(?:BLAS|DNN)_STATUS_NOT_INITIALIZED")
 _WHY_UNSET = missing(
     "Why the library could not be set up: a full card, a library that does not fit, or a kernel that had failed before.",
-    "the GPU's memory at that moment (gpu_sample), a rerun with CUDA_LAUNCH_BLOCKING=1",
+    "the GPU's memory at that moment (gpu_sample), a rerun with CUDA_LAUNCH_BLOCKING set",
 )
 _BEFORE = missing("Whether training steps came before it.", "the log from its beginning")
 _EVALUATING = 0.55

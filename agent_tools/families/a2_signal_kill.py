@@ -382,8 +382,8 @@ def _own_error(facts: Facts, rows: list[RowView]) -> bool:
 def _absent(facts: Facts) -> Assessment:
     doubt = status_doubt(facts)
     if doubt is not None and doubt.get("signal") in _FATAL:
-        text = f"The exit status was {doubt['exit_code']}, or {doubt['full_code']}, by which a shell tells of {doubt['signal_name']}: sacct's text leaves 128 out."
-        lacks = missing("Which of the two exit statuses it was.", WHOLE)
+        text = f"The exit status was {doubt['exit_code']}, or {doubt['full_code']}, by which a shell tells of {doubt['signal_name']}: sacct's text leaves the high bit of a status out."
+        lacks = missing("Which exit status it was.", WHOLE)
         return Assessment(CODE, "undecidable", counterfactual=text, missing=[lacks])
     if not facts.has_log and not facts.has("process"):
         return Assessment(

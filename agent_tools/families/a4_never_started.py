@@ -276,7 +276,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     doubt = status_doubt(facts) if line is None else None
     if doubt is not None:
         shows.append(
-            f"It may have been {doubt['full_code']} as well, a status of the program's own: sacct's text leaves 128 out."
+            f"It may have been {doubt['full_code']} as well, a status of the program's own: sacct's text leaves the high bit of a status out."
         )
     return Assessment(
         CODE,
@@ -291,7 +291,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         ),
         missing=[
             *([] if line is not None else [lacks("Which program was missing.", "the job's standard error (log_line)")]),
-            *([] if doubt is None else [lacks("Which of the two exit statuses it was.", WHOLE)]),
+            *([] if doubt is None else [lacks("Which exit status it was.", WHOLE)]),
         ],
         actions=say(
             "Check the path and the spelling of the command in the job script.",

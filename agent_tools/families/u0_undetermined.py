@@ -115,7 +115,7 @@ def _failed(facts: Facts, overview: RowView, result: Assessment, steps: Sequence
         )
         result.speaks_for.append(claim(f"The log says: {error['message']} ({error['file']} line {error['line_no']})."))
         result.missing.append(
-            missing("What led to that error.", "a core file or a faulthandler stack (PYTHONFAULTHANDLER=1)")
+            missing("What led to that error.", "a core file or a faulthandler stack (PYTHONFAULTHANDLER)")
         )
     elif overview.number("exit_code"):
         printed = "nothing that it printed says why" if facts.has_log else "what it printed is not here"
@@ -131,10 +131,10 @@ def _failed(facts: Facts, overview: RowView, result: Assessment, steps: Sequence
         )
         result.speaks_for.append(
             claim(
-                f"sacct's text leaves 128 out: the exit status was {doubt['exit_code']}, or {doubt['full_code']}{by}."
+                f"sacct's text leaves the high bit of a status out: the exit status was {doubt['exit_code']}, or {doubt['full_code']}{by}."
             )
         )
-        result.missing.append(missing("Which of the two exit statuses it was.", WHOLE))
+        result.missing.append(missing("Which exit status it was.", WHOLE))
     meaning = _MEANINGS.get(int(overview.number("exit_code") or 0))
     if meaning:
         result.implies.append(claim(meaning, "hypothesis"))

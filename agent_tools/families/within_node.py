@@ -79,7 +79,7 @@ def waiting(facts: Facts, spread: RowView) -> Assessment:
             "Unset the variable that forbids NCCL the direct way between GPUs, if nothing needs it."
             if setting
             else "Look at nvidia-smi topo -m and nvidia-smi nvlink -s on that node, and rerun with NCCL_DEBUG=INFO: via P2P is direct, "
-            "via SHM goes through the host's memory (NCCL_P2P_DISABLE, IOMMU and ACS in virtual machines, containers without shared IPC)."
+            "via SHM goes through the host's memory (a setting that forbids the direct way, IOMMU and ACS in virtual machines, containers without shared IPC)."
         )
     )
     return result
