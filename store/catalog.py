@@ -91,7 +91,7 @@ def catalog() -> dict[str, QueryInfo]:
 
 _HEAD = re.compile(r"--\s?(.*)")
 _COLUMN = re.compile(r"COLUMN\s+(\w+)\s*(?:\[([^\]]*)\])?\s*:\s*(.*)")
-_MATCHES = re.compile(r"\bregexp_matches\([^$]*,\s*\$(\w+)\s*[,)]")
+_MATCHES = re.compile(r"\bregexp_matches\((?:[^$(),]|\((?:[^()]|\([^()]*\))*\))*,\s*\$(\w+)\s*[,)]")
 _PARAM = re.compile(r"(\w+)\s+([A-Z][A-Z ()\d,]*(?:\[\])?)(?:\s*=\s*(.+))?")
 
 

@@ -134,7 +134,8 @@ def test_a_chat_repeats_nothing_that_a_terminal_obeys(text: str, command: str):
         raise KeyError(f"no job {job} in the lake")
 
     investigation: Any = SimpleNamespace(ledger=ledger, reader=None, job_id="", turns=[reply(text)], open=unknown)
-    chat = Chat(investigation, SimpleNamespace(), None, None, say=said.append)  # type: ignore[arg-type]
+    log = SimpleNamespace(keep_model=lambda model: None)  # pyright: ignore[reportUnknownLambdaType]
+    chat = Chat(investigation, log, None, None, say=said.append)  # type: ignore[arg-type]
     lines = [f"{command}{text}".replace("\n", " ")] if command else []
     for typed in [*lines, "/evidence", "/evidence E1", "/evidence E2", "/history"]:
         try:

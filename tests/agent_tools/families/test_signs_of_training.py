@@ -46,10 +46,11 @@ REFUSES = "ValueError: the two halves do not fit\n"
         ("losses: [mse, kl], weights: [1.0, 0.1], epochs: 20\nlosses in epoch 1 of 20: mse, kl\n" + OPEN + REFUSES, "A1", "code"),
         ("Training complete!\n" + OPEN + "OSError: [Errno 28] No space left on device\n", "A3", "storage"),
         ("训练完成！\n" + OPEN + REFUSES, "A3", "code"),
-        # of a tokenizer, of a program that the script starts next, and by a script that goes on whatever happened
+        # of a tokenizer, of a program that the script starts next, and by a script that goes on whatever happened: below a crash
+        # that nothing caught, such a line is the script's and not the program's
         ("Tokenizer training complete\n" + OPEN + REFUSES, "A1", "code"),
         ("Training complete!\n" + OPEN + "ModuleNotFoundError: No module named 'evaluate'\n", "A1", "env"),
-        (OPEN + REFUSES + "Training complete!\n", "U0", None),
+        (OPEN + REFUSES + "Training complete!\n", "A1", "code"),
         # nothing was trained before a save of what was merely converted, nor where the first step was still to come
         ("Saving model checkpoint to out/converted\n" + OPEN + REFUSES, "A1", "code"),
         (OPEN + TIMED_OUT, "A1", "env"),

@@ -54,8 +54,10 @@ def _take_away(cluster: Cluster, job: int) -> None:
 
 
 def _cancel_step(cluster: Cluster, job: int) -> None:
-    time.sleep(2)
-    cluster.run("scancel", f"{job}.0", user="mira")
+    step, until = f"{job}.0", time.monotonic() + 60
+    while step not in cluster.run("squeue", "-h", "-s", "-j", str(job), "-o", "%i") and time.monotonic() < until:
+        time.sleep(0.5)  # on a busy host srun makes its step late
+    cluster.run("scancel", step, user="mira")
 
 
 def _requeue(cluster: Cluster, job: int) -> None:
