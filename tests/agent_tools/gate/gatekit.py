@@ -6,6 +6,8 @@ from typing import Any
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
+from agent_tools.gate.answer_gate import check_answer
+from agent_tools.questions.answer import Answer
 from agent_tools.verdict import Claim, Draft
 from store.result import Cell, Coverage, Result, ResultColumn
 
@@ -25,6 +27,12 @@ def result(name: str, columns: dict[str, str], rows: list[tuple[Cell, ...]], row
         row_count is not None,
         (Coverage("log_event", 1, len(rows)),),
     )
+
+
+def passes(text: str, held: Ledger, good: str) -> bool:
+    """Whether a sentence is shown as what was seen, in an answer whose short form `good` is."""
+    report = check_answer(Answer.model_validate({"short": good, "shows": [{"text": text}]}), held, [])
+    return report.ok and [c.text for c in report.answer.shows] == [text]
 
 
 def ledger() -> Ledger:

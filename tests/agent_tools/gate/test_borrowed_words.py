@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from agent_tools.evidence import Ledger
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.questions.answer import Answer
 from store.result import Cell, Coverage, Result, ResultColumn
+from tests.agent_tools.gate import gatekit
 
 A, B = {"job_id": "77"}, {"job_id": "78"}
 DOCS = {
@@ -81,11 +82,7 @@ def held() -> Ledger:
     return book
 
 
-def passes(text: str, held: Ledger) -> bool:
-    """Whether a sentence is shown as what was seen."""
-    good = "The job ended as [[E1.state]]."
-    report = check_answer(Answer.model_validate({"short": good, "shows": [{"text": text}]}), held, [])
-    return report.ok and [c.text for c in report.answer.shows] == [text]
+passes = partial(gatekit.passes, good="The job ended as [[E1.state]].")
 
 
 @pytest.mark.parametrize(

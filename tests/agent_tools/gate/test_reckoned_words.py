@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from agent_tools.evidence import FOUND, Ledger
-from agent_tools.gate.answer_gate import check_answer
-from agent_tools.questions.answer import Answer
 from store.result import Cell, Coverage, Result, ResultColumn
+from tests.agent_tools.gate import gatekit
 
 JOB: dict[str, Cell] = {"job_id": "77"}
 DOCS = {
@@ -75,11 +76,7 @@ def held() -> Ledger:
     return book
 
 
-def passes(text: str, held: Ledger) -> bool:
-    """Whether a sentence is shown as what was seen."""
-    good = "Attempt [[E1:1.attempt]] ended as [[E1:1.state]]."
-    report = check_answer(Answer.model_validate({"short": good, "shows": [{"text": text}]}), held, [])
-    return report.ok and [c.text for c in report.answer.shows] == [text]
+passes = partial(gatekit.passes, good="Attempt [[E1:1.attempt]] ended as [[E1:1.state]].")
 
 
 TWINS = {

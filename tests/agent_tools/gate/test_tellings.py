@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from agent_tools.evidence import Ledger
 from agent_tools.gate.agreement import disagreement
-from agent_tools.gate.answer_gate import check_answer
 from agent_tools.gate.clauses import clauses
 from agent_tools.gate.labels import mislabelled
 from agent_tools.gate.tellings import mistold
-from agent_tools.questions.answer import Answer
 from store.result import Cell, Coverage, Result, ResultColumn
+from tests.agent_tools.gate import gatekit
 
 JOB = {"job_id": "77"}
 DOCS = {
@@ -77,11 +78,7 @@ def held() -> Ledger:
     return book
 
 
-def passes(text: str, held: Ledger) -> bool:
-    """Whether a sentence is shown as what was seen."""
-    good = "The job ended as [[E1:1.state]]."
-    report = check_answer(Answer.model_validate({"short": good, "shows": [{"text": text}]}), held, [])
-    return report.ok and [c.text for c in report.answer.shows] == [text]
+passes = partial(gatekit.passes, good="The job ended as [[E1:1.state]].")
 
 
 @pytest.mark.parametrize(
