@@ -12,19 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.agent_tools.casekit import QUICK, verdict
+from tests.agent_tools.casekit import ANSWER, QUICK, verdict
 from tests.agent_tools.endpoints.endpoint import Reply, Request, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 
-ANSWER: dict[str, Any] = {
-    "family": "A1",
-    "mode": "data",
-    "confidence": 0.6,
-    "attribution": "job",
-    "headline": "The job raised [[E2.name]]",
-    "shows": [{"text": "Rank [[E2.rank]] raised [[E2.name]]."}],
-}
 SMALL = replace(QUICK, small=True)
 LATER = format_datetime(datetime.now(UTC) + timedelta(hours=6), usegmt=True)
 

@@ -9,18 +9,10 @@ from typing import Any
 import pytest
 
 from agent_tools.endpoints.drive import Limits, chain
-from tests.agent_tools.casekit import QUICK, verdict
+from tests.agent_tools.casekit import ANSWER, QUICK, verdict
 from tests.agent_tools.endpoints.endpoint import Reply, Request, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
-ANSWER = {
-    "family": "A1",
-    "mode": "data",
-    "confidence": 0.6,
-    "attribution": "job",
-    "headline": "The job raised [[E2.name]]",
-    "shows": [{"text": "Rank [[E2.rank]] raised [[E2.name]]."}],
-}
 
 
 def by_model(**scripts: list[Reply]):

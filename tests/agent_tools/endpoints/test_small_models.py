@@ -14,19 +14,11 @@ from pydantic_ai.exceptions import ModelHTTPError
 from agent_tools.endpoints.window import overflow
 from agent_tools.questions.investigation import Investigation
 from store import Reader
-from tests.agent_tools.casekit import QUICK, lake, verdict
+from tests.agent_tools.casekit import ANSWER, QUICK, lake, verdict
 from tests.agent_tools.endpoints.endpoint import Reply, Request, message, serving
 
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 
-ANSWER = {
-    "family": "A1",
-    "mode": "data",
-    "confidence": 0.6,
-    "attribution": "job",
-    "headline": "The job raised [[E2.name]]",
-    "shows": [{"text": "Rank [[E2.rank]] raised [[E2.name]]."}],
-}
 SMALL = replace(QUICK, small=True)
 TOO_LONG = {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 5010, "n_ctx": 2048}
 TOO_LONG["message"] = "request (5010 tokens) exceeds the available context size (2048 tokens), try increasing it"
