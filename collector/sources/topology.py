@@ -47,6 +47,7 @@ class Topology:
         self._boot: datetime | None = None
         self._list_due = self._again_due = float("-inf")
         self._young: list[int] = []
+        self._named: dict[str, frozenset[int]] = {}
         self.missing: dict[str, str] = {}
 
     @property
@@ -61,7 +62,7 @@ class Topology:
         except OSError as error:
             raise SourceUnavailable(f"cannot read {self._here.proc}: {error}", "mount /proc of the host") from None
         self._ends = Ends()
-        self._known, self._live = set(), {}
+        self._known, self._live, self._named = set(), {}, {}
         if os.geteuid() != 0:
             self.missing = dict.fromkeys(("rank", "gpu_uuids"), "the environment of other users' processes needs root")
 
@@ -98,7 +99,7 @@ class Topology:
                 if row is not None:
                     changed = True
                     yield row
-        yield from self._named_by_driver()
+        yield from self._named_by_driver(anew=changed)
         if changed:
             self._settle(steady)
 
@@ -165,9 +166,13 @@ class Topology:
         found = processes.gpus_of(seen, self._here.owners.gpu_order)
         return parent.visible if not found and seen.bare and parent is not None and not names_gpus(seen.env) else found
 
-    def _named_by_driver(self) -> Iterator[Row]:
+    def _named_by_driver(self, *, anew: bool) -> Iterator[Row]:
+        named = dict(self._here.owners.gpu_pids)
+        if named == self._named and not anew:
+            return
+        self._named = named
         used: dict[int, list[str]] = {}
-        for uuid, pids in list(self._here.owners.gpu_pids.items()):
+        for uuid, pids in named.items():
             for pid in pids:
                 used.setdefault(pid, []).append(uuid)
         changed = False
