@@ -15,6 +15,7 @@ from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.deadline import never_ran, too_late
+from agent_tools.families.launch_reason import by_reason, launch_said_failed
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -111,10 +112,8 @@ def assess(facts: Facts) -> Assessment:
         return code
     if overview is not None and overview.number("exit_signal") == 53:
         return _no_output(facts, overview)
-    if overview is not None and (
-        state == "BOOT_FAIL" or re.search(r"launch|prolog|boot", overview.text("state_reason"), re.IGNORECASE)
-    ):
-        return _by_reason(overview)
+    if overview is not None and (state == "BOOT_FAIL" or launch_said_failed(overview)):
+        return by_reason(overview)
     return _not_it(facts)
 
 
@@ -338,22 +337,6 @@ def _shell_only(facts: Facts) -> bool:
     """Whether the log is so short that the shell's complaint is its content, and ends with it."""
     tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
     return 0 < len(tail) <= _SHORT and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
-
-
-def _by_reason(overview: RowView) -> Assessment:
-    text = f"Slurm recorded {overview['state']}"
-    text += f" with the reason {overview['state_reason']}." if overview.has("state_reason") else "."
-    return Assessment(
-        CODE,
-        "confirmed",
-        "launch",
-        0.9,
-        "infrastructure",
-        "The job's launch failed on the cluster's side before the program ran.",
-        say(text),
-        missing=[lacks("Which step of the launch failed.", "slurmd's log on the node")],
-        actions=say("Submit again; if it happens on the same node, exclude it and tell the operators."),
-    )
 
 
 def _no_output(facts: Facts, overview: RowView) -> Assessment:

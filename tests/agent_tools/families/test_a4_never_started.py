@@ -6,7 +6,7 @@ import pytest
 
 from agent_tools import differential
 from agent_tools.facts.pending import reason
-from agent_tools.families import f2_requeue, f4_cancelled
+from agent_tools.families import a2_signal_kill, f2_requeue, f4_cancelled
 from agent_tools.families.a4_never_started import assess
 from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent
 from tests.agent_tools.families.test_log_verdicts import facts_of
@@ -172,6 +172,14 @@ def test_an_output_folder_that_is_not_there_is_the_jobs_own(tmp_path: Path) -> N
     """The controller calls it a launch failure, too."""
     world = World(tmp_path).job("FAILED", 0.01, exit_code=0, exit_signal=53, state_reason="JobLaunchFailure")
     assert judge(world, assess).attribution == "job"
+
+
+@pytest.mark.parametrize(("signal", "launch"), [(0, True), (1, True), (9, False), (15, False)])
+def test_a_script_that_a_signal_ended_was_launched(tmp_path: Path, signal: int, launch: bool) -> None:
+    """The controller gives it the same reason as a launch that a slurmd gave up, whose status 1 reads as SIGHUP (launch_reason)."""
+    world = World(tmp_path).job("FAILED", 0.01, exit_code=0, exit_signal=signal, state_reason="JobLaunchFailure")
+    assert (judge(world, assess).status == "confirmed") is launch
+    assert (judge(world, a2_signal_kill.assess).status == "confirmed") is (signal == 9)
 
 
 @pytest.mark.parametrize(
