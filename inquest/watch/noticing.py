@@ -16,6 +16,7 @@ from pathlib import Path
 from collector.sources.base import SourceUnavailable
 from inquest.watch.around import Around
 from inquest.watch.attempt import Attempt, ended, merged
+from inquest.watch.cancels import Cancels
 from inquest.watch.paths import Outputs
 from inquest.watch.renamed import NAME, Records, met
 from inquest.watch.requests import Requests
@@ -34,6 +35,10 @@ AHEAD = timedelta(minutes=10)
 SOON_S, LATER_S, AWAY_S = 0.4, 5.0, 3.0
 YOUNG_S = 15.0
 """For so long after the epilog accounting is asked at least every second: slurmctld tells slurmdbd of beginnings every 5 s."""
+
+
+BEFORE_S = 15.0
+"""An end so long before the controller's line about it was read, or later, is the one that the line tells of."""
 
 
 class Renamed(Exception):
@@ -60,6 +65,7 @@ class Noticing:
         self._statuses = Statuses(access)
         self._around = Around(access)
         self._requests = Requests(access, log)
+        self._cancels = Cancels(log)
         self._records = Records(access, state, lake)
         state.set_mark(NAME, self._cluster(), keep=True)
         self._other: str | None = None
@@ -90,18 +96,22 @@ class Noticing:
         return new
 
     def hooked(self) -> int:
-        """Look up what the epilog has announced; gives how many attempts are new. Raises SourceUnavailable, Renamed."""
+        """Look up what the epilog, or the controller's log, has announced; gives how many attempts are new.
+
+        Raises SourceUnavailable, Renamed.
+        """
         if time.monotonic() - self._asked < self._wait_s:
             return 0
-        told = self._spool.look()
-        if not told:
+        told, cancelled = self._spool.look(), self._cancels.look()
+        if not told and not cancelled:
             self._wait_s = SOON_S
             return 0
         begun = time.monotonic()
         try:
-            rows = list(self._access.accounting(self._began(), job_ids=sorted(told)))
+            asked = {*told, *cancelled}
+            rows = list(self._access.accounting(self._began(), job_ids=sorted(asked)))
             self._same_cluster(rows)
-            rows = self._records.right(rows, told)
+            rows = self._records.right(rows, asked)
         except SourceUnavailable:
             # A refusal comes at once and costs nobody much; one that took long is a daemon in trouble.
             self._asked = time.monotonic()
@@ -112,7 +122,9 @@ class Noticing:
         jobs = merged(r for r in rows if isinstance(r, SlurmJob))
         new = self.note(sorted({a.job_id for a in self._ended(rows)}), rows)
         left = {a.key for a in self._state.unknown(self._ended(rows)) if a.ended >= self._began().timestamp()}
-        over = {(a.job_id, a.attempt) for a in self._ended(rows) if a.key not in left}
+        over = {(a.job_id, a.attempt): a.ended for a in self._ended(rows) if a.key not in left}
+        since = {r: [over.get((j.job_id or "", j.attempt or 1), 0.0) for j in jobs if _of(j, r)] for r in cancelled}
+        self._cancels.done([r for r, ends in since.items() if max(ends, default=0.0) > cancelled[r] - BEFORE_S])
         progress = False
         for raw, files in told.items():
             mine = [j for j in jobs if raw in (j.job_id_raw, j.job_id)]
@@ -123,7 +135,8 @@ class Noticing:
                 self._spool.done(files)
                 progress = True
         # Accounting is a moment behind the epilog: ask again soon, and less and less often.
-        latest = SOON_S if progress else min(1.0 if self._spool.young(told, YOUNG_S) else LATER_S, self._wait_s * 1.5)
+        young = bool(cancelled) or self._spool.young(told, YOUNG_S)
+        latest = SOON_S if progress else min(1.0 if young else LATER_S, self._wait_s * 1.5)
         self._wait_s = max(latest, 2 * took)
         return new
 
@@ -143,7 +156,9 @@ class Noticing:
             return 0
         jobs = [j for j in merged(r for r in told if isinstance(r, SlurmJob)) if (j.job_id, j.attempt or 1) in new]
         around, later = self._around.rows(jobs)
-        later |= self._outputs.find(r for r in told if isinstance(r, SlurmJob))
+        # What never began has printed nothing; only of its array's tasks may some have.
+        begun = {j.job_id for j in jobs if j.start_ts is not None}
+        later |= self._outputs.find(r for r in told if isinstance(r, SlurmJob) and r.job_id in begun)
         later |= self._statuses.find(jobs)
         told = [self._outputs.placed(r) if isinstance(r, SlurmJob) else r for r in self._statuses.right(told)]
         self._later = frozenset(later)
@@ -179,3 +194,7 @@ class Noticing:
 
     def _cluster(self) -> str:
         return self._access.cluster or "cluster"
+
+
+def _of(job: SlurmJob, raw: str) -> bool:
+    return raw in (job.job_id_raw, job.job_id, job.array_job_id)

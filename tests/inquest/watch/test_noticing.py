@@ -274,15 +274,14 @@ def test_slurm_is_asked_what_it_did_seldom_and_not_for_ends_of_the_programs_own(
 def test_ends_that_a_poll_left_are_told_so_that_it_comes_again_soon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No epilog tells of a job that was cancelled while it waited: only the poll does."""
+    """Without an epilog only the poll tells, and ten seconds more would be too many."""
     clock = [1000.0]
     monkeypatch.setattr(paths.time, "monotonic", lambda: clock[0])
     view = View(tmp_path)
-    gone = {"state": "CANCELLED", "start_ts": None, "stdout_path": None}
-    view.record("1", 1, **gone)
+    view.record("1", 1, stdout_path=None)
     assert view.noticing.poll() == 1
     assert not view.noticing.left
-    view.record("2", 1, **gone)
+    view.record("2", 1, stdout_path=None)
     assert view.noticing.poll() == 0
     assert view.noticing.left == {"2"}
     clock[0] += paths.OFTEN_S
