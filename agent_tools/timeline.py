@@ -11,6 +11,8 @@ from agent_tools.verdict import Moment
 
 MOST, MOST_OF_ONE = 20, 8
 """Moments in all, and from one source."""
+SPAN = 400
+"""Lines of one traceback that are looked at."""
 
 
 def timeline(facts: Facts) -> list[Moment]:
@@ -62,9 +64,13 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
             steps, "last_ts" if own else None, "last_line", f"Last training report ({steps['reports']} in all).", 1
         )
     lent = _lent(steps)
-    yield from _of(facts.table("exceptions"), "first_ts", lambda r: f"Exception {r['name']}{_who(r)}.", 1, lent)
+    by_name = _lines(facts.table("oom_events"), facts.table("nccl_events"))
+    raised = facts.table("exceptions").where(lambda r: by_name.isdisjoint(_span(r)))
+    yield from _of(raised, "first_ts", lambda r: f"Exception {r['name']}{_who(r)}.", 1, lent)
     yield from _of(facts.table("oom_events"), "oom_ts", lambda r: f"Out of CUDA memory{_who(r)}.", 1, lent)
-    yield from _of(facts.table("signals"), "signal_ts", lambda r: f"Signal: {_said(r)}", 1, lent)
+    by_slurm = _lines(facts.table("slurm_messages"))
+    signals = facts.table("signals").where(lambda r: by_slurm.isdisjoint(_span(r)))
+    yield from _of(signals, "signal_ts", lambda r: f"Signal: {_said(r)}", 1, lent)
     yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
     yield from _of(*_reported(facts.table("nccl_events")), 1, lent)
     yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {_said(r)}", 0)
@@ -78,6 +84,20 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
         facts.table("gpu_counter_rises").where(_rose), "risen_ts", lambda r: f"{r['counter']} of {gpu_of(r)} rose.", 0
     )
     yield from _of(_earlier(facts), "end_ts", lambda r: f"Slurm: attempt {r['attempt']} ended, {r['state']}.", 1)
+
+
+def _lines(*views: View) -> set[tuple[str, int]]:
+    """The lines of the log that these tell of: one line is one moment, told by whoever says most of it."""
+    return {line for view in views for row in view for line in _span(row)}
+
+
+def _span(row: RowView) -> set[tuple[str, int]]:
+    """File and number of each of its lines; none where it stands in no file."""
+    first = row.number("line_no")
+    if first is None or not row.has("file"):
+        return set()
+    last = row.number("line_end") if "line_end" in row.columns else None
+    return {(row.text("file"), n) for n in range(int(first), int(min(last or first, first + SPAN)) + 1)}
 
 
 def _lent(steps: RowView | None) -> Callable[[RowView, str], bool]:

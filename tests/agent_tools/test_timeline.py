@@ -103,3 +103,22 @@ def test_many_ranks_that_report_one_time_out_are_the_first_and_the_last_of_them(
     assert [t for t in told(world.facts()) if t.startswith("Process group")] == [
         "Process group: ·.", "Process group: rank · reports · too.", "Process group: ·."
     ]  # fmt: skip
+
+
+def test_one_line_of_the_log_is_one_moment(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60).train([3.0, 2.0], every_s=60)
+    late = T + timedelta(minutes=50)
+    for kind in ("signal", "slurm"):
+        world.say(
+            kind, "oom_kill", "srun: error: gpu03: task 0: Out Of Memory", ts=late, ts_kind="embedded", line_no=90
+        )
+    world.say("signal", "sigkill", "Signal 9 (SIGKILL) received by PID 516", ts=late, ts_kind="embedded", line_no=91)
+    world.say("exception", "RuntimeError", "closed", ts=late, ts_kind="embedded", line_no=70, line_end=80)
+    world.say("nccl_error", "gloo_closed", "RuntimeError: closed", ts=late, ts_kind="embedded", line_no=80)
+    world.say("exception", "OSError", "stale handle", ts=late, ts_kind="embedded", line_no=60, line_end=69)
+    assert sorted(told(world.facts())[4:-1]) == [
+        "Exception ·.",
+        "Process group: ·.",
+        "Signal: ·.",
+        "Slurm, in the log: ·.",
+    ]
