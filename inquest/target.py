@@ -173,7 +173,8 @@ def _left_out(report: ImportReport) -> list[str]:
 
 def _nothing(path: Path, report: ImportReport) -> str:
     why = [
-        ("" if f.name == path.name else f"{safe.line(f.name)}: ") + safe.line(f.error or "nothing that could be read")
+        ("" if f.name == path.name else f"{safe.line(f.name)}: ")
+        + safe.line(f.error or "; ".join(f.notes[:2]) or "nothing that could be read")
         for f in report.files[:10]
     ]
     more = f"; and {len(report.files) - 10} more files" if len(report.files) > 10 else ""

@@ -93,6 +93,15 @@ def test_nothing_to_go_on_ends_with_three(tmp_path: Path, capsys: pytest.Capture
     assert err.count("run.log") == 1, "the file is named once"
 
 
+def test_a_scrape_of_unknown_names_says_which_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "node.prom").write_text(
+        '# TYPE watcher_hang gauge\nwatcher_hang{rank="0"} 1\nwatcher_hang{rank="1"} 1\n'
+    )
+    status, _, err = why(str(tmp_path / "node.prom"), capsys=capsys)
+    assert status == 3
+    assert "watcher_hang" in err
+
+
 def test_a_kernel_log_that_tells_of_nothing_is_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "gpu07.log"
     log.write_text(
