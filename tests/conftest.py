@@ -4,10 +4,12 @@ Requests to models are refused, and no key or address of one is in the environme
 run and machine, and take the time that they take: a busy host made Hypothesis call a test unreliable that merely waited.
 Whatever a test is given, its name is short and the same in every process: the workers must agree on the names, or none runs.
 Ctrl-C works, also in the background of a script, where a shell lets it be ignored, which every child would inherit.
+There is a worker more than cores: one has the tests with a real Slurm, which wait for most of their minutes.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -25,6 +27,14 @@ pydantic_ai.models.ALLOW_MODEL_REQUESTS = False
 
 for _name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "INQUEST_MODEL"):
     os.environ.pop(_name, None)
+
+
+gc.set_threshold(100_000, 20, 50)  # many short-lived objects, few cycles: collecting took up to a tenth of the time
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
