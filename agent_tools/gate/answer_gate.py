@@ -60,7 +60,7 @@ def check_answer(
     problems: list[str] = []
 
     def one(text: str, place: str, kind: Kind = "claim") -> Checked:
-        checked = check(text, grounds, kind)
+        checked = check(text, grounds, kind, ours=ours)
         problems.extend(f"{place}: {p}" for p in checked.problems)
         return checked
 

@@ -42,6 +42,7 @@ from agent_tools.gate.vocabulary import (
     MEANS,
     NEUTRAL,
     ORDERING,
+    RAISED,
     SEVERAL,
     SUPERLATIVE,
     UNITS,
@@ -78,6 +79,8 @@ _HARMLESS: dict[str, re.Pattern[str]] = {
 """Words that claim nothing in these places, and something elsewhere: `nothing but`, `ended itself`, `was done`."""
 _NOT_SO = re.compile(r"(?i)\bnot [a-z]+")
 """What a description denies: that there is none of it says that there is nothing else."""
+_EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")
+"""What a class of Python is called that is raised."""
 _LIST = re.compile(r"_list$|^all_|host$")
 _OF_TIME = re.compile(r"(?i)\bout of time\b")
 _LABELLED = re.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
@@ -235,6 +238,7 @@ class Backing:
             if isinstance(value, str) and c.name != "origin" and self.ledger.is_shown(evidence.id, row, c.name):
                 said.append(value[:4000])
                 said += [MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in MEANS]
+                said += [RAISED] if _EXCEPTION.fullmatch(value) else []
                 if c.name == "family":
                     said.append(_title(value))
         return said

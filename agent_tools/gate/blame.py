@@ -16,6 +16,12 @@ _HARDWARE = re.compile(
     r"\b(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|fault|failure|problem|error)\b"
     r"|\b(?:gpus?|cards?|nodes?|links?|hbm|boards?)\b[^.;]{0,20}\b(?:(?:is|are|was|were|went) (?:bad|broken|faulty|defective|dead|dying|damaged|unhealthy)|failed|died|malfunction\w*)\b"
 )
+_NOUN = re.compile(r"[a-z]+")
+_OF: tuple[tuple[str, frozenset[str]], ...] = (
+    (r"nodes?|hosts?|machines?", frozenset({"F1"})),
+    (r"gpus?|cards?|hbm|nvlink|links?|cables?|switch(?:es)?|boards?|devices?|memory", frozenset({"B2", "B3"})),
+)
+"""Which family may blame what; hardware as such each of them may."""
 _EXCHANGE = re.compile(
     r"(?i)\b(?:replac\w+|exchang\w+|swap\w*|rma\w*|retir\w+|discard\w*|scrap\w*|decommission\w*|return\w*|send\w* back|repair\w*|reseat\w*|mend\w*)\b[^.;]{0,40}"
     r"\b(?:gpus?|cards?|nodes?|hosts?|machines?|boards?|dimms?|cables?|nvlink|switch(?:es)?|nics?|hardware|power supply|\*)(?!\w)"
@@ -42,6 +48,16 @@ def blames_hardware(text: str) -> bool:
     """Does the text say that a piece of hardware is at fault (and does not deny it)?"""
     words = own_words(text)
     return bool(_HARDWARE.search(words)) and (not _DENIED.search(words.strip()) or bool(_TURNED.search(words)))
+
+
+def blamed(text: str) -> frozenset[str]:
+    """The families of which one may say what a text says of the thing that it blames first: a node that is down is no broken card."""
+    found = _HARDWARE.search(own_words(text))
+    for noun in _NOUN.findall(found[0].lower()) if found else ():
+        for nouns, families in _OF:
+            if re.fullmatch(nouns, noun):
+                return families
+    return BLAMES
 
 
 def calls_broken(text: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.gate.blame import BLAMES, BREAKS, blames_hardware, calls_broken, own_words
+from agent_tools.gate.blame import BLAMES, BREAKS, blamed, blames_hardware, calls_broken, own_words
 from agent_tools.gate.clauses import clauses, held
 from agent_tools.gate.denials import refused
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
@@ -88,7 +88,6 @@ class Stand:
             t for a in assessments for t in (a.counterfactual, *assessment_facts(a)) if _NO_REASON.search(refused(t))
         ]
         self._no_reason = {parse(ref)[:2] for ref in cited(denying)}
-        self.broken = {ref for a in found if a.code in BREAKS for ref in cited(assessment_texts(a))}
         self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
 
     def causal(self, text: str) -> bool:
@@ -99,9 +98,9 @@ class Stand:
         """Does the text blame hardware without a verdict that does?"""
         if not blames_hardware(text):
             return False
-        if calls_broken(text):
-            return not any(r in self.broken or self._verdict_blames(r, BREAKS) for r in cited([text]))
-        return not self.condemned(cited([text]))
+        families = blamed(text) & (BREAKS if calls_broken(text) else BLAMES)
+        found = {ref for a, refs in self.found if a.code in families for ref in refs}
+        return not any(r in found or self._verdict_blames(r, families) for r in cited([text]))
 
     def condemned(self, refs: Sequence[str]) -> bool:
         """Is there among the references one of a finding, or of a stored verdict, that blames hardware?"""

@@ -28,6 +28,8 @@ _ALSO: dict[str, str] = {
     "eligible": "eligible queued",
 }
 """What parts of a time's name say in other words."""
+_END_OF_ONE = re.compile(r"\b(?:end|begin|start)\w* of the (?:first|last)\b")
+"""In a description: that of one of many within, and not of what the row is about."""
 _WORD = re.compile(r"[^\W\d_]+")
 _BARE = frozenset(
     [
@@ -115,7 +117,8 @@ def _told(cell: CellValue, group: Group, own: str, begin: int, end: int, clause:
     parts = cell.column.lower().split("_")
     names = [*(p for p in parts if p != "ts"), *(_ALSO.get(p, "") for p in parts), *cell.doc.split(), evidence.query]
     known = set(stems(" ".join(names))) | set(" ".join(names).lower().split())
-    known |= {w for part in _WORD.findall(cell.doc.lower()) for w in _ALSO.get(part, "").split()}
+    about_end = _END_OF_ONE.sub(" ", cell.doc.lower())
+    known |= {w for part in _WORD.findall(about_end) for w in _ALSO.get(part, "").split()}
     if about:
         known |= _of_row(evidence, cell.row)
     elif "end" in parts:

@@ -18,6 +18,7 @@ from agent_tools.gate.blame import reaches
 from agent_tools.gate.english import english
 from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.labels import mislabelled
+from agent_tools.gate.naming import unnamed
 from agent_tools.gate.quantities import borne_out
 from agent_tools.references import BadReference, Mark, marks, masked, resolve
 from agent_tools.untrusted import clean
@@ -62,8 +63,8 @@ class Checked:
     problems: list[str] = field(default_factory=list[str])
 
 
-def check(text: str, grounds: Grounds, kind: Kind = "claim") -> Checked:
-    """Check one sentence and link what can be linked."""
+def check(text: str, grounds: Grounds, kind: Kind = "claim", *, ours: bool = False) -> Checked:
+    """Check one sentence and link what can be linked; of `ours`, which a program wrote about the cells, no figure has to be named."""
     seen = clean(text, "NFC")
     foreign = sorted({f.token for f in figures.find(masked(seen)) if f.kind == "script"})
     if foreign:
@@ -82,7 +83,11 @@ def check(text: str, grounds: Grounds, kind: Kind = "claim") -> Checked:
         _time(done, grounds)
     if done.problems or grounds.verbatim(done.text):
         return done
-    if why := disagreement(done.text, grounds.ledger) or mislabelled(done.text, grounds.ledger):
+    if why := (
+        disagreement(done.text, grounds.ledger)
+        or mislabelled(done.text, grounds.ledger)
+        or ("" if ours else unnamed(done.text, grounds.ledger))
+    ):
         done.problems.append(why)
     return done
 

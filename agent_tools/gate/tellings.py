@@ -15,6 +15,7 @@ from itertools import pairwise
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held
+from agent_tools.gate.order import at_end
 from agent_tools.gate.scope import held_by_job
 from agent_tools.gate.words import stem, stems
 from agent_tools.references import HOLE
@@ -67,6 +68,11 @@ _COMES = re.compile(
     rf"(?i)\b(?P<n>exception|traceback|xid|kill|signal|checkpoint|save|report|step|preemption|requeue|cancellation)\b[^{HOLE},;:]*\b(?:came|was|happened|occurred|fell|hit|struck|is|lay)\b[^{HOLE},;:]*$"
 )
 """What is said to have come some time before an end."""
+_STATIONS = ("step", "epoch", "checkpoint_ts", "risen_ts")
+"""Columns that say where, or when, each of several came."""
+_SEVERAL = 2
+_FROM_ONE = re.compile(r"(?i)\b(?:began|begins?|started|starts|starting|beginning|onwards? from)\b[^,;:]{0,24}$")
+_TO_ONE = re.compile(r"(?i)\b(?:ended|ends|stopped|stops|ceased|finished|went on)\b[^,;:]{0,24}$")
 _COUNTERS = ("counter", "metric")
 _VALUES = ("value", "first_value", "last_value", "rise")
 """Columns of rows that each are of a counter, whose name says what the value is of."""
@@ -92,6 +98,7 @@ def mistold(clause: Clause, ledger: Ledger) -> str:
                     or _of_else(clause.own[: group.start], cell, ledger)
                     or _either(piece, cell)
                     or _edge(clause.own[group.end :], cell, ledger)
+                    or _among(clause.own[: group.start], cell, ledger)
                 )
                 if wrong:
                     about = f" ({cell.doc})" if cell.doc else ""
@@ -165,6 +172,16 @@ def _edge(behind: str, cell: CellValue, ledger: Ledger) -> str:
     if level if place is None else place == held(ledger, cell, f"{end}_step"):
         return ""
     return found[0].strip()
+
+
+def _among(ahead: str, cell: CellValue, ledger: Ledger) -> str:
+    """One of several that a beginning or an end is put to which another of them has: `Saving began at step *` of the second."""
+    if cell.column not in _STATIONS or len(ledger.get(cell.id).rows) < _SEVERAL:
+        return ""
+    for edge, last in ((_FROM_ONE, False), (_TO_ONE, True)):
+        if (found := edge.search(ahead.rpartition(HOLE)[2])) and not at_end(cell, ledger, last=last):
+            return found[0].strip()
+    return ""
 
 
 def _of_else(ahead: str, cell: CellValue, ledger: Ledger) -> str:

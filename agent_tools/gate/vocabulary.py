@@ -8,27 +8,23 @@ def _words(text: str) -> frozenset[str]:
 
 
 NEUTRAL = _words(
-    """a an the this that these those it its they them their there here who whom whose which what when where while how and or also
-    although though as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has
-    have had having do does did can could may might would will shall i we us our you your s
-    about according against along among around away back before after between beside besides either further hence however
-    i.e. e.g. namely next now once over since still through together toward until up upon very
-    job jobs run runs ran running attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users
-    process processes task tasks step steps epoch epochs iteration partition cluster training program script command batch
-    log logs logged line lines file files output record records recorded recording entry entries event events sample samples row rows table cell
-    value values figure figures number count counts counted total mean median average sum rate ratio share range reading readings
-    time times moment date interval window start starts started starting begin begins began begun end ends ended ending
-    shows show shown showing says say said reports report reported reads read names name named holds lists listed list stands stood states
-    given gives gave see seen saw found finds find called known took taken takes put puts came comes come went goes go got get gets
-    had used uses using belong belongs belonging made reached reach reaches spent spend
-    exit exits exited code status state signal message messages reason exception raised raises printed prints wrote writes
-    slurm slurm's log's accounting telemetry metric metrics measured measurement data store stored verdict verdicts family assessment differential evidence
-    id ids number numbered order
-    submitted announces announced announce logs spanned marked already rerun
-    stopped stops stop part respectively note question answer asked following follows below above respectively overview summary details
+    """a an the this that these those it its they them their there here who whom whose which what when where while how and or also although
+    though as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has have
+    had having do does did can could may might would will shall i we us our you your s about according against among before after between
+    beside besides either however i.e. e.g. namely next now once over since still through together until upon very job jobs run runs ran
+    attempt attempts rank ranks node nodes host hosts machine gpu gpus card cards device devices user users process processes task tasks
+    step steps log logs logged line lines record records recorded recording entry entries event events sample samples row rows table cell
+    value values figure figures number count counts counted total average reading readings time times moment date interval start starts
+    started starting begin begins began begun end ends ended shows show shown showing says say said reports report reported names name
+    named holds lists listed list stands stood states see seen saw found finds find called took takes came comes come went goes go got get
+    gets had used uses using belong belongs belonging made reached reach reaches spent spend status state printed prints slurm slurm's
+    log's accounting telemetry metric metrics measured measurement verdict verdicts family assessment differential evidence id ids number
+    submitted announces announced announce logs spanned marked already rerun stopped part respectively note question answer asked below
+    above respectively overview summary details
     """
 )
-"""Words that claim nothing by themselves: grammar, what there is in a cluster, and that something was recorded."""
+"""Words that claim nothing by themselves: grammar, what there is in every cluster, and that something was recorded. What need not be
+there (an exception, a signal, a program) and small words that make a story of a verb (up, back, away) are not here: some cell says them."""
 
 MEANS: dict[str, str] = {
     "COMPLETED": "completed finished succeeded success successful successfully done normally",
@@ -99,8 +95,15 @@ UNITS: dict[str, str] = {
     "%": "percent share",
 }
 
+GRAMMAR = _words(
+    """a an the of in on at to by for from with and or is was are were be as it its that this which what who where when how many much not no yes
+    than then per one each all any another other others over up out s job run runs jobs had has"""
+)
+"""Words of columns' descriptions that name nothing."""
 FAILED = "failed failure fails"
 """What a family that ends a job says besides."""
+RAISED = "exception raised raises threw thrown error"
+"""What the name of an exception says besides."""
 EARLIER = "earlier previous prior"
 """What a description that has "before the last" is said in."""
 DENYING = _words("no not never none nobody nothing neither nor without cannot hardly barely")
@@ -110,7 +113,7 @@ COMPARING = _words(
     """more greater larger bigger higher longer later hotter warmer exceeds exceed exceeded exceeding beyond rose rise rises rising risen grew
     grows growing grown increased increases increase increasing climbed jumped less fewer smaller lower shorter earlier cooler colder
     fell fall falls falling fallen dropped drop drops decreased decreases decrease decreasing declined sank shrank slower
-    faster quicker worse down"""
+    faster quicker worse down up"""
 )
 
 

@@ -1,7 +1,8 @@
 """Lies in good English about evidence that is there: each cites true cells, and is false by the way it was made.
 
 Counts and orders in words, "only", "both" and "each", multiples and shares, another unit, an empty answer cited for a question
-that it does not answer, the evidence of another job. What is false is known here from the rows alone, without the gate's code.
+that it does not answer, the evidence of another job, a figure under another's name, and stories told in words that claim nothing by
+themselves. What is false is known here from the rows alone, without the gate's code.
 """
 
 from __future__ import annotations
@@ -59,6 +60,22 @@ _NONE_OF: dict[str, tuple[str, ...]] = {
         "No rank was killed",
     ),
 }
+_MEASURED = ("job_attempts", "train_summary", "loss_shape", "gpu_summary", "job_overview")
+"""Answers whose columns each have a name that says what they hold."""
+_DID = (
+    "gave up",
+    "went away",
+    "came back",
+    "was put back",
+    "was taken away",
+    "got stuck",
+    "wrote nothing",
+    "was read back",
+    "put out a message",
+    "was given up",
+    "raised an exception",
+    "got a signal",
+)
 Lie = Callable[[Random, list[Evidence]], "str | None"]
 
 
@@ -314,7 +331,49 @@ def _others(rng: Random, held: list[Evidence]) -> str | None:
     )
 
 
+def _misnamed(rng: Random, held: list[Evidence]) -> str | None:
+    """A figure under the name of another column: of one that holds something else, in another answer or in its own."""
+    asked = [e for e in held if e.rows and e.query in _MEASURED and e.params.get("job_id") != OTHER]
+    e, other = (rng.choice(asked), rng.choice(asked)) if asked else (held[0], held[0])
+    told = [c.name for c in e.columns if _is_number(e.value(c.name))]
+    names = [c.name for c in other.columns if _is_number(other.value(c.name))]
+    if not told or not names:
+        return None
+    cell, name = rng.choice(told), rng.choice(names)
+    if {*cell.split("_")} & {*name.split("_")} or other.value(name) == e.value(cell):
+        return None
+    what = " ".join(w for w in name.split("_") if w not in ("s", "ts", "gib", "h", "min", "w", "c", "mhz"))
+    about = f"{e.cell(cell).doc} {cell}".lower()
+    if not what or any(w[:4] in about for w in what.split()):
+        return None
+    return rng.choice(
+        [f"The {what} was {e.ref(cell)}.", f"Its {what} came to {e.ref(cell)}.", f"It had a {what} of {e.ref(cell)}."]
+    )
+
+
+def _stories(rng: Random, held: list[Evidence]) -> str | None:
+    """What befell the job, in words that each claim nothing, beside a figure or a time of something else."""
+    e = rng.choice(_of(held, "job_attempts", "elapsed_s", "start_ts"))
+    span, begin, end = e.ref("elapsed_s"), e.ref("start_ts"), e.ref("end_ts")
+    return rng.choice(
+        [
+            f"The job {rng.choice(_DID)} {span} before its end.",
+            f"It {rng.choice(_DID)} {span} later.",
+            f"It {rng.choice(_DID)} at {rng.choice([begin, end])}.",
+            f"{e.ref('node_list')} {rng.choice(_DID)} at {rng.choice([begin, end])}.",
+            f"The run {rng.choice(_DID)} with {e.ref('gpus')} GPUs.",
+            f"Its output {rng.choice(_DID)} after {span}.",
+        ]
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 _KINDS: dict[str, Lie] = {
+    "misnamed": _misnamed,
+    "stories": _stories,
     "counts in words": _counts,
     "counts of rows": _rows,
     "only, both, each": _extent,

@@ -112,7 +112,7 @@ def test_an_assessment_of_an_opened_job_backs_a_cause(ledger: Ledger):
     own = Assessment(
         "A3", "confirmed", attribution="job", headline="x", speaks_for=[Claim(text="It ended in [[E1:1.state]].")]
     )
-    said = "It failed because the program gave up: [[E1:1.state]]."
+    said = "It failed because it ended so: [[E1:1.state]]."
     assert problems(ledger, said)
     assert not problems(ledger, said, (own,))
     other = "It failed because of the network: [[E1:1.state]]."

@@ -150,7 +150,7 @@ def test_what_no_cell_backs_is_refused(text: str, why: str):
         "This one is a CUDA out-of-memory error on [[E1.node]], not a C2 or C3 hang",
         "The process got SIGKILL on [[E1.node]], and per second nothing moved",
         "A second attempt on [[E1.node]] may help (half-precision, non-zero exit)",
-        "The job [[E1.state]]: rank [[E2.rank]], [[E2.requested_bytes]]; see [[E1.node]]'s log",
+        "The job [[E1.state]]: rank [[E2.rank]] requested [[E2.requested_bytes]]; see [[E1.node]]'s log",
         "C2/C3 are hangs, B1-like ones are not: [[E1.state]]",
         "ranks [[E2.rank]], [[E2:1.rank]] and others",
         "It is the [[E1.gpus]]-GPU job (“[[E1.state]]”)",
