@@ -64,7 +64,7 @@ def lake(folder: Path) -> Path:
         ),
         SourceHealth(source="sacct", covers="slurm_job", ok=True, ts=T, job_id="7"),
     ]
-    Writer(folder / "lake").append(rows, batch="b")
+    Writer(folder / "lake", durable=False).append(rows, batch="b")
     return folder / "lake"
 
 
