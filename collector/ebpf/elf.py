@@ -15,9 +15,9 @@ class NotElf(Exception):
     """The file is no 64-bit little-endian ELF library that can be read."""
 
 
-def functions(path: str, names: Collection[str]) -> dict[str, int]:
-    """Offsets in the file, behind any landing pad, of those of `names` that it defines. Raises NotElf, OSError."""
-    wanted = {n.encode(): n for n in names}
+def functions(path: str, names: Collection[str] | None) -> dict[str, int]:
+    """Offsets in the file, behind any landing pad, of those of `names` (None: of all) that it defines. Raises NotElf, OSError."""
+    wanted = None if names is None else {n.encode(): n for n in names}
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         head = os.pread(fd, 64, 0)
@@ -41,7 +41,8 @@ def functions(path: str, names: Collection[str]) -> dict[str, int]:
             ):
                 if not index or info & 15 not in (_FUNC, _IFUNC):
                     continue
-                name = wanted.get(strings[name_at : strings.find(b"\0", name_at)])
+                raw = strings[name_at : strings.find(b"\0", name_at)]
+                name = os.fsdecode(raw) if wanted is None else wanted.get(raw)
                 place = next((value - a + o for a, s, o in loads if a <= value < a + s), None)
                 if name is not None and place is not None and info & 15 == _FUNC:
                     # A probe on endbr64 is single-stepped (10 us and more); behind it nothing has changed yet.

@@ -98,6 +98,18 @@ class Map:
 
 def attach_uprobe(program: int, path: str, offset: int, *, at_return: bool) -> int:
     """Call a program whenever any process comes to this place of a file. Gives a descriptor: closed, it is detached."""
+    fd = mark(path, offset, at_return=at_return)
+    try:
+        fcntl.ioctl(fd, _SET_BPF, program)
+        fcntl.ioctl(fd, _ENABLE, 0)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def mark(path: str, offset: int, *, at_return: bool = False) -> int:
+    """Put a probe on this place of a file that calls nothing. Gives a descriptor: closed, it is taken away. Raises OSError."""
     kind = int(Path("/sys/bus/event_source/devices/uprobe/type").read_text())
     name = ctypes.create_string_buffer(os.fsencode(path))
     attr = bytearray(112)
@@ -108,12 +120,6 @@ def attach_uprobe(program: int, path: str, offset: int, *, at_return: bool) -> i
     if fd < 0:
         problem = ctypes.get_errno()
         raise OSError(problem, f"perf_event_open: {os.strerror(problem)}")
-    try:
-        fcntl.ioctl(fd, _SET_BPF, program)
-        fcntl.ioctl(fd, _ENABLE, 0)
-    except OSError:
-        os.close(fd)
-        raise
     return fd
 
 

@@ -4,12 +4,14 @@ A probe sits on a file, not on a process: a process that maps a file that is pro
 A container's file is reached through /proc/PID/root, one that was deleted (an upgrade under a running job) through
 /proc/PID/map_files. An overlay shows a file under a number of its own, and two containers of
 one image may share the file below or have one each: what looks alike is probed once where the kernel has put our probes into the
-memory of the process already, or each call would count twice.
+memory of the process already, or each call would count twice. Probes there may as well be another tool's, and the file one that
+nothing of ours counts: so one more is put on what we probe, for a moment, and has to come up in that process too.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +19,13 @@ from pathlib import Path
 
 from collector.ebpf import cuda, nccl, pace
 from collector.ebpf.elf import NotElf, functions
-from collector.ebpf.kernel import detach
+from collector.ebpf.kernel import detach, mark
 
 LINGER_S = 60.0
 AGAIN_S = 60.0
 """Until a library that took no probe is tried again."""
+TRIED = 64
+"""Functions that may refuse a probe, or have one already, before two files that look alike are taken for one."""
 TOLD = 4
 """Places that are named, of those that could not be probed."""
 _LINE = re.compile(
@@ -184,9 +188,32 @@ class Libraries:
     def _same(self, pid: int, inside: str, path: str, looks: tuple[int, int]) -> tuple[object, ...] | None:
         """What is probed already and is this file by another name: our probes stand in the process's memory."""
         for key, probed in self.probed.items():
-            if probed.looks == looks and probed.always and _changed(f"{self.proc}/{pid}", inside, path, probed.always):
+            alike = probed.looks == looks and probed.always
+            if alike and _changed(f"{self.proc}/{pid}", inside, path, probed.always):
+                if not self._comes_up(probed, pid, inside, path):
+                    continue  # another tool's
                 return key
         return None
+
+    def _comes_up(self, probed: Probed, pid: int, inside: str, path: str) -> bool:
+        """Whether a probe that is now put on a probed file stands in a process's memory at once; True where it cannot be tried."""
+        through = next(filter(self._lives, probed.pids), None)
+        if through is None:
+            return True
+        places = list(functions(path, None).values())
+        random.shuffle(places)  # another collector may be trying the same
+        for place in places[:TRIED]:
+            if _changed(f"{self.proc}/{pid}", inside, path, (place,)):
+                continue
+            try:
+                fd = mark(f"{self.proc}/{through}/{probed.where[through]}", place)
+            except OSError:
+                continue
+            try:
+                return _changed(f"{self.proc}/{pid}", inside, path, (place,))
+            finally:
+                detach([fd])
+        return True
 
     def note(self, problems: Mapping[str, str]) -> None:
         """Keep why places could not be probed, by where and through which process; that this one has ended is no problem."""

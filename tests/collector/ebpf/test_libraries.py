@@ -204,15 +204,19 @@ def overlay(mounts: list[Path], image: Path, name: str) -> Path:
 def test_containers_count_once_each_whether_they_share_a_file_or_have_one_each(
     tmp_path: Path, mounted: list[Path]
 ) -> None:
-    """Two mounts of one image, three containers over them and a process beside them: files that look alike, in other inodes or not."""
+    """Two mounts of one image, three containers over them and a process beside them: files that look alike, in other inodes or not.
+
+    Another collector has its probes on all of them already.
+    """
     one, two = image(mounted, tmp_path / "one"), image(mounted, tmp_path / "two")
     folders = [
         overlay(mounted, one, "a"), overlay(mounted, one, "b"), overlay(mounted, two, "a"), one / "lower",
     ]  # fmt: skip
-    with Probed() as node:
+    with Probed() as other, Probed() as node:
         found = [program(500, 4, rank=n, folder=folder) for n, folder in enumerate(folders)]
-        for one_of_them in found:
-            node.probes(one_of_them)
+        for looks in (other, node):
+            for one_of_them in found:
+                looks.probes(one_of_them)
         for one_of_them in found:
             go(one_of_them)
         node.sample()
