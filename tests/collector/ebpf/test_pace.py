@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from collector.ebpf.pace import INTERVAL_S, LAUNCH_LIMIT, STEPPED_S, WINDOW_S, Gate, stepped
+from collector.sources.ebpf import SAMPLE_S
 from store.rows import CudaSample
 from tests.collector.ebpf.probed import JOB, Probed
 from tests.software_gpu import driver
@@ -98,9 +99,13 @@ def test_launches_of_functions_that_are_single_stepped_become_estimates(tmp_path
         env = {**os.environ, **JOB, "SLURM_PROCID": "1", "LD_LIBRARY_PATH": str(tmp_path)}
         words = [tmp_path / "paced", "10000", "25", "3"]
         process = subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True)
-        looks = 0
+        looks, sampled = 0, time.monotonic()
         while process.poll() is None:
-            node.look()
+            if time.monotonic() - sampled < SAMPLE_S:
+                node.look()
+            else:
+                sampled = time.monotonic()
+                node.sample()
             time.sleep(0.5)
             looks += 1
         assert process.stdout is not None
