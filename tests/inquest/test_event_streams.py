@@ -58,24 +58,29 @@ def _completion(url: str) -> None:
 def test_who_leaves_in_the_middle_makes_room_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leave: Callable[[str], None]
 ) -> None:
-    """The model hangs; with room for one, the next question is answered as soon as the first asker has left."""
+    """The model hangs; with room for one, the next question is answered as soon as the first asker has left.
+
+    What the store is being asked at that moment is asked to its end, which takes a busy host a while.
+    """
     left = threading.Event()
 
     def script(turn: int, request: Request) -> Reply:
         if not left.is_set():
-            left.wait(25)
+            left.wait(90)
         return message("no")
 
     with (
         endpoint.serving(script, monkeypatch),
-        serving(tmp_path, model="openai:scripted", limits=replace(BOUNDS, seconds=60), at_once=1) as url,
+        serving(tmp_path, model="openai:scripted", limits=replace(BOUNDS, seconds=120), at_once=1) as url,
     ):
-        leave(url)
-        gone = time.monotonic()
-        while _refused(url):
-            assert time.monotonic() - gone < 10, "its place is not free ten seconds after it left"
-            time.sleep(0.2)
-        left.set()
+        try:
+            leave(url)
+            gone = time.monotonic()
+            while _refused(url):
+                assert time.monotonic() - gone < 45, "its place is not free long before the model answers"
+                time.sleep(0.2)
+        finally:
+            left.set()
 
 
 def _refused(url: str) -> bool:
