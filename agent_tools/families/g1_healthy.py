@@ -32,6 +32,8 @@ UNEXPLAINED = 0.65
 """Highest confidence in the health of a run that became much slower on the way, or whose engines were idle, where SM activity was not measured."""
 LITTLE = 0.85
 """Highest confidence in the health of a run whose GPUs were little used."""
+SLIGHT, FEW_REPORTS = 0.02, 150
+"""A fall of the loss below which so few reports do not show that a run from scratch learns."""
 _UNSCORED = 2
 """Evaluations whose loss is no number after which health is doubted."""
 _NOTHING = 0.2
@@ -165,6 +167,9 @@ def assess(facts: Facts) -> Assessment:
     if unmoved and not went_on:
         # It never moved from where it began: that is no positive evidence, however long it ran.
         confidence = min(confidence, DOUBTED)
+    elif shape is not None and not went_on and _slight(shape):
+        confidence = min(confidence, UNEXPLAINED)
+        missing.append(lacks("Whether the model learned: its loss fell by little.", "a longer run, or an evaluation"))
     unscored = _unscored(facts)
     if unscored is not None:
         confidence = min(confidence, DOUBTED)
@@ -242,6 +247,12 @@ def _given_back(facts: Facts, shape: RowView) -> tuple[RowView, RowView] | None:
     ended, learned = count(last, "last_loss"), count(best, "last_loss")
     lost = 0 < learned < count(best, "first_loss") and ended >= 2.0 * learned
     return (best, last) if lost and all(ended > count(r, "first_loss") for r in known[: at + 1]) else None
+
+
+def _slight(shape: RowView) -> bool:
+    """Fallen, but by no more than a few reports' noise or a warm-up gives."""
+    share = shape.number("fallen_share")
+    return share is not None and 0 < share < SLIGHT and count(shape, "finite_points") < FEW_REPORTS
 
 
 def _unscored(facts: Facts) -> RowView | None:

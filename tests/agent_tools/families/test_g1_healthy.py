@@ -160,6 +160,22 @@ def test_a_loss_that_never_moved_is_no_evidence_of_health(tmp_path: Path) -> Non
     assert differential.draft(went_on.train(still, every_s=60.0).facts()).family == "G1"
 
 
+def test_a_fall_that_a_few_reports_cannot_prove_is_told_as_such(tmp_path: Path) -> None:
+    """10.93 to 10.75 in a hundred steps: as much as a warm-up gives. Far on in a run that resumed it is what to expect."""
+
+    def run(folder: str, reports: int) -> World:
+        rng = random.Random(reports)
+        losses = [10.93 - 0.18 * i / reports + rng.gauss(0, 0.01) for i in range(reports)]
+        return World(tmp_path / folder).job().train(losses, every_s=5.0)
+
+    short = judge(run("short", 100), assess)
+    assert (short.status, short.confidence) == ("confirmed", 0.65)
+    assert any("by little" in m.text for m in short.missing)
+    assert judge(run("long", 400), assess).confidence > 0.7
+    resumed = run("resumed", 100).say("checkpoint", "loaded", "successfully loaded checkpoint from /c at iteration 400")
+    assert judge(resumed, assess).confidence > 0.7
+
+
 def test_errors_that_no_memory_corrected_are_the_headline_of_a_run_that_completed(tmp_path: Path) -> None:
     world = World(tmp_path).job().train([9.0 - i / 10 for i in range(60)], every_s=60.0)
     for m in range(60):
