@@ -60,10 +60,8 @@ def posed(case: CaseId, settings: Settings) -> Generator[Ready]:
             with recorded.imported(found.path, found.job, threads=ONE_THREAD) as ready:
                 yield ready
         elif case.stem == LABELLED:
-            # A neutral name: the label's own would tell the answer.
-            log = folder / "slurm-4812.out"
-            log.write_text(labelled.read(_corpus(settings), case.variant).text, encoding="utf-8")
-            with recorded.imported(log, threads=ONE_THREAD) as ready:
+            placed = labelled.read(_corpus(settings), case.variant).place(folder)
+            with recorded.imported(placed, threads=ONE_THREAD) as ready:
                 yield ready
         elif settings.as_files:
             _, plan, _ = made(case)

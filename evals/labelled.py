@@ -1,4 +1,6 @@
-"""Labelled logs of one's own: a folder of JSON files, each with the text of a log and what a careful reader makes of it.
+"""Labelled cases of one's own: a folder of JSON files, of files that a table labels, or of both.
+
+A JSON file holds the text of a log and what a careful reader makes of it:
 
     {"text": "Traceback (most recent call last): ...",
      "label": {"accept": ["A1:data", "A1:config"], "best": "A1:data", "decided": true},
@@ -7,11 +9,22 @@
 `accept` lists every code that a careful reader takes from this text alone, with a mode (`A1:data`) where that matters.
 `decided: false`, a `strength` below medium, or a `kind` that is no job's log (job_log, slurm_text) says that the text
 decides nothing: then the right answer is a low confidence or U0. `facts` are measured and fail nothing.
+
+A `labels.csv` labels the files and bundles beside it, whatever inquest reads, and JSON files there are what they are:
+
+    path,family,mode,decided
+    run-7.out,B1,,yes
+    node-12/gpu.prom,B2 U0,,no
+
+Several codes in `family` are all accepted, the first is the best; `-` asks nothing of that file, nor do patterns (`*`). Other
+columns are left alone, and so is a `mode` that is none of the family's.
 """
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +36,9 @@ from evals.scorers.base import Expected
 
 JUDGED_KINDS = frozenset({"job_log", "slurm_text"})
 SURE = frozenset({"high", "medium"})
+TABLE = "labels.csv"
+TOLD_BY_NAME = frozenset({"trainer_state.json"})
+"""Files that frameworks write under these names: they tell the format and no answer."""
 
 
 class LabelError(ValueError):
@@ -31,26 +47,47 @@ class LabelError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """One labelled text. `name` is its path below the folder without `.json`."""
+    """One labelled text, or file or bundle at `path`. `name` is its path below the folder, without `.json`."""
 
     name: str
-    text: str
     expected: Expected
+    text: str = ""
+    path: Path | None = None
+
+    def place(self, folder: Path) -> Path:
+        """Put it into a folder, under a name that tells nothing: the label's own would tell the answer. Gives where it is."""
+        if self.path is None:
+            log = folder / "slurm-4812.out"
+            log.write_text(self.text, encoding="utf-8")
+            return log
+        if self.path.is_dir():
+            return Path(shutil.copytree(self.path, folder / "job-4812"))
+        kept = self.path.name if self.path.name in TOLD_BY_NAME else f"job-4812{self.path.suffix}"
+        return Path(shutil.copyfile(self.path, folder / kept))
 
 
 def names(folder: Path) -> list[str]:
-    """The files of a folder by name, sorted. Raises LabelError for one that is no folder or holds none."""
+    """The cases of a folder by name, sorted. Raises LabelError for one that is no folder or holds none."""
     if not folder.is_dir():
         raise LabelError(f"{folder} is no folder")
-    found = sorted(p.relative_to(folder).with_suffix("").as_posix() for p in folder.rglob("*.json"))
+    tables = _tables(folder)
+    found = [
+        p.relative_to(folder).with_suffix("").as_posix()
+        for p in folder.rglob("*.json")
+        if not any(p.is_relative_to(table) for table in tables)
+    ]
+    found += [name for rows in tables.values() for name in rows]
     if not found:
-        raise LabelError(f"{folder} holds no .json file with a text and a label")
-    return found
+        raise LabelError(f"{folder} holds no {TABLE} that labels a file, and no .json file with a text and a label")
+    return sorted(found)
 
 
 @lru_cache(maxsize=64)
 def read(folder: Path, name: str) -> Labelled:
-    """One file of a folder. Raises LabelError for one that is not as the module says."""
+    """One case of a folder. Raises LabelError for one that is not as the module says."""
+    row = next((rows[name] for rows in _tables(folder).values() if name in rows), None)
+    if row is not None:
+        return _labelled(folder, name, row)
     path = folder / f"{name}.json"
     try:
         held: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -62,7 +99,40 @@ def read(folder: Path, name: str) -> Labelled:
     text, label = fields.get("text"), fields.get("label")
     if not isinstance(text, str) or not isinstance(label, dict):
         raise LabelError(f'{path} needs "text" (a string) and "label" (an object)')
-    return Labelled(name, text, _expected(path, cast("dict[str, Any]", label), fields.get("facts")))
+    return Labelled(name, _expected(path, cast("dict[str, Any]", label), fields.get("facts")), text=text)
+
+
+@lru_cache(maxsize=4)
+def _tables(folder: Path) -> dict[Path, dict[str, dict[str, str]]]:
+    """The folders with a table of labels, and its rows by the case's name. Raises LabelError."""
+    tables: dict[Path, dict[str, dict[str, str]]] = {}
+    for table in sorted(folder.rglob(TABLE)):
+        try:
+            with table.open(encoding="utf-8", newline="") as file:
+                lines = csv.DictReader(file)
+                if not {"path", "family"} <= set(lines.fieldnames or ()):
+                    raise LabelError(f"{table} needs the columns path and family")
+                rows = [{k: v or "" for k, v in line.items() if k} for line in lines]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise LabelError(f"{table} cannot be read: {error}") from None
+        tables[table.parent] = {
+            (table.parent / row["path"]).relative_to(folder).as_posix(): {**row, "table": str(table)}
+            for row in rows
+            if row["family"].strip() not in ("", "-") and not set("*?") & set(row["path"])
+        }
+    return tables
+
+
+def _labelled(folder: Path, name: str, row: dict[str, str]) -> Labelled:
+    path = folder / name
+    table = Path(row["table"])
+    if not path.resolve().is_relative_to(folder.resolve()) or not path.exists():
+        raise LabelError(f"{table}: there is no {row['path']} beside it")
+    codes = row["family"].split()
+    if (mode := row.get("mode", "").strip()) and _known(f"{codes[0]}:{mode}"):
+        codes = [f"{codes[0]}:{mode}", *codes[1:]]
+    decided = row.get("decided", "").strip().lower() not in ("no", "false", "0")
+    return Labelled(name, _expected(table, {"accept": codes, "decided": decided}, None), path=path)
 
 
 def _expected(path: Path, label: dict[str, Any], facts: Any) -> Expected:

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", metavar="GLOB", help="only cases FOLDER/VARIANT/SEED that match or begin like this")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--draw", type=count, metavar="N", help="N fresh draws of every variant, and nothing else")
-    which.add_argument("--corpus", type=Path, metavar="DIR", help="labelled logs of your own (JSON), and nothing else")
+    which.add_argument("--corpus", type=Path, metavar="DIR", help="labelled cases of your own, and nothing else")
     parser.add_argument(
         "--as-files", action="store_true", help="made-up jobs as files of other tools that are imported, not as rows"
     )

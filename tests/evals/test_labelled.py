@@ -62,6 +62,58 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str) -> None:
         of_corpus(Settings(corpus=tmp_path))
 
 
+def labels(folder: Path, *rows: str) -> Settings:
+    (folder / "runs").mkdir(parents=True)
+    (folder / "runs" / "b1-telling.log").write_text(labelled.read(SAMPLES, "k1").text)
+    (folder / "runs" / "other.json").write_text("{}")
+    (folder / "labels.csv").write_text("\n".join(["path,kind,family,mode,decided", *rows]) + "\n")
+    return Settings(corpus=folder)
+
+
+def test_a_table_labels_the_files_beside_it(tmp_path: Path) -> None:
+    settings = labels(
+        tmp_path / "set", "runs/b1-telling.log,job_log,B1 A1,first steps,", "runs/other.json,x,-,,", "runs/*.txt,x,G1,,"
+    )
+    (tmp_path / "k2.json").write_text((SAMPLES / "k2.json").read_text())
+    assert [c.variant for c in of_corpus(settings)] == ["runs/b1-telling.log"]
+    both = Settings(corpus=tmp_path)
+    assert [c.variant for c in of_corpus(both)] == ["k2", "set/runs/b1-telling.log"]
+    assert labelled.read(tmp_path, "set/runs/b1-telling.log").expected.extra["accept"] == ["B1", "A1"]
+    (found,) = run(of_corpus(settings), 1, settings=settings)
+    assert (found.case, found.family, found.right) == ("labelled/runs/b1-telling.log/0", "B1", True)
+    with posed(of_corpus(settings)[0], settings) as (reader, job_id):
+        files = {r["file"] for r in reader.ask("log_extent", job_id=job_id).dicts()}
+    assert files == {"job-4812.log"}
+
+
+def test_a_table_may_label_a_bundle_give_a_mode_and_leave_a_case_open(tmp_path: Path) -> None:
+    settings = labels(tmp_path, "runs,bundle,A1,data,", "runs/b1-telling.log,job_log,B1,,no")
+    bundle, log = (labelled.read(tmp_path, c.variant) for c in of_corpus(settings))
+    assert (bundle.expected.extra["accept"], bundle.expected.decided, log.expected.decided) == (
+        ["A1:data"],
+        True,
+        False,
+    )
+    (tmp_path / "placed").mkdir()
+    assert {p.name for p in bundle.place(tmp_path / "placed").iterdir()} == {"b1-telling.log", "other.json"}
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [("gone.log,x,B1,,", "there is no gone.log"), ("../k1.json,x,B1,,", "there is no"), ("runs,x,Z9,,", "Z9")],
+)
+def test_a_table_that_labels_nothing_of_its_folder_is_refused(tmp_path: Path, row: str, why: str) -> None:
+    (tmp_path / "k1.json").write_text("{}")
+    with pytest.raises(LabelError, match=why):
+        of_corpus(labels(tmp_path / "set", row))
+
+
+def test_a_table_needs_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("file,truth\na.log,B1\n")
+    with pytest.raises(LabelError, match="path and family"):
+        of_corpus(Settings(corpus=tmp_path))
+
+
 def test_a_folder_without_labels_says_so(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match=r"no \.json file"):
         of_corpus(Settings(corpus=tmp_path))
