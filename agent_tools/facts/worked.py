@@ -63,6 +63,33 @@ def _work(facts: Facts) -> tuple[str, bool]:
     )
 
 
+def while_training(facts: Facts) -> list[RowView] | None:
+    """What the GPUs did from the first to the last training report: loading and compiling before it are no duty cycle.
+
+    None where the reports carry no times.
+    """
+    steps = facts.progress.steps
+    if steps is None or not steps.has("first_ts") or steps.text("first_ts") >= steps.text("last_ts"):
+        return None
+    return [*facts.table("gpu_duty", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))]
+
+
+def unseen_training(facts: Facts) -> str:
+    """That GPUs were watched, but at no moment between the first and the last training report, in words; empty elsewhere."""
+    steps = facts.progress.steps
+    watched = facts.table("gpu_summary").where(lambda r: r.has("engine_mean")) if facts.has("gpu_sample") else []
+    if steps is None or not watched or facts.table("gpu_spread"):
+        return ""
+    training = while_training(facts)
+    if training is None or any(count(r, "samples") for r in training):
+        return ""
+    last = max(watched, key=lambda r: r.text("last_ts"))
+    return (
+        f"The GPUs were watched from {last['first_ts']} to {last['last_ts']}, and training was reported from {steps['first_ts']} to "
+        f"{steps['last_ts']}: what they did in it is not known."
+    )
+
+
 def little_used(facts: Facts) -> str:
     """That the GPUs of the run were little used, in words; empty where they were, or nobody knows."""
     if not facts.has("gpu_sample") or facts.beside is not None:
@@ -72,6 +99,8 @@ def little_used(facts: Facts) -> str:
         if count(row, "all_sm_median") >= SLOW:
             return ""
         return f"The GPUs were little used: SM activity {row['all_sm_median']} on average."
+    if unseen_training(facts):
+        return ""
     engines = facts.table("gpu_summary").where(lambda r: r.has("engine_mean"))
     busiest = max(engines, key=lambda r: count(r, "engine_mean"), default=None)
     if busiest is None or count(busiest, "engine_mean") >= SLOW:

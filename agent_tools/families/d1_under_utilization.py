@@ -8,7 +8,8 @@ DECIDES  GPU samples; only the severe case is confirmed, because a small model m
 
 from __future__ import annotations
 
-from agent_tools.facts import Facts, RowView
+from agent_tools.facts import Facts
+from agent_tools.facts.worked import while_training
 from agent_tools.families.base import Assessment
 from agent_tools.families.faulted_gpus import same_gpu
 from agent_tools.families.wording import claim, gpu_of, missing, whose
@@ -40,10 +41,8 @@ def assess(facts: Facts) -> Assessment:
             counterfactual="No GPU activity was recorded, so how busy the GPUs were is not known.",
             missing=[missing("How busy the GPUs were.", "engine and SM activity (gpu_sample) of the job's nodes")],
         )
-    while_training = _while_training(facts)
-    watched = [
-        r for r in (known if while_training is None else while_training) if (r.number("samples") or 0) >= _FEW_SAMPLES
-    ]
+    training = while_training(facts)
+    watched = [r for r in (known if training is None else training) if (r.number("samples") or 0) >= _FEW_SAMPLES]
     if not watched:
         return Assessment(
             CODE,
@@ -126,17 +125,6 @@ def assess(facts: Facts) -> Assessment:
     if not severe:
         result.warnings.append(claim(f"Low duty cycle: {result.speaks_for[0].text}", "supported"))
     return result
-
-
-def _while_training(facts: Facts) -> list[RowView] | None:
-    """What the GPUs did from the first to the last training report: loading and compiling before it are no duty cycle.
-
-    None where the reports carry no times.
-    """
-    steps = facts.progress.steps
-    if steps is None or not steps.has("first_ts") or steps.text("first_ts") >= steps.text("last_ts"):
-        return None
-    return [*facts.table("gpu_duty", from_ts=steps.text("first_ts"), to_ts=steps.text("last_ts"))]
 
 
 def _waits(facts: Facts) -> Assessment | None:

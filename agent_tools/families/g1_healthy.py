@@ -12,7 +12,7 @@ from agent_tools.facts.last_command import last_command
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
-from agent_tools.facts.worked import all_unused, at_work, instant, little_used, lone_worker, never_used
+from agent_tools.facts.worked import all_unused, at_work, instant, little_used, lone_worker, never_used, unseen_training
 from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
@@ -108,6 +108,9 @@ def assess(facts: Facts) -> Assessment:
         confidence = min(confidence, BLIND)
         lacking = "do not tell work from waiting" if facts.has("gpu_sample") else "are not there"
         shows.append(f"The GPUs' own metrics {lacking} although the job was watched, so health is not proven.")
+    if not gpu and (unwatched := unseen_training(facts)):
+        confidence = min(confidence, BLIND)
+        shows.append(unwatched)
     if not gpu and lone_worker(facts) is not None:
         confidence = min(confidence, BLIND)
         missing.append(lacks("Whether a single GPU held all others up.", "SM activity of every GPU (gpu_sample)"))

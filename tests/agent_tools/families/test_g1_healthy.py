@@ -237,3 +237,18 @@ def test_no_run_is_healthy_whose_loss_leapt_up_after_steps_began_anew(tmp_path: 
 def test_a_second_run_in_the_same_log_that_learns_the_same_is_not_doubted(tmp_path: Path) -> None:
     fold = [2.4 * 0.95**i for i in range(30)]
     assert judge(anew(tmp_path, fold, fold, fold, epochs=False), assess).confidence >= 0.85
+
+
+@pytest.mark.parametrize(("before", "sure"), [(True, False), (False, True)])
+def test_gpus_that_were_watched_only_before_training_say_nothing_of_it(
+    tmp_path: Path, before: bool, sure: bool
+) -> None:
+    """A program that loads and compiles: its GPUs look idle, and are not looked at again."""
+    world = World(tmp_path).job().train(falling(), every_s=30, total_steps=1000)
+    for n in range(12):
+        ts = T + timedelta(seconds=n) if before else T + timedelta(minutes=5 + n)
+        world.add(GpuSample(job_id=JOB, attempt=1, node="n1", gpu=0, ts=ts, engine_active=0.0 if before else 0.9))
+    a = judge(world.say("train_end", "train_runtime", "training finished", severity="info"), assess)
+    assert (a.mode, a.confidence > 0.5) == ("healthy", sure)
+    assert any("not known" in c.text for c in a.speaks_for) == before
+    assert not any("little used" in c.text for c in a.warnings)
