@@ -24,6 +24,7 @@ from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS
 from agent_tools.gate.denials import affirmed, negated, refused
 from agent_tools.gate.edges import beside_edge, of_other_end, outside_of_run
+from agent_tools.gate.extent import extended
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
@@ -34,6 +35,7 @@ from agent_tools.gate.parting import parted
 from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.vocabulary import (
     ALIKE,
+    ALSO_SAID,
     COLUMN_WORDS,
     COMPARING,
     DENYING,
@@ -109,10 +111,13 @@ class Backing:
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
         whole = text
-        text = without(text, [*borne_out(text, self.ledger), *parted(text, self.ledger), *spared(text, self.ledger)])
+        so = (reckon(text, self.ledger) for reckon in (borne_out, parted, spared, extended))
+        text = without(text, [span for spans in so for span in spans])
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
         backed, seen = self._vocabulary(refs), self._vocabulary(refs, counted=False)
+        if nothing:
+            backed |= self._none_of(refs)
         absent = self._absent(refs)
         found: dict[str, None] = {}
         named = all(c.column in SUBJECTS or _LIST.search(c.column) for c in self._cells(refs))
@@ -161,6 +166,7 @@ class Backing:
                 known = self._alike(refs, equal=True) or self._alike(refs, equal=False)
             elif low in DENYING or low.endswith("n't"):
                 known = (absent is not None and _is_absent(word, text, absent)) or self._says(word, text, refs)
+                known = known or any(c.value is True and low in c.column.split("_") for c in self._cells(refs))
                 known = known or nothing
             elif low == "out":
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
@@ -212,6 +218,11 @@ class Backing:
                 known |= words
         return frozenset(known)
 
+    def _none_of(self, refs: Iterable[str]) -> frozenset[str]:
+        """What the empty answers that are cited have none of: `kernel OOM kill`."""
+        asked = {self.ledger.get(c.id).query for c in self._cells(refs) if c.column == FOUND}
+        return stems(" ".join(words for q in asked if (info := catalog().get(q)) for words in info.none))
+
     def _of_no_other(self, backed: set[str], refs: Iterable[str]) -> bool:
         """Whether the subjects that are cited of an answer are those of a finding: of one beside them it says nothing."""
         rows = rows_of(backed, self.ledger)
@@ -238,6 +249,7 @@ class Backing:
             if isinstance(value, str) and c.name != "origin" and self.ledger.is_shown(evidence.id, row, c.name):
                 said.append(value[:4000])
                 said += [MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in MEANS]
+                said.append(ALSO_SAID.get(value, ""))
                 said += [RAISED] if _EXCEPTION.fullmatch(value) else []
                 if c.name == "family":
                     said.append(_title(value))

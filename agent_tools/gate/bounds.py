@@ -10,6 +10,7 @@ import re
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause, size
+from agent_tools.gate.extent import never_above
 from agent_tools.references import HOLE
 
 _BOUND = re.compile(
@@ -26,11 +27,14 @@ _HIGHEST, _LOWEST = (
 
 def bounded(clause: Clause, ledger: Ledger) -> str:
     """Why a figure of a clause is no bound as it says; "" where it is one, or none is said."""
+    never = never_above(clause)
     own, of_one = clause.own, any(g.subject for g in clause.groups)
     for group in clause.groups:
         if group.subject or size(group.cells[0].value) is None:
             continue
         bound, more = _BOUND.search(own[: group.start]), _OR_MORE.match(own, group.end)
+        if bound and any(a <= bound.start() < b for a, b in never):
+            continue
         at = bound[0].strip().lower() if bound else ""
         if (
             not more

@@ -46,6 +46,8 @@ _REASON_BEHIND = re.compile(
 """On which side of a word of cause its reason stands."""
 _NO_REASON = re.compile(r"(?i)\bexplain|\bcause\b")
 """What a finding says of cells that it denies to be a reason: wrappers, which "explain none"."""
+_TELLER = re.compile(r"(?i)\bslurm (?=(?:gives|gave|names|named|says|said|lists|reports|reported)\b)")
+"""Who tells of it, and no thing that did it."""
 _THINGS = re.compile(
     r"(?i)\b(?:network\w*|fabric|infiniband|ethernet|switch|nvlink|pcie|cables?|links?|storage|disks?|file ?systems?|lustre|nfs|quotas?|memory"
     r"|oom|drivers?|firmware|kernel|cuda|nccl|slurm|scheduler|preempt\w*|users?|operators?|admin\w*|colleagues?|maintenance|cancel\w*|power|cooling"
@@ -131,7 +133,7 @@ class Stand:
         if not words or not self._connected(text):
             return False
         vocabulary = " ".join([*words, *(self._said(ref) for ref in refs)]).lower()
-        return all(thing[:5] in vocabulary for thing in things(text))
+        return all(thing[:5] in vocabulary for thing in things(_TELLER.sub(" ", text)))
 
     def _of_job(self, ref: str, refs: Sequence[str]) -> bool:
         """Whether a cell that states a cause states that of what it is told of: a node's reason is that of the node's own state."""

@@ -16,15 +16,16 @@ from agent_tools.gate.order import at_end
 from agent_tools.references import HOLE
 
 _MOST = re.compile(
-    r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|maximum|last)"
-    r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|minimum|first)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
+    r"(?i)\b(?:(?P<more>most|highest|largest|biggest|greatest|longest|latest|hottest|furthest|maximum|last|newest|final|most recent)"
+    r"|(?P<less>least|lowest|smallest|fewest|shortest|earliest|coldest|coolest|minimum|first|oldest)|(?P<slow>slowest|worst)|(?P<fast>fastest|quickest|best))\b"
 )
-_LAST = re.compile(r"(?i)latest|last|earliest|first")
+_LAST = re.compile(r"(?i)latest|last|earliest|first|newest|final|most recent|oldest")
 """Words of order in time: the last of a curve is not its largest."""
 _SAYS = {
     **dict.fromkeys(
         ("minimum", "lowest", "smallest"), ("minimum", "min", "lowest", "smallest", "least", "best", "shortest")
     ),
+    "final": ("final", "last"),
     **dict.fromkeys(
         ("maximum", "highest", "largest"), ("maximum", "max", "highest", "largest", "most", "peak", "longest")
     ),

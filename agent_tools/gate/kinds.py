@@ -12,6 +12,9 @@ from agent_tools.evidence import Evidence
 from agent_tools.gate.words import stem, stems
 from store.result import Cell
 
+_GOES_ON = re.compile(r"\bbeing [a-z]+ed\b")
+"""`Six checkpoints were being saved`: of what only began."""
+
 
 def kind(evidence: Evidence, noun: str) -> tuple[str, str] | None:
     """Where a noun is a kind of event (`checkpoint`, `preemption`, `XID`): the column and the text that say so."""
@@ -43,9 +46,8 @@ def doing(evidence: Evidence, behind: str) -> dict[str, Cell] | None:
 
 def finished(name: str, said: str) -> bool:
     """Whether what only began (`saving`) is told as done (`saved`)."""
-    return name.endswith("ing") and any(
-        stem(w) == stem(name) and w != name for w in re.findall(r"[a-z]+", said.lower())
-    )
+    done = re.findall(r"[a-z]+", _GOES_ON.sub(" ", said.lower()))
+    return name.endswith("ing") and any(stem(w) == stem(name) and w != name for w in done)
 
 
 def _root(noun: str) -> str:

@@ -113,6 +113,8 @@ _USED = re.compile(
 _USED_UP = re.compile(
     r"(?i) (?:of memory )?(?:was|were|had been) (?:all |fully )?(?:used|exhausted|consumed|filled|needed)\b"
 )
+_OF_LIMIT = re.compile(r"(?i) of (?:its|the|their) (?:time |memory )?limit\b")
+"""Behind a share of a limit: that much of it was used."""
 _BESIDE_EDGE = re.compile(
     r"(?i) (?:after|before) (?:the |its |their )?(?:job's |run's )?(?:start|beginning|launch|submission|submitting|end|it (?:started|began|ended|was submitted))\b"
 )
@@ -247,6 +249,7 @@ def _used(cell: CellValue, ahead: str, behind: str) -> str:
     """What was asked for or allowed, told as what was used; and a span that is put behind a moment which it does not follow."""
     said = f"{cell.column} {cell.doc}".lower()
     asked = re.search(r"request|limit|reserved", said) and not re.search(r"used|peak|rss|current", said)
+    asked = asked and not (unit_of(cell) == "ratio" and _OF_LIMIT.match(behind))
     if asked and (found := _USED.search(ahead) or _USED_UP.match(behind)):
         return found[0].strip()
     if unit_of(cell) in ("s", "min", "h") and (found := _BESIDE_EDGE.match(behind)):

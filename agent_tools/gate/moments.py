@@ -11,6 +11,7 @@ from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import Clause, Group, clauses
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
+from agent_tools.gate.vocabulary import ALSO_SAID
 from agent_tools.gate.words import stem, stems
 
 _OTHERS = re.compile(r"(?:^|_)(?:start|begin|end|submit|eligible|last|until|progress|bucket)(?:_|$)")
@@ -26,6 +27,7 @@ _ALSO: dict[str, str] = {
     "until": "to until",
     "submit": "submit submitted queued",
     "eligible": "eligible queued",
+    "oom": "allocation memory error",
 }
 """What parts of a time's name say in other words."""
 _END_OF_ONE = re.compile(r"\b(?:end|begin|start)\w* of the (?:first|last)\b")
@@ -90,7 +92,7 @@ def unsaid(text: str, ledger: Ledger) -> str:
             begin = times[i - 1].end if i else 0
             end = times[i + 1].start if i + 1 < len(times) else len(own)
             # "rank A ended at ..., then rank B at ...", "the first ended at ..., the last at ..."
-            again = group.column in told and _words(own[begin : group.start]) <= {"first", "last"}
+            again = group.column in told and _words(own[begin : group.start]) <= {"first", "last", "again", "once"}
             if not again and not any(_told(cell, group, own, begin, end, clause, ledger) for cell in group.cells):
                 return group.cells[0].ref
             told.add(group.column)
@@ -140,5 +142,5 @@ def _of_row(evidence: Evidence, row: int, only: tuple[str, ...] = ()) -> frozens
     for c in evidence.columns:
         value = evidence.value(c.name, row)
         if value and (not only or c.name in only):
-            said += [value[:4000]] if isinstance(value, str) else [c.name]
+            said += [value[:4000], ALSO_SAID.get(value, "")] if isinstance(value, str) else [c.name]
     return stems(" ".join(said))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held, kind, size
+from agent_tools.gate.extent import others_of
 from agent_tools.gate.machines import of_machine
 from agent_tools.gate.order import order
 from agent_tools.references import HOLE
@@ -101,7 +102,7 @@ def orphaned(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> str:
 
     `Ranks A and B. Signals: [[of rank C]]`: a reader takes the signals for those of A and B.
     """
-    if any(g.subject or g.column.startswith("all_") for g in clause.groups):
+    if any(g.subject or g.column.startswith("all_") for g in clause.groups) or others_of(clause, before, ledger):
         return ""
     for group in clause.groups:
         for cell in group.cells:

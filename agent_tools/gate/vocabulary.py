@@ -42,6 +42,14 @@ MEANS: dict[str, str] = {
 }
 """What Slurm's states say in other words."""
 
+ALSO_SAID: dict[str, str] = {
+    "saved": "written wrote",
+    "resumed": "resumption",
+    "preempted": "preemption eviction",
+    "requeued": "requeue",
+}
+"""What words of the product's own rows are told in besides."""
+
 COLUMN_WORDS: dict[str, str] = {
     "temp": "temperature hot warm",
     "power": "power draw drew draws watts",
@@ -60,7 +68,7 @@ COLUMN_WORDS: dict[str, str] = {
     "restarts": "restarted restart",
     "attempt": "retry retried try",
     "list": "allocated",
-    "gpus": "allocated held holds",
+    "gpus": "allocated held holds asks asked requested",
     "ooms": "error errors",
     "present": "collected available recorded there",
     "watched": "collected sampled watched",
@@ -80,6 +88,24 @@ COLUMN_WORDS: dict[str, str] = {
     "ranks": "held holds",
     "node": "allocated",
     "hours": "cost",
+    "idle": "idle sat stayed unused",
+    "sm": "busy active",
+    "engine": "busy active",
+    "mean": "mean average averaged averages",
+    "avg": "mean average averaged averages",
+    "peak": "peaked held",
+    "total": "total capacity",
+    "launch": "kernel kernels",
+    "launches": "kernel kernels",
+    "sync": "synchronizing synchronising synchronization waiting",
+    "behind": "fell",
+    "fallen": "fell dropped decreased",
+    "bad": "turned became infinite nan",
+    "signal": "terminated",
+    "state_reason": "reason",
+    "after": "followed follows",
+    "memory": "asks asked requested",
+    "reason": "gives gave given",
 }
 """What parts of columns' names say in other words."""
 
@@ -119,6 +145,6 @@ COMPARING = _words(
 
 SUPERLATIVE = _words(
     "most highest largest biggest greatest longest latest hottest least lowest smallest fewest shortest earliest coldest coolest slowest worst "
-    "fastest quickest best furthest first last maximum minimum"
+    "fastest quickest best furthest first last maximum minimum newest oldest final"
 )
 ORDERING = _words("before after above below over under")

@@ -1,0 +1,211 @@
+"""Of how many is it so? What a clause says of every one, of all the others, or of more than any other is held against every row.
+
+    Each node ran [[E8.ranks]] ranks.                               every node's row has that number
+    The other ranks got signal [[E6.exit_signal]].                  every rank's row but that of the one named before
+    [[E2.value]] had more attempts than any other node ([[E2.attempts]]).        no other row has as many
+    The card was never hotter than [[E5.temp_max_c]].               the highest of its column, by its name
+
+The answer has to be whole: every row held and shown, and of the whole job, as many of them as accounting says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from agent_tools.evidence import FOUND, Evidence, Ledger
+from agent_tools.formats import unit_of
+from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
+from agent_tools.gate.scope import held_by_job, whole
+from agent_tools.references import HOLE
+
+_NOUN = r"(?P<noun>ranks?|process(?:es)?|nodes?|hosts?|machines?|gpus?|cards?|attempts?|users?)\b"
+_OF: dict[str, tuple[tuple[str, ...], str]] = {
+    **dict.fromkeys(("rank", "process"), (("rank",), "gpus")),
+    **dict.fromkeys(("node", "host", "machine"), (("node",), "node_count")),
+    **dict.fromkeys(("gpu", "card"), (("node", "gpu"), "gpus")),
+    "attempt": (("attempt",), ""),
+    "user": (("user",), ""),
+}
+"""By which columns a row is of one of them, and accounting's column of how many the job has."""
+_EVERY = re.compile(
+    rf"(?i)\b(?P<w>each|every|both|all)(?: of)?(?: the| its| these)? (?:(?P<n>{HOLE}+) )?{_NOUN}(?!['’])"
+)
+_EACH_TOO = re.compile(r"(?i) (?P<w>each)(?=\W*$|[,;(])")
+_OTHERS = re.compile(
+    r"(?i)\b(?P<w>(?:all |every |each )?(?:of )?(?:the )?others?\b)(?: (?P<noun>ranks?|process(?:es)?|nodes?|gpus?|cards?)\b)?"
+)
+_UNSURE = re.compile(
+    r"(?i)\b(?:not|never|none|neither|nor|but|except|besides|most|than|nearly|almost|about|around|some|any|or|if|whether|up to|half|different"
+    r"|only|just|first|last|together|combined|in total|in all)\b|n['’]t\b"
+)
+_MORE = r"(?:more|greater|larger|bigger|higher|longer|later|hotter|warmer|busier)"
+_LESS = r"(?:less|fewer|smaller|lower|shorter|earlier|cooler|colder)"
+_THAN_ANY = re.compile(
+    rf"(?i)\b(?P<w>(?P<more>{_MORE})|{_LESS})\b[^,;:{HOLE}]*?\bthan (?:on |in |by |of )?(?P<any>(?:any|all|every)(?: of the| the)? others?|any(?:body|one|thing)? else(?:['’]s)?)\b"
+)
+_NEVER_ABOVE = re.compile(
+    rf"(?i)\b(?P<a>never|at no time|not once) (?:(?:got|went|rose|was|were|grew|became|used|took|held|reached|had) )*(?P<b>(?P<more>exceeded|above|over|beyond|{_MORE} than)|below|under|{_LESS} than) (?={HOLE})"
+)
+_HIGHEST = re.compile(r"(?:^|_)(?:max|peak|highest|longest)(?:_|$)")
+_LOWEST = re.compile(r"(?:^|_)(?:min|lowest|shortest)(?:_|$)")
+_WITHIN = re.compile(
+    rf"(?i)\b(?P<w>well) (?:within|below|under|inside) (?:its|the) (?:time |memory )?limit of (?={HOLE})"
+)
+_AGAIN = re.compile(rf"(?i)\b(?P<w>again) (?:at|on|in) (?={HOLE})")
+_WELL = 0.8
+_TWO = 2
+
+
+def extended(text: str, ledger: Ledger) -> list[tuple[int, int]]:
+    """Where in a text such words stand that the rows beside them bear out."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    before: list[Clause] = []
+    for clause in clauses(text, ledger):
+        at = text.index(clause.text, at)
+        spans = [
+            *_every(clause, ledger),
+            *_others(clause, before, ledger),
+            *_than_any(clause, ledger),
+            *never_above(clause),
+            *_well_within(clause),
+            *_again(clause),
+        ]
+        found += [(at + a, at + b) for a, b in spans]
+        at += len(clause.text)
+        before.append(clause)
+    return found
+
+
+def _every(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    own = clause.own
+    said = list(_EVERY.finditer(own))
+    if len(said) != 1 or _UNSURE.search(own) or _OTHERS.search(own):
+        return
+    m = said[0]
+    columns, of_job = _OF[_singular(m["noun"])]
+    number = [g for g in clause.groups if m["n"] and g.start == m.start("n")]
+    rest = [c for g in clause.groups if g not in number for c in g.cells]
+    figures = [c for c in rest if c.column not in SUBJECTS]
+    answers = {c.id for c in rest}
+    if not figures or len(answers) != 1 or any(c.column == FOUND for c in rest):
+        return
+    evidence = ledger.get(figures[0].id)
+    if not _all_rows(evidence, columns, of_job, ledger) or any(c.column in columns for c in rest):
+        return
+    rows = range(len(evidence.rows))
+    if any(evidence.value(c.column, r) != c.value for c in figures for r in rows):
+        return
+    many = len({tuple(evidence.value(n, r) for n in columns) for r in rows})
+    if (m["w"].lower() == "both" and many != _TWO) or any(c.value != many for g in number for c in g.cells):
+        return
+    yield m.span("w")
+    if each := _EACH_TOO.search(own, m.end()):
+        yield each.span("w")
+
+
+def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`the other ranks`: every row but those of the ones that a clause before it names has what is cited behind."""
+    found = others_of(clause, before, ledger)
+    if found is not None:
+        yield found
+
+
+def others_of(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> tuple[int, int] | None:
+    """Where a clause says something of all others than those named before it, and every other row bears it out; None elsewhere."""
+    m = _OTHERS.search(clause.own)
+    cells = [c for g in clause.groups for c in g.cells]
+    if (
+        m is None
+        or not cells
+        or len({c.id for c in cells}) != 1
+        or _UNSURE.search(clause.own)
+        or any(g.subject for g in clause.groups)
+    ):
+        return None
+    evidence = ledger.get(cells[0].id)
+    named = [c for b in before for g in b.groups for c in g.cells if c.id == evidence.id and c.column in SUBJECTS]
+    noun = _singular(m["noun"]) if m["noun"] else (named[-1].column if named else "")
+    columns, of_job = _OF.get(noun, ((), ""))
+    if not named or not columns or named[-1].column not in columns or not _all_rows(evidence, columns, of_job, ledger):
+        return None
+    told = {c.row for c in named}
+    rest = [r for r in range(len(evidence.rows)) if r not in told]
+    if not rest or any(evidence.value(c.column, r) != c.value for c in cells for r in rest):
+        return None
+    return m.span("w")
+
+
+def _than_any(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`more than any other`: the one figure of the clause is the largest of its column, and no other row is level with it."""
+    m = _THAN_ANY.search(clause.own)
+    figures = [c for c, _, _ in clause.measures()]
+    if m is None or len(figures) != 1 or re.search(r"(?i)\b(?:not|never|no|n['’]t)\b", clause.own):
+        return
+    cell = figures[0]
+    evidence = ledger.get(cell.id)
+    if evidence.truncated or len(evidence.rows) != evidence.row_count:
+        return
+    values = sorted(
+        v for r in range(len(evidence.rows)) if isinstance(v := size(evidence.value(cell.column, r)), float)
+    )
+    own = size(cell.value)
+    if len(values) < _TWO or len(values) != len(evidence.rows) or not isinstance(own, float) or values.count(own) > 1:
+        return
+    if own == (values[-1] if m["more"] else values[0]):
+        yield m.span("w")
+        yield m.span("any")
+
+
+def never_above(clause: Clause) -> list[tuple[int, int]]:
+    """Where `never above *` stands of the highest of its column, `never below *` of the lowest."""
+    found: list[tuple[int, int]] = []
+    for m in _NEVER_ABOVE.finditer(clause.own):
+        group = next(g for g in clause.groups if g.start == m.end())
+        edge = _HIGHEST if m["more"] else _LOWEST
+        if len(group.cells) == 1 and edge.search(group.column):
+            found += [m.span("a"), m.span("b")]
+    return found
+
+
+def _well_within(clause: Clause) -> list[tuple[int, int]]:
+    """`* ..., well within its limit of *`: by a fifth at least."""
+    found: list[tuple[int, int]] = []
+    for m in _WITHIN.finditer(clause.own):
+        limit = next(g.cells[0] for g in clause.groups if g.start == m.end())
+        ahead = [c for c, _, end in clause.measures() if end <= m.start() and unit_of(c) == unit_of(limit)]
+        x, y = (size(c.value) for c in (ahead[-1], limit)) if ahead else (None, None)
+        if "limit" in limit.column and isinstance(x, float) and isinstance(y, float) and x <= y * _WELL:
+            found.append(m.span("w"))
+    return found
+
+
+def _again(clause: Clause) -> list[tuple[int, int]]:
+    """`at * and again at *`: two times of one column, the later behind."""
+    found: list[tuple[int, int]] = []
+    for m in _AGAIN.finditer(clause.own):
+        moment = next(g.cells[0] for g in clause.groups if g.start == m.end())
+        ahead = [c for c, _, end in clause.measures() if end <= m.start() and c.column == moment.column]
+        x, y = (size(c.value) for c in (ahead[-1], moment)) if ahead else (None, None)
+        if isinstance(x, str) and isinstance(y, str) and x < y:
+            found.append(m.span("w"))
+    return found
+
+
+def _all_rows(evidence: Evidence, columns: Sequence[str], of_job: str, ledger: Ledger) -> bool:
+    """Whether an answer has a row of each of them that the job has, and each is shown."""
+    names = {c.name for c in evidence.columns}
+    if (
+        not {*columns} <= names
+        or not whole(evidence, ledger)
+        or any(f"{c}s" in names or f"all_{c}s" in names for c in columns[-1:])
+    ):
+        return False
+    many = len({tuple(evidence.value(n, r) for n in columns) for r in range(len(evidence.rows))})
+    return many > 1 and (not of_job or held_by_job(evidence, ledger, of_job) == many)
+
+
+def _singular(noun: str) -> str:
+    low = noun.lower()
+    return "process" if low.startswith("process") else low.removesuffix("s")
