@@ -12,6 +12,7 @@ import re
 import unicodedata
 
 KEPT = {"\n", "\t"}
+_OBEYED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _LINKED = re.compile(r"://|(?i:\bwww\.)|(?i:\b(?:mailto|xmpp):)")
 """What some renderers make a link of by itself."""
 
@@ -20,7 +21,8 @@ def plain(text: str) -> str:
     """Text without control, format (bidi, zero-width), surrogate and private-use characters; tabs and newlines stay."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c for c in text if c in KEPT or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co", "Cn"})
+    # A text has few letters, however long it is: each is looked up once.
+    return text.translate({ord(c): None for c in set(text) - KEPT if unicodedata.category(c) in _OBEYED})
 
 
 def line(text: str) -> str:
@@ -43,10 +45,9 @@ def json_line(text: str) -> str:
     """A JSON document that means the same, with what a terminal would obey written as an escape."""
     if text.isascii():
         return text.replace("\x7f", "\\u007f")
-    return "".join(c if c.isascii() and c != "\x7f" else _escaped(c) for c in text)
+    letters = [c for c in set(text) if c == "\x7f" or not c.isascii()]
+    return text.translate({ord(c): _escaped(c) for c in letters if unicodedata.category(c) in {*_OBEYED, "Zl", "Zp"}})
 
 
 def _escaped(c: str) -> str:
-    if c == "\x7f" or unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
-        return "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1]
-    return c
+    return "\\u007f" if c == "\x7f" else json.dumps(c)[1:-1]

@@ -78,7 +78,7 @@ def beyond(p: Provenance, limits: Limits, seconds: float, asked: int) -> list[st
 
 def hidden(text: str, kept: str = "\n\t") -> list[str]:
     """Characters that a terminal or a reader's eye obeys."""
-    return sorted({repr(c) for c in text if c not in kept and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co")})
+    return sorted({repr(c) for c in set(text) if c not in kept and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co")})
 
 
 def drawn_markdown(text: str) -> list[str]:
