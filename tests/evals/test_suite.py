@@ -47,6 +47,9 @@ def test_hardware_that_is_blamed_without_grounds_counts_as_well() -> None:
     guess = replace(BLIND, family="B2", attribution="infrastructure", confidence=0.9, abstained="wrong")
     assert summary([guess])["hardware_blamed_wrongly"] == 1
     assert summary([replace(guess, confidence=0.3, abstained="unnamed")])["hardware_blamed_wrongly"] == 0
+    likeliest = replace(guess, truth=("B2",))
+    assert summary([likeliest])["hardware_blamed_wrongly"] == 0
+    assert summary([replace(likeliest, truth=("A3", "B2"))])["hardware_blamed_wrongly"] == 1
 
 
 def test_hardware_that_is_let_off_is_told_from_other_wrong_blame() -> None:
