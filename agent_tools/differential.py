@@ -179,10 +179,11 @@ def _lacks(a: Assessment) -> str:
 def _missing(chosen: Assessment, others: Iterable[Assessment]) -> list[Missing]:
     merged: dict[str, Missing] = {m.text: m for m in chosen.missing}
     if chosen.code == "U0":
-        for a in others:
-            if a.status in (*_ORDER, "undecidable"):
-                for m in a.missing:
-                    merged.setdefault(m.text, m)
+        # What is suspected first, then what ends runs, then what slows them or spoils their result.
+        open_ = [a for a in others if a.status in (*_ORDER, "undecidable")]
+        for a in sorted(open_, key=lambda a: (a.status not in _ORDER, a.code not in _ENDED, -a.confidence)):
+            for m in a.missing:
+                merged.setdefault(m.text, m)
     return list(merged.values())
 
 

@@ -5,6 +5,7 @@ A sentence is a list of spans: plain text, or a figure with the id of the eviden
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,7 +64,7 @@ def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
     sections = [
         Section("What the data shows", [Item(spans(c.text)) for c in verdict.shows]),
         Section("What it implies", [Item(spans(c.text), _status(c.status)) for c in verdict.implies]),
-        Section("What it cannot decide", [Item(spans(m.text), note=spans(m.signal)) for m in verdict.cannot_decide]),
+        Section("What it cannot decide", _undecided(verdict, spans)),
         Section("What to do", [Item(spans(c.text)) for c in verdict.actions], numbered=True),
         Section("Also noticed", [Item(spans(c.text)) for c in verdict.warnings]),
         Section(
@@ -85,6 +86,22 @@ def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
         footer=_footer(verdict, spans),
         verdict=verdict,
     )
+
+
+FIRST = 3
+"""Open questions of an undetermined verdict that are told each by itself: those that would decide come first."""
+_SOURCE = re.compile(r"\((\w+_\w+|metrics/|kernel/)\)")
+
+
+def _undecided(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Item]:
+    """What stays open, each with what would decide it. Where nothing is known that is all; then the rest is one sentence."""
+    items = [Item(spans(m.text), note=spans(m.signal)) for m in verdict.cannot_decide]
+    if verdict.family != "U0" or len(items) <= FIRST + 1:
+        return items
+    rest = verdict.cannot_decide[FIRST:]
+    sources = list(dict.fromkeys(found for m in rest for found in _SOURCE.findall(m.signal)))
+    more = f"Nor can it decide {len(rest)} further questions, which are about other causes (--json has each)."
+    return [*items[:FIRST], Item([Span("text", more)], note=[Span("text", ", ".join(sources))])]
 
 
 def _status(status: str) -> str:
