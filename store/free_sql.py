@@ -21,8 +21,8 @@ from store.lake import Lake
 from store.overlay import Overlay
 from store.redact_sql import redacting
 from store.result import Coverage, QueryTimeout, Result, ResultColumn, StoreError
-from store.rows import LogRun, tables
 from store.rows import columns as columns_of
+from store.rows import tables
 from store.snapshot import Opened, Snapshots
 
 MAX_SQL = 20_000
@@ -74,9 +74,7 @@ def _answer(sql: str, opened: dict[str, Opened], timeout_s: float, memory_mb: in
     task = {
         "sql": sql,
         "views": {
-            t: redacting(
-                views.shown(t, opened.get(t, []), opened.get(LogRun.TABLE, [])), [c.name for c in columns_of(r)]
-            )
+            t: redacting(views.shown(t, opened.get(t, []), opened), [c.name for c in columns_of(r)])
             for t, r in tables().items()
         },
         "files": [str(p) for o in opened.values() for p, _ in o],

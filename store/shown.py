@@ -16,7 +16,7 @@ from store.catalog import Need
 from store.manifest import Segment
 from store.result import Cell
 from store.rollup import EACH, MACRO, RUN, TOTALS, WINDOW, totals, window, without_job
-from store.rows import GpuMinute, GpuSample, LogRun, tables
+from store.rows import GpuMinute, GpuSample
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement
@@ -168,8 +168,7 @@ class Shown:
         return not texts.isdisjoint(need.values)
 
     def _show(self, table: str, segments: Sequence[tuple[Path, Segment]], opened: Opened) -> None:
-        runs = opened.get(LogRun.TABLE, ()) if tables()[table].OF_RUN else ()
-        files = tuple(path for path, _ in (*segments, *runs))
+        files = tuple(path for path, _ in (*segments, *views.beside(table, opened)))
         now = self._now.get(table)
         if now is not None and now.files == files:
             return
@@ -184,21 +183,21 @@ class Shown:
             if len(copies) >= _MOST_COPIES:
                 oldest = copies.pop(next(iter(copies)))
                 self._con.execute(f"DROP {oldest.kind} {oldest.aside}")
-            copy = self._make(table, segments, runs, files)
+            copy = self._make(table, segments, opened, files)
         self._now[table] = copies[files] = copy  # at the end: the first is the one that was not used for longest
 
     def _make(
         self,
         table: str,
         segments: Sequence[tuple[Path, Segment]],
-        runs: Sequence[tuple[Path, Segment]],
+        opened: Opened,
         files: Files,
     ) -> _Copy:
         kind = "TABLE" if sum(s.rows for _, s in segments) <= SMALL else "VIEW"
         if not segments:
             self._con.execute(parsed(self._con, f"CREATE TEMP TABLE {table} ({views.definition(table)})"))
         else:
-            self._con.execute(f"CREATE TEMP {kind} {table} AS {views.shown(table, segments, runs)}")
+            self._con.execute(f"CREATE TEMP {kind} {table} AS {views.shown(table, segments, opened)}")
         self._made += 1
         return _Copy(files, kind, f"{table}_{self._made}")
 

@@ -5,12 +5,16 @@ Two accounting files, or a file and a later poll, tell of the same attempt of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from store import echoes
 from store.engine import literals
 from store.manifest import Segment
-from store.rows import LogRun, columns, tables
+from store.rows import LogRun, SlurmJob, columns, tables
+
+Segments = Sequence[tuple[Path, Segment]]
+Opened = Mapping[str, Segments]
 
 
 def definition(table: str) -> str:
@@ -73,23 +77,36 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
 
 
 def with_runs(names: Iterable[str]) -> tuple[str, ...]:
-    """These tables, and what tells of which run the lines of a log are, where one of them has lines of a log."""
+    """These tables, and those that `shown` needs for them: of which run the lines of a log are, and what accounting says of its job."""
     named = tuple(names)
-    wanted = any(tables()[n].OF_RUN for n in named) and LogRun.TABLE not in named
-    return (*named, LogRun.TABLE) if wanted else named
+    wanted: list[str] = [LogRun.TABLE] if any(tables()[n].OF_RUN for n in named) else []
+    wanted += echoes.ACCOUNTS if any(map(echoes.concerns, named)) else ()
+    return (*named, *(t for t in wanted if t not in named))
 
 
-def shown(table: str, segments: Sequence[tuple[Path, Segment]], runs: Sequence[tuple[Path, Segment]] = ()) -> str:
-    """`view`, with the rows of a log under the attempt of the run in whose lines they stand (`runs`: segments of `log_run`)."""
+def beside(table: str, opened: Opened) -> list[tuple[Path, Segment]]:
+    """The segments of other tables that `shown` reads for this one."""
+    runs = opened.get(LogRun.TABLE, ()) if tables()[table].OF_RUN else ()
+    return [*runs, *(p for t in echoes.ACCOUNTS for p in opened.get(t, ()) if echoes.concerns(table))]
+
+
+def shown(table: str, segments: Segments, opened: Opened) -> str:
+    """`view`, with the rows of a log under the attempt of the run in whose lines they stand, and `echo` for whose words are not
+    about its job. `opened` has the segments of the tables that tell so."""
     rows = view(table, segments)
-    if not runs or not segments or not tables()[table].OF_RUN:
-        return rows
-    spans = f"SELECT DISTINCT cluster, job_id, attempt, file, first_line, last_line FROM ({select(LogRun.TABLE, runs)})"
-    return (
-        f"SELECT l.* REPLACE (coalesce(r.attempt, l.attempt) AS attempt) FROM ({rows}) AS l "
-        f"LEFT JOIN ({spans}) AS r ON r.job_id = l.job_id AND r.file = l.file AND r.cluster IS NOT DISTINCT FROM l.cluster "
-        "AND l.line_no BETWEEN r.first_line AND r.last_line"
-    )
+    runs, jobs = opened.get(LogRun.TABLE, ()), opened.get(SlurmJob.TABLE, ())
+    if segments and runs and tables()[table].OF_RUN:
+        spans = (
+            f"SELECT DISTINCT cluster, job_id, attempt, file, first_line, last_line FROM ({select(LogRun.TABLE, runs)})"
+        )
+        rows = (
+            f"SELECT l.* REPLACE (coalesce(r.attempt, l.attempt) AS attempt) FROM ({rows}) AS l "
+            f"LEFT JOIN ({spans}) AS r ON r.job_id = l.job_id AND r.file = l.file AND r.cluster IS NOT DISTINCT FROM l.cluster "
+            "AND l.line_no BETWEEN r.first_line AND r.last_line"
+        )
+    if segments and jobs and echoes.concerns(table):
+        rows = echoes.marked(rows, *(select(t, opened.get(t, ())) for t in (*echoes.ACCOUNTS, LogRun.TABLE)))
+    return rows
 
 
 def _latest(column: str, of: str | None, order: str) -> str:

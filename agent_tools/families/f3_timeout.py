@@ -38,8 +38,6 @@ MUTE_LINES = 1
 LATE, EARLY_S = 0.8, 75.0
 """Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
 _ASKED = re.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
-_A_JOB = re.compile(r"\*\*\* JOB \d")
-"""Slurm's word of a whole job's limit; a step may have one of its own."""
 _POLITE = re.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(?:TERM|15)\b")
 
 
@@ -52,9 +50,6 @@ def assess(facts: Facts) -> Assessment:
     said_at_all = said or "time_limit" in facts.ending.marks
     step = of_step(facts) if said_at_all or not facts.has_log else None
     reached = state in ("TIMEOUT", "DEADLINE") or said_at_all or step is not None
-    if end is not None and wall is not None and step is None and _of_another(facts, end, wall):
-        text = f"The log says {quoted(end, 'stop_message', 'stop_line')}, but Slurm recorded the end as {wall['state']}, after {wall['used']} of the limit."
-        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
     if not reached:
         return _forewarned(facts, end, wall) or _not_reached(facts, wall)
     if facts.overview is not None and too_late(facts):
@@ -370,18 +365,6 @@ def _unknown(facts: Facts, shows: list[str], blind: bool, limit: str) -> Assessm
             f"{'raise --time' if limit != 'deadline' else 'choose a later --deadline'}; if not, look for a hang.",
             "Print progress regularly, so that a slow run can be told from a stuck one.",
         ),
-    )
-
-
-def _of_another(facts: Facts, end: RowView, wall: RowView) -> bool:
-    """Whether the word of a job's time limit in the log is another job's: this one ended otherwise, long before its own."""
-    used = wall.number("used")
-    return (
-        facts.state in ("COMPLETED", "FAILED")
-        and end.text("stop_name") == "time_limit"
-        and _A_JOB.search(end.text("stop_message")) is not None
-        and used is not None
-        and used < LATE
     )
 
 

@@ -1,4 +1,4 @@
-"""Where a job's output lies. Accounting says so from release 24.05 on; before that only the controller knows, for a while.
+"""Where a job's output lies, and how often it ran. Accounting may leave that out; then the controller knows it, for a while.
 
 The controller is asked for all its jobs at once, so it is asked seldom: what it said of a job when it ran is kept, and a new
 look comes after three times what the last one took. A job that nobody knew yet waits for the next look.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 
 from collector.intake.discover import fill_pattern
 from inquest.watch.shared import Shared
@@ -26,6 +27,7 @@ class Outputs:
         self._access = access
         access.learn.append(self._learn)
         self._known: dict[str, Paths] = {}
+        self._restarts: dict[tuple[str, datetime | None], int | None] = {}
         self._looked = float("-inf")
         self._gap_s = OFTEN_S
         self.needed = False
@@ -48,10 +50,16 @@ class Outputs:
         return set()
 
     def placed(self, job: SlurmJob) -> SlurmJob:
-        """The job with the paths of its output: as told, else as sbatch names it by itself.
+        """The job with the paths of its output: as told, else as sbatch names it by itself; and how often it had been restarted.
 
         Of a heterogeneous job only the first component runs the script, and only its output is written: it is that of all.
         """
+        if (
+            job.restarts is None
+            and job.job_id
+            and (told_of := self._restarts.get((job.job_id, job.start_ts))) is not None
+        ):
+            job = replace(job, restarts=told_of)
         lead = f"{job.het_job_id}+0"
         if job.het_job_id and job.job_id != lead and (lead in self._known or not job.stdout_path):
             first = self.placed(
@@ -78,6 +86,7 @@ class Outputs:
     def _learn(self, queue: list[SlurmJob]) -> None:
         """Whoever asked."""
         self._looked = time.monotonic()
+        self._restarts = {(r.job_id, r.start_ts): r.restarts for r in queue if r.job_id}
         self._known = {r.job_id: (r.stdout_path, r.stderr_path, r.work_dir) for r in queue if r.job_id}
 
 

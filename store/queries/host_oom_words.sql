@@ -1,5 +1,5 @@
 -- host_oom_words: What the log says about host memory running out: Slurm's OOM messages, killed workers, the kernel's words.
--- TABLES: log_event, slurm_job, slurm_step
+-- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = host_oom | slurm
 -- EMPTY: VARCHAR, BOOLEAN, BIGINT, VARCHAR, BIGINT, TIMESTAMP, VARCHAR, BIGINT, VARCHAR
@@ -14,34 +14,13 @@
 -- COLUMN line_no: line of the first one
 -- COLUMN message: text of the first one
 -- CAVEAT: A line that names a job or step which is not this one's is left out, where accounting knows these. A bare "Killed" is not among them: it says SIGKILL and nothing about who sent it.
-WITH named AS (
-  SELECT *, json_extract_string(TRY_CAST(detail AS JSON), '$.job') AS of_job,
-    json_extract_string(TRY_CAST(detail AS JSON), '$.step') AS of_step
-  FROM log_event
-  WHERE (kind = 'host_oom' OR (kind = 'slurm' AND regexp_matches(message, '(?i)oom[_-]kill|out[ -]of[ -]memory|OOM Killed'))) AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-),
-j AS (
-  SELECT job_id, job_id_raw, het_job_id FROM slurm_job
-  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND job_id_raw IS NOT NULL
-),
-s AS (
-  SELECT step_id FROM slurm_step
-  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND step_id IS NOT NULL
-),
-own AS (
-  -- Slurm names the job and its step. A line that names another one was printed, or copied, by the program.
-  SELECT * FROM named
-  WHERE of_job IS NULL OR NOT regexp_matches(of_job, '^\d+([_+]\d+)?$') OR NOT EXISTS (SELECT 1 FROM j)
-    OR EXISTS (SELECT 1 FROM j WHERE het_job_id IS NOT NULL)
-    OR EXISTS (SELECT 1 FROM j WHERE of_job IN (job_id, job_id_raw))
-      AND (of_step IS NULL OR length(of_step) >= 10 OR NOT EXISTS (SELECT 1 FROM s) OR of_step IN (SELECT step_id FROM s))
-)
 SELECT
   name, name NOT IN ('worker_died', 'alloc_failed') AS killed, count(*) AS events, first(coalesce(host, node) ORDER BY ts NULLS LAST, file, line_no) AS host,
   first(rank ORDER BY ts NULLS LAST, file, line_no) AS rank, min(coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END)) AS oom_ts,
   first(file ORDER BY ts NULLS LAST, file, line_no) AS file,
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
   first(left(message, 300) ORDER BY ts NULLS LAST, file, line_no) AS message
-FROM own
+FROM log_event
+WHERE (kind = 'host_oom' OR (kind = 'slurm' AND regexp_matches(message, '(?i)oom[_-]kill|out[ -]of[ -]memory|OOM Killed'))) AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 GROUP BY name
 ORDER BY killed DESC, oom_ts NULLS LAST, file, line_no, name

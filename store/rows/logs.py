@@ -29,6 +29,7 @@ EVENT_KINDS: dict[str, str] = {
     "train_end": "training finished and says so",
     "banner": "a framework, launcher or job script introduces itself or a phase (init, load, compile, data)",
     "non_finite": "NaN or infinity named in words; an overflow or a skipped step",
+    "echo": "the batch system's words that are not about the job of the log: they name another job, or an end that accounting contradicts",
     "xid": "text that looks like an XID in a job's own output: hearsay, never proof",
     "storage": "no space left, quota exceeded, read-only or stale file system, I/O error",
     "network": "hub, download, DNS or connection trouble outside the process group",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -247,6 +248,8 @@ def test_a_job_that_slurm_ended_before_it_ran_has_reached_no_limit(tmp_path: Pat
     [
         ("JOB 999 ON n01", 20.0, "FAILED", "ruled_out"),
         ("JOB 999 ON n01", 20.0, "COMPLETED", "ruled_out"),
+        ("JOB 999 ON n01", 60.5, "FAILED", "ruled_out"),
+        ("JOB 4812 ON n01", 20.0, "FAILED", "ruled_out"),
         ("JOB 4812 ON n01", 60.5, "FAILED", "confirmed"),
         ("JOB 4812 ON n01", 60.5, "TIMEOUT", "confirmed"),
         ("STEP 4812.0 ON n01", 20.0, "FAILED", "confirmed"),
@@ -255,8 +258,8 @@ def test_a_job_that_slurm_ended_before_it_ran_has_reached_no_limit(tmp_path: Pat
 def test_a_limit_that_a_log_tells_of_long_before_the_job_s_own_is_another_job_s(
     tmp_path: Path, what: str, minutes: float, state: str, status: str
 ) -> None:
-    world = World(tmp_path).job(state, minutes=minutes, time_limit_s=3600.0)
-    world.say(
-        "slurm", "time_limit", f"slurmstepd: error: *** {what} CANCELLED AT 2026-03-01T10:20:00 DUE TO TIME LIMIT ***"
-    )
+    world = World(tmp_path).job(state, minutes=minutes, time_limit_s=3600.0, job_id_raw=JOB)
+    scope, job = what.lower().replace(".", " ").split()[:2]
+    message = f"slurmstepd: error: *** {what} CANCELLED AT 2026-03-01T10:20:00 DUE TO TIME LIMIT ***"
+    world.say("slurm", "time_limit", message, detail=json.dumps({"job": job, "scope": scope}))
     assert judge(world.train(falling(20)), assess).status == status

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -35,3 +35,16 @@ def test_the_output_of_a_heterogeneous_job_is_that_of_its_first_component(tmp_pa
     outputs.find(told)
     assert [outputs.placed(job).stdout_path for job in told] == ["/home/mira/slurm-4831.out"] * 2
     assert [outputs.placed(job).job_id for job in told] == ["4831+0", "4831+1"]
+
+
+def test_the_controller_tells_how_often_a_run_had_been_restarted(tmp_path: Path) -> None:
+    """Of the run that it speaks of, and of no other."""
+    slurm = Accounts(tmp_path / "accounts")
+    shared = Shared(slurm)  # type: ignore[arg-type]
+    outputs = Outputs(shared)
+    begun = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    slurm.now_running = [SlurmJob(job_id="7", start_ts=begun, restarts=1, stdout_path="/home/mira/7.out")]
+    list(shared.queue())
+    assert outputs.placed(SlurmJob(job_id="7", start_ts=begun)).restarts == 1
+    assert outputs.placed(SlurmJob(job_id="7", start_ts=begun - timedelta(hours=1))).restarts is None
+    assert outputs.placed(SlurmJob(job_id="7", start_ts=begun, restarts=0)).restarts == 0
