@@ -32,13 +32,17 @@ _HARD = (
 )
 _PORT = 0.75
 """Confidence where a port was taken, and nothing tells of other nodes that had to wait."""
+_FEWER = 0.75
+"""Confidence where some of the processes never said their place, and the run waited for them until its limit."""
 _AGAIN = 3
 """So often a rank has to say that it waits: each of them once is how a group forms."""
 _FORMING = re.compile(
-    r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed)|distributed init \(rank \d|"
+    r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed|ddp: GLOBAL_RANK)|distributed init \(rank \d|"
     r"Initializing TorchBackend in DeepSpeed with backend"
 )
 _NOT_OWN = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |\*{5,}\s*$")
+# Open MPI's word on how it was built and launched: no rank got as far as to look for another.
+_UNLAUNCHED = re.compile(r"not built with SLURM'?s? PMI|OPAL ERROR: Not initialized in file pmix")
 _SAYS = {
     "address_in_use": "the port that the rendezvous needs is taken",
     "unresolved": "a host name that the rendezvous needs cannot be resolved",
@@ -179,6 +183,8 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
             result.attribution = "job"
         if name == "closed" and not raised:
             result.status, result.confidence = "suspected", 0.5
+        if _UNLAUNCHED.search(row.text("message")):
+            return _unlaunched(result)
     if taken is not None and not several_nodes(facts):
         result.confidence = _PORT
         result.missing.append(
@@ -222,6 +228,18 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
             )
         )
     result.counterfactual = "Rendezvous messages are there."
+    return result
+
+
+def _unlaunched(result: Assessment) -> Assessment:
+    """No rank got as far as to look for another: nearer to a job that could not be launched than to a network's fault."""
+    result.confidence, result.attribution = 0.6, "job"
+    result.headline = "The ranks could not be started: this Open MPI was built without what srun launches it by."
+    result.implies.append(claim("Every rank ends in MPI_Init; network, model and GPUs play no part.", "supported"))
+    result.missing.append(missing("What the site's Slurm and MPI offer.", "srun --mpi=list; ompi_info | grep -i pmi"))
+    text = "Launch it with mpirun inside the allocation, with srun --mpi=pmix, or with an Open MPI that was built for this Slurm."
+    result.actions.append(claim(text))
+    result.counterfactual = "MPI says that it cannot be launched as it was."
     return result
 
 
@@ -288,12 +306,17 @@ def stuck_at_start(facts: Facts) -> RowView | None:
     Launchers print it unbuffered; what comes next, on any rank, is the first thing that a formed group prints.
     """
     o = facts.overview
-    if o is None or (o.number("node_count") or 0) < 2 or facts.progress.begun or facts.raised:
+    if facts.progress.begun or facts.raised or (_of_several(facts) if o is None else o.number("node_count") or 0) < 2:
         return None
     own = facts.table("log_tail").where(lambda r: not _NOT_OWN.match(r.text("text")))
     ends = {r.text("file"): r for r in own}
     last = list(ends.values())
     return last[0] if len(last) == 1 and _FORMING.search(last[0].text("text")) else None
+
+
+def _of_several(facts: Facts) -> float:
+    """How many processes the start's own words count, where nothing else is known of the job."""
+    return max((r.number("world_size") or 0 for r in facts.table("phases").one_of("name", "dist_init")), default=0)
 
 
 def _silent(facts: Facts) -> Assessment:
@@ -305,6 +328,8 @@ def _silent(facts: Facts) -> Assessment:
     long_enough = o is not None and (o.number("elapsed_s") or 0) > 300
     if ended_late and many and long_enough and (facts.cold or banner) and not joined and not facts.causes:
         return _never_began(facts, facts.cold, banner, stuck_at_start(facts))
+    if o is None and facts.ending.says("time_limit") and (last := stuck_at_start(facts)) is not None:
+        return _announced(_never_began(facts, False, banner, last), banner)
     if not facts.has_log:
         return Assessment(
             CODE,
@@ -313,6 +338,17 @@ def _silent(facts: Facts) -> Assessment:
             missing=[missing("Whether the process group formed.", "the output of every rank")],
         )
     return Assessment(CODE, "ruled_out", counterfactual="No message says that the ranks failed to find each other.")
+
+
+def _announced(result: Assessment, banner: list[RowView]) -> Assessment:
+    """Lightning has every process say its place, and the first one that all are there: fewer said theirs, and it never did."""
+    row = banner[-1]
+    if "MEMBER: " in row.text("message") and 0 < (row.number("events") or 0) < (row.number("world_size") or 0):
+        result.confidence = _FEWER
+        result.speaks_for.append(
+            claim(f"{row['events']} of {row['world_size']} processes said that they had begun, the others never.")
+        )
+    return result
 
 
 def _never_began(facts: Facts, cold: bool, banner: list[RowView], last: RowView | None) -> Assessment:

@@ -80,7 +80,7 @@ _BANNER: tuple[re.Pattern[str], ...] = tuple(
     re.compile(pattern)
     for pattern in (
         r"\| distributed init \(rank (?P<rank>\d+)(?:, gpu (?P<gpu>\d+))?\): ?(?P<address>\S+)?",
-        r"Initializing distributed: GLOBAL_RANK: (?P<rank>\d+), MEMBER: \d+/(?P<size>\d+)",
+        r"(?:Initializing distributed|initializing ddp): GLOBAL_RANK: (?P<rank>\d+), MEMBER: \d+/(?P<size>\d+)",
         r"All distributed processes registered\. Starting with (?P<size>\d+) processes",
         r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed (?:environment|process group))",
         r"^\W*(?:export )?MASTER_ADDR ?[=:] ?(?P<address>[\w.:-]+)",
