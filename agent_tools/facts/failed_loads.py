@@ -26,7 +26,7 @@ _LOAD = re.compile(
 _RESUME_ITSELF = re.compile(
     r"No valid checkpoint found in output directory|Can't find a valid checkpoint at|resume_from_checkpoint|"
     r"checkpoint-\d+|global_?step_?\d+|iter_\d{3,}|latest_checkpointed_iteration|optimizer's group|different number of parameter groups|optimizer\.(pt|bin)|"
-    r"optim_states|random_states|trainer_state|last\.ckpt|rng_state|/step[-_=]\d+|state_dict: optim|scheduler\.pt|-epoch=|epoch=\d+-step=\d+",
+    r"optim_states|random_states|trainer_state|last\.ckpt|rng_state|/step[-_=]\d+|state_dict: optim|scheduler\.pt|-epoch=|epoch=\d+-step=\d+|-step=\d+-|last-step=\d",
     re.IGNORECASE,
 )
 _RESUME_FRAME = re.compile(
@@ -64,6 +64,8 @@ _SLOT = re.compile(
 _STATE_PATH = re.compile(
     r"KeyError: ['\"]?(?:[\w-]+\.)*optim\w*\.(?:[\w-]+\.)*(?:exp_avg\w*|momentum_buffer|param_groups\b)"
 )
+# torch's and Megatron's readers of a checkpoint that every rank saved a part of.
+_READS = re.compile(r"(?:distributed/checkpoint|dist_checkpointing)/\S+\.py(?::\d+)? in \w*(?:load|read|plan)", re.M)
 _RIGHT_ABOVE = 3
 """Lines between the word that a load begins and the traceback that it ends in."""
 _ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
@@ -108,7 +110,7 @@ class FailedLoad:
                 "Look at the end of the whole log for what the load failed of.",
             )
         if re.search(
-            r"size mismatch|shape mismatch|does not match|doesn't match|key\(s\)|mismatch|entries in state dict|number of parameter groups",
+            r"size mismatch|shape mismatch|does not match|doesn't match|key\(s\)|mismatch|MetadataIndex|entries in state dict|number of parameter groups",
             self.text,
             re.IGNORECASE,
         ):
@@ -144,7 +146,8 @@ def failed_load(facts: Facts, signs: RowView) -> FailedLoad | None:
     for raised in facts.causes:
         full = f"{raised.name}: {raised.message}"
         frames = f"{raised.calls} {raised.row.text('frame')} {raised.row.text('user_frame')}"
-        if _LOAD.search(full) or _broken_off(raised, frames) or _lacks_state(raised) or _SLOT.search(full):
+        found = any(p.search(full) for p in (_LOAD, _SLOT)) or _broken_off(raised, frames) or _lacks_state(raised)
+        if found or (not facts.progress.begun and _READS.search(raised.calls) and _amid(facts, raised)):
             return FailedLoad(full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})")
     began = facts.progress.begun
     untold = [r for r in facts.causes if not r.message.strip()]  # a notebook names the exception above its frames too
@@ -169,7 +172,8 @@ def _amid(facts: Facts, raised: Raised) -> bool:
     above = facts.table("checkpoints").where(
         lambda r: r.text("file") == file and 0 < line - (r.number("line_no") or 0) <= _RIGHT_ABOVE
     )
-    return bool(above) and above[-1].text("name") == "loading" and names_saved_run(above[-1].text("message"))
+    told = above[-1] if above and above[-1].text("name") in ("loading", "resumed") else None
+    return told is not None and names_saved_run(told.text("message"))
 
 
 def _lacks_state(raised: Raised) -> bool:

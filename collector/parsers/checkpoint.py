@@ -97,7 +97,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("none_found", None, r"=> no checkpoint found|[Nn]o checkpoints? (?:was |were )?found(?! at all)|latest checkpoint: None"),
         ("loaded", None, rf"=> loaded checkpoint {_PATH}"),
         ("loading", None, rf"=> loading checkpoint {_PATH}"),
-        ("from_scratch", None, r"Initializing a new model from scratch|[Tt]raining (?:the model |model )?from scratch|[Ss]tarting (?:training )?from scratch"),
+        ("from_scratch", None, r"Initializing a new model from scratch|[Tt]raining (?:the model |model )?from scratch|[Ss]tarting (?:training )?from scratch|[Tt]raining starts (?:from|with) (?:random(?: initiali[sz]ation)?|scratch)\b"),
         ("resumed", None, rf"[Rr]esum(?:ed|ing) (?:training )?(?:from|at|using(?= \S*[/.]\S)) (?:the )?(?:latest )?(?:(?:step|iteration|iter|epoch|global step)[ :=]*(?P<step>\d+)|(?:checkpoint:? ?|ckpt:? ?)?{_PATH})"),
         ("loaded", None, rf"[Ss]uccessfully loaded (?:the )?checkpoint(?:(?: from|:) {_PATH})?"),
         ("loaded", None, rf"[Cc]heckpoint (?:successfully )?loaded(?: from {_PATH})?"),

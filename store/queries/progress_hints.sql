@@ -62,7 +62,7 @@ h AS (
     OR regexp_matches(text, '(?i)(^\s*([0-9][0-9:., TZ-]{7,40}\s)?|\bINFO\b[\]:|\s-]{1,6})(train(ing)?|val(id(ation)?)?)( metrics:)?[ _]{1,3}loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
     OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
     AND regexp_matches(text, '(?i)(loss(es)?|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*[\[(]?\s*-?([0-9]|nan|inf)'))
-    AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )')
+    AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )|(?i)^[^a-z]*((info|rank)\b[^a-z]*)?(resum|restor|load)(e|ed|ing)\b.{0,40}\b(checkpoint|ckpt|states?)\b.{0,20}/')
 ),
 b AS (
   -- of bars that a copy of the log left on one line, without the carriage returns between them, the last one

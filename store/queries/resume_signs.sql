@@ -53,7 +53,7 @@ words AS (
     WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND line_no <= 300
       AND regexp_matches(text, '^(\d+: *)?\++ (\S+ )*(\S*/)?(python\S*|torchrun|accelerate|deepspeed|srun|mpirun) |^(\d+: *)?(?i:args|argv|arguments|cmd|command|command line): ?.*--?\w')
   )
-  WHERE regexp_matches(text, '(?i)(--?|\b)(resume|resume[_-]from([_-]checkpoint)?|auto[_-]?resume|restore[_-]from|load[_-]checkpoint|continue[_-]from|ckpt[_-]path|init_from=resume)\b')
+  WHERE regexp_matches(text, '(?i)(--?|\b)(resume|resume[_-]from([_-]checkpoint)?|auto[_-]?resume|restore[_-]from|load[_-]checkpoint|continue[_-]from|ckpt[_-]path|init_from=resume|load[_-]step[= ]0*[1-9]\d*)\b')
     AND NOT regexp_matches(text, '(?i)(resume|resume_from_checkpoint|auto_resume)[= ](false|none|no|0)\b')
 ),
 -- Of several the one that names a checkpoint by its step says most.
