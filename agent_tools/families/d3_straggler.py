@@ -30,6 +30,8 @@ def assess(facts: Facts) -> Assessment:
         return by_memory
     if row is None and (by_power := _by_power(facts)) is not None:
         return by_power
+    if row is None and not facts.has("gpu_sample") and (told := _by_report(facts)) is not None:
+        return told
     if row is None:
         return Assessment(
             CODE,
@@ -147,6 +149,32 @@ def _by_power(facts: Facts) -> Assessment | None:
     )
     result.counterfactual = text
     result.warnings.append(claim(f"{result.headline} It may hold the others up.", "supported"))
+    return result
+
+
+def _by_report(facts: Facts) -> Assessment | None:
+    """What the trainer's own straggler detection says of its ranks: it times the same kernels on each of them."""
+    rows = facts.table("other_events").one_of("name", "straggler")
+    if not rows or facts.ending.failed:
+        return None
+    row, again = rows[0], sum(r.number("events") or 0 for r in rows) > 1
+    result = Assessment(CODE, "confirmed" if again else "suspected", attribution="undetermined")
+    result.confidence = 0.75 if again else 0.6
+    result.headline = f"The run's own detection names slow ranks, first of them rank {row['rank']}."
+    result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
+    if again:
+        last = max(rows, key=lambda r: r.number("last_line") or 0)
+        result.speaks_for.append(claim(f"It says so again, last in line {last['last_line']}."))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"The run advances: {facts.progress.phrase}."))
+    result.implies.append(claim("Every synchronised step goes at the pace of the slowest rank.", "supported"))
+    result.missing.append(
+        missing("Why it is slow.", "SM activity, clocks and PCIe of every GPU (gpu_sample); the load of that host")
+    )
+    result.actions.append(
+        claim("Look at that rank's GPU and host, and rerun without its node: the slowness should go.")
+    )
+    result.counterfactual = result.speaks_for[0].text
     return result
 
 
