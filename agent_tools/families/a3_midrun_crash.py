@@ -85,6 +85,8 @@ _LESS_RAM = (
 )
 
 _EITHER = 0.6
+_LAST = 0.72
+"""Confidence where a logger told of the exception, and the log ends with it."""
 
 
 def mode_of(cause: Raised) -> str:
@@ -142,7 +144,8 @@ def assess(facts: Facts) -> Assessment:
     result = Assessment(CODE, "confirmed", mode=mode, attribution=_attribution(mode, cause))
     result.confidence = 0.92 if facts.progress.parsed else 0.86 if facts.progress.begun else 0.7
     if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
-        result.status, result.confidence = "suspected", 0.55
+        # A logger's word of it may be that of something caught; where the log has nothing after it, hardly.
+        result.status, result.confidence = ("confirmed", _LAST) if _last_of_log(facts, cause) else ("suspected", 0.55)
     if cause.missed:
         result.status, result.confidence, result.mode = "suspected", UNSAID, "code"
     if of_either(cause):
@@ -207,6 +210,16 @@ def assess(facts: Facts) -> Assessment:
     elif of_cuda(cause):
         told_by_driver(facts, result)
     return result
+
+
+def _last_of_log(facts: Facts, cause: Raised) -> bool:
+    """Whether nothing stands in the log after the exception; a message of several lines may hold what came after it."""
+    last = facts.table("end_words").first
+    return (
+        last is not None
+        and "\n" not in cause.message
+        and (last.number("last_line") or 0) <= (cause.row.number("line_end") or 0)
+    )
 
 
 def _after_the_end(facts: Facts, cause: Raised) -> bool:
