@@ -186,7 +186,8 @@ def _vanished(facts: Facts) -> RowView | None:
     told = facts.table("launcher_failures")
     if told.one_of("name", "ray_node_died") or facts.table("oom_events") or facts.table("signals"):
         return None
-    died = told.one_of("name", "ray_worker_died")
+    done = facts.progress.finish_line or float("inf")  # what dies below the last word of the work is a teardown's
+    died = [r for r in told.one_of("name", "ray_worker_died") if (r.number("line_no") or 0) < done]
     return next((r for r in died if _UNEXPECTED.search(r.text("detail")) or _CRASHED in r.text("message")), None)
 
 

@@ -108,7 +108,9 @@ def assess(facts: Facts) -> Assessment:
         )
     failure = own_failure(facts)
     reports = count(row, "reports")
-    if steps.number > FEW or reports > FEW:
+    # A plan that was printed counts steps; a loop may report each of them, and both splits' losses beside it.
+    most = 2 * steps.number + 2 if steps.planned and row.number("total_steps") == steps.number else 0
+    if steps.number > FEW or reports > max(FEW, most):
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=_many(row, steps))
     if failure or facts.ending.failed:
         text = "The run did not complete, so few steps are a consequence and not a step budget that was too low."

@@ -1,7 +1,8 @@
 """rsl_rl: the block that RSL-RL's runner prints of each iteration (legged_gym, Isaac Lab), centred line by line.
 
 SOURCE    rsl_rl/runners/on_policy_runner.py, releases 1 to 3
-ROWS      train_step: the value function's loss as loss; the surrogate's, the mean reward and the episodes' length in metrics
+ROWS      train_step: the value function's loss as loss; the surrogate's, the mean reward and the episodes' length in metrics;
+          train_end, where Isaac Lab gives the run's time below the block of its last iteration
 CAVEAT    An iteration is counted from 0, so that the last of 1500 reads 1499/1500. The losses of what learns from reward may rise.
 EXAMPLE
     ################################################################################
@@ -36,6 +37,7 @@ _KEPT = {
     "Mean entropy loss": "entropy_loss",
     "Mean action noise std": "action_noise_std",
 }
+_TIME = re.compile(r"^\W*Training time: \d+(?:\.\d+)? seconds\s*$")
 _MOST = 200
 """Lines after which a block that does not end is none."""
 
@@ -44,12 +46,13 @@ class RslRl:
     """State: the head of an open block and its cells."""
 
     name: ClassVar[str] = "rsl_rl"
-    anchors: ClassVar[tuple[str, ...]] = ("Learning iteration ",)
+    anchors: ClassVar[tuple[str, ...]] = ("Learning iteration ", "Training time: ")
 
     def __init__(self) -> None:
         self._head: tuple[Line, re.Match[str]] | None = None
         self._cells: dict[str, str] = {}
         self._lines = 0
+        self._last = False
 
     @property
     def wants_more(self) -> bool:
@@ -62,6 +65,9 @@ class RslRl:
             rows = [*self.close()]
             self._head = (line, head)
             return rows
+        if self._last and _TIME.match(line.text):
+            end = line.event("train_end", "completed", severity="info", parser=self.name, framework="rsl-rl")
+            return [*self.close(), end]
         if self._head is None:
             return ()
         self._lines += 1
@@ -79,6 +85,7 @@ class RslRl:
         if head is None or named is None:
             return
         line, match = head
+        self._last = match["total"] is not None and int(match["at"]) + 1 >= int(match["total"])
         surrogate = next((cells[k] for k in _SURROGATE if k in cells), None)
         kept = {_KEPT[k]: number(v) for k, v in cells.items() if k in _KEPT}
         yield line.step(

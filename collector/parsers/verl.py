@@ -1,7 +1,8 @@
 """verl: one line per step, `key:value - key:value`; and the lines of JAX loops (openpi) that look alike.
 
-ROWS      train_step
+ROWS      train_step; train_plan; train_end, at the validation that comes after the last step and nowhere else
 EXAMPLES
+    Total training steps: 435
     step:120 - global_seqlen/mean:453272.5 - actor/pg_loss:0.0021 - actor/grad_norm:0.1769 - actor/lr:1e-06
     Step 4200: grad_norm=0.2144, loss=0.0120, param_norm=1380.0614
 """
@@ -17,6 +18,8 @@ from collector.parsers.values import NUMBER, as_json, number, whole
 
 _VERL = re.compile(r"\bstep:(\d{1,18}) - (.*)")
 _OPENPI = re.compile(rf"\bStep (\d{{1,18}}): ((?:[A-Za-z_]\w*={NUMBER}(?:, |$))+)")
+_PLAN = re.compile(r"^\W*(?:\([^()]{1,60}\)\W*)?Total training steps: (\d{1,12})\s*$")
+_LAST = re.compile(r"\bFinal validation metrics: ")
 _LOSSES = ("actor/pg_loss", "train/loss", "critic/vf_loss")
 
 
@@ -24,11 +27,22 @@ class Verl(LineParser):
     """Step lines of verl and openpi."""
 
     name: ClassVar[str] = "verl"
-    anchors: ClassVar[tuple[str, ...]] = ("actor/pg_loss:", "train/loss:", "loss=")
+    anchors: ClassVar[tuple[str, ...]] = (
+        "actor/pg_loss:",
+        "train/loss:",
+        "loss=",
+        "Total training steps: ",
+        "Final validation metrics",
+    )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
-        if match := _VERL.search(line.text):
+        if match := _PLAN.match(line.text):
+            total = int(match[1])
+            yield line.event("train_plan", "plan", severity="info", parser=self.name, total_steps=total)
+        elif _LAST.search(line.text):
+            yield line.event("train_end", "completed", severity="info", parser=self.name, framework="verl")
+        elif match := _VERL.search(line.text):
             values: dict[str, float] = {}
             for part in match[2].split(" - "):
                 key, _, raw = part.partition(":")

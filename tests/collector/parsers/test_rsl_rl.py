@@ -59,3 +59,10 @@ def test_the_words_of_later_releases_are_read_and_a_cut_block_too() -> None:
 )
 def test_what_resembles_a_block_gives_nothing(text: str) -> None:
     assert parse_text(RslRl(), text) == []
+
+
+def test_the_time_below_the_last_iteration_is_the_end_and_below_another_none() -> None:
+    last = parse_text(RslRl(), BLOCK.format(at=1499, value="0.01") + "Training time: 302.11 seconds\n")
+    assert [(r.kind, r.name) for r in last if not isinstance(r, TrainStep)] == [("train_end", "completed")]
+    early = parse_text(RslRl(), BLOCK.format(at=700, value="0.01") + "Training time: 302.11 seconds\n")
+    assert all(isinstance(r, TrainStep) for r in early)
