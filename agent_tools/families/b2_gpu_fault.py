@@ -187,6 +187,8 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
         if counter
         else f"XID {row['xid']}"
         if row.has("xid")
+        else "its own error detection (RAS) tells of an error that it could not correct"
+        if row.text("event") == "ras"
         else "it fell off the bus"
     )
     result.headline = f"Hardware fault on {gpu_of(row)}: {what}."

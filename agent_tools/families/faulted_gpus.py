@@ -36,6 +36,8 @@ WHOSE = missing(
 def is_hard(row: RowView) -> bool:
     """Whether an event is the hardware's own."""
     xid = row.number("xid")
+    if row.text("event") == "ras":  # pages that were retired until too many were are no fault of that moment
+        return "bad pages" not in row.text("message")
     return row.text("event") == "fallen_off_bus" or (xid is not None and int(xid) in HARD)
 
 

@@ -24,7 +24,7 @@ from store.rows import GpuEvent, HostEvent, LinkEvent, Row
 
 _TYPES = {"gpu_event": GpuEvent, "host_event": HostEvent, "link_event": LinkEvent}
 _WORDS = re.compile(
-    r"\bkernel:|NVRM|nvidia|mlx5|usb \d|ACPI|systemd\[1\]|EXT4-fs|XFS \(|oom|segfault|Linux version|cgroup|audit:|IPv6:|pci |nvme|CPU\d|Memory|"
+    r"\bkernel:|NVRM|nvidia|amdgpu|mlx5|usb \d|ACPI|systemd\[1\]|EXT4-fs|XFS \(|oom|segfault|Linux version|cgroup|audit:|IPv6:|pci |nvme|CPU\d|Memory|"
     r"SCSI|scsi|ata\d|Lustre|nfs|mce|EDAC|Call Trace|RIP:|docker|cali|eth\d|bond\d|PM:|perf:|VFS:|watchdog"
 )
 _LEVEL = re.compile(r"[a-z0-9]{2,8}\s*:(?:emerg|alert|crit|err|warn|notice|info|debug)\s*:\s")

@@ -87,3 +87,16 @@ def test_a_whole_node_that_throttled_is_headed_by_its_count(tmp_path: Path) -> N
             )  # fmt: skip
     found = judge(world, b3.assess)
     assert found.status != "ruled_out" and "throttled]]" in found.headline and "named_nodes]]" in found.headline
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("amdgpu: 1 uncorrectable hardware errors detected in umc block", "confirmed"),
+        ("amdgpu: Saved bad pages 150 reaches threshold value 128", "ruled_out"),
+    ],
+)
+def test_an_error_that_amds_card_could_not_correct_is_its_fault(message: str, status: str, tmp_path: Path) -> None:
+    at = T + timedelta(minutes=59, seconds=50)
+    found = judge(ran(tmp_path).add(GpuEvent(node="n1", gpu=3, ts=at, event="ras", message=message)), b2.assess)
+    assert found.status == status

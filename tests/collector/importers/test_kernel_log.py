@@ -287,6 +287,12 @@ def test_amds_drivers_words_of_errors_that_were_not_corrected(tmp_path: Path, me
     )
 
 
+def test_a_log_of_amds_driver_alone_is_a_kernels(tmp_path: Path) -> None:
+    said = "[Tue Apr  1 02:11:40 2025] amdgpu 0000:d1:00.0: amdgpu: GPU reset begin!\n"
+    assert KernelLog().claims(tmp_path / "a.txt", said.encode()) > 90
+    assert not KernelLog().claims(tmp_path / "a.txt", b"[Tue Apr  1 02:11:40 2025] step 10: loss 2.1\n")
+
+
 LOST = """\
 [ 2210.118204] nvidia-nvswitch: probe done
 [ 2211.503112] NVRM: The NVIDIA GPU 0000:5d:00.0
