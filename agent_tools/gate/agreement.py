@@ -178,8 +178,11 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
         for i, first in enumerate(segment):
             for second in segment[i + 1 :]:
                 wrong = _pair(first, second, ledger)
-                if wrong is None and not _ASIDE.search(clause.own[first.end : second.start]):
-                    wrong = strangers(first, second, ledger) or unowned(first, second, ledger)
+                between = clause.own[first.end : second.start]
+                if wrong is None and not _ASIDE.search(between):
+                    wrong = strangers(first, second, ledger)
+                if wrong is None and not _ASIDE.search(between.replace(":", " ")):
+                    wrong = unowned(first, second, ledger)
                 if wrong:
                     a, b = wrong
                     return (

@@ -44,12 +44,22 @@ def extremes(text: str, ledger: Ledger) -> str:
         for word in _MOST.finditer(clause.own):
             if any(word.end() <= end <= word.end() + 2 for end in bounds):
                 continue  # "at most *": whether it is one `bounds` says
-            cells = [c for g in clause.groups for c in g.cells]
+            cells = _of_two(word, clause) or [c for g in clause.groups for c in g.cells]
             if not any(_extreme(word, c, clause, ledger) for c in cells) and (
                 _of_one(word, clause, ledger) or not _named_so(word, clause)
             ):
                 return word[0]
     return ""
+
+
+def _of_two(word: re.Match[str], clause: Clause) -> list[CellValue]:
+    """Which of two texts of one column `first` or `last` is said of: the one right ahead of it (`* was raised first, * after it`)."""
+    ahead = [g for g in clause.groups if g.end <= word.start()][-1:]
+    if not ahead or not _LAST.fullmatch(word[0]) or not isinstance(ahead[0].cells[0].value, str):
+        return []
+    others = [g for g in clause.groups if g is not ahead[0] and g.column == ahead[0].column]
+    near = re.fullmatch(rf"[^,;:{HOLE}]{{0,24}}", clause.own[ahead[0].end : word.start()])
+    return ahead[0].cells if others and near and not re.match(r"(?i) [a-z]", clause.own[word.end() :]) else []
 
 
 def _of_one(word: re.Match[str], clause: Clause, ledger: Ledger) -> bool:

@@ -56,8 +56,9 @@ _WERE = re.compile(
 )
 _THE_OF = re.compile(r"(?i)\b(?:the|its) ([a-z]+) of $")
 _ENDED_AT = re.compile(
-    r"(?i)\b(?:job|run|training|it|attempt) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
+    r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
 )
+_OTHER_STEP = re.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_steps?$")
 _HOLDS = re.compile(
     r"(?i)\b(?:holds?|held|uses?|used|occup\w+|runs? (?:on|with)|ran (?:on|with)|running (?:on|with)|has|had|took|got|was given|received|using) (?:all )?$"
 )
@@ -117,6 +118,9 @@ _OF_LIMIT = re.compile(r"(?i) of (?:its|the|their) (?:time |memory )?limit\b")
 """Behind a share of a limit: that much of it was used."""
 _BESIDE_EDGE = re.compile(
     r"(?i) (?:after|before) (?:the |its |their )?(?:job's |run's )?(?:start|beginning|launch|submission|submitting|end|it (?:started|began|ended|was submitted))\b"
+)
+_AFTER_EVENT = re.compile(
+    r"(?i) (?:after|later than|from|since) (?:the |its |their )?(?:[a-z]+'s )?(?:(?:job|run|attempt|it) (?:had )?(?:been |was )?)?(?P<e>submi\w+|start\w*|beg\w+|end\w*|preempt\w+|requeue\w*)\b"
 )
 _TO_END = r"end|last|since|before|after|until|quiet|silen|left"
 _TO_START = r"start|begin|launch|submi|first|since|before|after|until"
@@ -178,6 +182,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
             or _goes_on(cell, ahead, behind, ledger)
             or _each(cell, behind)
             or _used(cell, ahead, behind)
+            or _since_first(cell, behind, ledger)
             or _lasted(cell, ahead)
             or _predicated(cell, ahead, behind, ledger)
             or _saved(cell, ahead, ledger)
@@ -260,6 +265,16 @@ def _used(cell: CellValue, ahead: str, behind: str) -> str:
     return ""
 
 
+def _since_first(cell: CellValue, behind: str, ledger: Ledger) -> str:
+    """A span since the first event that is told as one since another."""
+    found = _AFTER_EVENT.match(behind) if cell.column == "after_s" else None
+    evidence = ledger.get(cell.id)
+    if found is None or not any(c.name == "event" for c in evidence.columns):
+        return ""
+    first = stem(str(evidence.value("event", 0)))
+    return "" if found["e"].lower()[:4] == first[:4] else found[0].strip()
+
+
 def _lasted(cell: CellValue, ahead: str) -> str:
     """The time of one thing told as that of another: `An epoch took [[E7.step_time_s]]`."""
     found = _TOOK.search(ahead) if unit_of(cell) in ("s", "ms", "us", "min", "h") else None
@@ -268,8 +283,10 @@ def _lasted(cell: CellValue, ahead: str) -> str:
 
 
 def _saved(cell: CellValue, ahead: str, ledger: Ledger) -> str:
-    """The step of a save, told as the one at which a run ended."""
-    found = _ENDED_AT.search(ahead) if cell.column == "step" and ledger.get(cell.id).query == "checkpoints" else None
+    """The step of a save, or one of another place than the last, told as the one at which a run ended."""
+    save = cell.column == "step" and ledger.get(cell.id).query == "checkpoints"
+    other = _OTHER_STEP.match(cell.column) and held(ledger, cell, "last_step") != cell.value
+    found = _ENDED_AT.search(ahead) if save or other else None
     return found[0].strip() if found else ""
 
 

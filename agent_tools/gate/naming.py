@@ -20,7 +20,7 @@ from agent_tools.gate.vocabulary import COLUMN_WORDS, GRAMMAR, UNITS
 from agent_tools.gate.words import spoken_of, stem, stems
 from agent_tools.references import HOLE
 
-_SAYS_ITSELF = frozenset({"C", "W", "MHz"})
+_SAYS_ITSELF = frozenset({"C", "W"})
 """Units that are of one thing only, so that the figure says itself what it is."""
 _GRAMMAR = frozenset(stem(w) for w in GRAMMAR)
 """Words of descriptions that name nothing."""

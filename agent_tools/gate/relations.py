@@ -130,13 +130,21 @@ def strangers(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, C
 
 
 def unowned(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
-    """A rank, and beside it a cell of another answer that tells ranks apart and names none: `rank 2 raised KeyError`."""
+    """One of several ranks or nodes, and beside it a cell of another answer that is not its own: an exception of nobody knows which
+    (`rank 2 raised KeyError`), or what its own row has another of (`rank 2 exited with *`, of the job)."""
     for own, other in ((first, second), (second, first)):
         a, b = own.cells[-1], other.cells[0]
-        if a.column != "rank" or b.column in SUBJECTS or a.id == b.id:
+        if a.column not in ("rank", "node", "gpu") or b.column in SUBJECTS or a.id == b.id:
             continue
-        evidence = ledger.get(b.id)
-        if "rank" in {c.name for c in evidence.columns} and evidence.value("rank", b.row) is None:
+        evidence, names = ledger.get(b.id), {c.name for c in ledger.get(b.id).columns}
+        several = len({str(ledger.get(a.id).value(a.column, r)) for r in range(len(ledger.get(a.id).rows))}) > 1
+        untold = a.column in names and evidence.value(a.column, b.row) is None
+        if untold and (a.column == "rank" or (several and a.column == "node" and "line_no" in names)):
+            return a, b
+        if several and a.column == "node" and "line_no" in names and "node" not in names:
+            return a, b
+        has = b.column in {c.name for c in ledger.get(a.id).columns}
+        if several and has and a.column not in names and held(ledger, a, b.column) != b.value:
             return a, b
     return None
 

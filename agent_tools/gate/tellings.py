@@ -42,8 +42,12 @@ _OF_END = re.compile(
 _EVERY = re.compile(
     rf"(?i)\b(?P<w>all|every|each|both|(?<!of )(?<!than )(?<!to )(?<!as )(?<!with )(?<!against )the (?:average|typical|median))(?: of)?(?: the| its| these)?(?: [{HOLE}]+)? (?P<noun>ranks?|nodes?|gpus?|cards?|hosts?|machines?|attempts?|jobs?|users?|process(?:es)?)\b(?! (?:but|except|together|combined|in all)\b|['’]s)"
 )
+_THEY = re.compile(
+    r"(?i)\W*the (?P<noun>ranks|nodes|gpus|cards|hosts|machines|processes) (?:were|was|had|sat|stayed|ran|held|used|spent|peaked|averaged|drew|each)\b"
+)
+"""All of them, as the subject of a sentence."""
 _ROWS_OF = {
-    "rank": ("rank",),
+    "rank": ("rank", "gpu"),
     "process": ("rank", "pid"),
     "node": ("node",),
     "host": ("node",),
@@ -233,7 +237,7 @@ def _of_fleet(clause: Clause, ledger: Ledger) -> str:
 def _of_every(clause: Clause, ledger: Ledger) -> str:
     """A figure of one row that is told of all, where another row has another."""
     for piece, groups in _pieces(clause):
-        found = _EVERY.search(piece)
+        found = _EVERY.search(piece) or _THEY.match(piece)
         if found is None or _SOFT.search(piece) or re.search(r"(?i)\bothers?\b|\bnot\b", piece):
             continue
         noun = found["noun"].lower()

@@ -36,7 +36,8 @@ DOCS = {
 @pytest.fixture(scope="module")
 def held() -> Ledger:
     """E1 the attempt of two nodes and three GPUs, E2 its nodes, E3 its processes, E4 its GPUs, E5 a tally, E6 its loss, E7 its saves, E8 a
-    node's failures, E9 ranks that not all were watched."""
+    node's failures, E9 ranks that not all were watched, E10 the job's end, E11
+    exceptions, E12 the training."""
     book = Ledger()
 
     def ask(name: str, columns: str, *rows: tuple[Cell, ...], job: bool = True) -> None:
@@ -65,6 +66,14 @@ def held() -> Ledger:
     ask("checkpoints", "name step", ("saving", 200), ("saving", 400))
     ask("node_failures", "node state since_ts", ("cn-1", "DOWN", t("20")), ("cn-1", "DOWN", t("40")))
     ask("rank_compare", "rank behind", (0, 0), (1, 0))
+    ask("job_overview", "state exit_code", ("FAILED", 9))
+    ask(
+        "exceptions",
+        "name message line_no",
+        ("OSError", "No space left: ran out of space", 70),
+        ("ChildFailedError", "", 76),
+    )
+    ask("train_summary", "best_step last_step total_steps", (300, 640, 900))
     book.show_all()
     return book
 
@@ -89,6 +98,11 @@ passes = partial(gatekit.passes, good="The job ended as [[E1.state]].")
         "Two checkpoints were being saved, the last at step [[E7:1.step]].",
         "The final checkpoint is at step [[E7:1.step]].",
         "[[E8.node]] went down at [[E8.since_ts]] and again at [[E8:1.since_ts]].",
+        "The GPUs stayed idle for [[E4.idle_share]] of the time.",
+        "Rank [[E3.rank]] exited with code [[E3.exit_code]].",
+        "The job ran on [[E2.node]] and [[E2:1.node]], and [[E11.name]] was raised: [[E11.message]].",
+        "[[E11.name]] was raised first, [[E11:1.name]] after it.",
+        "The run stopped at step [[E12.last_step]].",
     ],
 )
 def test_what_every_row_bears_out_passes(text: str, held: Ledger) -> None:
@@ -119,6 +133,11 @@ def test_what_every_row_bears_out_passes(text: str, held: Ledger) -> None:
         "The newest checkpoint is at step [[E7.step]].",
         "[[E8.node]] went down at [[E8:1.since_ts]] and again at [[E8.since_ts]].",
         "Rank [[E9:1.rank]] fell behind by [[E9:1.behind]].",
+        "The GPUs peaked at [[E4.peak_gib]].",
+        "Rank [[E3:1.rank]] exited with [[E10.exit_code]].",
+        "Node [[E2.node]] ran out of space: [[E11.message]].",
+        "[[E11:1.name]] was raised first, [[E11.name]] after it.",
+        "The job asked for steps but stopped at step [[E12.best_step]].",
     ],
 )
 def test_what_a_row_denies_does_not(text: str, held: Ledger) -> None:

@@ -35,6 +35,7 @@ UNITS = {
     "free_gib": "GiB",
     "total_gib": "GiB",
     "temp_max_c": "C",
+    "clock_mhz": "MHz",
 }
 
 
@@ -67,7 +68,7 @@ def held() -> Ledger:
         ("saved", 400, "2026-05-01T08:50:00Z"),
     )
     ask("rank_compare", "rank last_launch_ts", (0, "2026-05-01T08:58:00Z"))
-    ask("gpu_summary", "node gpu free_gib total_gib temp_max_c", ("cn-1", 0, 0.7, 39.4, 66.0))
+    ask("gpu_summary", "node gpu free_gib total_gib temp_max_c clock_mhz", ("cn-1", 0, 0.7, 39.4, 66.0, 712.0))
     ask("exceptions", "name message", ("ValueError", "bad shape"))
     book.show_all()
     return book
@@ -88,6 +89,8 @@ passes = partial(gatekit.passes, good="The job ended as [[E1.state]].")
         "Saving started at step [[E5.step]].",
         "Its last launch was at [[E6.last_launch_ts]].",
         "[[E8.name]] was raised.",
+        "The job ended [[E3:1.after_s]] after it was submitted.",
+        "The clock of GPU [[E7.gpu]] of [[E7.node]] was [[E7.clock_mhz]].",
         "Node [[E4.node]] was [[E4.state]] [[E4.before_end_s]] before the end of the job.",
     ],
 )
@@ -102,6 +105,7 @@ def test_a_figure_by_its_name_passes(text: str, held: Ledger) -> None:
         "The cancellation came [[E3:1.after_s]] into the run.",
         "[[E4.node]] was there again [[E4.before_end_s]] later.",
         "The job had [[E2.last_step]].",
+        "Eight GPUs ran at [[E7.clock_mhz]].",
     ],
 )
 def test_a_figure_without_a_word_of_its_column_is_sent_back(text: str, held: Ledger) -> None:
@@ -136,6 +140,7 @@ def test_what_nothing_speaks_of_is_not_told(text: str, held: Ledger) -> None:
         "Saving began at step [[E5:1.step]].",
         "Saving started only at [[E5:1.checkpoint_ts]].",
         "Saving ended at step [[E5.step]].",
+        "The end came [[E3:1.after_s]] after the job had started.",
     ],
 )
 def test_one_of_several_is_neither_end_nor_beginning(text: str, held: Ledger) -> None:
