@@ -25,33 +25,41 @@ def concerns(table: str) -> bool:
     return table == LogEvent.TABLE
 
 
-def marked(rows: str, jobs: str, steps: str, runs: str) -> str:
-    """SQL that gives the rows of `log_event` with the kind of those that are not about their job; all four are SQL.
+def accounts(jobs: str, steps: str, runs: str) -> str:
+    """SQL that gives a row for each job of what `marked` has to know: its ids, its steps, its end; from SQL of three tables."""
+    # A row that does not know its job's other names tells nothing of whose the words are.
+    return (
+        "SELECT j.*, s.steps, coalesce(j.job_id IN (SELECT job_id FROM "
+        f"({runs}) WHERE job_id IS NOT NULL), false) AS several FROM (SELECT job_id, list_distinct(flatten(list([job_id, job_id_raw]))) AS ids, "
+        "bool_or(het_job_id IS NOT NULL) AS het, count(DISTINCT coalesce(attempt, 1)) AS runs, max(restarts) AS restarts, "
+        "arg_max(upper(state), ts) AS state, max(elapsed_s / nullif(time_limit_s, 0)) AS used, bool_or(job_id_raw IS NOT NULL) AS named "
+        f"FROM ({jobs}) WHERE job_id IS NOT NULL GROUP BY job_id) AS j "
+        f"LEFT JOIN (SELECT job_id, list(DISTINCT step_id) AS steps FROM ({steps}) WHERE step_id IS NOT NULL GROUP BY job_id) AS s "
+        "ON s.job_id = j.job_id"
+    )
+
+
+def marked(rows: str, known: str) -> str:
+    """SQL that gives the rows of `log_event` with the kind of those that are not about their job; `known`: SQL of `accounts`' rows.
 
     Another job's: it names a job, neither this one nor, of a heterogeneous one, a component. An out-of-memory kill may name a step as
-    well, and accounting has that. Contradicted: the job ended by itself, long before its limit; or it is known to have run but once, and its logs do not hold several
-    runs (`log_run`).
+    well, and accounting has that. Contradicted: the job ended by itself, long before its limit; or it is known to have run but once,
+    and its logs do not hold several runs (`log_run`).
     """
     of_job = "json_extract_string(TRY_CAST(l.detail AS JSON), '$.job')"
     of_step = "json_extract_string(TRY_CAST(l.detail AS JSON), '$.step')"
     memory = f"(l.kind = 'host_oom' OR regexp_matches(l.message, '{_MEMORY}'))"
-    job = f"(regexp_matches({of_job}, '^\\d+([_+]\\d+)?$') AND o.named AND NOT o.het AND NOT list_contains(o.ids, {of_job}) AND ({memory} OR l.name IN {_ENDS}))"
+    job = (
+        f"(regexp_matches({of_job}, '^\\d+([_+]\\d+)?$') AND o.named AND NOT o.het AND NOT list_contains(o.ids, {of_job}) "
+        f"AND ({memory} OR l.name IN {_ENDS}))"
+    )
     step = f"({memory} AND list_contains(o.ids, {of_job}) AND length({of_step}) < 10 AND NOT list_contains(o.steps, {of_step}))"
     by_itself = (
         "(json_extract_string(TRY_CAST(l.detail AS JSON), '$.scope') = 'job' AND NOT o.het AND o.state IN ('COMPLETED', 'FAILED') "
-        f"AND (l.name IN {_LIMITS} AND o.used < {FAR} OR l.name IN {_ONCE} AND o.runs = 1 AND o.restarts = 0 "
-        f"AND l.job_id NOT IN (SELECT job_id FROM ({runs}) WHERE job_id IS NOT NULL)))"
-    )
-    # A row that does not know its job's other names tells nothing of whose the words are.
-    own = (
-        "SELECT j.*, s.steps FROM (SELECT job_id, list_distinct(flatten(list([job_id, job_id_raw]))) AS ids, "
-        "bool_or(het_job_id IS NOT NULL) AS het, count(DISTINCT coalesce(attempt, 1)) AS runs, max(restarts) AS restarts, "
-        f"arg_max(upper(state), ts) AS state, max(elapsed_s / nullif(time_limit_s, 0)) AS used, bool_or(job_id_raw IS NOT NULL) AS named FROM ({jobs}) GROUP BY job_id) AS j "
-        f"LEFT JOIN (SELECT job_id, list(DISTINCT step_id) AS steps FROM ({steps}) WHERE step_id IS NOT NULL GROUP BY job_id) AS s "
-        "ON s.job_id = j.job_id"
+        f"AND (l.name IN {_LIMITS} AND o.used < {FAR} OR l.name IN {_ONCE} AND o.runs = 1 AND o.restarts = 0 AND NOT o.several))"
     )
     echo = " OR ".join(f"coalesce({c}, false)" for c in (job, step, by_itself))
     return (
         f"SELECT l.* REPLACE (CASE WHEN l.kind IN ('slurm', 'host_oom') AND ({echo}) THEN '{KIND}' ELSE l.kind END AS kind) "
-        f"FROM ({rows}) AS l LEFT JOIN ({own}) AS o ON o.job_id = l.job_id"
+        f"FROM ({rows}) AS l LEFT JOIN ({known}) AS o ON o.job_id = l.job_id"
     )

@@ -25,6 +25,7 @@ SMALL = 20_000
 """Up to so many rows a table is copied into memory once: planning a scan of its files costs more than the copy."""
 _MINUTES = "gpu_window_rows"
 _GPUS = "gpu_totals_rows"
+_JOBS = "_jobs"
 _parsed: dict[str, Statement] = {}
 _MOST_PARSED = 512
 _MOST_COPIES = 4
@@ -183,6 +184,7 @@ class Shown:
             if len(copies) >= _MOST_COPIES:
                 oldest = copies.pop(next(iter(copies)))
                 self._con.execute(f"DROP {oldest.kind} {oldest.aside}")
+                self._con.execute(f"DROP TABLE IF EXISTS {oldest.aside}{_JOBS}")
             copy = self._make(table, segments, opened, files)
         self._now[table] = copies[files] = copy  # at the end: the first is the one that was not used for longest
 
@@ -194,12 +196,16 @@ class Shown:
         files: Files,
     ) -> _Copy:
         kind = "TABLE" if sum(s.rows for _, s in segments) <= SMALL else "VIEW"
+        self._made += 1
+        aside, known = f"{table}_{self._made}", None
+        if kind == "VIEW" and views.tells_echoes(table, segments, opened):
+            known = f"{aside}{_JOBS}"  # what is known of the jobs is made once, and not for every question
+            self._con.execute(f"CREATE TEMP TABLE {known} AS {views.accounts(opened)}")
         if not segments:
             self._con.execute(parsed(self._con, f"CREATE TEMP TABLE {table} ({views.definition(table)})"))
         else:
-            self._con.execute(f"CREATE TEMP {kind} {table} AS {views.shown(table, segments, opened)}")
-        self._made += 1
-        return _Copy(files, kind, f"{table}_{self._made}")
+            self._con.execute(f"CREATE TEMP {kind} {table} AS {views.shown(table, segments, opened, known)}")
+        return _Copy(files, kind, aside)
 
     def _show_window(self, from_ts: Cell, to_ts: Cell, alike: bool) -> None:
         """`gpu_window`: as its rows where they are few and the question asks only for the window `from_ts` to `to_ts`."""

@@ -90,11 +90,21 @@ def beside(table: str, opened: Opened) -> list[tuple[Path, Segment]]:
     return [*runs, *(p for t in echoes.ACCOUNTS for p in opened.get(t, ()) if echoes.concerns(table))]
 
 
-def shown(table: str, segments: Segments, opened: Opened) -> str:
+def accounts(opened: Opened) -> str:
+    """What `shown` has to know of jobs to tell echoes apart, from these segments."""
+    return echoes.accounts(*(select(t, opened.get(t, ())) for t in (*echoes.ACCOUNTS, LogRun.TABLE)))
+
+
+def tells_echoes(table: str, segments: Segments, opened: Opened) -> bool:
+    """Whether `shown` needs `accounts` for this table."""
+    return echoes.concerns(table) and bool(segments) and bool(opened.get(SlurmJob.TABLE))
+
+
+def shown(table: str, segments: Segments, opened: Opened, known: str | None = None) -> str:
     """`view`, with the rows of a log under the attempt of the run in whose lines they stand, and `echo` for whose words are not
-    about its job. `opened` has the segments of the tables that tell so."""
+    about its job. `opened` has the segments of the tables that tell so; `known` is a table with the rows of `accounts`."""
     rows = view(table, segments)
-    runs, jobs = opened.get(LogRun.TABLE, ()), opened.get(SlurmJob.TABLE, ())
+    runs = opened.get(LogRun.TABLE, ())
     if segments and runs and tables()[table].OF_RUN:
         spans = (
             f"SELECT DISTINCT cluster, job_id, attempt, file, first_line, last_line FROM ({select(LogRun.TABLE, runs)})"
@@ -104,8 +114,8 @@ def shown(table: str, segments: Segments, opened: Opened) -> str:
             f"LEFT JOIN ({spans}) AS r ON r.job_id = l.job_id AND r.file = l.file AND r.cluster IS NOT DISTINCT FROM l.cluster "
             "AND l.line_no BETWEEN r.first_line AND r.last_line"
         )
-    if segments and jobs and echoes.concerns(table):
-        rows = echoes.marked(rows, *(select(t, opened.get(t, ())) for t in (*echoes.ACCOUNTS, LogRun.TABLE)))
+    if tells_echoes(table, segments, opened):
+        rows = echoes.marked(rows, f"FROM {known}" if known else accounts(opened))
     return rows
 
 
