@@ -17,6 +17,7 @@ from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import few_samples
+from agent_tools.families.f1_node_down import outlived_by
 from agent_tools.families.reward_collapse import learned
 from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -328,7 +329,8 @@ def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
         return f"Its log ends with a command of the script that failed: {command['message']}."
     if end is None:
         return ""
-    if end.has("stop_name") and end.text("stop_name") != "cancelled":
+    outlived = facts.state == "COMPLETED" and outlived_by(end)
+    if end.has("stop_name") and end.text("stop_name") != "cancelled" and not outlived:
         return f"The run was ended from outside: {quoted(end, 'stop_message', 'stop_line')}."
     finished = facts.ending.succeeded or count(end, "ends") > 0
     own = own_failure(facts)

@@ -44,6 +44,22 @@ def test_the_node_that_srun_names_as_failed_is_named(tmp_path: Path) -> None:
     assert not any("need not be" in c.text for c in a.speaks_for)
 
 
+@pytest.mark.parametrize(
+    ("steps", "state", "family"), [(40, "COMPLETED", "G1"), (12, "COMPLETED", "F1"), (40, "NODE_FAIL", "F1")]
+)
+def test_a_run_that_did_all_it_had_planned_without_the_lost_node_is_well(
+    tmp_path: Path, steps: int, state: str, family: str
+) -> None:
+    """srun and sbatch can be told to go on (--no-kill). That a node was lost is still said."""
+    world = World(tmp_path).say("slurm", "node_failure", "srun: error: Node failure on n2", host="n2").job(state)
+    draft = differential.draft(
+        world.train([9 - i / 10 for i in range(steps)], every_s=60, stride=1, total_steps=40).facts()
+    )
+    assert draft.family == family
+    if family == "G1":
+        assert any("A node was lost" in w.text for w in draft.warnings)
+
+
 def test_the_only_node_that_is_down_is_named_where_the_times_of_its_record_do_not_match(tmp_path: Path) -> None:
     """A snapshot in a local time that nothing places: the node that failed seems to have gone down hours before."""
     down = running(tmp_path / "a", "NODE_FAIL").node("n2", "DOWN", -420, reason="Not responding")
