@@ -1,6 +1,6 @@
-"""`scontrol show node --json`, `sinfo --json` of 21.08, slurmrestd's `/slurm/nodes`: node states with exact times.
+"""`scontrol show node --json`, slurmrestd's `/slurm/nodes`: node states with exact times; and `sinfo --json`, which was that once.
 
-SOURCE  Slurm 21.08 to 26.05.
+SOURCE  Slurm 21.08 to 26.05. From 23.02 on `sinfo --json` tells of nodes that are alike together, and has no sample of each.
 ROWS    slurm_node_state (a snapshot, from when its reason was set), slurm_node_sample (at the file's own time).
 
     {"nodes": [{"name": "node1", "state": ["DOWN", "DRAIN"], "reason": "Not responding", "reason_changed_at": 1772359200}]}
@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from collector.formats import slurm_json as sj
 from collector.formats import slurm_values as sv
+from collector.formats.hostlist import expand
 from collector.formats.node_states import node_state
 from collector.formats.text import decode, whole
 from collector.importers.base import ImportContext, ImportFailed
@@ -22,6 +23,7 @@ from store.rows import Row, SlurmNodeSample, SlurmNodeState
 
 LIMIT = 256 << 20
 _NODES = re.compile(r'"nodes"\s*:\s*\[')
+_GROUPS = re.compile(r'"sinfo"\s*:\s*\[')
 _ON_HOLD = frozenset({"DOWN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR"})
 
 
@@ -33,6 +35,8 @@ class NodesJson:
 
     def claims(self, path: Path, head: bytes) -> int:
         """A list of nodes with the controller's members."""
+        if _GROUPS.search(decode(head)) and b'"hostnames"' in head:
+            return 95
         if b'"real_memory"' not in head or b'"state"' not in head:
             return 0
         return 95 if _NODES.search(decode(head)) else 0
@@ -42,8 +46,12 @@ class NodesJson:
         raw = whole(path, ctx, LIMIT)
         if raw is None:
             raise ImportFailed(f"more than {LIMIT >> 20} MiB of JSON: ask for fewer nodes")
+        text = decode(raw)
+        if _GROUPS.search(text):
+            yield from _grouped(text, ctx)
+            return
         count = 0
-        for count, item in enumerate(sj.array(decode(raw), "nodes", ctx.problem), 1):
+        for count, item in enumerate(sj.array(text, "nodes", ctx.problem), 1):
             origin, node = f"{ctx.name}:nodes[{count - 1}]", sj.text(item.get("name"))
             node = node.partition(".")[0] if node else None
             base, flags = node_state([*sj.words(item.get("state")), *sj.words(item.get("state_flags"))])
@@ -82,3 +90,27 @@ class NodesJson:
             )
         if not count and ctx.problem_count:
             raise ImportFailed(f"no node could be read: {ctx.problems[0]}")
+
+
+def _grouped(text: str, ctx: ImportContext) -> Iterator[Row]:
+    """A state for each node of `sinfo --json`; one that is in several partitions is told of in each."""
+    told: set[str] = set()
+    for at, item in enumerate(sj.array(text, "sinfo", ctx.problem)):
+        node, reason, nodes = (sj.obj(item.get(k)) for k in ("node", "reason", "nodes"))
+        base, flags = node_state(sj.words(node.get("state")))
+        since = sj.moment(reason.get("time"))
+        for name in (n for some in sj.items(nodes.get("nodes")) if isinstance(some, str) for n in expand(some)):
+            if name in told:
+                continue
+            told.add(name)
+            yield SlurmNodeState(
+                cluster=sj.text(item.get("cluster")) or ctx.cluster,
+                node=name.partition(".")[0],
+                ts=(since if base in _ON_HOLD else None) or ctx.modified,
+                origin=f"{ctx.name}:sinfo[{at}]",
+                state=base,
+                state_flags=flags,
+                reason=sj.text(reason.get("description")),
+                reason_user=sj.text(reason.get("user")),
+                observed=True,
+            )

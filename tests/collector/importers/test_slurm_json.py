@@ -124,6 +124,29 @@ def test_nodes_old_and_new() -> None:
     ]
 
 
+def test_sinfo_tells_of_nodes_that_are_alike_together(tmp_path: Path) -> None:
+    """As from 23.02 on; a node of two partitions is told of in both."""
+
+    def group(partition: str, state: list[str], *nodes: str, **reason: object) -> dict[str, object]:
+        return {"node": {"state": state}, "nodes": {"allocated": 0, "hostnames": [], "nodes": list(nodes)}, "cluster": "", "reason": reason, "partition": {"name": partition}}  # fmt: skip
+
+    held = {"description": "bad psu", "time": {"set": True, "infinite": False, "number": 1772359200}, "user": "root"}
+    groups = [group("hw", ["IDLE", "DRAIN"], "n3", **held), group("hw", ["MIXED"], "n[1-2]"), group("all", ["IDLE", "DRAIN"], "n3", **held)]  # fmt: skip
+    path = tmp_path / "sinfo.json"
+    path.write_text(
+        json.dumps({"meta": {"plugins": {"data_parser": "data_parser/v0.0.39"}}, "sinfo": groups, "errors": []})
+    )
+    assert NodesJson().claims(path, path.read_bytes()) > 90
+    rows, _ = read(NodesJson(), path)
+    found = [r for r in rows if isinstance(r, SlurmNodeState)]
+    assert [(r.node, r.state) for r in found] == [("n3", "DRAINED"), ("n1", "MIXED"), ("n2", "MIXED")]
+    assert (found[0].reason, found[0].reason_user, found[0].ts) == (
+        "bad psu",
+        "root",
+        datetime(2026, 3, 1, 10, tzinfo=UTC),
+    )
+
+
 @pytest.mark.parametrize(
     ("file", "name"),
     [
