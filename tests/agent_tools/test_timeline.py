@@ -6,9 +6,11 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from agent_tools.facts import Facts
 from agent_tools.timeline import MOST_OF_ONE, timeline
-from store.rows import GpuEvent, SlurmJobEvent
+from store.rows import GpuEvent, HostEvent, SlurmJobEvent
 from tests.agent_tools.families.world import JOB, T, World
 
 NAN = float("nan")
@@ -122,3 +124,13 @@ def test_one_line_of_the_log_is_one_moment(tmp_path: Path) -> None:
         "Signal: ·.",
         "Slurm, in the log: ·.",
     ]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_server_that_answers_again_is_told_of_only_where_it_had_not(tmp_path: Path, lost: bool) -> None:
+    world = World(tmp_path).job("FAILED", 60)
+    said = ["Lustre: scratch: Connection to scratch (at 10.1.0.4@o2ib) was lost"] * lost
+    for n, message in enumerate([*said, "Lustre: scratch: Connection restored to 10.1.0.4@o2ib"]):
+        ts = T + timedelta(minutes=20 + n)
+        world.add(HostEvent(node="n1", ts=ts, origin="kernel", event="fs_stall", message=message))
+    assert sum(text.startswith("Kernel") for text in told(world.facts())) == (2 if lost else 0)
