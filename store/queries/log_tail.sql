@@ -10,7 +10,7 @@
 -- COLUMN text: the line, its first 300 characters
 -- CAVEAT: Standard error and standard output are buffered apart; the last line need not be the last event.
 WITH l AS (
-  SELECT file, line_no, ts, rank, text, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back
+  SELECT file, line_no, ts, rank, text, row_number() OVER (PARTITION BY file ORDER BY line_no DESC, ts DESC, rank DESC, text DESC) AS back
   FROM log_line
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
     AND trim(coalesce(text, '')) <> ''
@@ -18,4 +18,4 @@ WITH l AS (
 SELECT file, line_no, ts AS line_ts, rank, left(text, 300) AS text
 FROM l
 WHERE back <= $lines
-ORDER BY file, line_no
+ORDER BY file, line_no, l.ts, rank, l.text
