@@ -1,6 +1,7 @@
-"""`scontrol show node --json`, slurmrestd's `/slurm/nodes`: node states with exact times; and `sinfo --json`, which was that once.
+"""`scontrol show node --json`, slurmrestd's `/slurm/nodes`, `sinfo --json`: node states with exact times.
 
-SOURCE  Slurm 21.08 to 26.05. From 23.02 on `sinfo --json` tells of nodes that are alike together, and has no sample of each.
+SOURCE  Slurm 21.08 to 26.05. Until 22.05 `sinfo --json` prints what scontrol does; from 23.02 on it groups nodes that are alike, and
+        has no sample of each.
 ROWS    slurm_node_state (a snapshot, from when its reason was set), slurm_node_sample (at the file's own time).
 
     {"nodes": [{"name": "node1", "state": ["DOWN", "DRAIN"], "reason": "Not responding", "reason_changed_at": 1772359200}]}
