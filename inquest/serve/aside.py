@@ -7,6 +7,7 @@ reader belongs to one at a time.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -28,10 +29,13 @@ _POOL = ThreadPoolExecutor(THREADS, thread_name_prefix="inquest-serve")
 async def aside(work: Callable[[], Awaitable[T]], gone: Callable[[], Awaitable[bool]] | None = None) -> T:
     """What the work gives. `gone` says whether the caller left: then the work is cancelled, and Gone is raised."""
     inner: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = []
+    left = threading.Event()
 
     async def task() -> T:
         running = asyncio.ensure_future(_awaited(work))
         inner.append((asyncio.get_running_loop(), running))
+        if left.is_set():  # before there was anything to cancel
+            running.cancel()
         return await running
 
     future = asyncio.get_running_loop().run_in_executor(_POOL, lambda: asyncio.run(task()))
@@ -42,6 +46,7 @@ async def aside(work: Callable[[], Awaitable[T]], gone: Callable[[], Awaitable[b
                 raise Gone
     finally:
         if not future.done():
+            left.set()
             _cancel(inner)
             await asyncio.shield(asyncio.wait([future]))
             _ = future.cancelled() or future.exception()
