@@ -147,7 +147,7 @@ def failed_load(facts: Facts, signs: RowView) -> FailedLoad | None:
         full = f"{raised.name}: {raised.message}"
         frames = f"{raised.calls} {raised.row.text('frame')} {raised.row.text('user_frame')}"
         found = any(p.search(full) for p in (_LOAD, _SLOT)) or _broken_off(raised, frames) or _lacks_state(raised)
-        if found or (not facts.progress.begun and _READS.search(raised.calls) and _amid(facts, raised)):
+        if found or (not facts.progress.begun and _READS.search(raised.calls) and _amid(facts, raised, "resumed")):
             return FailedLoad(full, frames, f'{raised.name_ref} "{raised.message_ref}"', f" ({raised.where_ref})")
     began = facts.progress.begun
     untold = [r for r in facts.causes if not r.message.strip()]  # a notebook names the exception above its frames too
@@ -166,13 +166,13 @@ def failed_load(facts: Facts, signs: RowView) -> FailedLoad | None:
     return None
 
 
-def _amid(facts: Facts, raised: Raised) -> bool:
-    """The line right above it says that a saved run is being loaded, and none that it was."""
+def _amid(facts: Facts, raised: Raised, *also: str) -> bool:
+    """The line right above it says that a saved run is being loaded, and none that it was; `also`: other words that are as good."""
     line, file = raised.row.number("line_no") or 0, raised.row.text("file")
     above = facts.table("checkpoints").where(
         lambda r: r.text("file") == file and 0 < line - (r.number("line_no") or 0) <= _RIGHT_ABOVE
     )
-    told = above[-1] if above and above[-1].text("name") in ("loading", "resumed") else None
+    told = above[-1] if above and above[-1].text("name") in ("loading", *also) else None
     return told is not None and names_saved_run(told.text("message"))
 
 

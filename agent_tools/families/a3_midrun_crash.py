@@ -213,10 +213,14 @@ def assess(facts: Facts) -> Assessment:
 
 
 def _last_of_log(facts: Facts, cause: Raised) -> bool:
-    """Whether nothing stands in the log after the exception; a message of several lines may hold what came after it."""
+    """Whether nothing stands in the log after the exception; a message of several lines may hold what came after it.
+
+    That of a thread of its own ends no program.
+    """
     last = facts.table("end_words").first
     return (
         last is not None
+        and "_bootstrap" not in cause.row.text("entry_frame")
         and "\n" not in cause.message
         and (last.number("last_line") or 0) <= (cause.row.number("line_end") or 0)
     )
