@@ -39,4 +39,4 @@ SELECT
   "constraint" AS limit_kind, round(rss_bytes / 1073741824.0, 2) AS rss_gib, left(message, 300) AS message,
   NULL::BOOLEAN AS hidden, of_job AS _own
 FROM h
-ORDER BY of_job DESC, ts, node, pid, event
+ORDER BY of_job DESC, ts, node, pid, event, columns(*)

@@ -15,15 +15,15 @@
 -- COLUMN message: text of the first
 -- CAVEAT: The first to print is not always the first to fail.
 SELECT kind, name, severity, min(ts) AS ts, max(ts) AS last_ts, count(*) AS times, count(DISTINCT rank) AS ranks,
-  arg_min(rank, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no)) AS rank,
-  arg_min(node, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no)) AS node,
-  arg_min(file, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no)) AS file,
-  arg_min(line_no, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no)) AS line_no,
-  arg_min(message, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no)) AS message
+  arg_min(rank, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS rank,
+  arg_min(node, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS node,
+  arg_min(file, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS file,
+  arg_min(line_no, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS line_no,
+  arg_min(message, (coalesce(ts, TIMESTAMP '9999-12-31'), line_no, coalesce(file, ''), coalesce(rank, -1), coalesce(node, ''), coalesce(message, ''))) AS message
 FROM log_event
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   AND ($kind IS NULL OR kind = $kind)
   AND ($pattern IS NULL OR regexp_matches(without_secrets(concat_ws(' ', name, message)), $pattern, 'i'))
 GROUP BY kind, name, severity, left(message, 120)
 ORDER BY CASE severity WHEN 'fatal' THEN 0 WHEN 'error' THEN 1 WHEN 'warning' THEN 2 ELSE 3 END,
-  min(ts) NULLS LAST, kind, name, min(line_no)
+  min(ts) NULLS LAST, kind, name, min(line_no), left(message, 120), severity

@@ -16,7 +16,7 @@
 SELECT
   file, max(stream) AS stream, count(*) AS lines, count(DISTINCT rank) AS ranks, min(ts) AS first_ts, max(ts) AS last_ts,
   round(date_diff('second', min(ts), max(ts)) / 60.0, 1) AS span_min, max(line_no) AS last_line,
-  left(arg_max(text, line_no) FILTER (WHERE trim(coalesce(text, '')) <> ''), 300) AS last_text
+  left(arg_max(text, (line_no, text)) FILTER (WHERE trim(coalesce(text, '')) <> ''), 300) AS last_text
 FROM log_line
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 GROUP BY file

@@ -12,4 +12,4 @@ SELECT file, line_no, ts, rank, node, text
 FROM log_line
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   AND regexp_matches(without_secrets(text), $pattern, 'i')
-ORDER BY ts NULLS LAST, file, line_no
+ORDER BY ts NULLS LAST, file, line_no, rank, node, text

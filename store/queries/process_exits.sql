@@ -24,4 +24,4 @@ SELECT
 FROM process
 WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   AND (coalesce(exit_code, 0) <> 0 OR coalesce(exit_signal, 0) <> 0 OR oom_killed OR host_stack IS NOT NULL)
-ORDER BY end_ts NULLS LAST, node, rank NULLS LAST, pid
+ORDER BY end_ts NULLS LAST, node, rank NULLS LAST, pid, columns(*)

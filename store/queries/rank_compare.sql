@@ -26,7 +26,7 @@ WITH c AS (
   WHERE job_id = $job_id AND rank IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   GROUP BY rank
 ), n AS (
-  SELECT rank, min(node) AS node, sum(enqueued) AS enqueued, sum(completed) AS completed, arg_max(in_flight, ts) AS in_flight,
+  SELECT rank, min(node) AS node, sum(enqueued) AS enqueued, sum(completed) AS completed, arg_max(in_flight, (ts, in_flight)) AS in_flight,
     max(ts) AS last_ts
   FROM nccl_sample
   WHERE job_id = $job_id AND rank IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

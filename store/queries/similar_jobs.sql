@@ -22,7 +22,7 @@ WITH j AS (SELECT * FROM slurm_job),
 me AS (SELECT * FROM j WHERE job_id = $job_id ORDER BY coalesce(attempt, 0) DESC LIMIT 1),
 v AS (SELECT job_id, coalesce(attempt, 0) AS attempt, arg_max(family, ts) AS family FROM verdict GROUP BY ALL),
 t AS (
-  SELECT job_id, coalesce(attempt, 0) AS attempt, max(step) AS last_step, last(loss ORDER BY epoch NULLS FIRST, step NULLS FIRST) AS last_loss,
+  SELECT job_id, coalesce(attempt, 0) AS attempt, max(step) AS last_step, last(loss ORDER BY epoch NULLS FIRST, step NULLS FIRST, file, line_no, ts, loss) AS last_loss,
     round(median(step_time_s), 4) AS step_time_s
   FROM train_step WHERE split IS DISTINCT FROM 'eval' GROUP BY ALL
 )
