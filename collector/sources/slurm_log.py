@@ -11,7 +11,6 @@ CAVEAT  times without an offset are this host's local time; attempts are not nam
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
@@ -20,13 +19,11 @@ from typing import Any, ClassVar
 
 from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
+from collector.slurm.added import LogFile
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource
 from collector.sources.base import SourceUnavailable
 from store.rows import Row, SlurmJobEvent
-
-MOST = 16 << 20
-"""Bytes read in one look; the rest is for the next one."""
 
 _STAMP = re.compile(r"\[?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)\]?\s+(.*)")
 _JOB = r"(?:Array)?JobId=(?P<job>\d+(?:_\d+|\+\d+)?)(?:\(\d+\))?"
@@ -55,58 +52,26 @@ class SlurmLog(SlurmSource):
         zone: tzinfo | None = None,
     ) -> None:
         super().__init__(access, state, pace, clock)
-        self._path = path
+        self._log = LogFile(path)
         self._zone = zone
-        self._file: tuple[int, int] | None = None
-        self._offset = 0
 
     def recall(self, kept: dict[str, Any]) -> None:
         """Which file was read, and how far."""
         file, offset = kept.get("file"), kept.get("offset")
         if isinstance(file, list) and isinstance(offset, int):
             device, inode = (int(n) for n in file[:2])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-            self._file, self._offset = (device, inode), offset
+            self._log.file, self._log.offset = (device, inode), offset
 
     def look(self, now: datetime) -> tuple[list[Row], dict[str, Any]]:
         """The events of the lines that were added."""
-        found: list[Row] = []
         try:
-            with self._path.open("rb") as log:
-                status = os.fstat(log.fileno())
-                file = (status.st_dev, status.st_ino)
-                if self._file is None:
-                    self._offset = status.st_size  # the past is accounting's
-                elif file != self._file:
-                    found += self._events(self._rest_of_rotated())
-                    self._offset = 0
-                elif status.st_size < self._offset:
-                    self._offset = 0  # truncated in place
-                self._file = file
-                log.seek(self._offset)
-                added = log.read(MOST)
+            added = self._log.added()
         except OSError as error:
+            path = self._log.path
             raise SourceUnavailable(
-                f"{self._path}: {error.strerror}", f"setfacl -m u:$USER:r {self._path} (on slurmctld's host)"
+                f"{path}: {error.strerror}", f"setfacl -m u:$USER:r {path} (on slurmctld's host)"
             ) from error
-        end = added.rfind(b"\n") + 1
-        if not end and len(added) == MOST:
-            end = MOST  # a line of 16 MiB is none
-        found += self._events(added[:end])
-        self._offset += end
-        return found, {"file": list(self._file), "offset": self._offset}
-
-    def _rest_of_rotated(self) -> bytes:
-        """What was written to the old file after our last look, if it lies beside the new one."""
-        for path in sorted(self._path.parent.glob(f"{self._path.name}?*")):
-            try:
-                status = path.stat()
-                if (status.st_dev, status.st_ino) == self._file:
-                    with path.open("rb") as old:
-                        old.seek(self._offset)
-                        return old.read(MOST)
-            except OSError:
-                continue
-        return b""
+        return list(self._events(added)), {"file": list(self._log.file or ()), "offset": self._log.offset}
 
     def _events(self, raw: bytes) -> Iterator[Row]:
         for line in raw.decode("utf-8", "replace").splitlines():

@@ -6,19 +6,19 @@ kill may be a mere signal, or of a job that takes its time to end, of which the 
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
+
+from collector.slurm.added import LogFile
 
 LOOK_S = 0.5
 KEEP_S = 5.0
 """For so long after its line a job is looked up: accounting has the end of one that never ran within a second or two."""
 MOST = 200
 """Jobs looked up at a time; of a whole queue that is cancelled the poll finds the rest."""
-MOST_BYTES = 1 << 20
-
 _LINE = re.compile(rb"(?:REQUEST_KILL_JOB|[Cc]ancell?ing|[Dd]eadline)\b[^\n]*?\bJobId=(\d+)")
 
 
@@ -26,9 +26,7 @@ class Cancels:
     """Reads what is added to slurmctld's log from the start of the watcher on."""
 
     def __init__(self, log: Path | None) -> None:
-        self._log = log
-        self._file: tuple[int, int] | None = None
-        self._offset = 0
+        self._log = LogFile(log) if log is not None else None
         self._looked = float("-inf")
         self._known: dict[str, float] = {}
 
@@ -37,8 +35,9 @@ class Cancels:
         now = time.time()
         if self._log is not None and abs(now - self._looked) >= LOOK_S:
             self._looked = now
-            for raw in _LINE.findall(self._added(self._log)):
-                self._known.setdefault(raw.decode(), now)
+            with suppress(OSError):  # it is a hint: without the log the poll finds the job
+                for raw in _LINE.findall(self._log.added()):
+                    self._known.setdefault(raw.decode(), now)
         self._known = {raw: at for raw, at in self._known.items() if abs(now - at) < KEEP_S}
         return dict(list(self._known.items())[-MOST:])
 
@@ -46,22 +45,3 @@ class Cancels:
         """Forget jobs whose end is noted."""
         for raw in raws:
             self._known.pop(raw, None)
-
-    def _added(self, path: Path) -> bytes:
-        try:
-            with path.open("rb") as log:
-                status = os.fstat(log.fileno())
-                file = (status.st_dev, status.st_ino)
-                if self._file is None:
-                    self._offset = status.st_size  # the past is accounting's
-                elif file != self._file or status.st_size < self._offset:
-                    self._offset = 0
-                self._file = file
-                self._offset = max(self._offset, status.st_size - MOST_BYTES)
-                log.seek(self._offset)
-                added = log.read(MOST_BYTES)
-        except OSError:
-            return b""
-        end = added.rfind(b"\n") + 1
-        self._offset += end
-        return added[:end]

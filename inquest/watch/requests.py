@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from collector.slurm.added import MOST
 from collector.sources.base import SourceUnavailable
-from collector.sources.slurm_log import MOST, SlurmLog
+from collector.sources.slurm_log import SlurmLog
 from inquest.watch.shared import Shared
 from store.rows import Row, SlurmJob, SlurmJobEvent
 
