@@ -22,6 +22,7 @@ from typing import Any, ClassVar, cast
 from collector.formats.text import lines
 from collector.importers.base import ImportContext
 from collector.importers.job_log import JobLog
+from collector.parsers.values import bare
 from store.rows import Block, GpuSample, LogLine, Row, TrainStep, one_by_one
 
 MIB = 1 << 20
@@ -167,10 +168,10 @@ def _row(ctx: ImportContext, node: str | None, ts: datetime, gpu: int, told: dic
         gpu=gpu,
         fb_used_bytes=_mebibytes(used),
         fb_total_bytes=_mebibytes(total),
-        engine_active=_number(told.get("load")),
+        engine_active=bare(told.get("load")),
         activity_source="nvml",
-        temp_c=_number(told.get("temperature")),
-        power_w=_number(told.get("power")),
+        temp_c=bare(told.get("temperature")),
+        power_w=bare(told.get("power")),
     )
 
 
@@ -191,17 +192,13 @@ def _object(line: str) -> dict[str, Any] | None:
 
 
 def _time(value: Any) -> datetime | None:
-    seconds = _number(value)
+    seconds = bare(value)
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
 def _mebibytes(value: Any) -> int | None:
-    number = _number(value)
+    number = bare(value)
     return None if number is None else round(number * MIB)

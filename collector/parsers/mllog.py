@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, cast
 
 from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.values import bare
 
 NAMES: dict[str, str] = {
     "run_stop": "the run reached its target",
@@ -47,7 +48,7 @@ class MlLog(LineParser):
         fields = cast("dict[str, Any]", record)
         meta = fields.get("metadata")
         about = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
-        key, value = fields.get("key"), _number(fields.get("value"))
+        key, value = fields.get("key"), bare(fields.get("value"))
         if key == "submission_benchmark":
             self._benchmark = str(fields.get("value"))
         if key == "run_stop":
@@ -70,10 +71,10 @@ class MlLog(LineParser):
         known: dict[str, Any] = {
             "split": "train" if key == "train_loss" else "eval",
             "step": step if isinstance(step, int) and not isinstance(step, bool) else None,
-            "learning_rate": _number(about.get("lr")),
+            "learning_rate": bare(about.get("lr")),
             **when,
         }
-        metrics = {n: v for n in ("samples_count",) if (v := _number(about.get(n))) is not None}
+        metrics = {n: v for n in ("samples_count",) if (v := bare(about.get(n))) is not None}
         if key == "eval_accuracy" and self._benchmark not in LOSSES:
             metrics[key] = value
         else:
@@ -83,11 +84,7 @@ class MlLog(LineParser):
 
 def _time(fields: dict[str, Any]) -> dict[str, Any]:
     """When it was logged, by the line itself."""
-    ms = _number(fields.get("time_ms"))
+    ms = bare(fields.get("time_ms"))
     if ms is None or not 0 < ms < 4e12:
         return {}
     return {"ts": datetime.fromtimestamp(ms / 1000, UTC), "ts_kind": "embedded"}
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -21,12 +21,15 @@ TQDM = re.compile(
 )
 
 
+def bare(value: Any) -> float | None:
+    """A number of a JSON document as a float; None for what is none there: a text, true, null."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
 def number(text: Any) -> float | None:
     """A printed number as a float: quoted, `tensor(0.5)`, `np.float64(0.5)`, nan and inf too; None where it is none."""
-    if isinstance(text, (int, float)) and not isinstance(text, bool):
-        return float(text)
     if not isinstance(text, str):
-        return None
+        return bare(text)
     if "_" not in text:  # Python reads 1_000 as a number; nobody prints one so
         try:
             return float(text)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, cast
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.shapes import detail, signal_of_exit
+from collector.parsers.values import bare
 
 NAMES: dict[str, str] = {
     "child_failed": "the recorded program ended with a status or by a signal",
@@ -54,7 +55,7 @@ class Voir(LineParser):
     def _data(self, line: Line, told: dict[str, Any]) -> list[ParsedRow]:
         rows: list[ParsedRow] = []
         if told.get("units") == "items/s":
-            self._rate = _number(told.get("rate"))
+            self._rate = bare(told.get("rate"))
         match told.get("progress"):
             case [int(made), int(asked)] if told.get("task") == "early_stop":
                 if 0 < asked <= made and not self._reached:
@@ -67,7 +68,7 @@ class Voir(LineParser):
                     )
             case _:
                 pass
-        loss = _number(told.get("loss"))
+        loss = bare(told.get("loss"))
         if loss is None or told.get("task", "train") != "train":
             return rows
         rate, self._rate = self._rate, None
@@ -87,7 +88,3 @@ class Voir(LineParser):
                 "launcher_summary", "child_failed", said, severity="error", parser=self.name, exit_code=code, signal=by
             )
         ]
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
