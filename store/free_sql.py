@@ -47,7 +47,7 @@ def run(
     named = [t for t in tables() if t in text]
     overlay = Overlay(lake)
     try:
-        opened = Snapshots(lake, overlay).take(views.with_runs(named))
+        opened = Snapshots(lake, overlay).take(views.with_beside(named))
         answer = _answer(sql, opened, timeout_s, memory_mb, max_rows)
     finally:
         overlay.close()

@@ -108,7 +108,7 @@ class Reader:
         started = time.perf_counter()
         window = _window(info, params) if self._prune else EVERYTHING
         for attempt in (1, 2):
-            opened = self.snapshots.take(views.with_runs(info.tables), window)
+            opened = self.snapshots.take(views.with_beside(info.tables), window)
             try:
                 names, types, rows, total = self._execute(info, params, opened, max_rows)
                 break

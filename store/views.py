@@ -76,7 +76,7 @@ def view(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     return f"SELECT * FROM ({whole}) QUALIFY {chosen}" if chosen else whole
 
 
-def with_runs(names: Iterable[str]) -> tuple[str, ...]:
+def with_beside(names: Iterable[str]) -> tuple[str, ...]:
     """These tables, and those that `shown` needs for them: of which run the lines of a log are, and what accounting says of its job."""
     named = tuple(names)
     wanted: list[str] = [LogRun.TABLE] if any(tables()[n].OF_RUN for n in named) else []
