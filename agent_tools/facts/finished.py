@@ -99,6 +99,12 @@ def bar_short_of_end(facts: Facts, end: RowView | None) -> RowView | None:
     return facts.progress.hints if not count(end, "ends") and share is not None and share < _NEARLY else None
 
 
+def done_without_node(end: RowView) -> bool:
+    """Whether all that was planned was done below the line about a lost node: srun and sbatch can be told to go on without the node (--no-kill)."""
+    below = count(end, "progress_line") > count(end, "stop_line") > 0
+    return end.text("stop_name") == "node_failure" and below and (end.number("done") or 0.0) >= 1.0
+
+
 def unexited(facts: Facts) -> list[str]:
     """What tells that the program had done its work when it was ended from outside; empty where that is not so.
 

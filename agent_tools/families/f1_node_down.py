@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts
+from agent_tools.facts.finished import done_without_node
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import by_log
@@ -36,7 +37,7 @@ def assess(facts: Facts) -> Assessment:
     if booted is not None and not state and not facts.progress.begun:
         text = f"The nodes had not come up yet: {quoted(booted, 'message', 'line_no')}."
         return Assessment(CODE, "ruled_out", confidence=0.05, counterfactual=text)
-    if says is not None and state == "COMPLETED" and outlived_by(says):
+    if says is not None and state == "COMPLETED" and done_without_node(says):
         text = f"The run went on after that to its end: {quoted(says, 'stop_message', 'stop_line')}."
         return Assessment(
             CODE, "ruled_out", confidence=0.05, counterfactual=text, warnings=say(f"A node was lost. {text}")
@@ -61,12 +62,6 @@ def assess(facts: Facts) -> Assessment:
     if dead and overview is None and not facts.causes and not facts.ending.marks and not _outlived(dead[0], end):
         return _ray(dead[0])
     return _not_it(facts, nodes.rows, fallen, state)
-
-
-def outlived_by(end: RowView) -> bool:
-    """Whether all that was planned was done below the line about a lost node: srun and sbatch can be told to go on without the node (--no-kill)."""
-    below = count(end, "progress_line") > count(end, "stop_line") > 0
-    return end.text("stop_name") == "node_failure" and below and (end.number("done") or 0.0) >= 1.0
 
 
 def _outlived(row: RowView, end: RowView | None) -> bool:

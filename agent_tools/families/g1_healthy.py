@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts
 from agent_tools.facts.curve import Reading
-from agent_tools.facts.finished import bar_short_of_end, closing_end, completion, program_end
+from agent_tools.facts.finished import bar_short_of_end, closing_end, completion, done_without_node, program_end
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.steps import step_words
@@ -17,7 +17,6 @@ from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import few_samples
-from agent_tools.families.f1_node_down import outlived_by
 from agent_tools.families.reward_collapse import learned
 from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -329,7 +328,7 @@ def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
         return f"Its log ends with a command of the script that failed: {command['message']}."
     if end is None:
         return ""
-    outlived = facts.state == "COMPLETED" and outlived_by(end)
+    outlived = facts.state == "COMPLETED" and done_without_node(end)
     if end.has("stop_name") and end.text("stop_name") != "cancelled" and not outlived:
         return f"The run was ended from outside: {quoted(end, 'stop_message', 'stop_line')}."
     finished = facts.ending.succeeded or count(end, "ends") > 0
