@@ -70,13 +70,13 @@ def names(folder: Path) -> list[str]:
     """The cases of a folder by name, sorted. Raises LabelError for one that is no folder or holds none."""
     if not folder.is_dir():
         raise LabelError(f"{folder} is no folder")
-    tables = _tables(folder)
+    tabled = [t.parent for t in folder.rglob(TABLE)]
     found = [
         p.relative_to(folder).with_suffix("").as_posix()
         for p in folder.rglob("*.json")
-        if not any(p.is_relative_to(table) for table in tables)
+        if not any(map(p.is_relative_to, tabled))
     ]
-    found += [name for rows in tables.values() for name in rows]
+    found += _rows(folder)
     if not found:
         raise LabelError(f"{folder} holds no {TABLE} that labels a file, and no .json file with a text and a label")
     return sorted(found)
@@ -85,9 +85,8 @@ def names(folder: Path) -> list[str]:
 @lru_cache(maxsize=64)
 def read(folder: Path, name: str) -> Labelled:
     """One case of a folder. Raises LabelError for one that is not as the module says."""
-    row = next((rows[name] for rows in _tables(folder).values() if name in rows), None)
-    if row is not None:
-        return _labelled(folder, name, row)
+    if (labelled := _rows(folder).get(name)) is not None:
+        return _labelled(folder, name, *labelled)
     path = folder / f"{name}.json"
     try:
         held: Any = json.loads(path.read_text(encoding="utf-8"))
@@ -103,9 +102,9 @@ def read(folder: Path, name: str) -> Labelled:
 
 
 @lru_cache(maxsize=4)
-def _tables(folder: Path) -> dict[Path, dict[str, dict[str, str]]]:
-    """The folders with a table of labels, and its rows by the case's name. Raises LabelError."""
-    tables: dict[Path, dict[str, dict[str, str]]] = {}
+def _rows(folder: Path) -> dict[str, tuple[Path, dict[str, str]]]:
+    """What tables label, by the case's name: the table and its row. Raises LabelError."""
+    found: dict[str, tuple[Path, dict[str, str]]] = {}
     for table in sorted(folder.rglob(TABLE)):
         try:
             with table.open(encoding="utf-8", newline="") as file:
@@ -115,22 +114,19 @@ def _tables(folder: Path) -> dict[Path, dict[str, dict[str, str]]]:
                 rows = [{k: v or "" for k, v in line.items() if k} for line in lines]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise LabelError(f"{table} cannot be read: {error}") from None
-        tables[table.parent] = {
-            (table.parent / row["path"]).relative_to(folder).as_posix(): {**row, "table": str(table)}
-            for row in rows
-            if row["family"].strip() not in ("", "-") and not set("*?") & set(row["path"])
-        }
-    return tables
+        for row in rows:
+            if row["family"].strip() not in ("", "-") and not set("*?") & set(row["path"]):
+                found[(table.parent / row["path"]).relative_to(folder).as_posix()] = table, row
+    return found
 
 
-def _labelled(folder: Path, name: str, row: dict[str, str]) -> Labelled:
+def _labelled(folder: Path, name: str, table: Path, row: dict[str, str]) -> Labelled:
     path = folder / name
-    table = Path(row["table"])
     if not path.resolve().is_relative_to(folder.resolve()) or not path.exists():
         raise LabelError(f"{table}: there is no {row['path']} beside it")
     codes = row["family"].split()
     if (mode := row.get("mode", "").strip()) and _known(f"{codes[0]}:{mode}"):
-        codes = [f"{codes[0]}:{mode}", *codes[1:]]
+        codes[0] += f":{mode}"
     decided = row.get("decided", "").strip().lower() not in ("no", "false", "0")
     return Labelled(name, _expected(table, {"accept": codes, "decided": decided}, None), path=path)
 
