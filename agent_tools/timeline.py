@@ -12,9 +12,10 @@ from agent_tools.verdict import Moment
 
 MOST, MOST_OF_ONE = 20, 8
 """Moments in all, and from one source."""
-_BACK = re.compile(r"[Cc]onnection restored|server \S+ OK\b")
 SPAN = 400
 """Lines of one traceback that are looked at."""
+_BACK = re.compile(r"[Cc]onnection restored|server \S+ OK\b")
+"""A file server answers again."""
 
 
 def timeline(facts: Facts) -> list[Moment]:
@@ -76,7 +77,7 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
     yield from _of(*_reported(facts.table("nccl_events")), 1, lent)
     yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {_said(r)}", 0)
-    yield from _of(_told_off(facts.table("host_events")), "event_ts", lambda r: f"Kernel{_on(r)}: {_said(r)}", 1)
+    yield from _of(_but_recoveries(facts.table("host_events")), "event_ts", lambda r: f"Kernel{_on(r)}: {_said(r)}", 1)
     if facts.has("link_event"):
         links = facts.table("link_events").where(lambda r: r.text("event") != "up")
         yield from _of(links, "event_ts", lambda r: f"Link {r['device']}{_on(r)}: {_said(r)}", 1)
@@ -144,7 +145,7 @@ def _rose(row: RowView) -> bool:
     return bool(row.get("serious")) and (row.number("rise") or 0) > 0 and row.has("risen_ts")
 
 
-def _told_off(view: View) -> list[RowView]:
+def _but_recoveries(view: View) -> list[RowView]:
     """Without what only says that a server answers again, where nothing says that it had not."""
     lost = {(r.text("node"), r.text("event")) for r in view if not _BACK.search(r.text("message"))}
     return [r for r in view if not _BACK.search(r.text("message")) or (r.text("node"), r.text("event")) in lost]
