@@ -75,7 +75,7 @@ def assess(facts: Facts) -> Assessment:
             result.missing.append(missing(text, signal))
     result.actions.append(
         claim(
-            "Add the missing sources that are named below and ask again; the whole log decides most cases.", "supported"
+            "Add the sources that are named as missing, and ask again; the whole log decides most cases.", "supported"
         )
     )
     result.counterfactual = "Another family accounts for what is seen."

@@ -5,7 +5,6 @@ A sentence is a list of spans: plain text, or a figure with the id of the eviden
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,7 +89,6 @@ def document(verdict: Verdict, spans: Callable[[str], Spans]) -> Document:
 
 FIRST = 3
 """Open questions of an undetermined verdict that are told each by itself: those that would decide come first."""
-_SOURCE = re.compile(r"\((\w+_\w+|metrics/|kernel/)\)")
 
 
 def _undecided(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Item]:
@@ -98,10 +96,8 @@ def _undecided(verdict: Verdict, spans: Callable[[str], Spans]) -> list[Item]:
     items = [Item(spans(m.text), note=spans(m.signal)) for m in verdict.cannot_decide]
     if verdict.family != "U0" or len(items) <= FIRST + 1:
         return items
-    rest = verdict.cannot_decide[FIRST:]
-    sources = list(dict.fromkeys(found for m in rest for found in _SOURCE.findall(m.signal)))
-    more = f"Nor can it decide {len(rest)} further questions, which are about other causes (--json has each)."
-    return [*items[:FIRST], Item([Span("text", more)], note=[Span("text", ", ".join(sources))])]
+    more = f"Nor can it decide {len(items) - FIRST} further questions, which are about other causes (--json has each)."
+    return [*items[:FIRST], Item([Span("text", more)])]
 
 
 def _status(status: str) -> str:
