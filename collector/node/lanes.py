@@ -41,6 +41,7 @@ class Lane:
         self._clock = clock
         self._wake = threading.Event()
         self._stop = False
+        self._lock = threading.Lock()
         # A daemon: a thread that hangs in a driver must not keep the process from ending.
         self._thread = threading.Thread(target=self._run, name=f"lane-{tasks[0].name}", daemon=True)
 
@@ -63,17 +64,32 @@ class Lane:
         current = self.current
         return current if current is not None and now - self.begun > current.bound_s else None
 
+    def part(self, stuck: Runnable) -> list[Runnable]:
+        """Keep what hangs, and give the others, none of which this lane begins any more; none where it hangs no longer."""
+        with self._lock:
+            if self.current is not stuck:
+                return []
+            others = [t for t in self.tasks if t is not stuck]
+            self.tasks = [stuck]
+            return others
+
+    def _begin(self, task: Runnable) -> bool:
+        """Whether a task is this lane's and due; then it is what runs."""
+        with self._lock:
+            if task.due > self._clock.steady() or task not in self.tasks:
+                return False
+            self.begun = self._clock.steady()
+            self.current = task
+            return True
+
     def _run(self) -> None:
         while not self._stop:
             for task in sorted(self.tasks, key=lambda t: t.due):
                 if self._stop:
                     break
-                if task.due > self._clock.steady() or task not in self.tasks:
-                    continue
-                self.begun = self._clock.steady()
-                self.current = task
-                task.round()
-                self.current = None
+                if self._begin(task):
+                    task.round()
+                    self.current = None
             if not self._stop:
                 due = min((t.due for t in self.tasks), default=float("inf"))
                 self._wake.wait(min(max(due - self._clock.steady(), 0.0), 60.0))
@@ -109,9 +125,8 @@ class Lanes:
             if stuck.name not in self._told:
                 self._told.add(stuck.name)
                 self._late(stuck)
-            others = [t for t in lane.tasks if t is not stuck]
+            others = lane.part(stuck)
             if others:
-                lane.tasks = [stuck]
                 fresh = Lane(others, self._clock)
                 self._lanes.append(fresh)
                 fresh.start()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from collector.node.clock import StepWatch
 from collector.node.here import Here
+from collector.node.lanes import Lane
 from collector.node.loop import Loop
 from collector.node.survey_sources import survey
 from collector.sources.base import SourceUnavailable
@@ -271,3 +272,35 @@ def test_the_command_ends_cleanly_and_stays_out_of_the_engine(tmp_path: Path) ->
     assert (child.returncode, told) == (0, b"")
     assert not list(spool.glob("*-*"))
     assert asked(lake, "SELECT count(*) >= 1 FROM collector_sample WHERE node = 'node7'") == [(True,)]
+
+
+class Step:
+    """What a lane runs; a round lasts until `free` is set."""
+
+    bound_s = 0.0
+
+    def __init__(self, name: str, due: float) -> None:
+        self.name, self.due, self.rounds, self.free = name, due, 0, threading.Event()
+
+    def round(self) -> None:
+        self.rounds += 1
+        self.free.wait(20)
+        self.due = float("inf")
+
+    def finish(self) -> None:
+        """Nothing is held."""
+
+
+def test_what_is_taken_from_a_lane_is_begun_by_it_no_more_and_nothing_is_taken_from_one_that_goes_on() -> None:
+    first, second = Step("first", 0.0), Step("second", 0.0)
+    lane = Lane([first, second], Here(node="node1").clock)
+    assert lane.part(first) == [], "it runs nothing"
+    lane.start()
+    until(lambda: first.rounds == 1)
+    assert lane.part(second) == [], "that is not what runs"
+    assert lane.part(first) == [second]
+    first.free.set()
+    until(lambda: lane.current is None)
+    lane.stop()
+    assert lane.join(20)
+    assert second.rounds == 0
