@@ -62,7 +62,10 @@ class Outcome:
     @property
     def hardware_blamed(self) -> bool:
         """Hardware is blamed, with more than a suspicion, for what is not its fault or cannot be told."""
-        if not self.decided and self.family != "U0" and self.family == next(iter(self.truth), None):
-            return False  # too sure of what its label calls the likeliest: an error of abstention, and no wrong blame
-        innocent = self.expected_attribution not in (None, "infrastructure") or not self.decided
-        return self.attribution == "infrastructure" and innocent and (self.decided or self.abstained == "wrong")
+        if self.attribution != "infrastructure":
+            return False
+        if self.decided:
+            return self.expected_attribution not in (None, "infrastructure")
+        # Too sure of what its label calls the likeliest is an error of abstention, and no wrong blame.
+        likeliest = next(iter(self.truth), "U0")
+        return self.abstained == "wrong" and (likeliest == "U0" or self.family != likeliest)
