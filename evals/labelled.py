@@ -28,7 +28,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from agent_tools.verdict import FAMILIES
@@ -107,16 +107,23 @@ def _rows(folder: Path) -> dict[str, tuple[Path, dict[str, str]]]:
     found: dict[str, tuple[Path, dict[str, str]]] = {}
     for table in sorted(folder.rglob(TABLE)):
         try:
-            with table.open(encoding="utf-8", newline="") as file:
-                lines = csv.DictReader(file)
+            with table.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets put a byte order mark before it
+                lines = csv.DictReader(file, skipinitialspace=True)
                 if not {"path", "family"} <= set(lines.fieldnames or ()):
-                    raise LabelError(f"{table} needs the columns path and family")
-                rows = [{k: v or "" for k, v in line.items() if k} for line in lines]
+                    raise LabelError(f"{table} needs the columns path and family, parted by commas")
+                rows = [{k: (v or "").strip() for k, v in line.items() if k} for line in lines]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise LabelError(f"{table} cannot be read: {error}") from None
         for row in rows:
-            if row["family"].strip() not in ("", "-") and not set("*?") & set(row["path"]):
-                found[(table.parent / row["path"]).relative_to(folder).as_posix()] = table, row
+            if row["family"] in ("", "-") or set("*?") & set(row["path"]):
+                continue
+            path = PurePosixPath(row["path"])
+            if path in (PurePosixPath("."), PurePosixPath("/")) or path.is_absolute():
+                raise LabelError(f'{table}: "{row["path"]}" is no path of a file or bundle beside it')
+            name = (table.parent / path).relative_to(folder).as_posix()
+            first = found.setdefault(name, (table, row))[1]
+            if any(first.get(k) != row.get(k) for k in ("family", "mode", "decided")):
+                raise LabelError(f"{table}: {path} has two labels that differ")
     return found
 
 
@@ -125,9 +132,9 @@ def _labelled(folder: Path, name: str, table: Path, row: dict[str, str]) -> Labe
     if not path.resolve().is_relative_to(folder.resolve()) or not path.exists():
         raise LabelError(f"{table}: there is no {row['path']} beside it")
     codes = row["family"].split()
-    if (mode := row.get("mode", "").strip()) and _known(f"{codes[0]}:{mode}"):
+    if (mode := row.get("mode", "")) and _known(f"{codes[0]}:{mode}"):
         codes[0] += f":{mode}"
-    decided = row.get("decided", "").strip().lower() not in ("no", "false", "0")
+    decided = row.get("decided", "").lower() not in ("no", "false", "0")
     return Labelled(name, _expected(table, {"accept": codes, "decided": decided}, None), path=path)
 
 

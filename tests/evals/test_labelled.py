@@ -114,6 +114,30 @@ def test_a_table_needs_its_columns(tmp_path: Path) -> None:
         of_corpus(Settings(corpus=tmp_path))
 
 
+@pytest.mark.parametrize("path", ["/etc/hostname", "", ".", "./"])
+def test_a_path_that_is_none_of_the_folder_is_named(tmp_path: Path, path: str) -> None:
+    (tmp_path / "labels.csv").write_text(f"path,family\n{path},B1\n")
+    with pytest.raises(LabelError, match="no path of a file"):
+        of_corpus(Settings(corpus=tmp_path))
+
+
+def test_two_labels_of_one_file_that_differ_are_refused_and_a_repeated_one_is_not(tmp_path: Path) -> None:
+    for name, rows in (("same", "a.log,B1\n./a.log,B1\n"), ("other", "a.log,B1\n./a.log,U0\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.log").write_text("step 1\n")
+        (tmp_path / name / "labels.csv").write_text(f"path,family\n{rows}")
+    assert len(list(of_corpus(Settings(corpus=tmp_path / "same")))) == 1
+    with pytest.raises(LabelError, match=r"a\.log has two labels"):
+        of_corpus(Settings(corpus=tmp_path / "other"))
+
+
+def test_a_table_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("step 1\n")
+    (tmp_path / "labels.csv").write_bytes(b"\xef\xbb\xbfpath, family\r\na.log, B1\r\n")
+    (case,) = of_corpus(Settings(corpus=tmp_path))
+    assert labelled.read(tmp_path, case.variant).expected.extra["accept"] == ["B1"]
+
+
 def test_a_folder_without_labels_says_so(tmp_path: Path) -> None:
     with pytest.raises(LabelError, match=r"no \.json file"):
         of_corpus(Settings(corpus=tmp_path))
