@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
 from agent_tools.facts.pending import reason
 from agent_tools.families import a2_signal_kill, f2_requeue, f4_cancelled
 from agent_tools.families.a4_never_started import assess
 from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 REASONS = [
@@ -195,7 +194,7 @@ def test_a_script_that_a_signal_ended_was_launched(tmp_path: Path, signal: int, 
     ],
 )
 def test_a_script_that_the_shell_cannot_read_names_no_missing_program(tmp_path: Path, said: str, why: str) -> None:
-    draft = differential.draft(facts_of(f"/var/spool/slurmd/job42/slurm_script: line 9: {said}\n", tmp_path))
+    draft = drafted(f"/var/spool/slurmd/job42/slurm_script: line 9: {said}\n", tmp_path)
     assert draft.family == "A4" and why in draft.headline
 
 
@@ -221,7 +220,7 @@ HEAD = "Job 42 on n1\nThe following have been reloaded with a version change:\n 
 def test_what_starts_a_training_is_missing_whatever_the_script_prints_around_it(
     tmp_path: Path, text: str, starts: bool
 ) -> None:
-    draft = differential.draft(facts_of(text, tmp_path))
+    draft = drafted(text, tmp_path)
     assert (draft.family != "A4") is starts, draft.headline
 
 
@@ -235,7 +234,7 @@ def test_what_starts_a_training_is_missing_whatever_the_script_prints_around_it(
     ],
 )  # fmt: skip
 def test_a_script_that_stops_at_a_variable_nobody_set_never_started(tmp_path: Path, text: str, family: str) -> None:
-    draft = differential.draft(facts_of(text, tmp_path))
+    draft = drafted(text, tmp_path)
     assert draft.family == family
     assert family != "A4" or (draft.mode, "variable" in draft.headline) == ("launch", True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools import differential
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted, facts_of
 
 BAR = (
     "{0}:  98%|█████████▊| 980/1000 [00:09<00:00, 101.1it/s]\r{0}: 100%|██████████| 1000/1000 [00:10<00:00, 99.7it/s]\n"
@@ -42,13 +42,13 @@ def test_a_bar_without_such_words_is_training(tmp_path: Path) -> None:
 
 
 def test_a_crash_after_the_end_of_training_is_told_as_one(tmp_path: Path) -> None:
-    draft = differential.draft(facts_of(TRAINED + END + CRASH, tmp_path))
+    draft = drafted(TRAINED + END + CRASH, tmp_path)
     assert draft.family == "A3"
     assert "after training had ended" in draft.headline
 
 
 def test_a_crash_before_the_end_of_training_is_one_while_training(tmp_path: Path) -> None:
-    draft = differential.draft(facts_of(TRAINED + CRASH, tmp_path))
+    draft = drafted(TRAINED + CRASH, tmp_path)
     assert draft.family == "A3"
     assert "while training" in draft.headline
 
@@ -81,23 +81,23 @@ OSError: handle is closed
 
 @pytest.mark.parametrize("stack", [THREAD, TORN])
 def test_a_thread_that_fails_once_training_has_ended_ended_nothing(tmp_path: Path, stack: str) -> None:
-    draft = differential.draft(facts_of(TRAINED + "End training....\n" + stack, tmp_path))
+    draft = drafted(TRAINED + "End training....\n" + stack, tmp_path)
     assert draft.family == "G1", draft.headline
 
 
 @pytest.mark.parametrize("stack", [THREAD, TORN])
 def test_a_thread_that_fails_while_training_is_a_suspicion(tmp_path: Path, stack: str) -> None:
-    draft = differential.draft(facts_of(TRAINED + stack, tmp_path))
+    draft = drafted(TRAINED + stack, tmp_path)
     assert (draft.family, draft.confidence) == ("A3", 0.55)
 
 
 def test_the_main_thread_that_fails_once_training_has_ended_is_a_crash(tmp_path: Path) -> None:
-    draft = differential.draft(facts_of(TRAINED + "End training....\n" + CRASH, tmp_path))
+    draft = drafted(TRAINED + "End training....\n" + CRASH, tmp_path)
     assert draft.family == "A3" and draft.confidence > 0.8
 
 
 def test_a_loss_that_came_back_from_nan_above_its_start_has_not_fallen(tmp_path: Path) -> None:
     seen = ["0.70", "0.72", "nan", "nan", "nan", "0.75", "0.81", "0.94", "1.05", "1.21", "1.30", "1.37"]
     lines = [f"episode={i} step={i * 50} reward={90 + i}.0 epsilon=0.9{i:02} loss={x}\n" for i, x in enumerate(seen, 1)]
-    draft = differential.draft(facts_of("".join([*lines, "Training completed.\n"]), tmp_path))
+    draft = drafted("".join([*lines, "Training completed.\n"]), tmp_path)
     assert not any("loss fell" in claim.text for claim in draft.shows), draft.headline

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 OPEN = 'Traceback (most recent call last):\n  File "/home/ada/job/run.py", line 30, in <module>\n    main()\n'
 TORCH = '  File "/opt/env/lib/python3.11/site-packages/torch/'
@@ -19,11 +17,6 @@ NOTEBOOK = (
     "<ipython-input-5-2fbc> in <module>\n----> 1 engine.load_checkpoint('/ckpt')\n\n"
 )
 GONE = "NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n"
-
-
-def drafted(text: str, folder: Path) -> Draft:
-    folder.mkdir(exist_ok=True)
-    return differential.draft(facts_of(text, folder))
 
 
 @pytest.mark.parametrize(

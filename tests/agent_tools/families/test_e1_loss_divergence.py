@@ -8,7 +8,7 @@ import pytest
 
 from agent_tools.families.e1_loss_divergence import assess
 from store.rows import TrainStep
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import facts_of
 from tests.agent_tools.families.world import World, judge
 
 NAN = float("nan")

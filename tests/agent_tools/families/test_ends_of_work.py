@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
-
-
-def draft(text: str, folder: Path) -> Draft:
-    return differential.draft(facts_of(text, folder))
+from tests.agent_tools.families.logkit import drafted
 
 
 def test_a_worker_that_dies_below_the_last_word_of_the_work_did_not_end_it(tmp_path: Path) -> None:
@@ -19,9 +13,9 @@ def test_a_worker_that_dies_below_the_last_word_of_the_work_did_not_end_it(tmp_p
         "(raylet) A worker died or was killed while executing a task by an unexpected system error. "
         "Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2.\n"
     )
-    assert draft(steps + "Final validation metrics: {'acc': 0.7}\n" + died, tmp_path).family == "G1"
+    assert drafted(steps + "Final validation metrics: {'acc': 0.7}\n" + died, tmp_path).family == "G1"
     (tmp_path / "before").mkdir()
-    assert draft(steps + died, tmp_path / "before").family == "A2"
+    assert drafted(steps + died, tmp_path / "before").family == "A2"
 
 
 def test_ten_planned_iterations_are_few_however_often_their_losses_are_printed(tmp_path: Path) -> None:
@@ -30,7 +24,7 @@ def test_ten_planned_iterations_are_few_however_often_their_losses_are_printed(t
         head = f"Overriding: max_iters = {planned}\ntokens per iteration will be: 16,384\n"
         return f"{head}step 0: train loss 4.28, val loss 4.29\n{losses}step {planned}: train loss 3.1, val loss 3.2\n"
 
-    found = draft(text(10), tmp_path)
+    found = drafted(text(10), tmp_path)
     assert any("too few" in w.text for w in found.warnings)
     (tmp_path / "more").mkdir()
-    assert not any("too few" in w.text for w in draft(text(40), tmp_path / "more").warnings)
+    assert not any("too few" in w.text for w in drafted(text(40), tmp_path / "more").warnings)

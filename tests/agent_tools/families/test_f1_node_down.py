@@ -8,7 +8,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families.f1_node_down import assess
 from store.rows import SlurmNodeState
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import T, World, judge
 
 
@@ -171,11 +171,11 @@ def test_nodes_that_never_came_up_are_a_launch_that_failed(tmp_path: Path) -> No
         "srun: error: Node failure on gpu-dy-1\nsrun: error: Nodes gpu-dy-1 are still not ready\n"
         "srun: error: Something is wrong with the boot of the nodes.\n"
     )
-    draft = differential.draft(facts_of(woken, tmp_path))
+    draft = drafted(woken, tmp_path)
     assert (draft.family, draft.mode, draft.attribution) == ("A4", "launch", "infrastructure"), draft.headline
     (tmp_path / "ran").mkdir()
     ran = "".join(f"step {n}/900 loss {2 - n / 100:.2f} lr 1e-4 9.5 it/s\n" for n in range(20)) + woken
-    assert differential.draft(facts_of(ran, tmp_path / "ran")).family == "F1"
+    assert drafted(ran, tmp_path / "ran").family == "F1"
 
 
 @pytest.mark.parametrize(("nodes", "named"), [("n1", True), ("n1,n2", False)])

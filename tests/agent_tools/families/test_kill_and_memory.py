@@ -11,8 +11,7 @@ from agent_tools import differential
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.families import b1_cuda_oom as b1
 from store.rows import CgroupSample, GpuSample, HostEvent, LogEvent, LogLine, Process, SlurmStep
-from tests.agent_tools.families.test_cut_and_told import drafted
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted, facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 GIB = 1 << 30

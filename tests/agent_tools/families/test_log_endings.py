@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 YOLO = (
     "      Epoch    GPU_mem   box_loss  pose_loss   cls_loss   dfl_loss  Instances       Size\n"
@@ -17,10 +15,6 @@ YOLO = (
     "                   all          4         11       0.81       0.33       0.45       0.28\n"
 )
 TABLE = "".join(YOLO.format(n=n, loss=f"{2 - n / 50:.4f}") for n in range(40, 55))
-
-
-def drafted(text: str, folder: Path) -> Draft:
-    return differential.draft(facts_of(text, folder))
 
 
 def test_the_bar_of_an_epoch_is_not_the_step_budget(tmp_path: Path) -> None:

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import csv
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from agent_tools import differential
-from agent_tools.evidence import Ledger
-from agent_tools.facts import Facts
 from agent_tools.gate.citations import Gate
-from collector.importers.base import ImportContext
-from collector.importers.job_log import JobLog
-from store import Reader, Writer
-from store.rows import SourceHealth
+from tests.agent_tools.families.logkit import drafted, facts_of
 
 LOGS = Path(__file__).parent / "logs"
 CASES = list(csv.DictReader((LOGS / "expected.csv").read_text(encoding="utf-8").splitlines()))
-
-
-def facts_of(text: str, folder: Path) -> Facts:
-    """The facts of a lone log under a name that tells nothing."""
-    path = folder / "job.log"
-    path.write_text(text, encoding="utf-8")
-    ctx = ImportContext(name="job.log", zone=UTC, job_id="1", modified=datetime.now(UTC), size=path.stat().st_size)
-    rows = [*JobLog().rows(path, ctx)]
-    rows += [SourceHealth(job_id="1", source="job_log", covers=t, ok=True) for t in JobLog.covers]
-    Writer(folder / "lake", durable=False).append(rows, batch="b")
-    return Facts(Reader(folder / "lake", threads=1), Ledger(), "1")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c["name"] for c in CASES])
@@ -48,20 +31,20 @@ def test_a_log_alone_gives_a_family_that_a_careful_reader_accepts(case: dict[str
 
 def test_a_loader_that_fails_where_no_step_was_told_of_is_not_surely_of_the_first_batch(tmp_path: Path) -> None:
     text = (LOGS / "a1-data-in-the-first-epochs-loader.txt").read_text(encoding="utf-8")
-    draft = differential.draft(facts_of(text, tmp_path))
+    draft = drafted(text, tmp_path)
     assert draft.family == "A1" and draft.confidence <= 0.6
     assert any("steps came before" in m.text for m in draft.cannot_decide)
 
 
 def test_a_hang_by_the_word_of_rocms_runtime_alone_blames_no_hardware(tmp_path: Path) -> None:
     text = "HW Exception by GPU node-4 (Agent handle: 0x2d1f90) reason :GPU Hang\nsrun: error: n7: tasks 4-7: Aborted\n"
-    draft = differential.draft(facts_of(text, tmp_path))
+    draft = drafted(text, tmp_path)
     assert draft.confidence < 0.5 and draft.attribution == "undetermined"
 
 
 @pytest.mark.parametrize("name", ["u0-exit1", "u0-peer-only", "u0-task-left-then-echo"])
 def test_wrappers_and_echoes_never_give_a_confident_answer(name: str, tmp_path: Path) -> None:
-    draft = differential.draft(facts_of((LOGS / f"{name}.txt").read_text(encoding="utf-8"), tmp_path))
+    draft = drafted((LOGS / f"{name}.txt").read_text(encoding="utf-8"), tmp_path)
     assert draft.family == "U0" or draft.confidence < 0.6
     assert draft.cannot_decide
 
@@ -74,5 +57,5 @@ def test_what_xla_says_of_the_hosts_memory_and_of_a_gpus_is_no_sure_word_of_eith
     assert differential.assess_all(facts)["B1"].status == "undecidable"
     steps = "".join(f"step {n}/1000 loss: 2.{n} lr: 0.001\n" for n in range(10, 60, 10))
     (tmp_path / "later").mkdir()
-    later = differential.draft(facts_of(steps + (LOGS / "a1-env-xla-host-memory.txt").read_text(), tmp_path / "later"))
+    later = drafted(steps + (LOGS / "a1-env-xla-host-memory.txt").read_text(), tmp_path / "later")
     assert (later.family, later.confidence < 0.5) == ("A3", True)

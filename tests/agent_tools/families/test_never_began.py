@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 CRASH = (
     "Loading data\n"
@@ -17,11 +15,6 @@ CRASH = (
     "    hidden = self.proj(x)\n"
     "RuntimeError: {}\n"
 )
-
-
-def drafted(text: str, folder: Path) -> Draft:
-    folder.mkdir(exist_ok=True)
-    return differential.draft(facts_of(text, folder))
 
 
 def test_a_script_that_cannot_be_parsed_has_never_run(tmp_path: Path) -> None:

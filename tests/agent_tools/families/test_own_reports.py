@@ -6,25 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted, looped
 
 SLOW = "STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: [37]\n"
-
-
-def draft(text: str, folder: Path) -> Draft:
-    return differential.draft(facts_of(text, folder))
-
-
-def looped(first: int, last: int) -> str:
-    return "".join(f"step {n}/9000 loss: {3 - n / 1000:.3f} lr: 0.0003\n" for n in range(first, last, 10))
 
 
 @pytest.mark.parametrize(("often", "confidence"), [(2, 0.75), (1, 0.6)])
 def test_a_trainers_own_straggler_report_names_the_rank(often: int, confidence: float, tmp_path: Path) -> None:
     text = "".join(looped(500 * n, 500 * n + 400) + SLOW for n in range(often)) + looped(1500, 1600)
-    found = draft(text, tmp_path)
+    found = drafted(text, tmp_path)
     assert (found.family, found.confidence) == ("D3", confidence)
 
 
@@ -38,4 +28,4 @@ def test_a_trainers_own_straggler_report_names_the_rank(often: int, confidence: 
     ids=["scores alone", "against itself", "none"],
 )
 def test_what_names_no_rank_that_is_behind_the_others_is_no_straggler(word: str, tmp_path: Path) -> None:
-    assert draft(looped(0, 400) + word + looped(400, 600), tmp_path).family == "G1"
+    assert drafted(looped(0, 400) + word + looped(400, 600), tmp_path).family == "G1"

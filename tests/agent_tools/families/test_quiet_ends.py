@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
-
-
-def drafted(text: str, folder: Path) -> Draft:
-    folder.mkdir(exist_ok=True)
-    return differential.draft(facts_of(text, folder))
-
+from tests.agent_tools.families.logkit import drafted
 
 PME = " PME mesh              16    1     500001     180.478       6049.820   4.7\n"
 EPOCH = "epoch {n}: train loss = {loss:.4f}, val acc = 0.{acc}\n"

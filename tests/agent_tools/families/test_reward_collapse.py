@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import assess
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted, facts_of
 
 
 def _rewarded(folder: Path, rewards: list[float], kls: list[float]) -> Assessment:
@@ -57,5 +56,5 @@ def test_a_policy_whose_reward_rose_and_held_has_learned_whatever_its_loss_did(
         for i, r in enumerate(rewards)
     ]
     end = "{'train_runtime': 9122.1, 'train_samples_per_second': 2.1, 'train_steps_per_second': 0.033, 'train_loss': 0.003, 'epoch': 1.0}\n"
-    draft = differential.draft(facts_of("".join([*lines, end]), tmp_path))
+    draft = drafted("".join([*lines, end]), tmp_path)
     assert (draft.family, draft.confidence >= 0.7) == ("G1", sure), draft.headline

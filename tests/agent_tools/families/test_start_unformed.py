@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 WALL = "slurmstepd: error: *** JOB 71 ON a1 CANCELLED AT 2025-03-01T10:00:12 DUE TO TIME LIMIT ***\n"
 
@@ -36,7 +35,7 @@ def _members(seen: int, of: int) -> str:
 def test_the_wall_of_a_start_whose_processes_never_met(
     text: str, family: str, low: float, high: float, tmp_path: Path
 ) -> None:
-    found = differential.draft(facts_of("GPU available: True (cuda), used: True\n" + text + WALL, tmp_path))
+    found = drafted("GPU available: True (cuda), used: True\n" + text + WALL, tmp_path)
     assert found.family == family and low <= found.confidence <= high
     if low >= 0.7:
         facts = " ".join(c.text for c in found.shows)
@@ -49,9 +48,9 @@ def test_an_mpi_that_srun_cannot_launch_is_no_sure_hang_of_a_network(tmp_path: P
         "but OMPI was not built with SLURM's PMI support and therefore cannot\nexecute.\n"
         "*** An error occurred in MPI_Init\n*** on a NULL communicator\nsrun: error: c1: tasks 0-3: Exited with exit code 1\n"
     )
-    found = differential.draft(facts_of(text, tmp_path))
+    found = drafted(text, tmp_path)
     assert (found.family, found.confidence, found.attribution) == ("C1", 0.6, "job")
     assert any("mpirun" in a.text for a in found.actions)
     other = "PMI2_Init failed\n*** An error occurred in MPI_Init\n"
     (tmp_path / "other").mkdir()
-    assert differential.draft(facts_of(other, tmp_path / "other")).confidence > 0.8
+    assert drafted(other, tmp_path / "other").confidence > 0.8

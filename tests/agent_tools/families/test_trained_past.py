@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 READ = (
     "WARNING shards: shard 17 was not read, trying again (1/3)\n"
@@ -43,11 +41,6 @@ def steps(first: int, last: int, plan: int = 900) -> str:
     return "".join(
         f"step {n}/{plan} loss {2 + 6 / (1 + n / 40):.4f} lr 3.0e-04 gnorm 0.41\n" for n in range(first, last + 1)
     )
-
-
-def drafted(text: str, folder: Path) -> Draft:
-    folder.mkdir(exist_ok=True)
-    return differential.draft(facts_of(text, folder))
 
 
 def test_a_traceback_that_hundreds_of_steps_follow_was_caught(tmp_path: Path) -> None:

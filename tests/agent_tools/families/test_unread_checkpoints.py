@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_tools import differential
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 _READ = """[rank0]: Traceback (most recent call last):
 [rank0]:   File "/ws/pretrain.py", line 88, in <module>
@@ -21,14 +20,14 @@ _READ = """[rank0]: Traceback (most recent call last):
 def test_a_key_that_the_ranks_checkpoint_lacks_is_a_load_that_failed(tmp_path: Path) -> None:
     """The step in the checkpoint's name is no step of this run."""
     text = "Restoring states from the checkpoint path at /r/ckpt/m--val_loss=2.11-step=399-last\n" + _READ
-    found = differential.draft(facts_of(text, tmp_path))
+    found = drafted(text, tmp_path)
     assert (found.family, found.mode) == ("E2", "load_crash") and found.confidence >= 0.7
     (tmp_path / "base").mkdir()
-    base = differential.draft(facts_of(_READ, tmp_path / "base"))
+    base = drafted(_READ, tmp_path / "base")
     assert base.family == "A1"
     steps = "".join(f"step {n}/900 loss: 2.{n} lr: 0.001\n" for n in range(10, 60, 10))
     (tmp_path / "later").mkdir()
-    assert differential.draft(facts_of(steps + _READ, tmp_path / "later")).family == "A3"
+    assert drafted(steps + _READ, tmp_path / "later").family == "A3"
 
 
 def test_a_step_that_was_asked_for_and_not_found_is_a_run_from_scratch(tmp_path: Path) -> None:
@@ -37,8 +36,8 @@ def test_a_step_that_was_asked_for_and_not_found_is_a_run_from_scratch(tmp_path:
     )
     asked = "+ torchrun --nproc_per_node=8 -m torchtitan.train --checkpoint.load_step={}\n"
     fresh = "WARNING - Checkpoint step-4000 not found, training starts from random initialization\n"
-    found = differential.draft(facts_of(asked.format(4000) + fresh + steps, tmp_path))
+    found = drafted(asked.format(4000) + fresh + steps, tmp_path)
     assert (found.family, found.mode) == ("E2", "silent")
     for name, text in (("unasked", steps), ("latest", asked.format(-1) + steps)):
         (tmp_path / name).mkdir()
-        assert differential.draft(facts_of(text, tmp_path / name)).family == "G1"
+        assert drafted(text, tmp_path / name).family == "G1"

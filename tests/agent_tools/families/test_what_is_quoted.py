@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 STEPS = "".join(f"step {n}/900 loss {2 + 6 / (1 + n / 40):.4f} lr 3.0e-04 gnorm 0.41\n" for n in range(1, 60))
-
-
-def drafted(text: str, folder: Path) -> Draft:
-    return differential.draft(facts_of(text, folder))
 
 
 def test_a_hang_is_told_by_the_line_that_names_the_collective(tmp_path: Path) -> None:

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_tools import differential
-from agent_tools.verdict import Draft
-from tests.agent_tools.families.test_log_verdicts import facts_of
-
-
-def draft(text: str, folder: Path) -> Draft:
-    return differential.draft(facts_of(text, folder))
-
-
-def looped(first: int, last: int) -> str:
-    return "".join(f"step {n}/9000 loss: {3 - n / 1000:.3f} lr: 0.0003\n" for n in range(first, last, 10))
-
+from tests.agent_tools.families.logkit import drafted, looped
 
 _GONE = """Traceback (most recent call last):
   File "/opt/nn/bin/nnUNetv2_train", line 8, in <module>
@@ -32,10 +21,10 @@ _EPOCHS = "".join(
 
 def test_what_a_loaders_worker_failed_of_is_the_cause_and_not_that_it_is_gone(tmp_path: Path) -> None:
     told = "Exception in background worker 2:\n [Errno 5] Input/output error: '/pre/case_7.npz'\n"
-    found = draft(_EPOCHS + told + _GONE, tmp_path)
+    found = drafted(_EPOCHS + told + _GONE, tmp_path)
     assert (found.family, found.mode, found.attribution) == ("A3", "storage", "infrastructure")
     (tmp_path / "untold").mkdir()
-    untold = draft(_EPOCHS + _GONE, tmp_path / "untold")
+    untold = drafted(_EPOCHS + _GONE, tmp_path / "untold")
     assert untold.family == "A2" and untold.confidence < 0.6
 
 
@@ -48,11 +37,11 @@ def test_a_logged_exception_is_the_end_where_the_log_ends_with_it(tmp_path: Path
         "OSError: [Errno 28] No space left on device",
     )
     logged = "".join(f"2025-03-01 10:01:12.977 [7/train/5 (pid 893)] {line}\n" for line in lines)
-    last = draft(looped(0, 200) + logged, tmp_path)
+    last = drafted(looped(0, 200) + logged, tmp_path)
     assert (last.family, last.mode) == ("A3", "storage") and last.confidence >= 0.7
     (tmp_path / "followed").mkdir()
     assert (
-        draft(
+        drafted(
             looped(0, 200) + logged + "2025-03-01 10:02:00.100 [7/train/5 (pid 893)] retrying the save\n",
             tmp_path / "followed",
         ).confidence

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools import differential
 from collector.parsers.base import parse_text
 from collector.parsers.sagemaker import SageMaker
-from tests.agent_tools.families.test_log_verdicts import facts_of
+from tests.agent_tools.families.logkit import drafted
 
 HEAD = (
     "2025-02-03 09:11:15,102 sagemaker-training-toolkit ERROR    Reporting training FAILURE\n"
@@ -37,8 +36,8 @@ def test_a_quote_without_a_type_tells_nothing() -> None:
 
 def test_a_report_that_quotes_what_could_not_be_imported_is_a_crash_at_the_start(tmp_path: Path) -> None:
     quoted = f"{HEAD}ErrorMessage \"ImportError: cannot import name 'Foo' from 'bar' (/opt/conda/lib/python3.10/site-packages/bar/__init__.py)\"\n{END}"
-    found = differential.draft(facts_of(quoted, tmp_path))
+    found = drafted(quoted, tmp_path)
     assert (found.family, found.mode) == ("A1", "env")
     (tmp_path / "bare").mkdir()
-    bare = differential.draft(facts_of(f'{HEAD}ErrorMessage ""\n{END}', tmp_path / "bare"))
+    bare = drafted(f'{HEAD}ErrorMessage ""\n{END}', tmp_path / "bare")
     assert bare.family == "U0"
