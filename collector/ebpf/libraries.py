@@ -45,6 +45,8 @@ class Probed:
     pids: set[int]
     gates: dict[int, pace.Gate]
     """Of the driver's library: its two groups of calls, which may rest."""
+    file: int = -1
+    """The file itself, to reach it where no process maps it any more: its probes hold it too."""
     looks: tuple[int, int] = (0, 0)
     """Size and time of change of the file."""
     always: tuple[int, ...] = ()
@@ -59,6 +61,9 @@ class Probed:
     def close(self) -> None:
         """Detach."""
         detach([*self.fds, *(fd for gate in self.gates.values() for fd in gate.fds)])
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
 
 
 @dataclass(slots=True)
@@ -131,7 +136,7 @@ class Libraries:
         """What took no probe may take them now: a lockdown was lifted, a limit raised."""
         for key, probed in list(self.probed.items()):
             if probed.refused and probed.pids:
-                del self.probed[key]
+                self.probed.pop(key).close()
                 self._forget_problems(probed.inside)
                 for pid in list(probed.pids):
                     self.look(pid)
@@ -165,7 +170,13 @@ class Libraries:
             probed = self.probed[key]
         if probed is None:
             problems: dict[str, str] = {}
-            probed = self._probe(path, inside, name, problems)
+            file = os.open(path, os.O_PATH)
+            try:
+                probed = self._probe(path, inside, name, problems)
+            except BaseException:
+                os.close(file)
+                raise
+            probed.file = file
             if problems and not self._lives(pid):
                 # It ended while its file was probed through it: the next process that maps the file tries again.
                 probed.close()
@@ -190,30 +201,10 @@ class Libraries:
         for key, probed in self.probed.items():
             alike = probed.looks == looks and probed.always
             if alike and _changed(f"{self.proc}/{pid}", inside, path, probed.always):
-                if not self._comes_up(probed, pid, inside, path):
+                if not _comes_up(probed, f"{self.proc}/{pid}", inside, path):
                     continue  # another tool's
                 return key
         return None
-
-    def _comes_up(self, probed: Probed, pid: int, inside: str, path: str) -> bool:
-        """Whether a probe that is now put on a probed file stands in a process's memory at once; True where it cannot be tried."""
-        through = next(filter(self._lives, probed.pids), None)
-        if through is None:
-            return True
-        places = list(functions(path, None).values())
-        random.shuffle(places)  # another collector may be trying the same
-        for place in places[:TRIED]:
-            if _changed(f"{self.proc}/{pid}", inside, path, (place,)):
-                continue
-            try:
-                fd = mark(f"{self.proc}/{through}/{probed.where[through]}", place)
-            except OSError:
-                continue
-            try:
-                return _changed(f"{self.proc}/{pid}", inside, path, (place,))
-            finally:
-                detach([fd])
-        return True
 
     def note(self, problems: Mapping[str, str]) -> None:
         """Keep why places could not be probed, by where and through which process; that this one has ended is no problem."""
@@ -259,6 +250,24 @@ class Libraries:
             if (place := places.get(symbol)) is not None and (loaded := self.programs.get((probe, program))) is not None
         }
         return list(found.values())
+
+
+def _comes_up(probed: Probed, process: str, inside: str, path: str) -> bool:
+    """Whether a probe that is now put on a probed file stands in a process's memory at once; True where it cannot be tried."""
+    places = list(functions(path, None).values())
+    random.shuffle(places)  # another collector may be trying the same
+    for place in places[:TRIED]:
+        if _changed(process, inside, path, (place,)):
+            continue
+        try:
+            fd = mark(f"/proc/self/fd/{probed.file}", place)
+        except OSError:
+            continue
+        try:
+            return _changed(process, inside, path, (place,))
+        finally:
+            detach([fd])
+    return True
 
 
 def _behind(path: str) -> str:

@@ -227,3 +227,21 @@ def test_containers_count_once_each_whether_they_share_a_file_or_have_one_each(
             sum(r.enqueued or 0 for r in node.of(NcclSample, p.pid) if r.collective == "all_reduce") for p in found
         ]
     assert (told, reduced) == ([501] * 4, [5] * 4)
+
+
+def test_a_file_that_another_collector_probed_is_told_from_an_idle_one_that_looks_alike(tmp_path: Path) -> None:
+    """Nobody maps the first file any more: whether its probes stand in a process cannot be asked of one that has them."""
+    with Probed() as other, Probed() as node:
+        ended = program(500, 4, rank=0, folder=copied(tmp_path / "one"))
+        node.probes(ended)
+        ended.communicate()
+        known = node.source._libraries  # pyright: ignore[reportPrivateUsage]
+        assert known is not None
+        node.until(lambda: not any(p.pids for p in known.probed.values()))
+        found = program(500, 4, rank=1, folder=copied(tmp_path / "two"))
+        for looks in (other, node):
+            looks.probes(found)
+        go(found)
+        node.sample()
+        found.communicate()
+        assert (node.of(CudaSample, found.pid)[-1].launches, len(known.probed)) == (501, 4)
