@@ -10,9 +10,10 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment, ruling
 from agent_tools.formats import format_cell
 from agent_tools.gate.clauses import SUBJECTS
+from agent_tools.gate.vocabulary import MEANS
 from agent_tools.gate.words import spoken_of, stems
 from agent_tools.untrusted import clean
-from agent_tools.verdict import Draft
+from agent_tools.verdict import FAMILIES, Draft
 
 _UNITS = [
     "zero",
@@ -59,6 +60,7 @@ class Grounds:
         self.ledger = ledger
         said = [t for a in assessments for t in assessment_texts(a)] + (draft_texts(preferred) if preferred else [])
         self.facts = [t for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
+        self._titles = [FAMILIES[a.code][0] for a in assessments if a.status in ("confirmed", "suspected")]
         self.texts = frozenset(_flat(t) for t in said)
         self.vetted = "\n".join(self.texts)
 
@@ -105,8 +107,11 @@ class Grounds:
 
     @cached_property
     def _spoken(self) -> frozenset[str]:
+        """Texts of cells and findings, the names of the families found, what a state says in other words, and what is not zero."""
         said = [c.value for c in self.cells if isinstance(c.value, str)]
-        return stems("\n".join(dict.fromkeys([*said, *self.facts])))
+        said += [MEANS[w] for value in said for w in re.findall(r"[A-Z_]{4,}", value) if w in MEANS]
+        said += [c.column for c in self.cells if c.value and not isinstance(c.value, str)]
+        return stems("\n".join(dict.fromkeys([*said, *self.facts, *self._titles])))
 
     def speaks_of(self, word: str) -> bool:
         """Whether a shown cell, or what the families found, speaks of a thing."""

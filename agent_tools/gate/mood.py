@@ -10,11 +10,12 @@ LIMIT: judged by words (`english` refuses other languages before); a phrase with
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 from agent_tools.gate.blame import blames_hardware, own_words
 from agent_tools.gate.causes import acts, states_cause, things
+from agent_tools.gate.supposed import supposed
 from agent_tools.references import cited
 
 Place = Literal["open", "advice"]
@@ -35,6 +36,11 @@ _FINITE = re.compile(
     r"(?i)\b(?:is|are|was|were|has|have|had|did|does|do|came|finished|completed|succeeded|failed|crashed|died|ended|ran|went|lost|broke"
     r"|converged|diverged|recovered|started|began|stopped|worked|passed|happened|occurred|exited|returned|hung|stalled|caused|killed)\b"
 )
+_ASIDE = re.compile(
+    rf"(?i),\s+(?=(?:and |so )?(?:the|its|their|this|that|it|they|there|these|those)\b[^,]*{_FINITE.pattern.removeprefix('(?i)')})"
+)
+"""Before a second sentence behind a comma."""
+_SUPPOSING = re.compile(r"(?i)\b(?:if|whether|unless|once|when|in case|until|so that|before)\b")
 _SUBJECT = re.compile(
     r"(?i)\W*(?:the|a|an|this|that|these|those|it|its|they|their|all|every\w*|some\w*|any\w*|there|gpus?|ranks?|nodes?|hosts?|jobs?|runs?"
     r"|training|users?|hardware|memory|networks?|slurm|loss|cuda|nccl)\b"
@@ -99,15 +105,20 @@ def _supposes(clause: str, place: Place, speaks_of: Callable[[str], bool]) -> bo
     )
 
 
+def _clauses(text: str) -> Iterator[str]:
+    for clause in _CLAUSE.split(text):
+        yield from [clause] if _SUPPOSING.search(clause) else _ASIDE.split(clause)
+
+
 def stated(text: str, place: Place, speaks_of: Callable[[str], bool] = lambda _: False) -> str:
     """The clause of a text that claims something without a cell; "" where there is none.
 
     "open": what cannot be decided, or what would decide it; "advice": what to do. `speaks_of` says whether what was shown
     speaks of a word.
     """
-    for clause in _CLAUSE.split(text):
+    for clause in _clauses(text):
         words = own_words(clause)
-        if _supposes(clause, place, speaks_of):
+        if _supposes(clause, place, speaks_of) or supposed(clause, place, speaks_of):
             return clause.strip()
         accuses = blames_hardware(clause) or states_cause(_SOUGHT.sub("", clause))
         asks = _OPEN.search(words)

@@ -120,6 +120,7 @@ def test_an_honest_sentence_passes(text: str, held: Book):
         "Why node <kill.node_failures.node> broke the job.",
         "When the switch went down.",
         "Nothing else could have ended it than the GPU.",
+        "Why the loss rose.",
     ],
 )
 def test_what_is_open_supposes_nothing(text: str, held: Book):
@@ -129,7 +130,7 @@ def test_what_is_open_supposes_nothing(text: str, held: Book):
     assert not check_answer(answer, held.ledger, held.found).ok
 
 
-@pytest.mark.parametrize("text", ["Whether the GPU is faulty.", "When the job was killed.", "Why the loss rose."])
+@pytest.mark.parametrize("text", ["Whether the GPU is faulty.", "When the job was killed."])
 def test_what_is_open_may_be_asked(text: str, held: Book):
     missing = [{"text": text, "signal": "the kernel log"}]
     answer = Answer.model_validate({"short": held.said(GOOD), "cannot_answer": missing})

@@ -1,0 +1,134 @@
+"""Under "what to do" and "what it cannot answer" nothing is cited, so nothing may be taken for granted there of which nothing speaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent_tools.gate.answer_gate import check_answer
+from agent_tools.gate.citations import Gate
+from agent_tools.gate.supposed import supposed
+from agent_tools.questions.answer import Answer
+from tests.agent_tools.gate.gatekit import assessments, draft, ledger
+
+HELD, FOUND = ledger(), assessments()
+GOOD = "Rank [[E2:1.rank]] asked for [[E2:1.requested_bytes]]."
+
+SLIPPED = {
+    "who did it": [
+        "Tell the user who deleted the checkpoint to stop doing that.",
+        "Ask the administrator who cancelled it.",
+        "Upgrade the driver that crashed.",
+        "Free the memory leaked by the data loader.",
+        "Look at the InfiniBand link that flapped.",
+    ],
+    "a trouble that nothing shows": [
+        "Clean up the full disk and resubmit.",
+        "Investigate the thermal throttling on [[E1.node]].",
+        "Look at the ECC errors of [[E1.node]].",
+        "Move the job off the overheated GPU.",
+        "Rerun after the network outage is over.",
+        "Wait for the power failure to end.",
+        "Restore the deleted files from backup.",
+        "Warn the users of [[E1.node]] about its fault.",
+    ],
+    "a reason": [
+        "Restart the job now that the file server is back.",
+        "Given the overheating, improve the cooling of the rack.",
+        "Retrain from scratch as the weights are poisoned.",
+        "Since [[E1.node]] is unstable, set it aside.",
+        "Resume from the last checkpoint, which is intact.",
+    ],
+    "a statement": [
+        "Note that the GPU is failing.",
+        "Keep in mind that rank [[E2:1.rank]] hung before.",
+        "Use another node, the GPU there is fine.",
+    ],
+    "a verdict on a machine": [
+        "Do not use [[E1.node]] any more.",
+        "Stop scheduling on [[E1.node]].",
+        "Avoid [[E1.node]] in the next run.",
+        "Ask the vendor for a new GPU for [[E1.node]].",
+        "Get a node with working GPUs.",
+        "Take [[E1.node]] out of the partition.",
+    ],
+}
+SUPPOSED = [
+    "Who deleted the checkpoint.",
+    "Why the loader leaked memory.",
+    "How long the node had been overheating.",
+    "Whether the ECC errors came before the crash.",
+    "Which of the ranks had deadlocked.",
+    "The exact time of the power failure.",
+    "The name of the user who cancelled the job.",
+    "At what temperature the card shut down.",
+]
+ADVICE = [
+    "Ask for less memory per rank.",
+    "Lower the batch size or shard the optimizer.",
+    "Check the ECC counters of [[E1.node]] with nvidia-smi -q.",
+    "Look for XIDs in the kernel log of [[E1.node]].",
+    "Look at the log around the failure for earlier warnings.",
+    "Keep [[E1.node]] in service; nothing here speaks against it.",
+    "If it happens again on [[E1.node]], drain the node and run the diagnostics.",
+    "Exclude [[E1.node]] once to see whether it follows the node.",
+    "Make sure that no stray process is left on [[E1.node]].",
+    "Verify that the checkpoint can be loaded before resuming.",
+    "Compare the configuration with the last run that completed.",
+    "Use a GPU with more memory.",
+    "Ask the owner of the job what changed since the last run.",
+]
+OPEN = [
+    "Whether the GPU had ECC errors.",
+    "Whether another process held memory on the card.",
+    "How much memory was free before the request.",
+    "Who else used the node.",
+    "Why rank [[E2:1.rank]] asked for so much memory.",
+    "What the job was doing at that moment.",
+    "Whether a node of the job went down.",
+    "When the job failed.",
+]
+
+
+def answer(**fields: Any) -> list[str]:
+    return check_answer(Answer.model_validate({"short": GOOD, **fields}), HELD, FOUND).problems
+
+
+def verdict(**fields: Any) -> list[str]:
+    return Gate().check(draft(**fields), HELD, FOUND).problems
+
+
+@pytest.mark.parametrize("text", [t for kind in SLIPPED.values() for t in kind])
+def test_advice_slips_nothing_in(text: str) -> None:
+    assert answer(actions=[{"text": text}])
+    assert verdict(actions=[{"text": text}])
+
+
+@pytest.mark.parametrize("text", SUPPOSED)
+def test_an_open_question_slips_nothing_in(text: str) -> None:
+    assert answer(cannot_answer=[{"text": text, "signal": "the kernel log"}])
+    assert verdict(cannot_decide=[{"text": text, "signal": "the kernel log"}])
+    assert answer(cannot_answer=[{"text": "Whether it happened before.", "signal": text}])
+
+
+@pytest.mark.parametrize("text", ADVICE)
+def test_advice_may_be_given(text: str) -> None:
+    assert answer(actions=[{"text": text}]) == verdict(actions=[{"text": text}]) == []
+
+
+@pytest.mark.parametrize("text", OPEN)
+def test_a_question_may_be_left_open(text: str) -> None:
+    missing = [{"text": text, "signal": "the kernel log"}]
+    assert answer(cannot_answer=missing) == verdict(cannot_decide=missing) == []
+
+
+def test_what_was_shown_may_be_taken_for_granted() -> None:
+    """The same words, where something shown speaks of them."""
+    for place, text, word in (
+        ("advice", "Look at the ECC errors of [[E1.node]].", "ecc"),
+        ("advice", "Ask the administrator who cancelled it.", "cancelled"),
+        ("open", "Why the loader leaked memory.", "leaked"),
+    ):
+        assert supposed(text, place, lambda _: False) == word
+        assert supposed(text, place, lambda said, known=(word, "errors"): said.lower() in known) == ""
