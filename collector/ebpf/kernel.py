@@ -14,10 +14,13 @@ from pathlib import Path
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _BPF, _PERF = {"x86_64": (321, 298), "aarch64": (280, 241)}.get(platform.machine(), (-1, -1))
-_UPDATE, _DELETE, _LOOKUP, _LOOKUP_BATCH = 2, 3, 1, 24
+_UPDATE, _DELETE, _LOOKUP, _LOOKUP_BATCH, _LINK = 2, 3, 1, 24, 28
 _SET_BPF, _ENABLE = 0x40042408, 0x2400
 _CLOEXEC = 8
 NO_EXIST = 1
+_CLOSERS = 32
+MANY = 48
+"""The kernel's number of what a program may hang on: many places of a file by one descriptor (BPF_TRACE_UPROBE_MULTI)."""
 
 
 class Map:
@@ -96,6 +99,24 @@ class Map:
         return _bpf(command, bytearray(struct.pack("=IIQQQ", self.fd, 0, keys, values, flags)))
 
 
+def attach_uprobes(program: int, path: str, offsets: Sequence[int], *, at_return: bool) -> int:
+    """Like attach_uprobe, on many places at once: closing them waits for the kernel's readers once. Raises OSError.
+
+    It wants a program that was loaded for MANY, and a kernel of 6.6 or newer; where one place is refused all are.
+    """
+    name = ctypes.create_string_buffer(os.fsencode(path))
+    places = (ctypes.c_uint64 * len(offsets))(*offsets)
+    request = bytearray(64)
+    struct.pack_into("=IIIIQQ", request, 0, program, 0, MANY, 0, ctypes.addressof(name), ctypes.addressof(places))
+    struct.pack_into("=II", request, 48, len(offsets), 1 if at_return else 0)
+    buffer = (ctypes.c_char * len(request)).from_buffer(request)
+    fd = _LIBC.syscall(_BPF, _LINK, buffer, len(request))
+    if fd < 0:
+        problem = ctypes.get_errno()
+        raise OSError(problem, f"bpf: {os.strerror(problem)}")
+    return fd
+
+
 def attach_uprobe(program: int, path: str, offset: int, *, at_return: bool) -> int:
     """Call a program whenever any process comes to this place of a file. Gives a descriptor: closed, it is detached."""
     fd = mark(path, offset, at_return=at_return)
@@ -124,9 +145,12 @@ def mark(path: str, offset: int, *, at_return: bool = False) -> int:
 
 
 def detach(fds: Sequence[int]) -> None:
-    """Close the descriptors of probes, without waiting: for each the kernel lets all its readers pass first (0.1 s)."""
-    share = list(fds)
-    threading.Thread(target=_close, args=(share,), name="detach", daemon=True).start()
+    """Close the descriptors of probes, without waiting: for each the kernel lets all its readers pass first (0.06 to 0.15 s).
+
+    Those of attach_uprobes wait beside each other, those of single places one after the other, however they are closed.
+    """
+    for first in range(min(len(fds), _CLOSERS)):
+        threading.Thread(target=_close, args=(list(fds[first::_CLOSERS]),), name="detach", daemon=True).start()
 
 
 def _close(fds: Sequence[int]) -> None:

@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from collector.ebpf.kernel import MANY
+
 HERE = Path(__file__).parent
 UPROBES: dict[str, tuple[str, ...]] = {
     "cuda": (
@@ -71,7 +73,7 @@ def load(bcc: Any, probe: str, to: socket.socket) -> Any:
     fds: list[int] = []
     for name in UPROBES.get(probe, ()):
         names.append(["program", name])
-        fds.append(made.load_func(name.encode(), bcc.BPF.KPROBE).fd)
+        fds.append(program(bcc, made, name))
     for point, attached in made.tracepoint_fds.items():
         names.append(["point", point.decode()])
         fds.append(attached)
@@ -82,6 +84,14 @@ def load(bcc: Any, probe: str, to: socket.socket) -> Any:
         names.append([kind, name])
     say(to, {"probe": probe, "names": names}, fds)
     return made
+
+
+def program(bcc: Any, made: Any, name: str) -> int:
+    """Load a function for many places at once; it can be hung on single ones too. What is too old for that gets it plainly."""
+    try:
+        return made.load_func(name.encode(), bcc.BPF.KPROBE, attach_type=MANY).fd
+    except Exception:  # TypeError of an old bcc, or its bare Exception of what the kernel said: the plain way tells why
+        return made.load_func(name.encode(), bcc.BPF.KPROBE).fd
 
 
 def tables(probe: str) -> tuple[str, ...]:

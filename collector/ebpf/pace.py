@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
 
-from collector.ebpf.kernel import attach_uprobe
+from collector.ebpf.kernel import attach_uprobe, attach_uprobes
 
 LAUNCH_LIMIT, OTHER_LIMIT = 0.007, 0.0025
 """Of a process's time, for each of the two groups: launches, and all other calls of the driver; together under a hundredth."""
@@ -61,12 +61,21 @@ class Gate:
     def attach(self) -> dict[str, str]:
         """Attach what is not attached. Gives what failed, by place, with the reason."""
         failed: dict[str, str] = {}
+        together: dict[tuple[int, bool], list[int]] = {}
         for place, program, at_return in self.sites if not self.fds else ():
+            together.setdefault((program, at_return), []).append(place)
+        for (program, at_return), places in together.items():
             try:
-                self.fds.append(attach_uprobe(program, self.path, place, at_return=at_return))
-            except OSError as error:
-                failed[f"{self.path}+{place:#x}"] = str(error)[:200]
-                self.refused = True
+                self.fds.append(attach_uprobes(program, self.path, places, at_return=at_return))
+                continue
+            except OSError:  # an older kernel, or a place that it refuses: which one is found out singly
+                pass
+            for place in places:
+                try:
+                    self.fds.append(attach_uprobe(program, self.path, place, at_return=at_return))
+                except OSError as error:
+                    failed[f"{self.path}+{place:#x}"] = str(error)[:200]
+                    self.refused = True
         return failed
 
     def detach(self) -> None:

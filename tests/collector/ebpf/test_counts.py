@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from collector.ebpf import cuda, nccl
+from collector.ebpf import cuda, nccl, pace
 from collector.ebpf.elf import NotElf, functions
 from collector.ebpf.kernel import NO_EXIST, Map
 from collector.ebpf.load import UPROBES
@@ -18,10 +19,35 @@ from tests.collector.ebpf.probed import Probed, copied, go, libraries, program
 from tests.software_gpu import driver
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[Probed]:
-    with Probed() as probed:
-        yield probed
+@pytest.fixture(scope="module", params=["together", "singly"])
+def node(request: pytest.FixtureRequest) -> Iterator[Probed]:
+    """Probed as this kernel does it, and as one that cannot attach a program to many places at once (before 6.6)."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "singly":
+            patch.setattr(pace, "attach_uprobes", unknown)
+        with Probed() as probed:
+            yield probed
+
+
+def unknown(program: int, path: str, offsets: Sequence[int], *, at_return: bool) -> int:
+    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+
+def test_a_program_is_attached_to_all_its_places_by_one_descriptor(node: Probed) -> None:
+    """Where the kernel can: closing each descriptor waits for all its readers."""
+    process = program(1, 1)
+    try:
+        node.probes(process)
+        known = node.source._libraries  # pyright: ignore[reportPrivateUsage]
+        assert known is not None
+        (driver_of_it,) = [p for p in known.probed.values() if p.name == "libcuda" and process.pid in p.pids]
+        gate = driver_of_it.gates[cuda.OTHERS]
+        programs = {(program, at_return) for _place, program, at_return in gate.sites}
+        together = pace.attach_uprobes is not unknown and tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 6)
+        assert len(programs) < len(gate.sites)
+        assert len(gate.fds) == (len(programs) if together else len(gate.sites))
+    finally:
+        process.communicate()
 
 
 def test_launches_copies_and_gaps_are_exact_and_the_ranks_own(node: Probed) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -123,14 +123,20 @@ def test_a_place_that_is_not_probed_counts_nothing_rather_than_none(
 ) -> None:
     """Launches that no probe could see are NULL, not zero: zero would read as an idle GPU. What is counted beside them stands."""
     launch = functions(str(libraries() / "libcuda.so.1"), ["cuLaunchKernel", "cuLaunchKernelEx"]).values()
-    attach = pace.attach_uprobe
+    attach, together = pace.attach_uprobe, pace.attach_uprobes
 
     def refused(program: int, path: str, place: int, *, at_return: bool) -> int:
         if place in launch:
             raise OSError(22, "perf_event_open: refused")
         return attach(program, path, place, at_return=at_return)
 
+    def all_refused(program: int, path: str, offsets: Sequence[int], *, at_return: bool) -> int:
+        if set(offsets) & set(launch):
+            raise OSError(22, "bpf: refused")
+        return together(program, path, offsets, at_return=at_return)
+
     monkeypatch.setattr(pace, "attach_uprobe", refused)
+    monkeypatch.setattr(pace, "attach_uprobes", all_refused)
     with Probed() as node:
         found = program(500, 4, folder=copied(tmp_path / "own"))
         node.probes(found)
