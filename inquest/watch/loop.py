@@ -156,6 +156,8 @@ class Watcher:
     def _hooked(self) -> None:
         try:
             self._noticing.hooked()
+            if not self._pause_s:
+                self._noticing.glance()
         except SourceUnavailable as error:
             self._complain(error)  # it waits by itself before it asks again
         if self._pause_s and self._noticing.answered > self._polled:

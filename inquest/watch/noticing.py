@@ -8,6 +8,7 @@ away for hours is read on from where it stopped.
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -35,7 +36,9 @@ AHEAD = timedelta(minutes=10)
 SOON_S, LATER_S, AWAY_S = 0.4, 5.0, 3.0
 YOUNG_S = 15.0
 """For so long after the epilog accounting is asked at least every second: slurmctld tells slurmdbd of beginnings every 5 s."""
-
+GLANCE_S = 3.0
+GLANCE_BACK = timedelta(seconds=30)
+"""How far back a glance looks by this host's clock; where clocks differ by more, the poll finds what it misses."""
 
 BEFORE_S = 15.0
 """An end so long before the controller's line about it was read, or later, is the one that the line tells of."""
@@ -66,6 +69,8 @@ class Noticing:
         self._around = Around(access)
         self._requests = Requests(access, log)
         self._cancels = Cancels(log)
+        self._log = log
+        self._glanced, self._glance_s = float("-inf"), GLANCE_S
         self._records = Records(access, state, lake)
         state.set_mark(NAME, self._cluster(), keep=True)
         self._other: str | None = None
@@ -139,6 +144,25 @@ class Noticing:
         latest = SOON_S if progress else min(1.0 if young else LATER_S, self._wait_s * 1.5)
         self._wait_s = max(latest, 2 * took)
         return new
+
+    def glance(self) -> int:
+        """Note what has ended a moment ago and never ran, where no log tells of it; gives how many attempts are new.
+
+        No epilog tells of such a job. A narrow question to slurmdbd between two polls, and none to slurmctld. Raises
+        SourceUnavailable, Renamed.
+        """
+        begun = time.monotonic()
+        if begun - max(self._glanced, self.answered) < self._glance_s or (self._log and os.access(self._log, os.R_OK)):
+            return 0
+        began, now = self._began(), datetime.now(UTC)
+        try:
+            rows = list(self._access.accounting(max(began, now - GLANCE_BACK), now + AHEAD))
+        finally:
+            self._glanced = time.monotonic()
+            self._glance_s = max(GLANCE_S, 4 * (self._glanced - begun))
+        self._same_cluster(rows)
+        over = [a for a in self._ended(self._records.right(rows)) if a.start_ts is None]
+        return self.note(sorted({a.job_id for a in self._state.unknown(over) if a.ended >= began.timestamp()}))
 
     def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:
         """Put the rows of jobs into the lake and their new ended attempts into the state. Raises SourceUnavailable."""

@@ -93,3 +93,29 @@ def test_the_cancelled_job_is_looked_up_before_the_next_poll_and_its_paths_are_n
     asked = len(slurm.asked)
     assert hooked() == 0
     assert len(slurm.asked) == asked, "it is noted"
+
+
+def test_without_the_log_a_glance_at_accounting_finds_what_never_ran_before_the_next_poll(tmp_path: Path) -> None:
+    """What ran is left to the epilog and to the poll; slurmctld is not asked at all."""
+    now = datetime.now(UTC).replace(microsecond=0)
+    accounts = tmp_path / "accounts.jsonl"
+    slurm, state = Asked(accounts), State(tmp_path / "state")
+    state.set_mark("began", (now - timedelta(hours=1)).isoformat(), keep=True)
+
+    def noticing(log: Path | None) -> Noticing:
+        return Noticing(Shared(slurm), state, Spool(tmp_path / "spool"), tmp_path / "lake", log)
+
+    log = tmp_path / "slurmctld.log"
+    record(accounts, now, "7", state="CANCELLED", start_ts=None, stdout_path=None, node_list=None)
+    record(accounts, now, "8", stdout_path="/dev/null")
+    log.write_text("")
+    assert noticing(log).glance() == 0
+    assert not slurm.asked, "the log tells of them"
+    watching = noticing(None)
+    assert watching.glance() == 1
+    assert set(slurm.asked) == {"accounting"}
+    asked = len(slurm.asked)
+    assert watching.glance() == 0
+    assert len(slurm.asked) == asked, "not so soon again"
+    assert noticing(tmp_path / "away.log").glance() == 0, "it is noted"
+    assert len(slurm.asked) == asked + 1
