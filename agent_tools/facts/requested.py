@@ -58,9 +58,27 @@ def requested(facts: Facts) -> Request | None:
 
 def ended_by_signal(facts: Facts) -> bool:
     """Whether accounting's exit, or what was printed, is that of a signal which somebody sends."""
-    end, overview = facts.table("run_ending").first, facts.overview
+    end = facts.table("run_ending").first
     if any(count(end, column) for column in ("keyboard", "hangups", "terms", "warned", "cancels")):
         return True
+    return _status_of_signal(facts)
+
+
+def own_status(facts: Facts) -> bool:
+    """Whether Slurm's words of a cancelled job stand beside an exit status of the script's own.
+
+    A cancel of a job that runs is on record as CANCELLED. The words are true of a mere signal that the script dealt with, and
+    stand there as well where a program prints, or copies, them.
+    """
+    end, overview = facts.table("run_ending").first, facts.overview
+    if overview is None or end is None or "*** JOB " not in end.text("stop_message") or count(end, "terms"):
+        return False
+    return count(overview, "exit_code") > 0 and overview.number("exit_signal") == 0 and not _status_of_signal(facts)
+
+
+def _status_of_signal(facts: Facts) -> bool:
+    """Whether the exit that accounting has may be that of a signal which somebody sends; False where it has none."""
+    overview = facts.overview
     if overview is None:
         return False
     signals = {overview.number("exit_signal"), overview.number("derived_exit_signal")}

@@ -19,6 +19,7 @@ from agent_tools.facts.requested import (
     Request,
     ended_by_signal,
     in_batch,
+    own_status,
     ran,
     requested,
 )
@@ -69,7 +70,7 @@ def assess(facts: Facts) -> Assessment:
     found = _by_words(facts, end)
     # Accounting would name whoever cancelled it: this was a signal, and a batch script has no keyboard.
     if state == "FAILED" and found.status != "ruled_out" and in_batch(facts):
-        return _sender_unknown(found)
+        return _sender_unknown(found, own=own_status(facts))
     return found
 
 
@@ -193,9 +194,12 @@ def _by_request(
     return result
 
 
-def _sender_unknown(found: Assessment) -> Assessment:
+def _sender_unknown(found: Assessment, *, own: bool) -> Assessment:
     """A signal ended it, and nothing that was collected says whose: not its user's by default."""
     found.mode, found.attribution = None, "undetermined"
+    if own:
+        found.status, found.confidence = "suspected", min(found.confidence, 0.45)
+        found.counterfactual = "Slurm has an exit status of the script's own on record, and no cancel."
     found.headline = "The run was ended by a signal or the cancel of a step; who asked for it is not known."
     found.actions = say("Ask in the controller's log who had the job signalled: grep for REQUEST_KILL_JOB and its id.")
     found.missing = [

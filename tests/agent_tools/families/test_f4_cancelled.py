@@ -162,6 +162,24 @@ def test_a_batch_jobs_signal_of_unknown_origin_is_not_laid_to_its_user(tmp_path:
     assert "user" not in a.headline
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "signal", "status"),
+    [
+        ("JOB 4812", 7, 0, "suspected"),
+        ("JOB 4812", 143, 0, "confirmed"),
+        ("JOB 4812", 0, 15, "confirmed"),
+        ("STEP 4812.0", 7, 0, "confirmed"),
+    ],
+)
+def test_slurms_words_of_a_cancel_beside_a_status_of_the_scripts_own_are_a_suspicion(
+    tmp_path: Path, words: str, code: int, signal: int, status: str
+) -> None:
+    """Accounting would call a cancelled job CANCELLED; a program may have printed the words. A step's cancel it need not know."""
+    world = failed(tmp_path, exit_code=code, exit_signal=signal)
+    a = judge(world.say("slurm", "cancelled", CANCEL.replace("STEP 4812.0", words)), assess)
+    assert (a.status, a.confidence < 0.5) == (status, status == "suspected")
+
+
 def test_a_signal_that_only_accounting_knows_is_suspected(tmp_path: Path) -> None:
     a = judge(failed(tmp_path, exit_signal=10), assess)
     assert (a.status, a.mode, a.attribution, a.confidence < 0.5) == ("suspected", None, "undetermined", True)
