@@ -49,7 +49,7 @@ _ECC = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _KILLED_WORKER = re.compile(
-    r"DataLoader worker \(pid\(?s?\)? ?[\d, ]+\) (is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
+    r"DataLoader (?:worker|process) \(pid\(?s?\)? *[\d, ]+\) (?:exited )?(is killed by signal|exited unexpectedly)|subprocesses has abruptly died|"
     r"background workers? (?:are|is) no longer alive|"
     r"process pool was terminated abruptly|worker.{0,40}killed by signal|killed due to memory pressure|"
     r"killed due to the node running low on memory|TerminatedWorkerError",

@@ -1,6 +1,6 @@
 """A worker process vanished: DataLoader workers, Ray actors, joblib and concurrent.futures pools.
 
-SOURCE  torch.utils.data.dataloader and its signal handling, Ray 1 to 2, loky, concurrent.futures, vLLM's engine.
+SOURCE  torch.utils.data.dataloader and its signal handling, Ray 1 to 2, loky, concurrent.futures, Paddle, vLLM's engine.
 ROWS    `signal` for a worker that a named signal ended, `launcher_event` for one that went away without one.
 CAVEAT  the worker's pool only knows that it is gone. Insufficient shared memory is PyTorch's own guess and kept as such.
 EXAMPLE RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.
@@ -28,7 +28,9 @@ NAMES: dict[str, str] = {
 }
 
 _KILLED = re.compile(
-    r"DataLoader worker \(pid (?P<pid>\d+)\) (?:is killed by signal: (?P<word>[A-Za-z ]+?)(?:\.|\s*$)|exited unexpectedly with exit code (?P<exit>-?\d+))"
+    # PyTorch calls it a worker, Paddle a process.
+    r"DataLoader (?P<what>worker|process) \(pid +(?P<pid>\d+)\) (?:(?:exited )?is killed by signal: (?P<word>[A-Za-z ]+?)(?:\.|\s*$)"
+    r"|exited unexpectedly with (?:exit )?code (?P<exit>-?\d+))"
 )
 _EXITED = re.compile(
     r"DataLoader worker \(pid\(s\) (?P<pids>[\d, ]+)\) exited unexpectedly|Pin memory thread exited unexpectedly"
@@ -65,6 +67,7 @@ class Workers(LineParser):
     name: ClassVar[str] = "workers"
     anchors: ClassVar[tuple[str, ...]] = (
         "DataLoader worker",
+        "DataLoader process",
         "Pin memory thread",
         "Unexpected bus error",
         "Unexpected BUS error",
@@ -103,7 +106,7 @@ class Workers(LineParser):
                     "dataloader_killed" if number else "dataloader_exited",
                     severity="error",
                     parser=self.name,
-                    framework="torch",
+                    framework="torch" if found["what"] == "worker" else "paddle",
                     pid=whole(found["pid"]),
                     signal=number,
                     exit_code=code,

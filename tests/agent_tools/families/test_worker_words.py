@@ -47,3 +47,15 @@ def test_a_logged_exception_is_the_end_where_the_log_ends_with_it(tmp_path: Path
         ).confidence
         < 0.7
     )
+
+
+def test_a_loaders_process_of_paddle_that_was_killed_explains_no_exception(tmp_path: Path) -> None:
+    """Which of the job's processes the kernel took is not the program's fault: the wrapper exception is no cause."""
+    killed = (
+        "Traceback (most recent call last):\n"
+        '  File "/ws/tools/train.py", line 88, in <module>\n'
+        "    for batch in train_loader:\n"
+        "SystemError: (Fatal) DataLoader process (pid 4821) exited is killed by signal: Killed. (at /paddle/imperative/data_loader.cc:181)\n"
+    )
+    found = drafted(looped(0, 200) + killed, tmp_path)
+    assert found.family == "A2"

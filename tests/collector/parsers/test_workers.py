@@ -19,6 +19,8 @@ def parse(text):
     [
         ("RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.", "signal", "dataloader_killed", 9),
         ("RuntimeError: DataLoader worker (pid 4242) is killed by signal: Segmentation fault. ", "signal", "dataloader_killed", 11),
+        ("SystemError: (Fatal) DataLoader process (pid   812) exited is killed by signal: Killed. (at /paddle/data_loader.cc:1)", "signal", "dataloader_killed", 9),
+        ("SystemError: (Fatal) DataLoader process (pid 812) exited unexpectedly with code 1. Error detailed are lost", "launcher_event", "dataloader_exited", None),
         ("RuntimeError: DataLoader worker (pid(s) 12, 13) exited unexpectedly", "launcher_event", "dataloader_exited", None),
         ("ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).", "signal", "shared_memory", 7),
         ("ERROR: Unexpected BUS error encountered in DataLoader worker. This might be caused by insufficient shared memory (shm)", "signal", "shared_memory", 7),
