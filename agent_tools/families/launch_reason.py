@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.say import lacks, say
+
+_DRIVER = re.compile(r"nvidia-container-cli: (?:initialization error: (?:nvml|driver rpc) error|driver rpc error)")
+
+
+def driver_failed(messages: Iterable[RowView]) -> RowView | None:
+    """The line in which NVIDIA's container tool says that the node's driver did not answer it: no image is to blame for that.
+
+    A library that is not found, or a requirement that does not hold, may be the job's choice of node or image.
+    """
+    return next((r for r in messages if _DRIVER.search(r.text("message"))), None)
 
 
 def launch_said_failed(overview: RowView) -> bool:

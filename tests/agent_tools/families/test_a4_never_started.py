@@ -250,3 +250,25 @@ def test_of_a_container_runtimes_lines_the_one_that_says_why_is_shown(tmp_path: 
     facts = world.facts()
     (why,) = (r for r in facts.table("slurm_messages") if "404" in r.text("message"))
     assert str(why["message"]) in assess(facts).speaks_for[0].text
+
+
+_CLI = "slurmstepd: error: pyxis:     nvidia-container-cli: "
+
+
+@pytest.mark.parametrize(
+    ("said", "whose"),
+    [
+        ("initialization error: nvml error: driver not loaded", "infrastructure"),
+        ("initialization error: nvml error: driver/library version mismatch", "infrastructure"),
+        ("initialization error: driver rpc error: timed out", "infrastructure"),
+        ("requirement error: unsatisfied condition: cuda>=12.8", "job"),
+    ],
+)
+def test_a_driver_that_does_not_answer_the_container_tool_is_the_nodes(tmp_path: Path, said: str, whose: str) -> None:
+    end = "slurmstepd: error: pyxis: couldn't start container\nsrun: error: node7: task 0: Exited with exit code 1\n"
+    hook = "slurmstepd: error: pyxis:     [ERROR] /etc/enroot/hooks.d/98-nvidia.sh exited with return code 1\n"
+    found = drafted(hook + _CLI + said + "\n" + end, tmp_path)
+    assert (found.family, found.mode, found.attribution) == ("A4", "launch", whose)
+    shown = found.headline + "".join(c.text for c in found.shows)
+    assert "driver" not in shown or whose == "infrastructure"
+    assert ("[[" in found.headline) == (whose == "infrastructure"), "the node is named by its cell"
