@@ -64,6 +64,8 @@ _SLOT = re.compile(
 _STATE_PATH = re.compile(
     r"KeyError: ['\"]?(?:[\w-]+\.)*optim\w*\.(?:[\w-]+\.)*(?:exp_avg\w*|momentum_buffer|param_groups\b)"
 )
+# Megatron names the iteration that the checkpoint was saved at; weights that were converted are a release or stand at the first.
+_AT_ITERATION = re.compile(r"\bcheckpoint from \S+ at iteration +(?:[2-9]|[1-9]\d+)\b")
 # torch's and Megatron's readers of a checkpoint that every rank saved a part of.
 _READS = re.compile(r"(?:distributed/checkpoint|dist_checkpointing)/\S+\.py(?::\d+)? in \w*(?:load|read|plan)", re.M)
 _RIGHT_ABOVE = 3
@@ -138,7 +140,7 @@ class FailedLoad:
 
 def names_saved_run(message: str) -> bool:
     """Whether a line about a load names what only a saved run holds."""
-    return _RESUME_ITSELF.search(message) is not None
+    return any(p.search(message) for p in (_RESUME_ITSELF, _AT_ITERATION))
 
 
 def failed_load(facts: Facts, signs: RowView) -> FailedLoad | None:

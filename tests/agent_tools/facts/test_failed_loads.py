@@ -79,4 +79,6 @@ def test_what_is_wrong_with_the_checkpoint(text: str, kind: str) -> None:
 
 def test_a_line_about_a_load_may_name_a_saved_run() -> None:
     assert names_saved_run("Resuming from out/checkpoint-1200")
+    assert names_saved_run(" loading distributed checkpoint from /ck/run at iteration 4500")
+    assert not names_saved_run(" loading release checkpoint from /ck/base at iteration 0")
     assert not names_saved_run("loading weights of bert-base-uncased")

@@ -41,3 +41,19 @@ def test_a_step_that_was_asked_for_and_not_found_is_a_run_from_scratch(tmp_path:
     for name, text in (("unasked", steps), ("latest", asked.format(-1) + steps)):
         (tmp_path / name).mkdir()
         assert drafted(text, tmp_path / name).family == "G1"
+
+
+def test_a_broken_checkpoint_of_an_iteration_is_one_to_go_on_from(tmp_path: Path) -> None:
+    """Megatron names the iteration; a converted model's release is a base and not a run to resume."""
+    broken = """[rank3]: Traceback (most recent call last):
+[rank3]:   File "/ws/pretrain.py", line 88, in <module>
+[rank3]:     main()
+[rank3]:   File "/opt/megatron/training/checkpointing.py", line 991, in load_checkpoint
+[rank3]:     state = torch.load(name)
+[rank3]: RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory
+"""
+    found = drafted(" loading distributed checkpoint from /r/ck at iteration 4500\n" + broken, tmp_path)
+    assert (found.family, found.mode) == ("E2", "load_crash") and found.confidence >= 0.9
+    (tmp_path / "base").mkdir()
+    base = drafted(" loading release checkpoint from /r/base at iteration 0\n" + broken, tmp_path / "base")
+    assert base.confidence < 0.7
