@@ -174,7 +174,7 @@ RULES: tuple[Rule, ...] = (
             "NewConnectionError|NameResolutionError|ClientConnectorError|ConnectTimeoutError|ReadTimeoutError"
         ),
         says=(r"Max retries exceeded", r"Name or service not known", r"name resolution", r"Network is unreachable", r"urlopen error",
-              r"timed out", r"Connection refused", r"nodename nor servname", r"[Ff]ailed to establish a new connection", r"Cannot connect to host")),
+              r"timed out", r"Connection refused", r"can't be reached at", r"nodename nor servname", r"[Ff]ailed to establish a new connection", r"Cannot connect to host")),
     Rule("env", 0.86, "a service on the network answers with an error of its own",
         names="HTTPError|HfHubHTTPError|InternalServerError|HTTPStatusError",
         says=(r"\b(?:429|50\d) (?:Client|Server) Error\b", r"HTTP Error (?:429|50\d)\b")),

@@ -51,6 +51,7 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("ModuleNotFoundError", "python3: No module named prep/fit.py", "", "config"),
         ("ModuleNotFoundError", "/v/bin/python: Error while finding module specification for 'fit.run'", "", "env"),
         ("urllib3.exceptions.NewConnectionError", "<HTTPSConnection object at 0x7f01>: Failed to establish a new connec", "", "env"),
+        ("ConnectionError", "The spam server can't be reached at http://0.0.0.0:8000 after 120.0 seconds.", "", "env"),
         ("aiohttp.client_exceptions.ClientConnectorError", "Cannot connect to host hub.example.org:443 ssl:default", "", "env"),
         ("ModuleNotFoundError", "No module named 'pypdf'", "~/job/run.py in <module>", "env"),
         ("ValueError", "require 8 GPUs, but only 4 GPUs available", "~/job/run.py in main", "config"),
