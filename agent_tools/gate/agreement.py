@@ -19,11 +19,11 @@ from agent_tools.gate.bounds import bounded
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, held, segments, size
 from agent_tools.gate.fates import misfated, superseded
 from agent_tools.gate.machines import at_once
-from agent_tools.gate.order import astray, backwards, ends, mispaired, order, outside
+from agent_tools.gate.order import astray, backwards, ends, mispaired, misplaced, order, outside
 from agent_tools.gate.ordinals import anew, misordered
 from agent_tools.gate.owners import of_others
 from agent_tools.gate.parting import overstated
-from agent_tools.gate.relations import miscast, orphaned, related, strangers, unowned
+from agent_tools.gate.relations import miscast, orphaned, related, strangers, uncounted, unowned
 from agent_tools.gate.tellings import mistold
 from agent_tools.references import HOLE
 
@@ -73,9 +73,11 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or orphaned(clause, found[:i], ledger)
             or related(clause, ledger)
             or miscast(clause)
+            or uncounted(clause, ledger)
             or _compared(clause, ledger)
             or backwards(clause, ledger)
             or mispaired(clause, ledger)
+            or misplaced(clause, ledger)
             or astray(clause, ledger)
             or misordered(clause, ledger)
             or overstated(clause)

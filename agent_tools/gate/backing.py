@@ -23,7 +23,7 @@ from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS
 from agent_tools.gate.denials import affirmed, negated, refused
-from agent_tools.gate.edges import beside_edge, of_other_end, outside_of_run
+from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extent import extended
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
@@ -130,6 +130,8 @@ class Backing:
             found[f"the time [[{ref}]] of something that it is not the time of"] = None
         if ref := beside_edge(text, self.ledger):
             found[f"the moment of [[{ref}]], which is of another one or of the whole,"] = None
+        if ref := of_part(text, self.ledger):
+            found[f"the figure of [[{ref}]], which is of some of the steps only,"] = None
         if ref := of_other_end(text, self.ledger):
             found[f"the time of [[{ref}]], which is up to the job's own end,"] = None
         if not nothing and (empty := [c.ref for c in self._cells(refs) if c.column == FOUND]):

@@ -23,6 +23,8 @@ CAUSES = frozenset(
     {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
 )
 """Columns whose cell states a cause itself: a verdict's, the kernel's or Slurm's word."""
+_NO_CAUSE = frozenset({"G1", "U0"})
+"""Families that find no cause: that a run did its work, or that what is known decides nothing, is the reason of nothing."""
 
 _CAUSAL = re.compile(
     r"(?i)\b(?:because|caus(?:e|es|ed|ing)|due to|owing to|led to|leads to|result(?:s|ed)? (?:of|from|in)|culprit|responsible"
@@ -85,6 +87,7 @@ class Stand:
         self.ledger = ledger
         found = [a for a in assessments if a.status in ("confirmed", "suspected")]
         self.found = [(a, set(cited(assessment_texts(a)))) for a in found]
+        self._causes = [(a, refs) for a, refs in self.found if a.code not in _NO_CAUSE]
         self._of_found = {ref for _, refs in self.found for ref in refs}
         denying = [
             t for a in assessments for t in (a.counterfactual, *assessment_facts(a)) if _NO_REASON.search(refused(t))
@@ -126,7 +129,7 @@ class Stand:
         refs = cited([text])
         words = [
             f"{_title(a.code)} {a.mode} {' '.join(assessment_facts(a))}"
-            for a, backed in self.found
+            for a, backed in (self._causes if states_cause(text) else self.found)
             if backed & set(refs)
         ]
         words += [self._said(ref) for ref in refs if parse(ref)[2] in CAUSES and self._of_job(ref, refs)]
@@ -161,7 +164,7 @@ class Stand:
             if len({job for c in (*left, *right) if (job := self._job(c))}) > 1:
                 return False
             vouched = any(c.column in CAUSES for c in (*left, *right))
-            if reasons and not vouched and not any(c.ref in refs for c in reasons for _, refs in self.found):
+            if reasons and not vouched and not any(c.ref in refs for c in reasons for _, refs in self._causes):
                 return False
             if {c.column for c in reasons} & {c.column for c in explained}:
                 return False

@@ -37,6 +37,19 @@ _WHOLE: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 )
 """Columns of a whole run, and the words by which a sentence says that it is one of the whole."""
 
+_PARTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (re.compile(rf"(?:^|_){column}(?:_\w+)?_s$"), re.compile(rf"(?i)\b(?:{words})"))
+    for column, words in (
+        (
+            "plain",
+            r"plain|other|another|rest\b|elsewhere|without|ordinary|usual|normal|between (?:the )?(?:saves|checkpoints)",
+        ),
+        ("save", r"sav|checkpoint"),
+        ("early", r"earl|first|start|begin|began|begun|at the outset|before"),
+        ("late", r"late|last|end|final|after"),
+    )
+)
+"""Columns of how long some of a run's steps took, and the words that say of which."""
 
 _OF_ATTEMPT = re.compile(rf"(?i)\bend of (?:the|its) (?P<n>{'|'.join(ORDINALS)}|last|earlier|previous) attempt\b")
 _AT = re.compile(r"(?i)\s*(?:at|on|by)?\s*")
@@ -104,6 +117,18 @@ def _times(cell: CellValue, ledger: Ledger) -> list[str]:
         return []
     names = [c.name for c in evidence.columns if TS.fullmatch(c.name)]
     return [t for n in names if isinstance(t := size(evidence.value(n, cell.row)), str)]
+
+
+def of_part(text: str, ledger: Ledger) -> str:
+    """The reference to a figure of a part of the run (its early steps, those that save) of which no word says that it is; "" for none.
+
+    Where the figures of two parts stand in one clause ("from * to *"), they tell each other apart.
+    """
+    for clause in clauses(text, ledger):
+        of = {g.column: p for g in clause.groups if (p := next((w for c, w in _PARTS if c.search(g.column)), None))}
+        if len(of) == 1 and not next(iter(of.values())).search(clause.own):
+            return next(g.cells[0].ref for g in clause.groups if g.column in of)
+    return ""
 
 
 def beside_edge(text: str, ledger: Ledger) -> str:

@@ -29,6 +29,9 @@ _EDGE = re.compile(
 )
 """What may lie outside of a life."""
 _EDGE_OF = re.compile(r"(?i)\b(?:before|after|until|since|than|then|earlier|later)\b|[.;]")
+_SIDE = re.compile(r"(?i)\b(after|before) (?:[a-z]+ ){0,3}$")
+_AT = re.compile(r"(?i),? (?:at|on) ")
+"""Between a thing and a moment that is told beside it."""
 _OWN_TIMES = ("checkpoint_ts", "risen_ts", "signal_ts", "event_ts")
 """Times of what a row is about: a save, a rise, a signal, an event."""
 
@@ -87,6 +90,23 @@ def backwards(clause: Clause, ledger: Ledger) -> str:
                 return f"[[{a.ref}]] comes after [[{b.ref}]] in time: tell them in the order in which they came"
             if told and _untold(first, second, ledger):
                 return f"{told[0]!r}: nothing tells whether [[{a.ref}]] came before [[{b.ref}]]; cite their times, or leave it out"
+    return ""
+
+
+def misplaced(clause: Clause, ledger: Ledger) -> str:
+    """Why a moment is not on that side of a thing on which a clause puts it (`after [[signal_name]] at [[first_ts]]`); "" where it is.
+
+    The time is the thing's own, or that of what came before or after it: it is false in both readings where it lies on the other side.
+    """
+    for thing, moment in pairwise(clause.groups):
+        a, b = thing.cells[-1], moment.cells[0]
+        word = _SIDE.search(clause.own[: thing.start])
+        if word is None or not is_time(b) or is_time(a) or not isinstance(a.value, str):
+            continue
+        if _AT.fullmatch(clause.own[thing.end : moment.start]) and outside(
+            "before" if word[1].lower() == "after" else "after", a, b, ledger
+        ):
+            return f"[[{b.ref}]] is not {word[1].lower()} [[{a.ref}]]: tell them in the order in which they came"
     return ""
 
 

@@ -35,6 +35,8 @@ _FROM = re.compile(rf"(?i)\bfrom (?:the )?(?:{_NOUN})?\s*$")
 _BEHIND = re.compile(r"(?i)\bbehind\b")
 _NAMES_ONE = re.compile(rf"(?i)\b(?:{_NOUN}) $")
 
+_HOW_MANY = frozenset({"ranks", "hosts", "nodes"})
+"""Columns that count those that are told, beside how often something came."""
 _DOER = re.compile(r"sender|_by$|reason_user$|^told_by$")
 """Columns that say who did it."""
 _PLACES = frozenset({"node", "host", "node_list", "gpu", "gpu_uuid"})
@@ -177,6 +179,20 @@ def _holds(own: str, between: str, first: Group, second: Group, ledger: Ledger) 
         x, y = size(held(ledger, a, "behind")), size(held(ledger, b, "behind"))
         return isinstance(x, float) and isinstance(y, float) and x > y
     return bool(_FROM_TO.fullmatch(between) and _FROM.search(own[: first.start])) and order(a, b, ledger) == -1
+
+
+def uncounted(clause: Clause, ledger: Ledger) -> str:
+    """Why a zero is no count: of what its row tells that it came, and not of which rank or host; "" where each count is one.
+
+    `0 ranks raised KeyError` of an exception that came, where the log does not say whose lines they are.
+    """
+    for cell in (c for g in clause.groups for c in g.cells):
+        if cell.column not in _HOW_MANY or cell.value != 0 or isinstance(cell.value, bool):
+            continue
+        events = size(held(ledger, cell, "events"))
+        if isinstance(events, float) and events > 0:
+            return f"[[{cell.ref}]] is a zero because no {cell.column[:-1]} is told: say that it is not known, or leave it out"
+    return ""
 
 
 def miscast(clause: Clause) -> str:
