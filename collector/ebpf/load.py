@@ -97,7 +97,7 @@ def program(bcc: Any, made: Any, name: str) -> int:
 def tables(probe: str) -> tuple[str, ...]:
     """The maps that user space reads or writes."""
     return {
-        "process": ("watched", "mapped", "untold", "events"),
+        "process": ("watched", "strangers", "mapped", "untold", "events"),
         "output": ("flow", "texts"),
         "slow": ("slow", "bounds"),
         "cuda": ("calls", "epoch"),

@@ -2,6 +2,7 @@
 // only tracepoints and their formats, so that the headers need not be those of the running kernel.
 #define CLONE_THREAD_FLAG 0x00010000
 #define WATCHED 16384
+#define STRANGERS 8192
 #define SIGNAL_KERNEL 0x80
 #define SIGNAL_TIMER (-2)
 enum { EXECED = 1, MAPPED = 2, ENDED = 3 };
@@ -17,6 +18,10 @@ struct event_t {
 
 // Who is followed: put in by user space, and here by descent. `root` is the ancestor that user space knows.
 BPF_TABLE_PUBLIC("hash", u32, struct watch_t, watched, WATCHED);
+// Who is not, or not yet: a job's process may be found a second after it began to fork. The latest of them, the ended too;
+// `root` is the parent here, `pad` whether it forked, and `at` is zero while it lives.
+struct stranger_t { struct watch_t seen; u64 at; char comm[16]; };
+BPF_TABLE("lru_hash", u32, struct stranger_t, strangers, STRANGERS);
 // Has mapped something executable since user space last looked.
 BPF_HASH(mapped, u32, u32, WATCHED);
 BPF_RINGBUF_OUTPUT(events, 128);
@@ -49,6 +54,22 @@ static __always_inline void tell(u32 kind, u32 pid, struct watch_t *w) {
     if (events.ringbuf_output(&e, sizeof(e), 0)) untold.increment(kind);
 }
 
+// What is noted of a process, be it followed or a stranger.
+static __always_inline struct watch_t *noted(u32 pid) {
+    struct watch_t *w = watched.lookup(&pid);
+    if (w) return w;
+    struct stranger_t *s = strangers.lookup(&pid);
+    return s ? &s->seen : 0;
+}
+
+static __always_inline void forked_by_stranger(u32 parent, u32 child) {
+    struct stranger_t fresh = {}, *s = strangers.lookup(&parent);
+    if (s) s->seen.pad = 1;
+    fresh.seen.root = parent;
+    fresh.seen.born = bpf_ktime_get_boot_ns();
+    strangers.update(&child, &fresh);
+}
+
 TRACEPOINT_PROBE(task, task_newtask) {
     if (args->clone_flags & CLONE_THREAD_FLAG) return 0;
     u32 parent = bpf_get_current_pid_tgid() >> 32, child = args->pid;
@@ -60,8 +81,10 @@ TRACEPOINT_PROBE(task, task_newtask) {
         char comm[16] = {};
         bpf_get_current_comm(&comm, sizeof(comm));
         if (comm[0] != 's' || comm[1] != 'l' || comm[2] != 'u' || comm[3] != 'r' || comm[4] != 'm' || comm[5] != 's' ||
-            comm[6] != 't' || comm[7] != 'e' || comm[8] != 'p' || comm[9] != 'd')
+            comm[6] != 't' || comm[7] != 'e' || comm[8] != 'p' || comm[9] != 'd') {
+            forked_by_stranger(parent, child);
             return 0;
+        }
         fresh.root = child;
     }
     fresh.born = bpf_ktime_get_boot_ns();
@@ -88,8 +111,7 @@ TRACEPOINT_PROBE(syscalls, sys_enter_mmap) {
 }
 
 TRACEPOINT_PROBE(syscalls, sys_enter_exit_group) {
-    u32 pid = bpf_get_current_pid_tgid() >> 32;
-    struct watch_t *w = watched.lookup(&pid);
+    struct watch_t *w = noted(bpf_get_current_pid_tgid() >> 32);
     if (w) {
         w->left = 1;
         w->code = args->error_code & 0xff;
@@ -102,11 +124,11 @@ TRACEPOINT_PROBE(signal, signal_generate) {
     // Stops, continues, children, urgent data, window sizes end nobody; what was ignored or is pending already, neither.
     if (args->result || (sig >= 17 && sig <= 23) || sig == 28 || sig <= 0) return 0;
     u32 sender = bpf_get_current_pid_tgid() >> 32, pid = args->pid;
-    struct watch_t *w = watched.lookup(&pid);
+    struct watch_t *w = noted(pid);
     if (!w) {
         // A thread is no entry of its own: one that signals its own process (abort, a fault) is found by itself.
         pid = sender;
-        w = watched.lookup(&pid);
+        w = noted(pid);
         if (!w || (args->pid != (int)(u32)bpf_get_current_pid_tgid())) return 0;
     }
     if (w->signal == 9) return 0;
@@ -120,8 +142,7 @@ TRACEPOINT_PROBE(signal, signal_generate) {
 }
 
 TRACEPOINT_PROBE(oom, mark_victim) {
-    u32 pid = args->pid;
-    struct watch_t *w = watched.lookup(&pid);
+    struct watch_t *w = noted(args->pid);
     if (w) w->oom = 1;
     return 0;
 }
@@ -131,7 +152,14 @@ TRACEPOINT_PROBE(sched, sched_process_exit) {
     u32 pid = id >> 32;
     if ((u32)id != pid) return 0;
     struct watch_t *w = watched.lookup(&pid);
-    if (!w) return 0;
+    if (!w) {
+        struct stranger_t *s = strangers.lookup(&pid);
+        if (s) {
+            s->at = bpf_ktime_get_ns();
+            bpf_get_current_comm(&s->comm, sizeof(s->comm));
+        }
+        return 0;
+    }
     tell(ENDED, pid, w);
     watched.delete(&pid);
     mapped.delete(&pid);
