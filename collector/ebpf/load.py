@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from collector.ebpf import btf
 from collector.ebpf.kernel import MANY
 
 HERE = Path(__file__).parent
@@ -35,6 +36,14 @@ UPROBES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Functions that are attached to libraries later; tracepoints attach as they are compiled."""
 
+FILES = (
+    ("task_struct", "files", "TASK_FILES"),
+    ("files_struct", "fdt", "FILES_TABLE"),
+    ("fdtable", "max_fds", "TABLE_ROOM"),
+    ("fdtable", "fd", "TABLE_FILES"),
+    ("file", "f_inode", "FILE_INODE"),
+)
+"""The way from a task to what its descriptors lead to: structure, field, and what output.bpf.c calls its place."""
 PACKAGES = "apt-get install python3-bpfcc linux-headers-amd64 (or the distribution's bcc and kernel headers), as root"
 _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x00020000, 16384, 1 << 18
 
@@ -68,7 +77,7 @@ def main(fd: int, probes: Sequence[str]) -> int:
 
 def load(bcc: Any, probe: str, to: socket.socket) -> Any:
     """Compile one probe and pass it on. Gives what keeps it alive."""
-    made = bcc.BPF(text=(HERE / f"{probe}.bpf.c").read_text(), cflags=["-Wno-everything"])
+    made = bcc.BPF(text=(HERE / f"{probe}.bpf.c").read_text(), cflags=["-Wno-everything", *places(probe)])
     names: list[list[str]] = []
     fds: list[int] = []
     for name in UPROBES.get(probe, ()):
@@ -84,6 +93,17 @@ def load(bcc: Any, probe: str, to: socket.socket) -> Any:
         names.append([kind, name])
     say(to, {"probe": probe, "names": names}, fds)
     return made
+
+
+def places(probe: str) -> list[str]:
+    """Where the running kernel has the files of a task, as macros; none where it does not say: that probe does without."""
+    if probe != "output":
+        return []
+    wanted = {
+        structure: [field for of, field, _macro in FILES if of == structure] for structure, _field, _macro in FILES
+    }
+    found = btf.offsets(wanted)
+    return [f"-D{macro}={found[structure, field]}" for structure, field, macro in FILES] if found else []
 
 
 def program(bcc: Any, made: Any, name: str) -> int:

@@ -40,7 +40,9 @@ class Losses:
         told: dict[str, str] = {}
         if "captured_line" in self._grew:
             size, writes = self.output
-            told["captured_line"] = f"{size} bytes in {writes} writes beyond the bound were left out so far"
+            told["captured_line"] = (
+                f"{size} bytes in {writes} writes were beyond the bound, or moved by the kernel unseen, and are left out so far"
+            )
         if "process" in self._grew:
             told["process"] = f"{self.events} beginnings and ends of programs came too fast to be told so far"
         return told

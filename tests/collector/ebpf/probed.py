@@ -6,6 +6,7 @@ import functools
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
 from collector.sources.ebpf import SAMPLE_S, Ebpf
 from collector.sources.topology import Topology
-from store.rows import Row
+from store.rows import CapturedLine, Process, Row
 from tests.software_gpu import driver
 
 R = TypeVar("R", bound=Row)
@@ -127,3 +128,28 @@ class Probed:
     def of(self, kind: type[R], pid: int) -> list[R]:
         """Rows of one table and process that the source gave."""
         return [r for r in self.rows if type(r) is kind and getattr(r, "pid", None) == pid]
+
+
+def start(node: Probed, code: str, rank: int = 2) -> subprocess.Popen[str]:
+    """A rank of a job that the node knows, waiting for its input to end."""
+    env = {**os.environ, **JOB, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}
+    pipe = subprocess.PIPE
+    wait = "import os, signal, sys\nsys.stdin.read()\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", wait + code], env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+    node.until(lambda: process.pid in node.source._known)  # pyright: ignore[reportPrivateUsage]
+    return process
+
+
+def ended(node: Probed, process: subprocess.Popen[str]) -> Process:
+    """The probe's word on it."""
+    process.communicate(timeout=60)
+    node.until(lambda: any(r.origin == "process:4" for r in node.of(Process, process.pid)))
+    (row,) = [r for r in node.of(Process, process.pid) if r.origin == "process:4"]
+    return row
+
+
+def printed(node: Probed, process: subprocess.Popen[str], stream: str = "out") -> list[str]:
+    """The lines that were told of a process that has ended."""
+    return [r.text or "" for r in node.rows if type(r) is CapturedLine and r.file == f"node1/{process.pid}.{stream}"]

@@ -17,33 +17,13 @@ from collector.ebpf.load import CannotLoad
 from collector.ebpf.process import named
 from collector.ebpf.stacks import STALL_S
 from store.rows import CapturedLine, CudaSample, Process
-from tests.collector.ebpf.probed import JOB, Probed, go, program
+from tests.collector.ebpf.probed import JOB, Probed, ended, go, program, start
 
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Probed]:
     with Probed() as probed:
         yield probed
-
-
-def start(node: Probed, code: str, rank: int = 2) -> subprocess.Popen[str]:
-    """A rank of a job that the node knows, waiting for its input to end."""
-    env = {**os.environ, **JOB, "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank)}
-    pipe = subprocess.PIPE
-    wait = "import os, signal, sys\nsys.stdin.read()\n"
-    process = subprocess.Popen(
-        [sys.executable, "-c", wait + code], env=env, stdin=pipe, stdout=pipe, stderr=pipe, text=True
-    )
-    node.until(lambda: process.pid in node.source._known)  # pyright: ignore[reportPrivateUsage]
-    return process
-
-
-def ended(node: Probed, process: subprocess.Popen[str]) -> Process:
-    """The probe's word on it."""
-    process.communicate(timeout=60)
-    node.until(lambda: any(r.origin == "process:4" for r in node.of(Process, process.pid)))
-    (row,) = [r for r in node.of(Process, process.pid) if r.origin == "process:4"]
-    return row
 
 
 def test_a_signal_has_its_sender(node: Probed) -> None:
