@@ -15,7 +15,8 @@ from pathlib import Path
 from collector.framing.clean import clean_text
 from store.redact import redact
 
-STALL_S = 120.0
+STALL_S = 100.0
+"""Less than the two minutes of samples that are in memory: those of its begin are still among them when a stall is found."""
 AT_ONCE = 4
 _THREADS, _LINES, _SIZE = 64, 40, 4000
 _SPY_S = 8.0

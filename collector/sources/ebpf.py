@@ -314,6 +314,7 @@ class Ebpf:
         for pid in self.stalls.due(steady):
             known, stack = self._known.get(pid), stacks.take(self._here.proc, pid)
             if known is not None and stack is not None:
+                self._here.alarm(f"process {pid} of job {known.owner.job_id} has stopped")
                 yield replace(self._process(pid, known.started, known.owner, known.comm, "2s"), host_stack=stack)
         self._libraries.tidy(steady)
 

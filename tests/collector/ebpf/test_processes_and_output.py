@@ -250,14 +250,19 @@ def test_a_process_that_stopped_has_its_stack_taken_once(node: Probed) -> None:
     node.sample()
     node.until(lambda: "pipe_read" in Path(f"/proc/{process.pid}/stack").read_text())
     node.source.stalls.stall_s = 0.0
+    alarms: list[str] = []
+    node.here.alarm = alarms.append
     try:
         node.sample()
         node.sample()
         stacks = [r.host_stack for r in node.of(Process, process.pid) if r.host_stack]
         assert len(stacks) == 1
         assert "pipe_read" in stacks[0]
+        # The full-rate samples of the minutes before it are kept, as around an XID.
+        assert [a for a in alarms if str(process.pid) in a] == [f"process {process.pid} of job 990017 has stopped"]
     finally:
         node.source.stalls.stall_s = STALL_S
+        node.here.alarm = lambda _: None
         process.communicate()
 
 
