@@ -207,8 +207,8 @@ def handed_over(source: Path, lake: Lake, node: str) -> Chunk:
     if known == str(lake.root) and not lake.marker.exists():
         # A file server that is not mounted leaves an empty folder: a new lake there would be hidden when it is back.
         raise StoreError(f"the lake at {lake.root} is gone: bring it back, or delete {mark} to begin a new one there")
-    if not lake.marker.exists() and (point := unmounted(lake.root)) is not None:
-        raise StoreError(f"{point} is not mounted, as /etc/fstab wants it: no lake is made in the folder below it")
+    if not lake.marker.exists() and (missing := unmounted(lake.root)) is not None:
+        raise StoreError(f"{missing}: no lake is made in the folder below it")
     chunk = incoming.put(lake, node, source.name.removeprefix("ready-"), source)
     if known != str(lake.root):
         mark.write_text(str(lake.root))
