@@ -212,7 +212,7 @@ class _Reasons:
         """Each reason, and for how long it was set on the GPU of this row."""
         return [
             claim(
-                f"The driver's reason on {gpu_of(row)} was {r['reason']} in {r['minutes']} of {r['watched_minutes']} minutes "
+                f"The driver's reason on {gpu_of(row)} was {r['reason']} in {r['minutes']} of {r['watched_minutes']} "
                 f"watched, from {r['first_ts']} to {r['last_ts']}."
             )
             for r in self._rows

@@ -37,7 +37,7 @@ def head(a: Assessment) -> str:
 
 
 def describe(deps: Deps, a: Assessment) -> str:
-    """An assessment as text, each sentence once, with the values of its references, which count as shown."""
+    """An assessment as text, each sentence once, with the value of each reference where it comes first; these count as shown."""
     said = [("headline", a.headline), *(("for", c.text) for c in a.speaks_for)]
     said += [("against", c.text) for c in a.speaks_against]
     said += [(f"implies ({c.status})", c.text) for c in a.implies]
@@ -45,5 +45,6 @@ def describe(deps: Deps, a: Assessment) -> str:
     said += [("warning", c.text) for c in a.warnings]
     said += [("counterfactual", a.counterfactual)] if a.status != "confirmed" else []
     once = {text: kind for kind, text in reversed(said) if text}
-    lines = [f"{kind}: {show_sentence(deps, text)}" for kind, text in said if once.pop(text, "") == kind]
+    told = set[str]()
+    lines = [f"{kind}: {show_sentence(deps, text, told)}" for kind, text in said if once.pop(text, "") == kind]
     return f"{head(a)}\n{deps.fence.wrap(chr(10).join(lines))}" if lines else head(a)

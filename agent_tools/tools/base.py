@@ -256,19 +256,24 @@ def _citable(deps: Deps, evidence: Evidence) -> str:
     return f" Cite that as [[{evidence.id}.{FOUND}]] (= 0 rows): '{told} ([[{evidence.id}.{FOUND}]])'."
 
 
-def show_sentence(deps: Deps, text: str) -> str:
+def show_sentence(deps: Deps, text: str, told: set[str] | None = None) -> str:
     """A sentence of the families with its references kept and their values beside them; these cells count as shown.
 
-    A unit that the sentence has itself stays its own, since it is cited word by word."""
+    A unit that the sentence has itself stays its own, since it is cited word by word. `told` are the references whose values
+    stand in the same text already: it is sent again with every request, and grows by what is shown here."""
     out: list[str] = []
     at = 0
     for mark in marks(text):
         out.append(text[at : mark.end])
+        at = mark.end
         id, row, column = parse(mark.ref)
+        if told is not None:
+            if mark.ref in told:
+                continue
+            told.add(mark.ref)
         cell = deps.ledger.get(id).cell(column, row)
         deps.ledger.mark_shown(id, [row], [column])
         value, _, unit = clean(format_cell(cell)).rpartition(" ")
         own = value and re.match(rf" {re.escape(unit)}\b", text[mark.end :])
         out.append(f" (= {value if own else clean(format_cell(cell))})")
-        at = mark.end
     return "".join(out) + text[at:]

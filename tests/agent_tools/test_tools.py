@@ -207,6 +207,15 @@ async def test_findings_are_told_once_in_a_run(ctx: Any):
     assert "for: Rank [[" not in again
 
 
+async def test_a_value_stands_where_its_reference_comes_first(ctx: Any):
+    """Findings are sent again with every request: what is told twice is paid for twice."""
+    said = str((await differential(ctx)).return_value)
+    refs = re.findall(r"\[\[(E[0-9]+[^\]]*)\]\]", said)
+    twice = [ref for ref in refs if refs.count(ref) > 1]
+    assert twice
+    assert all(said.count(f"[[{ref}]] (= ") == 1 for ref in refs)
+
+
 async def test_free_sql_ends_with_the_run(ctx: Any):
     ctx.deps.deadline = time.monotonic() + 0.2
     begun = time.monotonic()

@@ -12,14 +12,24 @@ from evals.scenarios.cases import standing
 pytestmark = pytest.mark.usefixtures("allow_model_requests")
 
 
-def test_a_model_that_says_only_right_things_is_right_within_turns_and_tokens(monkeypatch: pytest.MonkeyPatch):
-    """The case whose findings are among the longest; `bench/tokens_bench.py` measures all."""
+@pytest.mark.parametrize(
+    ("name", "seeds"), [("c2_collective_hang/lost-peer", 3), ("b3_clock_throttle/thermal", 0), ("b1_cuda_oom/full", 0)]
+)
+def test_a_model_that_says_only_right_things_is_right_within_turns_and_tokens(
+    name: str, seeds: int, monkeypatch: pytest.MonkeyPatch
+):
+    """The cases whose findings are the longest; `bench/tokens_bench.py` measures all."""
     monkeypatch.setenv("OPENAI_BASE_URL", "")
     monkeypatch.setenv("OPENAI_API_KEY", "")
-    case = next(c for c in standing() if f"{c.stem}/{c.variant}" == "c2_collective_hang/lost-peer")
+    case = next(c for c in standing() if f"{c.stem}/{c.variant}" == name)
     with serving() as use:
-        runs = list(measured(case, 3, use))
-    assert {r.order for r in runs} >= {"shortest", "one tool a turn", "small model", "random 2"}
+        runs = list(measured(case, seeds, use))
+    assert {r.order for r in runs} >= {
+        "shortest",
+        "one tool a turn",
+        "small model",
+        *(f"random {n}" for n in range(seeds)),
+    }
     assert [r.wrong for r in runs if r.wrong] == []
     assert max(r.turns for r in runs) == TURNS
     assert max(r.billed for r in runs) / 4 <= TOKENS
