@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from collector.ebpf.kernel import Map
 from collector.ebpf.process import text
 from collector.framing.clean import clean_text
+from store.redact import redact
+from store.rows import IoWait
 
 CALL_S, REQUEST_S = 0.1, 0.1
 """What takes longer is told."""
@@ -31,6 +34,20 @@ class Slow:
     mount: str | None
     kind: str | None
     """The file system's type; None of a device."""
+
+    def row(self, about: dict[str, Any]) -> IoWait:
+        """As a row; `about` is what all rows of its process have in common."""
+        return IoWait(
+            **about,
+            pid=self.pid or None,
+            call=self.call,
+            file=None if self.file is None else redact(self.file),
+            mount=self.mount,
+            fs_type=self.kind,
+            count=self.count,
+            total_s=self.total_s,
+            max_s=self.max_s,
+        )
 
 
 @dataclass(slots=True)

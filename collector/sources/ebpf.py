@@ -164,6 +164,12 @@ class Ebpf:
         if sampling:
             yield from self._sample(self._here.clock.steady())
 
+    def rest(self) -> Iterator[Row]:
+        """What happened since the last look, and what was counted since the last sample."""
+        yield from self.rows()
+        if (steady := self._here.clock.steady()) - self._sampled > 1:
+            yield from self._sample(steady)
+
     def close(self) -> None:
         """Take every probe away."""
         if self._libraries is not None:
@@ -227,17 +233,7 @@ class Ebpf:
         owner = self._owner(waited.pid) if waited.pid else NOBODY
         if waited.pid and owner.job_id is None:
             return None
-        return IoWait(
-            **self._about(owner, self._here.clock.now()),
-            pid=waited.pid or None,
-            call=waited.call,
-            file=None if waited.file is None else redact(waited.file),
-            mount=waited.mount,
-            fs_type=waited.kind,
-            count=waited.count,
-            total_s=waited.total_s,
-            max_s=waited.max_s,
-        )
+        return waited.row(self._about(owner, self._here.clock.now()))
 
     def _ended(self, told: process.Told, steady: float) -> Iterator[Row]:
         assert self._libraries is not None and self._boot is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,8 @@ from collector.ebpf import cuda, nccl, pace
 from collector.ebpf.elf import NotElf, functions
 from collector.ebpf.kernel import NO_EXIST, Map
 from collector.ebpf.load import UPROBES
-from store.rows import CudaSample, NcclSample
-from tests.collector.ebpf.probed import Probed, copied, go, libraries, program
+from store.rows import CudaSample, NcclSample, Row
+from tests.collector.ebpf.probed import Probed, R, copied, go, libraries, program
 from tests.software_gpu import driver
 
 
@@ -172,6 +172,26 @@ def test_what_was_counted_before_the_end_is_told_with_the_end(node: Probed) -> N
     assert sum(r.enqueued or 0 for r in node.of(NcclSample, process.pid)) == 1
     calls = node.source._calls  # pyright: ignore[reportPrivateUsage]
     assert calls is not None and calls.calls.get(process.pid) is None
+
+
+def test_what_was_counted_before_the_collector_stops_is_told_with_its_stop(node: Probed) -> None:
+    """SIGTERM between two samples: the counters go with the probes."""
+    process = program(555, 2, rank=1)
+    try:
+        node.probes(process)
+        go(process)
+        node.source._sampled -= 3  # pyright: ignore[reportPrivateUsage]
+        rest = list(node.source.rest())
+        calls = [r for r in rows_of(rest, CudaSample) if r.pid == process.pid]
+        assert [(r.launches, r.graph_launches, r.h2d_bytes, r.rank) for r in calls] == [(556, 2, 2 * 4096, 1)]
+        assert sum(r.enqueued or 0 for r in rows_of(rest, NcclSample) if r.pid == process.pid) == 4
+        assert not rows_of(node.source.rest(), CudaSample), "there is nothing of a moment ago"
+    finally:
+        process.communicate()
+
+
+def rows_of(rows: Iterable[Row], kind: type[R]) -> list[R]:
+    return [r for r in rows if type(r) is kind]
 
 
 def test_another_file_of_the_same_library_is_probed_too_and_released_after_its_processes(
