@@ -32,10 +32,11 @@ class SystemClock:
 
 
 class StepWatch:
-    """Notices that somebody set the time of day. Slewing (at most 0.5 ms a second) is no step."""
+    """Notices that somebody set the time of day, or that it stands. Slewing (at most 0.5 ms a second) is no step."""
 
-    def __init__(self, clock: Clock, threshold_s: float = 0.25) -> None:
-        self._clock, self._threshold = clock, threshold_s
+    def __init__(self, clock: Clock, threshold_s: float = 0.25, slewing_s: float = 1.0) -> None:
+        self._clock, self._threshold, self._slewing = clock, threshold_s, slewing_s
+        self._at = clock.steady()
         self._offset = self._difference()
 
     def _difference(self) -> float:
@@ -43,6 +44,10 @@ class StepWatch:
 
     def look(self) -> float | None:
         """How far the clock was set since the last look (seconds, negative for back); None when it was not."""
-        offset = self._difference()
-        jump, self._offset = offset - self._offset, offset
-        return jump if abs(jump) >= self._threshold else None
+        steady, offset = self._clock.steady(), self._difference()
+        jump = offset - self._offset
+        stepped = abs(jump) >= self._threshold
+        # Less than that is slewing, once a second has passed; from one look to the next, it may be a clock that stands.
+        if stepped or steady - self._at >= self._slewing:
+            self._at, self._offset = steady, offset
+        return jump if stepped else None

@@ -68,7 +68,7 @@ class Loop:
         self._step = StepWatch(here.clock)
         self._health_s, self._health_due = health_s, here.clock.steady() + health_s
         self._tick_s = tick_s
-        self.tasks = [_Task(s, self._lock, sink, here, interval_s) for s in sources]
+        self.tasks = [_Task(s, self._lock, sink, here, interval_s, self._notice_step) for s in sources]
         self._lanes = Lanes(cast("list[Runnable]", list(self.tasks)), here.clock, shared_bound_s, self._late)
 
     def run(self, *, signals: bool = False) -> list[str]:
@@ -103,9 +103,7 @@ class Loop:
 
     def look(self) -> None:
         """What the watching thread does about once a second."""
-        jump = self._step.look()
-        if jump is not None:
-            self._stepped(jump)
+        self._notice_step()
         self._lanes.look()
         if self._here.clock.steady() >= self._health_due:
             self.tell_health()
@@ -113,6 +111,7 @@ class Loop:
 
     def tell_health(self) -> None:
         """Write the `source_health` rows up to now."""
+        self._notice_step()
         self._health_due = self._here.clock.steady() + self._health_s
         for task in self.tasks:
             task.tell_health()
@@ -120,10 +119,14 @@ class Loop:
     def _late(self, task: Runnable) -> None:
         cast("_Task", task).hung()
 
-    def _stepped(self, jump: float) -> None:
-        after = self._here.clock.now()
-        before = type(after).fromtimestamp(after.timestamp() - jump, after.tzinfo)
+    def _notice_step(self) -> None:
+        """Whoever is about to end a window asks first, in whatever thread: the step may be of this very moment."""
         with self._lock:
+            jump = self._step.look()
+            if jump is None:
+                return
+            after = self._here.clock.now()
+            before = type(after).fromtimestamp(after.timestamp() - jump, after.tzinfo)
             for task in self.tasks:
                 task.watched.stepped(before, after)
         text = f"the clock was set by {jump:+.3f} s, from {before:%Y-%m-%dT%H:%M:%S.%fZ}"
@@ -143,7 +146,15 @@ class Loop:
 class _Task:
     """One source in the loop."""
 
-    def __init__(self, source: Source, lock: threading.Lock, sink: Sink, here: Here, least_s: float) -> None:
+    def __init__(
+        self,
+        source: Source,
+        lock: threading.Lock,
+        sink: Sink,
+        here: Here,
+        least_s: float,
+        notice_step: Callable[[], None],
+    ) -> None:
         self.name = source.name
         self.source = source
         self.bound_s: float = getattr(source, "bound_s", BOUND_S)
@@ -151,6 +162,7 @@ class _Task:
         self.due = here.clock.steady()
         self.rounds = 0
         self._lock, self._sink, self._here, self._least = lock, sink, here, least_s
+        self._notice_step = notice_step
         self._open = False
         self._retry_s = FIRST_RETRY_S
 
@@ -183,6 +195,7 @@ class _Task:
         else:
             self._retry_s = FIRST_RETRY_S
         self.rounds += 1
+        self._notice_step()
         with self._lock:
             self._here.counters.rows += sum(counts.values())
             self.watched.saw(

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from collector.node.clock import StepWatch
 from collector.node.here import Here
 from collector.node.lanes import Lane
@@ -237,6 +239,37 @@ def test_a_clock_that_is_set_is_an_event_and_no_window_spans_it() -> None:
     )
 
 
+@pytest.mark.parametrize("by_s", [-3600, 3600])
+@pytest.mark.parametrize("end", ["health", "round"])
+def test_a_step_is_noticed_by_whatever_ends_a_window_first(by_s: int, end: str) -> None:
+    """The disk's thread tells the health, or a source begins to fail, before the loop has looked at the clock."""
+    looks = [[sample()], [], RuntimeError("gone")]
+
+    def look() -> list[Row]:
+        seen = looks.pop(0)
+        if isinstance(seen, RuntimeError):
+            raise seen
+        return list(seen)
+
+    kept, clock = Kept(), SetClock()
+    loop = Loop([Scripted("host", look)], kept, Here(node="node1", clock=clock))
+    loop.tasks[0].round()
+    clock.passes(10)
+    loop.tasks[0].round()
+    clock.is_set_by(by_s)
+    clock.passes(0.5)
+    if end == "round":
+        loop.tasks[0].round()
+    loop.tell_health()
+    loop.look()
+    clock.passes(5)
+    loop.tell_health()
+    assert len(kept.of(HostEvent)) == 1
+    lengths = [(r.end_ts - r.ts).total_seconds() for r in kept.of(SourceHealth) if r.end_ts and r.ts]
+    assert all(0 < length < 12 for length in lengths)
+    assert sum(lengths) == pytest.approx(15.5, abs=0.6)
+
+
 def test_slewing_is_no_step() -> None:
     clock = SetClock()
     watch = StepWatch(clock)
@@ -244,6 +277,23 @@ def test_slewing_is_no_step() -> None:
         clock.passes(1)
         clock.is_set_by(0.0005)
         assert watch.look() is None
+
+
+def test_a_clock_that_stands_is_noticed_however_often_it_is_looked_at() -> None:
+    clock = SetClock()
+    watch = StepWatch(clock)
+    told: list[float] = []
+    for _ in range(50):
+        clock.passes(0.1)
+        clock.is_set_by(-0.1)
+        told += [jump for jump in [watch.look()] if jump is not None]
+    assert sum(told) == pytest.approx(-5, abs=0.3)
+    told.clear()
+    for _ in range(300):
+        clock.passes(0.1)
+        clock.is_set_by(0.00005)
+        told += [jump for jump in [watch.look()] if jump is not None]
+    assert [jump for jump in told if jump > 0] == []
 
 
 def test_beats_that_passed_are_left_out() -> None:
