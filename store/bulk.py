@@ -14,7 +14,7 @@ from store.lake import NO_DAY, Partition, nonce
 from store.manifest import Segment
 from store.result import StoreError
 from store.rows import Column, columns, tables
-from store.segments import describe
+from store.segments import ALWAYS, describe
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -112,7 +112,7 @@ def _seal(
     folder: Path,
 ) -> Sealed:
     # A column that has no value in the whole file is left out: it reads as NULL and costs nothing to write.
-    given = {*names, *(n for n, v in constants.items() if v is not None), "ts", "node", "job_id", "end_ts"}
+    given = {*names, *(n for n, v in constants.items() if v is not None), *ALWAYS}
     cols = {n: c for n, c in _columns(table, ()).items() if n in given}
     fields = ", ".join(_field(c, names, constants) for c in cols.values())
     whole = folder / f"{nonce()}.parquet"

@@ -7,7 +7,7 @@ outside the window is in them. Sums and counts add up over minutes; a mean is a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 KEYS = ("cluster", "node", "origin", "job_id", "attempt", "gpu", "gpu_uuid", "pci_bus_id", "mig")
+
+TOGETHER = 100_000
+"""Samples that are made minutes of at a time: where each is alone in its minute, so many groups have to be held."""
 
 SEVERE = 0xE8
 """Clock event reasons that mean trouble: hardware slowdown, software and hardware thermal slowdown, power brake."""
@@ -99,11 +102,14 @@ MEASURES = {
 }
 
 
-def minutes(source: str) -> str:
-    """SQL that gives `gpu_minute` rows from `gpu_sample` rows; samples without a time have no minute."""
+def minutes(source: str, beside: Sequence[str] = ()) -> str:
+    """SQL that gives `gpu_minute` rows from `gpu_sample` rows; samples without a time have no minute.
+
+    `beside` are further columns of the source that rows are kept apart by.
+    """
     exprs = {"ts": _MINUTE, **{k: k for k in KEYS}, **MEASURES}
-    picked = ", ".join(f'{exprs[c.name]} AS "{c.name}"' for c in columns(GpuMinute))
-    return f"SELECT {picked} FROM {source} GROUP BY {', '.join(KEYS)}, {_MINUTE}"
+    picked = ", ".join([*beside, *(f'{exprs[c.name]} AS "{c.name}"' for c in columns(GpuMinute))])
+    return f"SELECT {picked} FROM {source} GROUP BY {', '.join((*beside, *KEYS))}, {_MINUTE}"
 
 
 MACRO = "gpu_window"
@@ -285,15 +291,31 @@ def derive(
     con: DuckDBPyConnection, sealed: Sequence[tuple[Partition, Path, Segment]], folder: Path
 ) -> list[tuple[Partition, Path, Segment]]:
     """The segments of `gpu_minute` for those of `gpu_sample` among `sealed`, written into `folder`."""
-    derived: list[tuple[Partition, Path, Segment]] = []
     names = tuple(c.name for c in columns(GpuMinute))
-    for partition, path, segment in sealed:
-        if partition.table == GpuSample.TABLE and segment.ts_min is not None:
+    samples = [x for x in sealed if x[0].table == GpuSample.TABLE and x[2].ts_min is not None]
+    derived: list[tuple[Partition, Path]] = []
+    for group in _groups(samples):
+        # To plan all the aggregates takes longer than to make them of a small segment: they are planned once for many.
+        source = select(GpuSample.TABLE, [(path, segment) for _, path, segment in group], file="_file")
+        made = minutes(f"(SELECT * FROM ({source}) WHERE ts IS NOT NULL)", ("_file",))
+        con.execute(f"CREATE OR REPLACE TEMP TABLE minute AS {made}")
+        for partition, path, _ in group:
             file = folder / f"{nonce()}.parquet"
-            samples = f"(SELECT * FROM ({select(GpuSample.TABLE, [(path, segment)])}) WHERE ts IS NOT NULL)"
-            con.execute(
-                f"COPY ({minutes(samples)} ORDER BY job_id, gpu, gpu_uuid, ts) TO {literal(str(file))} ({PARQUET})"
-            )
-            place = Partition(GpuMinute.TABLE, partition.day, partition.node)
-            derived.append((place, file, describe(con, [file], names)[file.name]))
-    return derived
+            picked = f"SELECT * EXCLUDE (_file) FROM minute WHERE _file = {literal(str(path))}"
+            con.execute(f"COPY ({picked} ORDER BY job_id, gpu, gpu_uuid, ts) TO {literal(str(file))} ({PARQUET})")
+            derived.append((Partition(GpuMinute.TABLE, partition.day, partition.node), file))
+        con.execute("DROP TABLE minute")
+    described = describe(con, [file for _, file in derived], names) if derived else {}
+    return [(place, file, described[file.name]) for place, file in derived]
+
+
+def _groups(samples: Sequence[tuple[Partition, Path, Segment]]) -> Iterator[list[tuple[Partition, Path, Segment]]]:
+    """Segments in their order, each group of at most `TOGETHER` rows or one segment."""
+    group: list[tuple[Partition, Path, Segment]] = []
+    for place, path, segment in samples:
+        if group and sum(s.rows for _, _, s in group) + segment.rows > TOGETHER:
+            yield group
+            group = []
+        group.append((place, path, segment))
+    if group:
+        yield group

@@ -15,6 +15,9 @@ from store.spool import CSV_OPTIONS, LINE_LIMIT, Spool, Tally
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+ALWAYS = frozenset({"ts", "node", "job_id", "end_ts"})
+"""Columns that every segment of a table that has them holds: what a segment is of is told by them."""
+
 
 def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], folder: Path) -> list[Segment]:
     """Write a closed spool's rows as segments into `folder`, one for each tally, in their order.
@@ -43,18 +46,28 @@ def from_spool(con: DuckDBPyConnection, spool: Spool, tallies: Sequence[Tally], 
 
 
 def _sealed(con: DuckDBPyConnection, source: str, tallies: Sequence[Tally], folder: Path) -> list[Segment]:
+    names = tallies[0].columns if tallies else ()
     if len(tallies) > 1:
         con.execute(f"CREATE OR REPLACE TEMP TABLE spool AS SELECT * FROM {source}")
         source = "spool"
+        # A small file costs by its columns: those that none of many files would have a value in are left out of them all.
+        counts = con.execute(f"SELECT {', '.join(f'count({quoted(n)})' for n in names)} FROM spool").fetchone() or ()
+        names = tuple(n for n, c in zip(names, counts, strict=True) if c or n in ALWAYS)
+    picked = ", ".join(map(quoted, names))
     segments: list[Segment] = []
     for tally in tallies:
         path = folder / f"{nonce()}.parquet"
         where = f" WHERE _p = {tally.number}" if len(tallies) > 1 else ""
-        con.execute(f"COPY (SELECT * EXCLUDE (_p) FROM {source}{where}) TO {literal(str(path))} ({PARQUET})")
-        segments.append(tally.segment(path.name, path.stat().st_size))
+        con.execute(f"COPY (SELECT {picked} FROM {source}{where}) TO {literal(str(path))} ({PARQUET})")
+        segments.append(tally.segment(path.name, path.stat().st_size, names))
     if len(tallies) > 1:
         con.execute("DROP TABLE spool")
     return segments
+
+
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return f'"{name}"'
 
 
 def describe(con: DuckDBPyConnection, paths: Sequence[Path], names: tuple[str, ...]) -> dict[str, Segment]:

@@ -119,9 +119,9 @@ class Tally:
     def __init__(self, row_type: type[Row], number: int) -> None:
         self.number = number
         self.rows = 0
-        self._columns = tuple(c.name for c in columns(row_type))
-        self._has_end = "end_ts" in self._columns
-        self._has_job = "job_id" in self._columns
+        self.columns = tuple(c.name for c in columns(row_type))
+        self._has_end = "end_ts" in self.columns
+        self._has_job = "job_id" in self.columns
         self._first: datetime | None = None
         self._last: datetime | None = None
         self._until: datetime | None = None
@@ -163,14 +163,14 @@ class Tally:
                 if self._until is None or end > self._until:
                     self._until = end
 
-    def segment(self, file: str, size: int) -> Segment:
-        """The manifest's entry for the file that now holds these rows."""
+    def segment(self, file: str, size: int, names: tuple[str, ...]) -> Segment:
+        """The manifest's entry for the file that now holds these rows, in columns of these names."""
         ends = [t for t in (self._last, self._until) if t is not None]
         until = None if self._open or not ends else _us(max(ends))
         few = self._has_job and len(self._jobs) <= MAX_JOBS
         jobs = tuple(sorted(self._jobs)) if few else None
         first, last = _us(self._first), _us(self._last)
-        return Segment(file, self.rows, size, first, last, self._null_ts, until, jobs, self._null_job, self._columns)
+        return Segment(file, self.rows, size, first, last, self._null_ts, until, jobs, self._null_job, names)
 
 
 def _us(ts: datetime | None) -> int | None:

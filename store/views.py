@@ -22,10 +22,11 @@ def definition(table: str) -> str:
     return ", ".join(f'"{c.name}" {c.sql_type}' for c in columns(tables()[table]))
 
 
-def select(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
+def select(table: str, segments: Sequence[tuple[Path, Segment]], file: str | None = None) -> str:
     """SQL that gives the table's columns as this version knows them, from segments of any version.
 
-    A column that a segment does not have reads as NULL, one that this version does not know is left out.
+    A column that a segment does not have reads as NULL, one that this version does not know is left out. `file` names one
+    more column: the path of the segment that a row stands in.
     """
     cols = columns(tables()[table])
     by_columns: dict[tuple[str, ...], list[str]] = {}
@@ -38,7 +39,9 @@ def select(table: str, segments: Sequence[tuple[Path, Segment]]) -> str:
     for have, paths in by_columns.items():
         names = set(have)
         picked = ", ".join(f'"{c.name}"' if c.name in names else f'NULL::{c.sql_type} AS "{c.name}"' for c in cols)
-        parts.append(f"SELECT {picked} FROM read_parquet({literals(paths)}, hive_partitioning = false)")
+        named = f'{picked}, filename AS "{file}"' if file else picked
+        told = ", filename = true" if file else ""
+        parts.append(f"SELECT {named} FROM read_parquet({literals(paths)}, hive_partitioning = false{told})")
     return " UNION ALL ".join(parts)
 
 

@@ -136,3 +136,16 @@ def test_a_file_with_few_columns_has_minutes_too(tmp_path: Path) -> None:
     with Reader(tmp_path / "lake") as reader:
         (row,) = reader.ask("gpu_summary", job_id="7").dicts()
     assert (row["samples"], row["sm_mean"], row["engine_mean"], row["peak_gib"]) == (2, 0.375, None, None)
+
+
+def test_minutes_are_the_same_however_many_segments_are_made_of_at_a_time(
+    samples: list[GpuSample], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = f"SELECT {', '.join(c.name for c in columns(GpuMinute))} FROM gpu_minute ORDER BY ALL"
+    found = []
+    for most in (1, 700, 100_000):
+        monkeypatch.setattr("store.rollup.TOGETHER", most)
+        Writer(tmp_path / str(most)).append(samples, batch="a")
+        assert len(list((tmp_path / str(most)).rglob("gpu_minute/**/*.parquet"))) == 4, "two nodes on two days"
+        found.append(free_sql.run(tmp_path / str(most), told, max_rows=10_000).rows)
+    assert found[0] == found[1] == found[2] and len(found[0]) > 20
