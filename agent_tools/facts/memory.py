@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent_tools.facts.exceptions import Raised
 
 
+_STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
 _EXTERN = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.extern\b")
 
 
@@ -25,6 +26,8 @@ class HostOom:
     claims: list[Claim]
     sources: list[str]
     limit: bool
+    doubt: Claim | None = None
+    """What speaks against the only source, which anybody can print."""
 
     def __bool__(self) -> bool:
         return bool(self.claims)
@@ -71,7 +74,28 @@ def read_host_oom(facts: Facts) -> HostOom:
     if words is not None and words.get("killed") and not (not sources and _beside(facts, words)):
         claims.append(Claim(text=f"The log says: {words['message']} ({words['file']} line {words['line_no']})."))
         sources.append("log_event")
-    return HostOom(claims, sources, limit)
+    doubt = _spared(facts, words) if words is not None and sources == ["log_event"] else None
+    return HostOom(claims, sources, limit, doubt)
+
+
+def _spared(facts: Facts, words: RowView) -> Claim | None:
+    """That accounting has an exit status of its own of the step that slurmstepd is said to have seen a kill in.
+
+    slurmstepd reports such a step's end as OUT_OF_MEMORY whatever its tasks exited with; only of a step of several nodes the largest
+    status stands, which may be a failed task's on a node without a kill. A program may print the line, or copy it from elsewhere.
+    """
+    named = _STEP.search(words.text("message"))
+    if named is None or not facts.has("slurm_step"):
+        return None
+    for row in facts.table("job_steps").where(lambda r: r.text("step_id") == named.group(1)):
+        alone = named.group(1) == "batch" or ("," not in (nodes := row.text("node_list")) and "[" not in nodes)
+        status = (row.number("exit_code") or 0) > 0 and not row.number("exit_signal")
+        if alone and status and row.text("state").upper() == "FAILED":
+            return Claim(
+                text=f"Accounting has step {row['step_id']} as {row['state']} with exit status {row['exit_code']}; where "
+                "slurmstepd counts a kill for memory, it records the step as OUT_OF_MEMORY. A program can print the same words."
+            )
+    return None
 
 
 def _beside(facts: Facts, words: RowView) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_tools.facts.core import Facts
 from agent_tools.facts.views import RowView
 
-_SENT = frozenset({4, 6, 7, 8, 9, 10, 11, 12, 13, 15, 24})
+_SENT = frozenset({4, 6, 7, 8, 9, 10, 11, 12, 13, 15, 24, 25})
 """Signals of which a shell tells by 128 and their number, where the number by itself is a status that few programs give."""
 _SHELLS = frozenset({126, 127})
 """A shell's words for a program that it did not start, and, with 128, what -2 and -1 become."""

@@ -15,14 +15,13 @@ from agent_tools.facts.memory import HostOom
 from agent_tools.facts.native import native_crash
 from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.base import Assessment
+from agent_tools.families.meant_signals import MEANT, meant
 from agent_tools.families.wording import UNSAID, claim, missing
 
 CODE = "A2"
 EXPLAINS = ("C1", "C3", "D1", "D2", "E3", "F4", "G1")
 
-_SENT = {10, 12}
-"""USR1 and USR2: sent by somebody, and the end of a program that does not handle them."""
-_FATAL = {4, 6, 7, 8, 9, 11} | _SENT
+_FATAL = {4, 6, 7, 8, 9, 11} | MEANT
 _CRASH = {4, 6, 7, 8, 11}
 _JUST_BEFORE_S = 120.0
 _SYSTEM = frozenset(
@@ -41,7 +40,7 @@ _SAID_ABOVE = re.compile(r"\bprint statements above for the actual error")
 _BY_STATUS = re.compile(r"^(?!step ).* exit \d+(?: signal 0)?$")
 """The job's row in accounting where its exit status alone speaks of a signal."""
 _CONVENTION = 0.7
-_ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2, 10: 3, 12: 3}
+_ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2, 10: 3, 12: 3, 24: 1, 25: 1}
 
 
 def assess(facts: Facts) -> Assessment:
@@ -56,7 +55,8 @@ def assess(facts: Facts) -> Assessment:
     passed = [r for r in rows if passed_by(facts, r)]
     rows = [r for r in rows if r not in passed]
     if passed and not rows and not oom and not workers:
-        text = f"The line {passed[0]['message']} ({passed[0]['file']} line {passed[0]['line_no']}) was not its end: it trained on after it, to its end."
+        where = f"{passed[0]['message']} ({passed[0]['file']} line {passed[0]['line_no']})"
+        text = f"The line {where} was not its end: it trained on after it, to its end."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     if not rows and not oom and not workers:
         crash = _kernel_crash(facts)
@@ -102,7 +102,7 @@ def assess(facts: Facts) -> Assessment:
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
     if oom:
-        _memory(oom, result)
+        _memory(oom, result, killed=bool(rows))
     else:
         _unknown(facts, rows, result)
     return result
@@ -193,9 +193,7 @@ def _vanished(facts: Facts) -> RowView | None:
 
 def _gone(facts: Facts, row: RowView) -> Assessment:
     result = Assessment(CODE, "confirmed", confidence=0.65, attribution="undetermined")
-    result.headline = (
-        "A worker process of Ray's went away without an exception: it was killed, or crashed in native code."
-    )
+    result.headline = "A worker process of Ray's went away with no exception: it was killed, or crashed in native code."
     result.speaks_for.append(claim(f"Ray says: {row['message']} ({row['file']} line {row['line_no']})."))
     result.counterfactual = "A worker process went away without an exception."
     if facts.progress.phrase:
@@ -250,10 +248,13 @@ def _stack(facts: Facts) -> str:
     return ", with no Python traceback of its own" if stacks else ", with no Python traceback"
 
 
-def _memory(oom: HostOom, result: Assessment) -> None:
+def _memory(oom: HostOom, result: Assessment, killed: bool) -> None:
     result.speaks_for += oom.claims
     result.attribution = "job"
     result.confidence = 0.97 if len(set(oom.sources)) > 1 else 0.94
+    if oom.doubt is not None:
+        result.status, result.confidence = ("confirmed", _CONVENTION) if killed else ("suspected", UNSAID)
+        result.speaks_against.append(oom.doubt)
     if not result.headline or "SIGKILL" not in result.headline:
         of = "the job's memory limit was used up" if oom.limit else "host memory ran out"
         result.headline = result.headline or f"A process was killed because {of}."
@@ -291,8 +292,8 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
     if crash or signal in _CRASH:
         native_crash(facts, rows[0], result, seen_by_kernel=crash)
         return
-    if signal in _SENT:
-        _sent(rows[0], result)
+    if signal in MEANT:
+        meant(rows[0], result)
         return
     result.implies.append(
         claim(
@@ -311,26 +312,6 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
         claim(
             "Look for an OOM kill in the kernel log of the node and in sacct (state, MaxRSS); rerun with fewer dataloader "
             "workers or more memory.",
-            "supported",
-        )
-    )
-
-
-def _sent(row: RowView, result: Assessment) -> None:
-    result.implies.append(
-        claim(
-            f"{row['signal_name']} ends a program that has no handler for it; no fault of the program or the node raises it."
-        )
-    )
-    result.missing.append(
-        missing(
-            "Who sent the signal: Slurm ahead of the limit (sbatch --signal), or a person (scancel --signal, kill).",
-            "the job's options (scontrol show job), slurmctld's log, the process table (process)",
-        )
-    )
-    result.actions.append(
-        claim(
-            "If the job asks for the signal (sbatch --signal), let the program handle it and save; else ask who sent it.",
             "supported",
         )
     )

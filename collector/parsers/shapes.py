@@ -131,7 +131,7 @@ def signal_of_exit(code: int | None) -> int | None:
         return _NTSTATUS.get(code % 2**32)
     if -65 < code < 0:
         return -code
-    return code - 128 if code in (129, 130, 131, 132, 134, 135, 136, 137, 139, 141, 143) else None
+    return code - 128 if code in (129, 130, 131, 132, 134, 135, 136, 137, 139, 141, 143, 152, 153) else None
 
 
 def detail(**fields: Any) -> str | None:

@@ -29,7 +29,7 @@ NAMES: dict[str, str] = {
 
 _WORDS = (
     "Killed|Terminated|Hangup|Aborted|Segmentation fault|Bus error|Illegal instruction|Floating point exception|Quit"
-    "|User defined signal [12]|Trace/breakpoint trap|CPU time limit exceeded|Bad system call"
+    "|User defined signal [12]|Trace/breakpoint trap|CPU time limit exceeded|File size limit exceeded|Bad system call"
 )
 _BASH = re.compile(
     rf"(?P<script>[^\s:][^:]{{0,300}}): line (?P<line>\d+): +(?P<pid>\d+) (?P<what>{_WORDS})(?P<core> *\(core dumped\))? *(?P<cmd>.*)$"
@@ -82,6 +82,7 @@ class Signals:
         "Illegal instruction",
         "Floating point exception",
         "User defined signal",
+        " limit exceeded",
         "Signal: ",
         "Caught signal ",
         "received by PID",

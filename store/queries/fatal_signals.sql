@@ -32,7 +32,7 @@ WITH e AS (
     user_frame, file, line_no, message, kind = 'launcher_summary' AS summary,
     CASE WHEN kind = 'slurm' THEN json_extract_string(TRY_CAST(detail AS JSON), '$.tasks') END AS tasks
   FROM log_event
-  WHERE (signal IS NOT NULL OR exit_code IN (132, 134, 135, 136, 137, 139)) AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  WHERE (signal IS NOT NULL OR exit_code IN (132, 134, 135, 136, 137, 139, 152, 153)) AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
     AND (kind = 'signal' OR (kind IN ('launcher_summary', 'launcher_event') AND name = 'child_failed')
          OR (kind = 'slurm' AND name = 'task_exit'))
   UNION ALL
@@ -44,14 +44,14 @@ WITH e AS (
   SELECT 'accounting', 'exit', coalesce(nullif(exit_signal, 0), exit_code - 128), NULL, failed_node, NULL, end_ts, NULL,
     NULL, NULL, NULL, NULL, concat_ws(' ', state, 'exit', exit_code, 'signal', exit_signal), false, NULL
   FROM slurm_job
-  WHERE (coalesce(exit_signal, 0) > 0 OR exit_code IN (132, 134, 135, 136, 137, 139))
+  WHERE (coalesce(exit_signal, 0) > 0 OR exit_code IN (132, 134, 135, 136, 137, 139, 152, 153))
     AND state NOT IN ('CANCELLED', 'TIMEOUT', 'PREEMPTED', 'NODE_FAIL', 'REQUEUED', 'DEADLINE')
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   UNION ALL
   SELECT 'accounting', 'step', coalesce(nullif(exit_signal, 0), exit_code - 128), NULL, NULL, NULL, end_ts, NULL,
     NULL, NULL, NULL, NULL, concat_ws(' ', 'step', step_id, state, 'exit', exit_code, 'signal', exit_signal), false, NULL
   FROM slurm_step
-  WHERE (coalesce(exit_signal, 0) > 0 OR exit_code IN (132, 134, 135, 136, 137, 139))
+  WHERE (coalesce(exit_signal, 0) > 0 OR exit_code IN (132, 134, 135, 136, 137, 139, 152, 153))
     AND state NOT IN ('CANCELLED', 'TIMEOUT', 'PREEMPTED', 'NODE_FAIL', 'REQUEUED', 'DEADLINE')
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 )
@@ -59,7 +59,7 @@ SELECT
   source, name, signal,
   CASE signal WHEN 1 THEN 'SIGHUP' WHEN 2 THEN 'SIGINT' WHEN 3 THEN 'SIGQUIT' WHEN 4 THEN 'SIGILL' WHEN 6 THEN 'SIGABRT'
     WHEN 7 THEN 'SIGBUS' WHEN 8 THEN 'SIGFPE' WHEN 9 THEN 'SIGKILL' WHEN 10 THEN 'SIGUSR1' WHEN 11 THEN 'SIGSEGV'
-    WHEN 12 THEN 'SIGUSR2' WHEN 13 THEN 'SIGPIPE' WHEN 15 THEN 'SIGTERM' WHEN 24 THEN 'SIGXCPU' END AS signal_name,
+    WHEN 12 THEN 'SIGUSR2' WHEN 13 THEN 'SIGPIPE' WHEN 15 THEN 'SIGTERM' WHEN 24 THEN 'SIGXCPU' WHEN 25 THEN 'SIGXFSZ' END AS signal_name,
   count(DISTINCT rank) AS ranks, min(rank) AS rank,
   array_to_string(list_sort(list_distinct(list(rank) FILTER (WHERE rank IS NOT NULL)))[1:16], ', ') AS all_ranks,
   first(host ORDER BY (host IS NULL), at_ts NULLS LAST, file, line_no, rank, host, pid) AS host,

@@ -13,7 +13,7 @@ SELECT
   attempt, exit_code, exit_code + 128 AS full_code, exit_code AS signal,
   CASE exit_code WHEN 1 THEN 'SIGHUP' WHEN 2 THEN 'SIGINT' WHEN 3 THEN 'SIGQUIT' WHEN 4 THEN 'SIGILL' WHEN 6 THEN 'SIGABRT'
     WHEN 7 THEN 'SIGBUS' WHEN 8 THEN 'SIGFPE' WHEN 9 THEN 'SIGKILL' WHEN 10 THEN 'SIGUSR1' WHEN 11 THEN 'SIGSEGV'
-    WHEN 12 THEN 'SIGUSR2' WHEN 13 THEN 'SIGPIPE' WHEN 15 THEN 'SIGTERM' WHEN 24 THEN 'SIGXCPU' END AS signal_name
+    WHEN 12 THEN 'SIGUSR2' WHEN 13 THEN 'SIGPIPE' WHEN 15 THEN 'SIGTERM' WHEN 24 THEN 'SIGXCPU' WHEN 25 THEN 'SIGXFSZ' END AS signal_name
 FROM slurm_job
 WHERE exit_code_whole = false AND exit_code BETWEEN 1 AND 127 AND coalesce(exit_signal, 0) = 0
   AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
