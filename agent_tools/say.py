@@ -79,6 +79,18 @@ def _cut_saves(facts: Facts, begun: list[RowView]) -> list[RowView]:
     return cut
 
 
+def left_last(facts: Facts) -> str:
+    """What srun says of a task that left with a status of its own after all that was trained; empty where accounting tells more."""
+    if facts.overview is not None:
+        return ""
+    steps = facts.progress.steps
+    for row in facts.table("slurm_messages").one_of("name", "task_exit"):
+        trained = steps.number("last_line") if steps is not None and steps.text("file") == row.text("file") else None
+        if row.number("exit_code") and (row.number("line_no") or 0) > (trained or 0):
+            return f"{row['message']} ({row['file']} line {row['line_no']})"
+    return ""
+
+
 def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
     """What the program itself failed of, by its log, in words with a reference; empty where it printed nothing of the kind.
 

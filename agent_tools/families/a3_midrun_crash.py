@@ -36,7 +36,7 @@ CODE = "A3"
 EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
 
 _STORAGE = re.compile(
-    r"No space left|quota exceeded|Errno (28|122|30|5|116)\b|Read-only file system|Stale (NFS )?file handle|"
+    r"No space left|quota exceeded|Errno (27|28|122|30|5|116)\b|File too large|Read-only file system|Stale (NFS )?file handle|"
     r"Input/output error|ENOSPC|EDQUOT|Transport endpoint is not connected|file write failed|"
     r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|Cannot send after transport endpoint|Remote I/O error",
     re.IGNORECASE,

@@ -19,7 +19,7 @@ from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, ne
 from agent_tools.families.e3_undertrained import few_samples
 from agent_tools.families.reward_collapse import learned
 from agent_tools.families.wording import gpu_of
-from agent_tools.say import count, lacks, own_failure, quoted, say
+from agent_tools.say import count, lacks, left_last, own_failure, quoted, say
 from agent_tools.verdict import Missing
 
 CODE = "G1"
@@ -332,7 +332,7 @@ def _against(facts: Facts, end: RowView | None, reading: Reading) -> str:
     if end.has("stop_name") and end.text("stop_name") != "cancelled" and not outlived:
         return f"The run was ended from outside: {quoted(end, 'stop_message', 'stop_line')}."
     finished = facts.ending.succeeded or count(end, "ends") > 0
-    own = own_failure(facts)
+    own = own_failure(facts) or left_last(facts)
     if own and not (finished and not count(end, "errors")):
         return f"The run failed: {own}."
     if end.has("stop_name") and not finished:

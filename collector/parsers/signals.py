@@ -55,7 +55,7 @@ _HEAP = re.compile(
 )
 _RECEIVED = re.compile(
     r"(?:[Rr]eceived|[Cc]aught|[Hh]andling|[Gg]ot|[Bb]ypassing|[Tt]rapped|[Ii]ntercepted|exiting program after receiving|[Ee]xiting due to|[Ss]topping due to)"
-    r"(?: (?:an?|the|Unix|unix|OS|signal:?|auto-requeue signal:?))* ?(?:signal:? )?[(\[]?(?P<sig>(?:Signals\.)?SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|ABRT|KILL|SEGV|XCPU|ALRM)|USR[12])\b"
+    r"(?: (?:an?|the|Unix|unix|OS|signal:?|auto-requeue signal:?))* ?(?:signal:? )?[(\[]?(?P<sig>(?:Signals\.)?SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|ABRT|KILL|SEGV|XCPU|XFSZ|ALRM)|USR[12])\b"
     r"|[Hh]andling auto-requeue signal: (?P<number>\d+)|[Rr]eceived signal:? (?P<number2>\d{1,2})\b|[Ss]ignal (?P<number3>\d{1,2}) received"
     r"|\bsignal handler called with signal (?P<number4>\d{1,2})"
     r"|\b(?P<first>SIG(?:TERM|INT|HUP|USR1|USR2|CONT|QUIT|XCPU))(?: \(\d{1,2}\))?(?: signal)?(?: was| has been)? (?:received|caught|trapped)\b"

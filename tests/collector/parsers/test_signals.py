@@ -19,6 +19,8 @@ def parse(text):
         ("  5%|# | 3/60 [00:10<03:00, 3.1s/it]Killed", "shell", 9),
         ("Segmentation fault (core dumped)", "shell", 11),
         ("Bus error", "shell", 7),
+        ("File size limit exceeded (core dumped)", "shell", 25),
+        ("job.sh: line 4: 71 CPU time limit exceeded python fit.py", "shell", 24),
         ("Aborted (core dumped)", "shell", 6),
         ("/var/spool/slurmd/job1/slurm_script: line 12: 12345 Killed                  python train.py", "shell", 9),
         ("run.sh: line 3: 99 Segmentation fault      (core dumped) ./a.out", "shell", 11),
