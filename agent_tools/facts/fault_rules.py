@@ -34,6 +34,8 @@ class Rule:
         )
 
 
+# Words of a file system that fails, at a start as while training runs: neither the program nor what it asked for is why.
+FAILING_FILES = (r"Input/output error", r"Errno (5|116|121)\b", r"Stale (NFS )?file handle", r"Transport endpoint is not connected", r"Remote I/O error", r"Cannot send after transport endpoint")  # fmt: skip
 RULES: tuple[Rule, ...] = (
     Rule("config", 0.86, "the ranks of the NPUs were set up in ways that do not go together",
         says=(r"\bEI00(01|03|04|05|14|16|17)\)?: ",)),
@@ -121,9 +123,7 @@ RULES: tuple[Rule, ...] = (
     Rule("env", 0.88, "a compiler or a build tool fails",
         says=(r"No working C\+\+ compiler", r"InvalidCxxCompiler", r"CppCompileError")),
     Rule("env", 0.85, "the file system fails",
-        says=(
-            r"Input/output error", r"Errno 5\b", r"Stale (NFS )?file handle", r"Transport endpoint is not connected",
-        )),
+        says=FAILING_FILES),
     Rule("env", 0.85, "no space is left, or a quota is used up",
         says=(
             r"No space left on device", r"Disk quota exceeded", r"Errno 28\b", r"Errno 122\b",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from agent_tools.facts.fault_rules import RULES
+from agent_tools.facts.fault_rules import FAILING_FILES, RULES
 from agent_tools.facts.layers import Layer, Origin, layer_of_type, origin_of
 
 _I = re.IGNORECASE
@@ -23,6 +23,14 @@ class Fault:
     certainty: float
     why: str
     other: str | None = None
+
+
+_FAILING = re.compile("|".join(FAILING_FILES), _I)
+
+
+def file_system_fails(message: str) -> bool:
+    """Whether the words are of a file system that fails or went away."""
+    return _FAILING.search(message) is not None
 
 
 _FILE_NAMES = re.compile(

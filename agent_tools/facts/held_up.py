@@ -31,6 +31,12 @@ def named(facts: Facts, result: Assessment) -> bool:
                 f"The stall inspector names them: {named[0]['message']} ({named[0]['file']} line {named[0]['line_no']})."
             )
         )
+        if named[0].has("missing_ranks"):
+            several = "," in named[0].text("missing_ranks")
+            who = f"ranks {named[0]['missing_ranks']} are" if several else f"rank {named[0]['missing_ranks']} is"
+            result.headline = f"{result.headline.rstrip('.')}; {who} missing."
+            if not several:
+                say_where(facts, float(named[0].text("missing_ranks")), result)
         return True
     for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):
         row = _behind(facts.table(name), who, result)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
-from agent_tools.facts.faults import Fault, classify
+from agent_tools.facts.faults import Fault, classify, file_system_fails
 from agent_tools.facts.looping import any_time, at_next_batch, in_a_loop, on_a_batch
 from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken, unreached
@@ -50,6 +50,11 @@ _ACTIONS = {
     "asset": "Check the path, the name and the access token of the model or checkpoint, load it once on a login node, then resubmit.",
     "code": "Correct the line that the traceback names; the same error comes back on any node.",
 }
+
+_BROKEN = "The file system that the program was reading or writing failed, or went away; the program is not to blame."
+_LOOK_AT_MOUNT = (
+    "Have the file system and its mount on that node looked at, then resubmit; another node may still reach it."
+)
 
 _CLOSING = 40
 """Lines between the words of an interrupt and an exception of the closing down."""
@@ -92,6 +97,7 @@ def assess(facts: Facts) -> Assessment:
     if unfit is not None:
         cause = replace(cause, fault=_UNFIT)
     result = Assessment(CODE, "confirmed", mode=cause.fault.mode, attribution="job")
+    result.attribution = "infrastructure" if file_system_fails(cause.message) else "job"
     result.confidence = _confidence(facts, cause)
     if cause.headless and any_time(cause):
         # A text that says nothing of a start, and no line before it: as well one of a run that had trained for days.
@@ -191,13 +197,12 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
             )
         )
         return
+    text = f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame."
+    broken = file_system_fails(cause.message)
     result.implies.append(
-        claim(
-            f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame.",
-            "established" if cause.fault.certainty >= 0.85 else "supported",
-        )
+        claim(_BROKEN if broken else text, "established" if cause.fault.certainty >= 0.85 else "supported")
     )
-    result.actions.append(claim(_ACTIONS[cause.fault.mode]))
+    result.actions.append(claim(_LOOK_AT_MOUNT if broken else _ACTIONS[cause.fault.mode]))
     if on_a_batch(cause):
         result.implies.append(
             claim("The labels or indices of the batch may be at fault as well as the code.", "supported")

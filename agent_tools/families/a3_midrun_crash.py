@@ -11,7 +11,9 @@ import re
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.faults import file_system_fails
 from agent_tools.facts.last_command import last_command
+from agent_tools.facts.left_waiting import hung_before, left_waiting, unreached_service
 from agent_tools.facts.memory import of_either
 from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
@@ -30,7 +32,7 @@ from agent_tools.families.wording import (
     outlived_by_log,
     spread,
 )
-from agent_tools.verdict import Attribution
+from agent_tools.verdict import Attribution, Claim
 
 CODE = "A3"
 EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
@@ -41,9 +43,8 @@ _STORAGE = re.compile(
     r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|Cannot send after transport endpoint|Remote I/O error",
     re.IGNORECASE,
 )
-_BROKEN = re.compile(
-    r"Errno (30|5|116)\b|Read-only file system|Stale|Input/output error|Transport endpoint|Remote I/O", re.IGNORECASE
-)
+_READ_ONLY = re.compile(r"Errno 30\b|Read-only file system", re.IGNORECASE)
+"""While training runs, what a file system becomes that the kernel has given up on; at a start, as often how it was mounted."""
 _NETWORK = re.compile(
     r"Max retries exceeded|Read timed out|ConnectTimeout|ReadTimeout|ConnectionError|Name or service not known|"
     r"name resolution|HTTPSConnectionPool|Connection (aborted|refused)|Remote end closed|\b5\d\d (Server Error|Bad Gateway)|"
@@ -86,7 +87,8 @@ _LESS_RAM = (
 
 _EITHER = 0.6
 _LAST = 0.72
-"""Confidence where a logger told of the exception, and the log ends with it."""
+"""Confidence where a logger told of the exception, and the log ends with it, or the other ranks waited for that rank in vain."""
+_WAITED = 0.65
 
 
 def mode_of(cause: Raised) -> str:
@@ -110,7 +112,8 @@ def mode_of(cause: Raised) -> str:
 
 def _attribution(mode: str, cause: Raised) -> Attribution:
     """A full disk or a used-up quota is the run's own doing; a file system that fails or goes away is not."""
-    return "infrastructure" if mode == "storage" and _BROKEN.search(cause.message) else "job"
+    broken = file_system_fails(cause.message) or _READ_ONLY.search(cause.message) is not None
+    return "infrastructure" if mode == "storage" and broken else "job"
 
 
 def assess(facts: Facts) -> Assessment:
@@ -129,6 +132,8 @@ def assess(facts: Facts) -> Assessment:
         return _cut(facts, cut)
     if not facts.causes and (command := last_command(facts)) is not None:
         return _command(facts, command)
+    if not facts.causes and facts.progress.begun and (word := unreached_service(facts)) is not None:
+        return _unreached(facts, word)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
         if told := facts.of_role("ecc"):
@@ -141,11 +146,16 @@ def assess(facts: Facts) -> Assessment:
         text = f"No training step was reported before {cause.name_ref}: the crash belongs to the start."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     mode = mode_of(cause)
+    wait: RowView | None = None
     result = Assessment(CODE, "confirmed", mode=mode, attribution=_attribution(mode, cause))
     result.confidence = 0.92 if facts.progress.parsed else 0.86 if facts.progress.begun else 0.7
     if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
         # A logger's word of it may be that of something caught; where the log has nothing after it, hardly.
-        result.status, result.confidence = ("confirmed", _LAST) if _last_of_log(facts, cause) else ("suspected", 0.55)
+        last = _last_of_log(facts, cause) and not hung_before(facts, cause.row)
+        result.status, result.confidence = ("confirmed", _LAST) if last else ("suspected", 0.55)
+        wait = left_waiting(facts, cause.row) if mode in ("network", "storage", "data") else None
+        if wait is not None:
+            result.status, result.confidence = "confirmed", _LAST
     if cause.missed:
         result.status, result.confidence, result.mode = "suspected", UNSAID, "code"
     if of_either(cause):
@@ -172,6 +182,8 @@ def assess(facts: Facts) -> Assessment:
     )
     if cause.row.has("user_frame"):
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {cause.row['user_frame']}."))
+    if wait is not None:
+        result.speaks_for.append(_waited(wait))
     if not facts.progress.begun:
         text = "It came out of what a trainer does after a step or an epoch."
         text = "It was raised while a checkpoint was being written." if cause.saving else text
@@ -209,6 +221,32 @@ def assess(facts: Facts) -> Assessment:
         )
     elif of_cuda(cause):
         told_by_driver(facts, result)
+    return result
+
+
+def _waited(wait: RowView) -> Claim:
+    return claim(
+        f"After it the other ranks waited in vain: rank {wait['rank']} gave up in a collective ({wait['file']} line "
+        f"{wait['line_no']}).",
+        "supported",
+    )
+
+
+def _unreached(facts: Facts, row: RowView) -> Assessment:
+    """One rank tells that a service did not answer, in plain words, and the others then wait for that rank."""
+    result = Assessment(CODE, "confirmed", mode="network", confidence=_WAITED, attribution="job")
+    rank = f" on rank {row['rank']}" if row.has("rank") else ""
+    result.headline = (
+        f"A service could not be reached while training{rank}, and the ranks waited for it: {row['message']}"
+    )
+    result.speaks_for.append(claim(f"The log says{rank}: {row['message']} ({row['file']} line {row['line_no']})."))
+    if (wait := left_waiting(facts, row)) is not None:
+        result.speaks_for.append(_waited(wait))
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    result.implies.append(claim(_MEANING["network"], "supported"))
+    result.missing.append(missing("Whether that rank ended by it.", "the rest of that rank's output, or a stack of it"))
+    result.actions.append(claim(_ACTIONS["network"]))
     return result
 
 

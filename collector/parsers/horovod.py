@@ -5,6 +5,8 @@ ROWS    `nccl_watchdog` named `stalled` (the inspector speaks) and `stalled_rank
 CAVEAT  a warning alone: ranks that are late by a minute (evaluation on one rank, a first epoch) come back.
 EXAMPLE WARNING: One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting
         for remainder of ranks for more than 60 seconds.
+        Missing ranks:
+        1: [allreduce.fc.weight, allreduce.fc.bias]
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import re
 from collections.abc import Iterable
 from typing import ClassVar
 
-from collector.parsers.base import Line, LineParser, ParsedRow
+from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, whole
 
 NAMES: dict[str, str] = {
@@ -32,8 +34,12 @@ _SHUTDOWN = re.compile(
 _RANKS = re.compile(r"(?P<tensor>[^\s,:\]]{1,200}) \[(?P<which>missing|ready) ranks: ?(?P<ranks>[\d, ]{1,400})\]")
 
 
-class Horovod(LineParser):
-    """One line, one word of the inspector."""
+_BLOCK = re.compile(r"Missing ranks:\s*$")
+_OF_BLOCK = re.compile(r"(?P<rank>\d{1,6}): \[(?P<tensor>[^\s,\]]{1,200})")
+
+
+class Horovod:
+    """State: inside the list of missing ranks, one a line, that the inspector prints since 0.21."""
 
     name: ClassVar[str] = "horovod"
     anchors: ClassVar[tuple[str, ...]] = (
@@ -41,10 +47,35 @@ class Horovod(LineParser):
         "STALL_SHUTDOWN_TIME",
         " [missing ranks:",
         " [ready ranks:",
+        "Missing ranks:",
     )
+
+    def __init__(self) -> None:
+        self._start: Line | None = None
+        self._ranks: list[str] = []
+        self._tensor = ""
+
+    @property
+    def wants_more(self) -> bool:
+        """True while a list of missing ranks may go on."""
+        return self._start is not None
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
+        if self._start is not None:
+            if found := _OF_BLOCK.match(line.text.strip()):
+                self._ranks.append(found["rank"])
+                self._tensor = self._tensor or found["tensor"]
+                return []
+            return [*self.close(), *self._line(line)]
+        return self._line(line)
+
+    def close(self) -> Iterable[ParsedRow]:
+        """Give the list that is open."""
+        start, self._start = self._start, None
+        return [_missing(start, "missing", ", ".join(self._ranks), self._tensor)] if start and self._ranks else []
+
+    def _line(self, line: Line) -> Iterable[ParsedRow]:
         text = line.text[:8000]
         if _SHUTDOWN.search(text):
             yield line.event("nccl_watchdog", "stall_shutdown", severity="fatal", parser=self.name, framework="horovod")
@@ -59,14 +90,19 @@ class Horovod(LineParser):
                 framework="horovod",
                 timeout_ms=None if seconds is None else seconds * 1000.0,
             )
-        if found := _RANKS.search(text):
-            ranks = found["ranks"].strip(" ,")
-            yield line.event(
-                "nccl_watchdog",
-                "stalled_ranks",
-                f"{found['tensor']} [{found['which']} ranks: {ranks}]",
-                severity="error",
-                parser=self.name,
-                framework="horovod",
-                detail=detail(**{found["which"]: ranks, "tensor": found["tensor"]}),
-            )
+        if _BLOCK.search(text):
+            self._start, self._ranks, self._tensor = line, [], ""
+        elif found := _RANKS.search(text):
+            yield _missing(line, found["which"], found["ranks"].strip(" ,"), found["tensor"])
+
+
+def _missing(line: Line, which: str, ranks: str, tensor: str) -> ParsedRow:
+    return line.event(
+        "nccl_watchdog",
+        "stalled_ranks",
+        f"{tensor} [{which} ranks: {ranks}]",
+        severity="error",
+        parser=Horovod.name,
+        framework="horovod",
+        detail=detail(**{which: ranks, "tensor": tensor}),
+    )

@@ -41,7 +41,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("timeout", re.compile(r"Read(?:\w+)?Timeout|Connect(?:ion)?Timeout|[Rr]ead timed out|[Cc]onnection timed out|\[Errno 110\]|Operation timed out after")),
     ("reset", re.compile(r"Connection reset by peer|Remote end closed connection|ConnectionResetError|ChunkedEncodingError|IncompleteRead|Connection aborted|ServerDisconnected")),
     ("refused", re.compile(r"Connection refused|\[Errno 111\]|NewConnectionError|ConnectionRefusedError")),
-    ("unreachable", re.compile(r"Network is unreachable|No route to host|\[Errno 1(?:01|13)\]|ProxyError|Tunnel connection failed")),
+    ("unreachable", re.compile(r"Could not connect to the endpoint URL|Network is unreachable|No route to host|\[Errno 1(?:01|13)\]|ProxyError|Tunnel connection failed")),
 )  # fmt: skip
 _HOST = re.compile(r"(?:host='(?P<a>[\w.-]+)'|https?://(?:[^\s/@]*@)?(?P<b>[\w.-]+)|s3://(?P<c>[\w.-]+))")
 _GROUP = re.compile(r"c10d|socket\.cpp|TCPStore|NCCL|[Gg]loo|rendezvous|ProcessGroup|pair\.cc|slurm|srun")
@@ -93,6 +93,7 @@ class Network(LineParser):
         "ConnectionRefused",
         "NewConnectionError",
         "Network is unreachable",
+        "the endpoint URL",
         "No route to host",
         "ProxyError",
         "Tunnel connection",

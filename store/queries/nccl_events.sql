@@ -2,7 +2,7 @@
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = nccl_watchdog | nccl_error
--- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, TIMESTAMP, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN kind: nccl_watchdog or nccl_error
 -- COLUMN name: short name
@@ -22,6 +22,7 @@
 -- COLUMN host: host that is named
 -- COLUMN severity: severity of the first one
 -- COLUMN message: text of the first one
+-- COLUMN missing_ranks: ranks that Horovod's stall inspector misses, in the first one
 -- CAVEAT: The first rank to report is not the rank that caused it.
 WITH e AS (
   SELECT * FROM log_event
@@ -39,7 +40,8 @@ SELECT
   first(peer ORDER BY (peer IS NULL), ts NULLS LAST, file, line_no) AS peer,
   first(coalesce(host, node) ORDER BY ts NULLS LAST, file, line_no) AS host,
   first(severity ORDER BY ts NULLS LAST, file, line_no) AS severity,
-  first(left(message, 500) ORDER BY ts NULLS LAST, file, line_no) AS message
+  first(left(message, 500) ORDER BY ts NULLS LAST, file, line_no) AS message,
+  first(json_extract_string(TRY_CAST(detail AS JSON), '$.missing') ORDER BY ts NULLS LAST, file, line_no) AS missing_ranks
 FROM e
 GROUP BY kind, name, rank
 ORDER BY first_ts NULLS LAST, file, line_no, kind, name, rank

@@ -27,3 +27,17 @@ def test_the_shutdown_is_fatal() -> None:
 
 def test_a_script_that_sets_the_limit_says_nothing() -> None:
     assert not parse_text(Horovod(), "export HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=600")
+
+
+def test_the_list_of_missing_ranks_is_one_row() -> None:
+    rows = parse_text(
+        Horovod(),
+        "Missing ranks:\n0: [allreduce.head.weight, allreduce.head.bias]\n3: [allreduce.head.bias]\nepoch 2\n",
+    )
+    (row,) = rows
+    assert (row.name, row.line_no) == ("stalled_ranks", 1)
+    assert json.loads(row.detail or "") == {"missing": "0, 3", "tensor": "allreduce.head.weight"}
+
+
+def test_a_heading_with_no_rank_under_it_is_none() -> None:
+    assert not parse_text(Horovod(), "Missing ranks:\nnone so far\n0: [a.w]\n")

@@ -26,6 +26,7 @@ def parse(text):
         ("requests.exceptions.ReadTimeout: HTTPSConnectionPool(host='huggingface.co', port=443): Read timed out. (read timeout=10)", "timeout", "huggingface.co", None),
         ("socket.gaierror: [Errno -3] Temporary failure in name resolution", "dns", None, None),
         ("ConnectionResetError: [Errno 104] Connection reset by peer", "reset", None, None),
+        ('Could not connect to the endpoint URL: "https://store.example.org/shards/part-07"', "unreachable", "store.example.org", None),
         ("requests.exceptions.SSLError: certificate verify failed", "ssl", None, None),
         ("ConnectionError: outgoing traffic has been disabled. To enable hf.co look-ups, set 'HF_HUB_OFFLINE' to 0", "offline", None, None),
         ("fatal: unable to access 'https://github.com/x/': Could not resolve host: github.com", "dns", "github.com", None),
