@@ -378,7 +378,7 @@ RULES: tuple[Rule, ...] = (
             r"mat1 and mat2", r"size of tensor a", r"einsum\(\)", r"shape '\[.{0,80}is invalid for input",
             r"view size is not compatible", r"on the same device", r"expected scalar type", r"does not require grad",
             r"backward through the graph a second time", r"modified by an inplace operation", r"expected input\[",
-            r"weight of size", r"Expected \d+D", r"must match the size of tensor",
+            r"weight of size", r"Expected \d+D", r"one of the following scalar types", r"must match the size of tensor",
             r"Input type .{0,60}and weight type",
             r"unused parameters", r"Expected to have finished reduction", r"Incompatible shapes",
             r"can't convert (\w+:\d+|cuda|xpu|npu|mps)\S* device type tensor to numpy", r"requires grad\. Use tensor\.detach\(\)",

@@ -72,6 +72,13 @@ _CLOSES = re.compile(
     re.IGNORECASE,
 )
 
+# The kernel's answer is the same where slurmd's folder lacks the copy and where the interpreter is lacking that it names.
+_OWN_COPY = re.compile(r"execve\(\).*/slurm_script: No such file")
+_COPY_ADVICE = (
+    "Check that the interpreter in the job script's first line is on the node, with no carriage return after it; "
+    "where it is, tell the operators that slurmd lost its copy of the script (SlurmdSpoolDir)."
+)
+
 _SHORT = 6
 """Lines of a log that holds nothing but the shell's complaint and what a script prints around it."""
 
@@ -224,6 +231,8 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
         node = f"the node {ended['host']}" if ended is not None else "the node"
         row, why, whose = driver, f"the GPU driver of {node} did not answer the container runtime", "infrastructure"
         advice = "Submit again on other nodes, and have the operators look at the driver of that node (nvidia-smi)."
+    if _OWN_COPY.search(row.text("message")):
+        why, whose, advice = "slurmd could not execute its copy of the job script", "undetermined", _COPY_ADVICE
     shows = [
         f"{'The scheduler' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
         "The program that submitted it failed because of that, and no progress was printed."

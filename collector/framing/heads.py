@@ -49,8 +49,13 @@ _NAMED = frozenset(
 )
 _LITERAL = re.compile(rb"[^\d\r\n\t]{8,}")
 _END = re.compile(r"(?:\s*\d+: )?(?:Traceback |slurmstepd.*\*\*\* |srun: error: )")
-_NO_HEAD = re.compile(r"slurmstepd|srun: |  File |    |\s*$")
-"""What may stand before the first words of a program: of Slurm, of a traceback whose beginning was cut off."""
+_NO_HEAD = re.compile(
+    r"slurmstepd|srun: |  File |    |\s*$|CUDA kernel errors might |For debugging consider passing |Compile with `TORCH_USE"
+)
+"""What may stand before the first words of a program: of Slurm, of a traceback whose beginning was cut off.
+
+PyTorch gives the same advice below every error of CUDA: the process's thread and its watchdog print it one after the other.
+"""
 
 
 def wording(text: str) -> str:

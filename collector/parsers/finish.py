@@ -47,6 +47,7 @@ _TABLE: tuple[tuple[str, str | None, re.Pattern[str]], ...] = tuple(
         ("completed", "espnet", r"The training was finished at \d+ epochs"),
         ("completed", "fairseq", r"done training in [\d.]+ seconds"),
         ("completed", "litgpt", r"^\| - Training Time +: +\d+(?:\.\d+)? s\s*$"),
+        ("early_stop", None, r"Training finished after not improving"),
         ("early_stop", "keras", r"Epoch \d+: early stopping"),
         ("early_stop", "lightning", r"Signaling Trainer to stop|EarlyStopping: .{0,80}stopp|[Ee]arly stopping (?:triggered|at (?:epoch|step|iteration))|[Ss]topped early after"),
         ("completed", "lightning", r"\bMetric name is None! Skipping metric value retrieval|\bRetrieved metric value! <"),

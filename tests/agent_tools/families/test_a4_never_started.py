@@ -67,6 +67,12 @@ def test_a_launch_that_slurm_says_failed(tmp_path: Path, name: str, message: str
     assert a.confidence >= 0.8
 
 
+def test_it_is_open_whose_fault_it_is_that_slurmd_could_not_execute_its_own_copy_of_the_script(tmp_path: Path) -> None:
+    text = "slurmstepd: error: execve(): /var/spool/d/job0000071/slurm_script: No such file or directory"
+    a = judge(World(tmp_path).say("slurm", "execve_failed", text), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "launch", "undetermined")
+
+
 def test_exit_status_127_and_the_shells_words(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED", 0.05, exit_code=127).text("slurm_script: line 9: torchrun: command not found")
     a = judge(world, assess)

@@ -126,3 +126,23 @@ def test_a_run_tells_where_it_lies_and_how_it_ended(tmp_path: Path) -> None:
 
 def test_a_file_of_one_run_has_none(tmp_path: Path) -> None:
     assert runs(tmp_path, megatron(10, 300) + raised(KEY) + SUMMARY) == []
+
+
+def test_the_advice_below_an_error_of_cuda_is_no_head_of_a_run(tmp_path: Path) -> None:
+    advice = [
+        "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.",
+        "For debugging consider passing CUDA_LAUNCH_BLOCKING=1.",
+        "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.",
+        "",
+    ]
+    word = "CUDA error: an illegal memory access was encountered"
+    text = [
+        '  File "/home/ada/fit/net.py", line 71, in encode',
+        "    y = self.mix(x)",
+        f"RuntimeError: {word}",
+        *advice,
+        f"[E ProcessGroupNCCL.cpp:916] [Rank 3] NCCL watchdog thread terminated with exception: {word}",
+        *advice,
+        "Exception raised from c10_cuda_check_implementation at ../c10/cuda/CUDAException.cpp:44 (most recent call first):",
+    ]
+    assert runs(tmp_path, text) == []
