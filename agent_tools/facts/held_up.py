@@ -58,15 +58,19 @@ def named(facts: Facts, result: Assessment) -> bool:
     silent = facts.table("silent_ranks")
     if silent and silent.row_count <= 2:
         first = silent.rows[0]
+        ranks = f"rank {first['rank']}"
+        if silent.row_count > 1:
+            ranks = f"ranks {first['rank']} and {silent.rows[1]['rank']}"
         result.speaks_for.append(
             claim(
-                f"Of {first['world_size']} ranks {first['reported']} reported the time-out; rank {first['rank']} did not.",
+                f"Of {first['world_size']} ranks {first['reported']} reported the time-out; {ranks} did not.",
                 "supported",
             )
         )
-        result.implies.append(claim(f"The silent rank {first['rank']} is the likely cause.", "hypothesis"))
-        result.headline = result.headline.rstrip(".") + f"; rank {first['rank']} did not report it."
-        say_where(facts, first.number("rank"), result)
+        result.implies.append(claim(f"The likely cause is with the silent {ranks}.", "hypothesis"))
+        result.headline = result.headline.rstrip(".") + f"; {ranks} did not report it."
+        for row in silent.rows:
+            say_where(facts, row.number("rank"), result)
         return True
     spread = only_spun(facts)
     if spread is not None and spread.number("cold") == 1:

@@ -157,6 +157,14 @@ def test_a_silent_rank_is_named_only_where_it_is_known_how_many_there_are(tmp_pa
     assert named("most", (1, 2, 3))
 
 
+def test_two_silent_ranks_are_both_named(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES)
+    for rank in (0, 1, 2, 4, 5, 7):
+        world.say("nccl_watchdog", "collective_timeout", rank=rank, collective="ALLREDUCE", elapsed_ms=600012.0)
+    found = judge(world, c2.assess)
+    assert found.headline.count("[[") >= 2 and " and [[" in found.headline.partition("; ranks ")[2]
+
+
 def test_an_exception_on_one_rank_makes_the_time_out_an_echo(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED").train(LOSSES).say("exception", "IndexError", "index 9", rank=1)
     world.say("nccl_watchdog", "collective_timeout", rank=0, collective="ALLREDUCE", seq=78, elapsed_ms=600000.0)
