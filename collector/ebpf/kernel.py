@@ -17,6 +17,8 @@ _BPF, _PERF = {"x86_64": (321, 298), "aarch64": (280, 241)}.get(platform.machine
 _UPDATE, _DELETE, _LOOKUP, _LOOKUP_BATCH, _LINK = 2, 3, 1, 24, 28
 _SET_BPF, _ENABLE = 0x40042408, 0x2400
 _CLOEXEC = 8
+_NOT_SUPPORTED = 524
+"""ENOTSUPP: of an instruction that a probe can neither step over nor copy."""
 NO_EXIST = 1
 _CLOSERS = 32
 MANY = 48
@@ -113,7 +115,7 @@ def attach_uprobes(program: int, path: str, offsets: Sequence[int], *, at_return
     fd = _LIBC.syscall(_BPF, _LINK, buffer, len(request))
     if fd < 0:
         problem = ctypes.get_errno()
-        raise OSError(problem, f"bpf: {os.strerror(problem)}")
+        raise OSError(problem, f"bpf: {why(problem)}")
     return fd
 
 
@@ -140,8 +142,13 @@ def mark(path: str, offset: int, *, at_return: bool = False) -> int:
     fd = _LIBC.syscall(_PERF, buffer, -1, 0, -1, _CLOEXEC)
     if fd < 0:
         problem = ctypes.get_errno()
-        raise OSError(problem, f"perf_event_open: {os.strerror(problem)}")
+        raise OSError(problem, f"perf_event_open: {why(problem)}")
     return fd
+
+
+def why(problem: int) -> str:
+    """An error's number in words; of one that the kernel keeps to itself the C library has none."""
+    return "the kernel cannot probe such an instruction" if problem == _NOT_SUPPORTED else os.strerror(problem)
 
 
 def detach(fds: Sequence[int]) -> None:

@@ -295,5 +295,5 @@ def test_a_place_that_the_kernel_lets_nobody_probe_costs_no_other_count(node: Pr
     assert libraries_ is not None
     # Whatever else on this host could not be probed stands beside it, and perhaps before it.
     why = libraries_.problems[f"{other}/libcuda.so.1+{place:#x}"]
-    assert "perf_event_open" in why
+    assert "perf_event_open: the kernel cannot probe such an instruction" in why
     assert why in node.source.missing.values() or "libraries" in node.source.missing
