@@ -50,10 +50,10 @@ class Windows:
             self.libraries.note(gate.attach())
         begun, before = self.steady(), self.calls.now()
         self.sleep(pace.WINDOW_S)
-        ended = self.steady()
+        # Before they are taken away, which takes its time on a busy host: what is counted meanwhile is of no window.
+        ended, after = self.steady(), self.calls.now()
         for _group, gate, _pids in due:
             gate.detach()
-        after = self.calls.now()
         for group, gate, pids in due:
             old = {pid: before[pid] for pid in pids if pid in before}
             new = {pid: after[pid] for pid in pids if pid in after}

@@ -71,7 +71,7 @@ def test_a_program_that_was_loaded_plainly_counts_at_single_places(monkeypatch: 
         pytest.skip(problem)
     starts = subprocess.Popen
 
-    def start(words: list[str], **more: Any) -> subprocess.Popen[bytes]:
+    def start(words: list[str], **more: Any) -> Any:
         if words[1:3] == ["-m", "collector.ebpf.load"]:
             words = [words[0], "-c", OLD, words[3]]
         return starts(words, **more)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from collector.ebpf import cuda
 from collector.ebpf.pace import INTERVAL_S, LAUNCH_LIMIT, STEPPED_S, WINDOW_S, Gate, stepped
+from collector.ebpf.windows import Windows
 from collector.sources.ebpf import SAMPLE_S
 from store.rows import CudaSample
 from tests.collector.ebpf.probed import JOB, Probed
@@ -79,6 +81,48 @@ def test_uneven_calls_are_right_in_the_mean_and_say_how_far_they_may_be_off() ->
     assert sum(ratios) / len(ratios) == pytest.approx(1.0, abs=0.05)
     told = [e for _, _, (_share, *errors) in runs for e in errors if e is not None]
     assert 0.1 < sum(told) / len(told) < 1.0
+
+
+class Counters:
+    """The kernel's counters of one program, which makes a call each millisecond while its probes are there."""
+
+    def __init__(self) -> None:
+        self.clock, self.made, self.stood_for = 100.0, 0, 0.0
+
+    def passes(self, seconds: float, attached: bool = True) -> None:
+        self.clock += seconds
+        self.made += round(1000 * seconds) if attached else 0
+
+    def now(self) -> dict[int, tuple[int, ...]]:
+        return {7: (self.made, 0)}
+
+    def stand_for(self, group: int, before: cuda.Counts, after: cuda.Counts, each: float) -> None:
+        self.stood_for += (after[7][group] - before[7][group]) * each
+
+
+def test_what_is_counted_while_probes_are_taken_away_is_of_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy host that takes as long as half a window."""
+    counters, it = Counters(), gate()
+    monkeypatch.setattr(Gate, "attach", lambda self: self.fds.append(0) or {})
+    monkeypatch.setattr(Gate, "detach", lambda self: self.fds.clear() or counters.passes(0.1))
+
+    class Known:
+        def gates(self) -> list[tuple[int, Gate, set[int]]]:
+            return [(cuda.LAUNCHES, it, {7})]
+
+        def note(self, problems: object) -> None:
+            assert not problems
+
+    def sleep(seconds: float) -> None:
+        counters.passes(seconds, attached=bool(it.fds))
+
+    windows = Windows(counters, Known(), lambda: counters.clock, sleep)  # type: ignore[arg-type]
+    it.rest(counters.clock, 10.0, {7: 10_000})
+    begun = counters.clock
+    while counters.clock < begun + 600:
+        windows.look(sampling=False)
+        counters.passes(0.2, attached=False)
+    assert it.resting and counters.stood_for == pytest.approx(1000 * 600, rel=0.03)
 
 
 def test_calls_that_become_few_are_counted_one_by_one_again() -> None:
