@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.formats import unit_of
+from agent_tools.gate.amounts import miscounted
 from agent_tools.gate.bounds import bounded
 from agent_tools.gate.clauses import SUBJECTS, TIME, Clause, Group, against, clauses, held, segments, size
 from agent_tools.gate.fates import misfated, superseded
@@ -22,8 +23,10 @@ from agent_tools.gate.machines import at_once
 from agent_tools.gate.order import astray, backwards, ends, mispaired, misplaced, order, outside
 from agent_tools.gate.ordinals import anew, misordered
 from agent_tools.gate.owners import of_others
+from agent_tools.gate.pairs import in_turn, mismatched, neither
 from agent_tools.gate.parting import overstated
 from agent_tools.gate.relations import miscast, orphaned, related, strangers, uncounted, unowned
+from agent_tools.gate.sequence import back, disordered
 from agent_tools.gate.tellings import mistold
 from agent_tools.references import HOLE
 
@@ -68,6 +71,8 @@ def disagreement(text: str, ledger: Ledger) -> str:
     """Why the cells of a sentence do not belong together as it says, in words that say what to do; "" where they do."""
     found = clauses(text, ledger)
     for i, clause in enumerate(found):
+        if neither(clause, ledger):
+            continue  # what is denied is of another row than those of whom it is denied
         why = (
             _apart(clause, ledger)
             or orphaned(clause, found[:i], ledger)
@@ -85,17 +90,19 @@ def disagreement(text: str, ledger: Ledger) -> str:
             or misfated(clause, ledger)
             or bounded(clause, ledger)
             or mistold(clause, ledger)
+            or miscounted(clause, ledger)
+            or mismatched(clause, ledger)
         )
         if why:
             return why
-    return of_others(found, ledger) or superseded(text, found, ledger)
+    return disordered(text, ledger) or of_others(found, ledger) or superseded(text, found, ledger)
 
 
 def denied(text: str, ledger: Ledger) -> str:
     """The reference to something that a sentence cites and denies ("did not end in [[E1.state]]"); "" where there is none."""
     for clause in clauses(text, ledger):
         own = clause.own
-        for group in clause.groups:
+        for group in () if neither(clause, ledger) else clause.groups:
             ahead = own[: group.start]
             found = [
                 m
@@ -118,9 +125,9 @@ def compares(text: str, ledger: Ledger) -> bool:
     for clause in clauses(text, ledger):
         own, measures = clause.own, clause.measures()
         for way in _WAY.finditer(own):
-            if _plain(way, own, clause):
+            if _plain(way, own, clause) or _lasting(way, clause) or back(own, way.start()):
                 continue
-            pair = _sides(own, way, measures)
+            pair = in_turn(clause) or _sides(own, way, measures)
             if _in_turn(way, clause, ledger) != -1 and (pair is None or not _holds(direction(way, pair[0]), *pair)):
                 return False
             found = True
@@ -137,6 +144,15 @@ def _plain(way: re.Match[str], own: str, clause: Clause) -> bool:
     if not _ORDER.fullmatch(way[0]):
         return False
     return _around(way, clause) is None
+
+
+def _lasting(way: re.Match[str], clause: Clause) -> bool:
+    """Whether a word of order stands before a span of time: `started after *, at *`."""
+    behind = next((g for g in clause.groups if g.start >= way.end()), None)
+    near = behind is not None and re.fullmatch(
+        r"(?i) (?:about |another |a further )?", clause.own[way.end() : behind.start]
+    )
+    return bool(near and behind and _ORDER.fullmatch(way[0]) and unit_of(behind.cells[0]) in _LENGTHS)
 
 
 def _around(way: re.Match[str], clause: Clause, *, any_kind: bool = False) -> tuple[CellValue, CellValue] | None:
@@ -176,6 +192,8 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
     groups = clause.groups
     if _each_its_own(groups[:-2], against(clause)):
         groups = groups[:-2]
+    elif figures := in_turn(clause):
+        groups = [g for g in groups if g.column != figures[0].column]
     for segment in segments(groups, list(anew(clause.own))):
         for i, first in enumerate(segment):
             for second in segment[i + 1 :]:
@@ -220,6 +238,8 @@ def _pair(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellV
 def _together(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
     if a.id == b.id:
         return a.row == b.row or held(ledger, a, b.column) == b.value or held(ledger, b, a.column) == a.value
+    if a.column == "job_id" and held(ledger, a, b.column) == b.value:
+        return True  # its own row has the same, wherever it is cited from
     return _same(ledger, a, b) and _same(ledger, b, a)
 
 
@@ -239,7 +259,7 @@ def _compared(clause: Clause, ledger: Ledger) -> str:
     own = clause.own
     measures = clause.measures()
     for way in _WAY.finditer(own):
-        if _DENIAL.search(own[: way.start()][-24:]):
+        if _DENIAL.search(own[: way.start()][-24:]) or _lasting(way, clause) or back(own, way.start()):
             continue
         if _in_turn(way, clause, ledger) == 1:
             return f"{way[0]!r} is not how it came in time: turn it round, or leave the order out"
@@ -249,7 +269,7 @@ def _compared(clause: Clause, ledger: Ledger) -> str:
             return (
                 f"{way[0]!r} is not what [[{signed.ref}]] shows, by its sign: turn it round, or leave the direction out"
             )
-        pair = _sides(own, way, measures)
+        pair = in_turn(clause) or _sides(own, way, measures)
         if pair is not None and not _holds(direction(way, pair[0]), *pair) and not _spans(way, own, pair):
             return _contradicted(way[0], *pair)
     return ""

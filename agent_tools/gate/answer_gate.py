@@ -13,6 +13,7 @@ from typing import get_args
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
+from agent_tools.gate.actors import unasked, unsaved
 from agent_tools.gate.backing import Backing, remedy
 from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
@@ -150,13 +151,17 @@ def _advised(place: str, text: str, seen: Sequence[str], stand: Stand, grounds: 
     """Why a sentence is no advice: it claims something, or it condemns hardware that nothing the answer cites blames."""
     if clause := stated(text, "advice", grounds.speaks_of):
         return f"{place} states {clause[:60]!r} and cites nothing: {REMEDY['advice']}"
+    if what := unsaved(text, grounds.ledger):
+        return (
+            f"{place} supposes the {what}, which is none: cite the one that was saved, or leave out where to go on from"
+        )
     cells = cited([*seen, text])
     if condemns(text) and not (stand.condemned(cells) and stand.condemned_rows(cited([text]), cells)):
         return (
             f"{place} condemns hardware, and no assessment or stored verdict that the answer cites blames it: say what to look at "
             "instead"
         )
-    if stand.causal(text):
+    if stand.causal(unasked(text)):
         return f"{place} states a cause: {REMEDY['advice']}"
     return ""
 

@@ -31,8 +31,10 @@ from agent_tools.gate.grounds import assessment_facts, assessment_texts
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
+from agent_tools.gate.pairs import paired
 from agent_tools.gate.parting import parted
 from agent_tools.gate.quantities import borne_out, without
+from agent_tools.gate.sequence import in_sequence, untold
 from agent_tools.gate.vocabulary import (
     ALIKE,
     ALSO_SAID,
@@ -84,6 +86,8 @@ _NOT_SO = re.compile(r"(?i)\bnot [a-z]+")
 _EXCEPTION = re.compile(r"[\w.]+(?:Error|Exception|Interrupt|Exit|Warning)")
 """What a class of Python is called that is raised."""
 _LIST = re.compile(r"_list$|^all_|host$")
+_OTHERS_OWN = stems("node host machine user owner partition signal state")
+"""What one of several has beside its own name: that two ranks differ says nothing of their nodes."""
 _OF_TIME = re.compile(r"(?i)\bout of time\b")
 _LABELLED = re.compile(r"(?i)\W*\b[a-z][a-z ]{0,30}\W*(?:[:=>|–—-]\W*|\n\W*|\bis\s)(?:\*(?:\W|and|or)*)+")
 """Nothing but a name under a label: `Verdict: *`."""
@@ -111,7 +115,7 @@ class Backing:
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
         whole = text
-        so = (reckon(text, self.ledger) for reckon in (borne_out, parted, spared, extended))
+        so = (reckon(text, self.ledger) for reckon in (borne_out, parted, spared, extended, in_sequence, paired))
         text = without(text, [span for spans in so for span in spans])
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
@@ -146,6 +150,8 @@ class Backing:
             found[f"the owner of [[{ref}]]"] = None
         if not nothing and (ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger)):
             found[f"the end of a job beside [[{ref}]], a link"] = None
+        if word := untold(whole, self.ledger):
+            found[word] = None
         if word := unshared(text, list(self._cells(refs)), self.ledger):
             found[word] = None
         compared, most = compares(whole, self.ledger), extremes(text, self.ledger).lower()
@@ -307,7 +313,7 @@ class Backing:
         by = {column: values for column, values in by.items() if len(values) > 1}
         named = {c: v for c, v in by.items() if of and of in c}
         others = {c: v for c, v in by.items() if c not in SUBJECTS}
-        several = list((named or others or by).values())
+        several = list((named or ({} if of in _OTHERS_OWN else others or by)).values())
         return any((len({str(v) for v in values}) == 1) == equal for values in several)
 
 

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate import accord
+from agent_tools.gate.actors import unasked, unsaved
 from agent_tools.gate.backing import Backing, remedy
 from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
@@ -154,7 +155,7 @@ def _beyond(draft: Draft, backing: Backing, grounds: Grounds) -> list[str]:
     """The sentences of a draft that say more than what they cite, but for those that do not hold anyway."""
     places = [("headline", draft.headline), ("disposition", draft.disposition)]
     for name, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
-        places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
+        places += [(f"{name}[{i}]", unasked(c.text) if name == "actions" else c.text) for i, c in enumerate(claims)]
     places += [(f"implies[{i}]", c.text) for i, c in enumerate(draft.implies) if c.status != "hypothesis"]
     places += [(f"timeline[{i}]", m.text) for i, m in enumerate(draft.timeline)]
     places += [(f"ruled_out[{i}]", r.text) for i, r in enumerate(draft.ruled_out)]
@@ -265,6 +266,10 @@ def _stated(draft: Draft, grounds: Grounds) -> list[str]:
         f"{place} states {clause[:60]!r} and cites nothing: {REMEDY[kind]}"
         for place, text, kind in places
         if not grounds.verbatim(text) and (clause := stated(text, kind, grounds.speaks_of))
+    ] + [
+        f"actions[{i}] supposes the {what}, which is none: cite the one that was saved, or leave out where to go on from"
+        for i, c in enumerate(draft.actions)
+        if not grounds.verbatim(c.text) and (what := unsaved(c.text, grounds.ledger))
     ]
 
 
@@ -289,7 +294,7 @@ def _causal(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
     """A cause outside `implies` follows from what it cites, or is the families' own sentence."""
     places = [("headline", draft.headline), ("disposition", draft.disposition)]
     for name, claims in (("shows", draft.shows), ("warnings", draft.warnings), ("actions", draft.actions)):
-        places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
+        places += [(f"{name}[{i}]", unasked(c.text) if name == "actions" else c.text) for i, c in enumerate(claims)]
     places += [(f"ruled_out[{i}]", r.text) for i, r in enumerate(draft.ruled_out)]
     places += [(f"timeline[{i}]", text) for i, m in enumerate(draft.timeline) for text in (m.ts, m.text)]
     return [

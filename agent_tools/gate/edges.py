@@ -66,7 +66,8 @@ def outside_of_run(text: str, ledger: Ledger) -> str:
     """
     for clause in clauses(text, ledger):
         for said in _OF_RUN.finditer(clause.own):
-            if any(_AT.fullmatch(clause.own[said.end() : g.start]) and is_time(g.cells[0]) for g in clause.groups):
+            behind = [g for g in clause.groups if g.start >= said.end() and is_time(g.cells[0])]
+            if any(_AT.fullmatch(clause.own[said.end() : g.start]) for g in behind):
                 continue  # its time stands behind it: `after the job had ended at *`
             for cell in (c for g in clause.groups for c in g.cells):
                 times = _times(cell, ledger)

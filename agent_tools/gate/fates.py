@@ -146,6 +146,12 @@ def _earlier(cell: CellValue, ledger: Ledger) -> bool:
     return bool(later) and own < max(later)
 
 
+def ended_so(cell: CellValue, word: str, ledger: Ledger) -> bool | None:
+    """Whether the row of a cell ended as a word says (`completed`, `failed`); None for another word, or where it does not tell."""
+    state = _state(cell, ledger)
+    return state in _FATES[word] if state and word in _FATES else None
+
+
 def _said(word: str, cell: CellValue) -> str:
     return f"{word!r} is not how the row of [[{cell.ref}]] ended: say of each what its own row says"
 

@@ -114,8 +114,8 @@ class Grounds:
         return stems("\n".join(dict.fromkeys([*said, *self.facts, *self._titles])))
 
     def speaks_of(self, word: str) -> bool:
-        """Whether a shown cell, or what the families found, speaks of a thing."""
-        return spoken_of(word, self._spoken)
+        """Whether a shown cell, or what the families found, speaks of a thing; of several words whether it has them so."""
+        return self.contains(word) if " " in word else spoken_of(word, self._spoken)
 
     def contains(self, piece: str) -> bool:
         """Whether a piece of text stands in a shown cell, or in what the families say, not inside a longer word."""

@@ -92,7 +92,14 @@ def unsaid(text: str, ledger: Ledger) -> str:
             begin = times[i - 1].end if i else 0
             end = times[i + 1].start if i + 1 < len(times) else len(own)
             # "rank A ended at ..., then rank B at ...", "the first ended at ..., the last at ..."
-            again = group.column in told and _words(own[begin : group.start]) <= {"first", "last", "again", "once"}
+            again = group.column in told and _words(own[begin : group.start]) <= {
+                "first",
+                "last",
+                "again",
+                "once",
+                "did",
+                "had",
+            }
             if not again and not any(_told(cell, group, own, begin, end, clause, ledger) for cell in group.cells):
                 return group.cells[0].ref
             told.add(group.column)

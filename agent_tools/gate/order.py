@@ -19,6 +19,8 @@ _ENDED = re.compile(r"(?i)\b(?:end(?:ed|s)?|finish\w*|stop\w*|died|exit\w*|compl
 _OF_END = re.compile(r"(?:^|_)(?:end|ended|finish\w*|stop\w*)(?:_|$)")
 _GOES = re.compile(r"(?i)\b(?:to|then|later|until|before|next|followed|afterwards?)\b")
 _NEXT = re.compile(r"(?i)\b(?:then|later|next|followed by|afterwards?)\b")
+_NOT_ON = re.compile(r"(?i)[.;]|\bback\b|\b(?:before|ahead of) (?:that|it|this|them)\b|\bbeforehand\b|\bpreceded by\b")
+"""Between two of which the one behind is not told as the later one."""
 _EARLY, _LATE = re.compile(r"^(?:first|start)_(\w+)$"), re.compile(r"^(?:last|end)_(\w+)$")
 _WHICH = re.compile(r"^(first|last|best|highest|lowest|min|max|start|end)_(\w+)$")
 _PLACES_OF = ("step", "epoch", "line")
@@ -82,7 +84,7 @@ def backwards(clause: Clause, ledger: Ledger) -> str:
     for i, first in enumerate(clause.groups):
         for second in clause.groups[i + 1 :]:
             between = own[first.end : second.start]
-            if not _GOES.search(between) or re.search(r"(?i)[.;]|\bback\b", between):
+            if not _GOES.search(between) or _NOT_ON.search(between):
                 continue
             a, b = first.cells[-1], second.cells[0]
             told = _NEXT.search(between)

@@ -23,6 +23,7 @@ from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
 from agent_tools.gate.multiples import reckoned
 from agent_tools.gate.ordinals import ORDINALS, in_order, ordered
+from agent_tools.gate.pairs import longer
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.spelled import spelled
 from agent_tools.references import HOLE
@@ -52,7 +53,7 @@ _CALLED = frozenset({"job_attempts", "job_steps"})
 _NUMBER = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True)) + "|single"
 _NOUN = r"(?P<noun>[A-Za-z]+)\b(?!-)"
 _COUNT = re.compile(
-    rf"(?i)\b(?P<lead>(?:only|just|exactly|all|the|all of the|its|a) )*(?P<n>{_NUMBER})(?: of (?:the |its )?(?P<m>{_NUMBER}))? {_NOUN}(?P<only> only)?"
+    rf"(?i)\b(?P<lead>(?:only|just|exactly|all|the|all of the|its|a) )*(?P<n>{_NUMBER})(?: of (?:(?:the |its )?(?P<m>{_NUMBER})|the|its))? {_NOUN}(?P<only> only)?"
 )
 _EACH = re.compile(rf"(?i)\b(?P<n>each|every|both|all)(?: of)?(?: the| its)?(?: (?P<k>{_NUMBER}))? {_NOUN}")
 _THE = re.compile(rf"(?i)\W*(?:the|its) (?P<n>{_NUMBER}) {_NOUN}")
@@ -112,6 +113,7 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *of_own_end(clause, ledger),
             *reckoned(clause),
             *spelled(clause, ledger),
+            *(span for span, so in longer(clause, ledger) if so),
         ]
         found += [(at + a, at + b) for a, b in spans]
         at += len(clause.text)
@@ -129,8 +131,8 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     own = clause.own
     cut = _BREAK.search(own)
     end = cut.start() if cut else len(own)
-    every_cell = [c for g in clause.groups for c in g.cells]
-    cells = [c for g in clause.groups if g.start < end for c in g.cells]
+    every_cell = _of_rows([c for g in clause.groups for c in g.cells], ledger)
+    cells = _of_rows([c for g in clause.groups if g.start < end for c in g.cells], ledger)
     yield from _ordinals(clause, every_cell, ledger)
     for m in _ITS.finditer(own):
         column = _OF_JOB.get(_singular(m["noun"]), "")
@@ -198,6 +200,13 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             yield m.start("n"), m.end("k") if m["k"] else m.end("n")
             yield from (same.span("same") for same in _SAME.finditer(own, m.end(), end))
     yield from _only(own, end, cells, evidence, ledger)
+
+
+def _of_rows(cells: list[CellValue], ledger: Ledger) -> list[CellValue]:
+    """The cells without the job's own name, where the others are of an answer that was asked of that job."""
+    others = [c for c in cells if c.column != "job_id"]
+    asked = {str(ledger.get(c.id).params.get("job_id")) for c in others}
+    return others if others and asked == {str(c.value) for c in cells if c.column == "job_id"} else cells
 
 
 def _only(

@@ -56,11 +56,13 @@ def spelled(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         column = m["noun"].lower().removesuffix("s")
         if total is None or total.column not in (f"job_{column}s", f"{column}s", f"{column}_count"):
             continue
-        evidence = ledger.get(total.id)
-        if whole(evidence, ledger) and column in {c.name for c in evidence.columns}:
-            several = {evidence.value(column, r) for r in range(len(evidence.rows))}
-            if len(several) == NUMBER_WORDS[m["n"].lower()]:
-                found.append(m.span("n"))
+        of_rows = [total, *(c for c in cells if c.column == column)]
+        for evidence in (ledger.get(c.id) for c in of_rows):
+            if column in {c.name for c in evidence.columns}:
+                several = {evidence.value(column, r) for r in range(len(evidence.rows))}
+                if whole(evidence, ledger) and len(several) == NUMBER_WORDS[m["n"].lower()]:
+                    found.append(m.span("n"))
+                break
     return found
 
 

@@ -4,6 +4,7 @@ Nothing has to be cited there, so nothing may be slipped in there: what is suppo
 constructions suppose: a question for who or what did something and a clause that tells which one is meant (each word of it that not
 every job has must be known); a reason that is given for an advice (the same); and a definite trouble ("the ECC errors", "its leak",
 "the overheated card"), where only words of trouble count. A trouble that is asked for ("whether it leaked", "check for XIDs") is none.
+Whom an advice supposes, and what was changed or saved, `actors` tells.
 LIMIT: by words: a trouble that is in no list passes as the object of an advice.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from agent_tools.gate.actors import presumed, reasons
 from agent_tools.gate.blame import own_words
 from agent_tools.gate.vocabulary import EVERYDAY, GENERIC, MEASURE, ORDINARY
 
@@ -31,7 +33,7 @@ _TROUBLE = re.compile(
 """Troubles, in the words that tell one."""
 _STOP = (
     r"(?:of|in|on|at|to|and|or|for|from|with|by|before|after|around|about|during|near|into|onto|over|under|between|since|that|which|who|while|when"
-    r"|as|is|are|was|were|has|had|have|did|does|do|can|could|may|might|will|would|should|came|come|happened|occurred|first|again|next|until|so|if"
+    r"|whether|what|why|how|as|is|are|was|were|has|had|have|did|does|do|can|could|may|might|will|would|should|came|come|happened|occurred|first|again|next|until|so|if"
     r"|a|an|the|this|any|no|some|it|its|their|they|he|she|went|got)\b"
 )
 _DEFINITE = re.compile(
@@ -78,6 +80,8 @@ def supposed(text: str, place: str, speaks_of: Callable[[str], bool]) -> str:
         for word in _TOKEN.findall(span):
             if word.lower().removesuffix("'s") not in EVERYDAY and not speaks_of(word):
                 return word
+    if place == "advice" and (who := presumed(words, speaks_of)):
+        return who
     named = ((m["what"], words[m.end() :]) for m in _DEFINITE.finditer(words))
     return next((w for name, then in named if (w := _trouble(name, then, speaks_of))), "")
 
@@ -93,6 +97,7 @@ def _spans(words: str, place: str) -> Iterator[str]:
         for found in (*_REASON.finditer(words), *_THEY.finditer(words)):
             if not _IDLE.search(found["what"]):
                 yield found["what"]
+        yield from reasons(words)
         return
     for found in _ASKED.finditer(words):
         if not _IDLE.search(found["what"]) and not _HEDGED.search(words[: found.start()]):

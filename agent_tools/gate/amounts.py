@@ -1,0 +1,82 @@
+"""Is a number told as a count one? That of a rank or a signal says which, and how many a job was given is not how many broke.
+
+[[E22.local_rank]] ranks failed.              the number of a rank
+Job [[E1.job_id]] lost [[E1.node_count]] nodes.      all that it had: of each one its own row has to say so
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.evidence import CellValue, Ledger
+from agent_tools.gate.clauses import Clause
+from agent_tools.references import HOLE
+
+_WHICH = re.compile(
+    r"^(?:(?:local_|global_)?rank|gpu|gpu_index|pid|uid|task|port|xid|attempt|last_attempt|(?:derived_)?exit_(?:code|signal)|signal|last_signal|last_exit"
+    r"|(?:\w+_)?line(?:_no)?|\w+_id)$"
+)
+"""Columns whose numbers say which one, or what kind of it, and never how many."""
+_NOUN = (
+    r"(?:ranks?|nodes?|hosts?|machines?|gpus?|cards?|devices?|process(?:es)?|tasks?|workers?|jobs?|attempts?|tries|retries|restarts?|requeues?|signals?"
+    r"|kills?|crash(?:es)?|errors?|failures?|faults?|exceptions?|tracebacks?|xids?|events?|times|users?|checkpoints?|saves?|epochs?|steps|reports?|samples?|lines|others)"
+)
+_MANY = re.compile(
+    rf"(?i) (?:of (?:the |its |these |those |them\b)?)?(?:(?:other|more|further|different|distinct|separate|whole|failed|dead|killed|lost|crashed|[a-z]+ed|healthy) )*{_NOUN}\b(?!['’-])"
+)
+"""Behind a number: the things of which it says how many there are."""
+_NAMED = re.compile(
+    r"(?i)\b(?:(?:local|global) )?(?:ranks?|gpus?|cards?|devices?|pids?|process(?:es)?|tasks?|workers?|ports?|xids?|attempts?|signals?|codes?|status|lines?|jobs?|steps?|ids?|uids?"
+    r"|number|index|exit|no\.?)(?: (?:is|was|of|number|code|status))?[ =:#(]*$"
+)
+"""Ahead of a number that is told as what it is: `rank * processes`."""
+_TOTALS = frozenset({"node_count", "gpus", "job_nodes", "attempts", "cpus"})
+_OF_JOB = frozenset({"job_overview", "job_attempts", "find_jobs", "jobs", "job_cost", "job_known", "node_failures"})
+"""Answers whose rows say how many of it a job had."""
+_THEN = re.compile(
+    r"(?i) (?:of (?:the |its ))?(?:[a-z]+ )?(?:nodes?|hosts?|machines?|gpus?|cards?|ranks?|process(?:es)?|attempts?|tries|cpus?|cores?)\b(?P<then>.*)"
+)
+_HAS = re.compile(
+    rf"(?i)^(?:\W*$|\s*[,;:.()/–—{HOLE}]| (?:on|in|of|for|at|from|to|with|without|per|over|across|between|each|by then|and|or|but|while|when|until|before|after|as|if|that|which|it|where|so"
+    r"|ran|run|runs|running|used|held|holds|allocated|requested|reserved|given|took|take|known|recorded|counted|made|needed|together|altogether)\b"
+    rf"| (?:was|were|are|is|had been|have been)(?: all| then| ever)? (?:allocated|given|requested|used|held|reserved|assigned|involved|asked|available|running|made|known|recorded|counted|needed|on|in|its|the)\b| (?:were|are) {HOLE})"
+)
+"""What may be said of all that a job had: that it had them."""
+_LOSES = re.compile(
+    r"(?i)\b(?:lost|loses|losing|killed|kills|broke|breaks|crashed|throttled|stopped|failed|hit|interrupted|affected|damaged|drained|rebooted|hung|took down|brought down|took out|idled|wasted)"
+    r" (?:all |its |the |all of )*$"
+)
+_PART_OF = re.compile(
+    rf"(?i)(?:{HOLE}|\b(?:one|two|three|four|some|none|all|each|any|every|both|half|most|out))(?: out)?(?: of)?(?: the| its| these| the job['’]s| the run['’]s)? $"
+)
+"""Ahead of a total of which a part is told, or which other rules hold against the rows: `* of * nodes`, `all * ranks`."""
+
+
+def miscounted(clause: Clause, ledger: Ledger) -> str:
+    """Why a number is not how many of it a clause tells; "" where each is."""
+    own = clause.own
+    for group in clause.groups:
+        cell, ahead, behind = group.cells[-1], own[: group.start], own[group.end :]
+        if not isinstance(cell.value, int) or isinstance(cell.value, bool):
+            continue
+        if _WHICH.match(cell.column):
+            if _MANY.match(behind) and not _NAMED.search(ahead) and not _all_attempts(cell, behind, ledger):
+                return f"[[{cell.ref}]] is {cell.column}, which says which one and not how many: cite a count, or name it as what it is"
+            continue
+        then = _THEN.match(behind) if _is_total(cell, ledger) and not _PART_OF.search(ahead) else None
+        if then and (_LOSES.search(ahead) or not _HAS.match(then["then"])):
+            return f"[[{cell.ref}]] is how many the job had ({cell.column}), and not of how many that is so: say it of the rows of which it is"
+    return ""
+
+
+def _all_attempts(cell: CellValue, behind: str, ledger: Ledger) -> bool:
+    """Whether the number of an attempt is that of the last one, and so their number too."""
+    evidence = ledger.get(cell.id)
+    numbers = [n for r in range(len(evidence.rows)) if isinstance(n := evidence.value(cell.column, r), int)]
+    return (
+        cell.column == "attempt" and cell.value == max(numbers) and bool(re.match(r"(?i) (?:attempts|tries)\b", behind))
+    )
+
+
+def _is_total(cell: CellValue, ledger: Ledger) -> bool:
+    return cell.column in _TOTALS and ledger.get(cell.id).query in _OF_JOB
