@@ -67,7 +67,7 @@ def test_the_reason_is_named_with_its_gpu_and_how_long_it_held(
     assert found.status == "confirmed" and head == f"GPU 1 of n1 lowered its clocks for {cause}: {words[0]}."
     told = [shown(facts, c.text) for c in found.speaks_for if "driver's reason" in c.text]
     assert [t.split(" was ")[1].split(" in ")[0] for t in told] == words
-    assert all("in 40 of 60 minutes" in t and "10:20:00" in t and "10:59:00" in t for t in told)
+    assert all("in 40 of 60 watched" in t and "10:20:00" in t and "10:59:00" in t for t in told)
     assert look_at in found.actions[0].text
 
 
