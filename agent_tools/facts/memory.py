@@ -82,15 +82,16 @@ def _spared(facts: Facts, words: RowView) -> Claim | None:
     """That accounting has an exit status of its own of the step that slurmstepd is said to have seen a kill in.
 
     slurmstepd reports such a step's end as OUT_OF_MEMORY whatever its tasks exited with; only of a step of several nodes the largest
-    status stands, which may be a failed task's on a node without a kill. A program may print the line, or copy it from elsewhere.
+    status stands, which may be a failed task's on a node without a kill, but is never zero. A program may print the line, or copy it from elsewhere.
     """
     named = _STEP.search(words.text("message"))
     if named is None or not facts.has("slurm_step"):
         return None
     for row in facts.table("job_steps").where(lambda r: r.text("step_id") == named.group(1)):
         alone = named.group(1) == "batch" or ("," not in (nodes := row.text("node_list")) and "[" not in nodes)
-        status = (row.number("exit_code") or 0) > 0 and not row.number("exit_signal")
-        if alone and status and row.text("state").upper() == "FAILED":
+        code = None if row.number("exit_signal") else row.number("exit_code")
+        ended = {"FAILED": (code or 0) > 0, "COMPLETED": code == 0}.get(row.text("state").upper(), False)
+        if ended and (alone or code == 0):
             return Claim(
                 text=f"Accounting has step {row['step_id']} as {row['state']} with exit status {row['exit_code']}; where "
                 "slurmstepd counts a kill for memory, it records the step as OUT_OF_MEMORY. A program can print the same words."

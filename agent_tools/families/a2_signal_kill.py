@@ -64,7 +64,7 @@ def assess(facts: Facts) -> Assessment:
         if crash is None and gone is not None:
             return _gone(facts, gone)
         return _crashed(facts, crash) if crash is not None else _absent(facts)
-    if oom and facts.ending.succeeded and facts.progress.finished:
+    if oom and facts.ending.succeeded and (facts.progress.finished or (oom.doubt is not None and not rows)):
         return _beside(oom)
     against = _against(facts, rows, oom)
     if against:
@@ -119,7 +119,9 @@ def _beside(oom: HostOom) -> Assessment:
     """Whatever was killed, in a step of Slurm's own or a helper's, the run did not need it: it came to its end, and well."""
     result = Assessment(CODE, "ruled_out", warnings=oom.claims)
     result.counterfactual = (
-        "The run said that it finished, and Slurm calls it completed: what ran out of memory was not its program."
+        oom.doubt.text
+        if oom.doubt is not None
+        else "The run said that it finished, and Slurm calls it completed: what ran out of memory was not its program."
     )
     return result
 

@@ -362,30 +362,3 @@ def test_a_line_about_another_jobs_step_is_no_evidence(
     told = json.dumps({"events": 1, "job": job, **({"step": name} if name else {})})
     world.say("host_oom", "oom_kill", message, severity="fatal", detail=told)
     assert differential.draft(world.facts()).family == family
-
-
-@pytest.mark.parametrize(
-    ("told", "killed", "status", "confidence"),
-    [
-        ({"state": "FAILED", "exit_code": 1, "node_list": "n1"}, False, "suspected", 0.45),
-        ({"state": "FAILED", "exit_code": 1, "node_list": "n1"}, True, "confirmed", 0.7),
-        ({"state": "FAILED", "exit_code": 1, "node_list": "n1,n2"}, False, "confirmed", 0.94),
-        ({"state": "FAILED", "exit_code": 1, "node_list": "n[1-2]"}, False, "confirmed", 0.94),
-        ({"state": "FAILED", "exit_code": 0, "exit_signal": 9, "node_list": "n1"}, False, "confirmed", 0.94),
-        ({"state": "OUT_OF_MEMORY", "exit_code": 0, "exit_signal": 125, "node_list": "n1"}, False, "confirmed", 0.94),
-    ],
-)
-def test_slurms_own_words_of_a_kill_are_doubted_where_accounting_has_that_step_otherwise(
-    told: dict[str, object], killed: bool, status: str, confidence: float, tmp_path: Path
-) -> None:
-    """Of a step on several nodes a failed task's status may cover the kill."""
-    world = World(tmp_path).job("FAILED").add(SlurmStep(job_id=JOB, attempt=1, step_id="0", **told))  # type: ignore[arg-type]
-    words = (
-        "slurmstepd: error: Detected 1 oom_kill event in StepId=4812.0. Some of the step tasks have been OOM Killed."
-    )
-    world.say("host_oom", "oom_kill", words, severity="fatal", detail=json.dumps({"job": JOB, "step": "0"}))
-    if killed:
-        world.say("slurm", "task_exit", "n1: task 0: Killed", signal=9, host="n1", detail='{"tasks": "0"}')
-    found = judge(world, a2.assess)
-    assert (found.status, found.confidence) == (status, confidence)
-    assert any("records the step as" in c.text for c in found.speaks_against) is (confidence != 0.94)
