@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 
+from collector.formats.slurm_values import ENDED
 from store.rows import SlurmJob
 
 MOST = 1000
@@ -28,6 +30,39 @@ def tasks(job: SlurmJob) -> Iterator[SlurmJob]:
         if count >= MOST:
             return
         yield replace(job, job_id=f"{job.array_job_id}_{task}", array_task_id=str(task), job_id_raw=None)
+
+
+class Parts:
+    """The waiting parts of arrays in one look at the queue, and which tasks each certainly holds no more.
+
+    A task that starts, is held or goes back to the queue gets a record of its own. One that is cancelled while it shares its array's
+    record is taken out of that and leaves nothing, neither with the controller nor in accounting.
+    """
+
+    def __init__(self) -> None:
+        self._records: dict[str, SlurmJob] = {}
+
+    def see(self, record: SlurmJob) -> None:
+        """Take note of a record of the queue."""
+        if record.array_job_id is not None and record.job_id_raw in (record.array_job_id, None):
+            self._records[record.array_job_id] = record
+
+    def taken_out(self, job_id: str, before: datetime, looked: datetime) -> SlurmJob | None:
+        """A task that waited at the look before and is not in this one, as cancelled; None where that is not certain.
+
+        It has the time of the look before, so that whatever accounting may tell of it all the same is the later word.
+        """
+        array, _, number = job_id.partition("_")
+        record = self._records.get(array)
+        if record is None or not number.isdigit() or record.state in ENDED or "..." in (record.job_id or ""):
+            return None
+        listed = [int(t.array_task_id) for t in tasks(record) if t.array_task_id is not None]
+        if not listed or (len(listed) >= MOST and int(number) > listed[-1]):
+            return None
+        return replace(
+            record, job_id=job_id, array_task_id=number, job_id_raw=None, state="CANCELLED", state_reason=None, ts=before,
+            start_ts=None, end_ts=looked, elapsed_s=0.0, node_list=None, exit_code=None, exit_signal=None,
+        )  # fmt: skip
 
 
 def _numbers(text: str) -> Iterator[int]:

@@ -124,6 +124,12 @@ def _polled(same: Seen | None, job: SlurmJob, looked: datetime, last_look: datet
         yield replace(event, earliest_ts=earliest, message="; ".join(changes))
 
 
+def cancelled(job: SlurmJob, looked: datetime, last_look: datetime | None) -> SlurmJobEvent:
+    """The end of a task that was taken out of its array's record between two looks."""
+    event = _event(job, "ended", looked, "polled")
+    return replace(event, earliest_ts=last_look, observed=False, message="taken out of its array's waiting tasks")
+
+
 def _event(job: SlurmJob, event: str, ts: datetime | None, basis: str, state: str | None = None) -> SlurmJobEvent:
     return SlurmJobEvent(
         cluster=job.cluster,

@@ -4,7 +4,8 @@ SOURCE  slurmctld, through any `SlurmAccess`, every 15 s.
 ROWS    slurm_job when something of it changed, slurm_job_event for each change.
 OVERHEAD  one request for all jobs; a second or two of processor time for 10,000 jobs (`make bench`).
 CAVEAT  a state that came and went between two looks is told by accounting; a job that the controller forgot before it was
-        seen to end is handed over to slurm_accounting (`owed`).
+        seen to end is handed over to slurm_accounting (`owed`); a task that is cancelled out of the record that its array's waiting
+        tasks share leaves one nowhere: it is told as cancelled between two looks.
 
     4812 PENDING (Priority) -> 4812 RUNNING since 10:00:03
 """
@@ -12,20 +13,22 @@ CAVEAT  a state that came and went between two looks is told by accounting; a jo
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
 from collector.formats.slurm_values import ENDED
 from collector.node.clock import Clock
 from collector.slurm.access import SlurmAccess
-from collector.slurm.arrays import tasks
-from collector.slurm.lifecycle import Seen, step
+from collector.slurm.arrays import Parts, tasks
+from collector.slurm.lifecycle import Seen, cancelled, step
 from collector.slurm.memory import moment, seconds
 from collector.slurm.pace import Pace
 from collector.slurm.source import SlurmSource, digest
 from store.rows import Row, SlurmJob
 
+_REMEMBERED = timedelta(seconds=120)
+"""The controller holds an ended job for MinJobAge, 300 s unless slurm.conf says less."""
 _PASSING = frozenset({"COMPLETING", "CONFIGURING", "SIGNALING", "STAGE_OUT", "POWER_UP_NODE"})
 """State words that a later look would not take back."""
 
@@ -69,9 +72,11 @@ class SlurmQueue(SlurmSource):
         self._looked_at = now
         found: list[Row] = []
         seen: dict[str, Seen] = {}
+        parts = Parts()
         for record in self.access.queue():
             if not isinstance(record, SlurmJob):
                 continue
+            parts.see(record)
             for job in tasks(_settled(record)):
                 name = job.job_id or ""
                 before = self._seen.get(name)
@@ -85,7 +90,14 @@ class SlurmQueue(SlurmSource):
                 if job.state != "REVOKED":  # what happened to it happened on another cluster, whose records tell of it
                     found.extend(map(self.signed, events))
                 seen[name] = replace(known, digest=mark)
-        self.owed |= {j for j, s in self._seen.items() if j not in seen and s.state not in ENDED}
+        gone = {j: s for j, s in self._seen.items() if j not in seen and s.state not in ENDED}
+        last = self._last_look if self._last_look is not None and now - self._last_look < _REMEMBERED else None
+        for name, before in gone.items():
+            job = parts.taken_out(name, last, now) if last is not None and before.state == "PENDING" else None
+            if job is None:
+                self.owed.add(name)
+            else:
+                found += [self.signed(job), self.signed(cancelled(job, now, self._last_look))]
         self._seen, self._last_look = seen, now
         return found, {"looked": seconds(now), "jobs": {job: s.kept() for job, s in seen.items()}}
 
