@@ -1,5 +1,5 @@
 -- silent_ranks: Ranks that reported no time-out while the others of a hung job did.
--- TABLES: log_event, process
+-- TABLES: log_event, process, slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = nccl_watchdog
 -- EMPTY: BIGINT, BIGINT, BIGINT, BIGINT, BIGINT
@@ -9,8 +9,8 @@
 -- COLUMN reported: ranks that reported a time-out
 -- COLUMN silent: ranks that reported none
 -- COLUMN ended_by: signal that ended the rank, by the launcher
--- CAVEAT: A rank whose output was not captured is silent too. Where no source told how many ranks there are, three of them
--- have to have spoken.
+-- CAVEAT: A rank whose output was not captured is silent too. Where neither the log nor the process table told how many ranks there
+-- are, a rank for each GPU that accounting has is supposed, and three of them have to have spoken.
 WITH e AS (
   SELECT * FROM log_event
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
@@ -20,8 +20,15 @@ o AS (
     (SELECT max(world_size) FROM e WHERE kind IN ('nccl_info', 'banner', 'rendezvous')),
     (SELECT max(world_size) FROM process WHERE job_id = $job_id)) AS told
 ),
-w AS (SELECT greatest(told, (SELECT max(rank) + 1 FROM e)) AS n, CASE WHEN told IS NULL THEN 3 ELSE 1 END AS least FROM o),
 t AS (SELECT DISTINCT rank FROM e WHERE kind = 'nccl_watchdog' AND name = 'collective_timeout' AND rank IS NOT NULL),
+g AS (
+  SELECT max(gpus)::BIGINT AS gpus FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+w AS (
+  SELECT greatest(
+    coalesce(told, (SELECT gpus FROM g WHERE gpus - (SELECT count(*) FROM t) <= greatest(1, gpus // 4))), (SELECT max(rank) + 1 FROM e)
+  ) AS n, CASE WHEN told IS NULL THEN 3 ELSE 1 END AS least FROM o
+),
 a AS (SELECT unnest(range(0, (SELECT n FROM w))) AS rank),
 s AS (SELECT rank FROM a WHERE rank NOT IN (SELECT rank FROM t)),
 d AS (SELECT rank, max(signal) AS ended_by FROM e WHERE kind = 'launcher_summary' GROUP BY rank)

@@ -165,6 +165,17 @@ def test_two_silent_ranks_are_both_named(tmp_path: Path) -> None:
     assert found.headline.count("[[") >= 2 and " and [[" in found.headline.partition("; ranks ")[2]
 
 
+@pytest.mark.parametrize(("gpus", "named"), [(4, True), (3, False), (8, False), (None, False)])
+def test_the_last_rank_is_missed_where_the_job_held_one_gpu_more_than_ranks_spoke(
+    gpus: int | None, named: bool, tmp_path: Path
+) -> None:
+    """A rank for each GPU is supposed where nothing else tells how many there are; a log of half of them misses nobody."""
+    world = World(tmp_path).job("FAILED", gpus=gpus).train(LOSSES)
+    for rank in (0, 1, 2):
+        world.say("nccl_watchdog", "collective_timeout", rank=rank, collective="ALLREDUCE", elapsed_ms=600012.0)
+    assert ("did not report it" in judge(world, c2.assess).headline) is named
+
+
 def test_an_exception_on_one_rank_makes_the_time_out_an_echo(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED").train(LOSSES).say("exception", "IndexError", "index 9", rank=1)
     world.say("nccl_watchdog", "collective_timeout", rank=0, collective="ALLREDUCE", seq=78, elapsed_ms=600000.0)
