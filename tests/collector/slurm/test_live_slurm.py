@@ -43,7 +43,7 @@ while os.path.exists("/tmp/held"):
 # ends with the child's status, 128 and the signal.
 SIGNALLED = ("time-limit", "user-cancels", "operator-cancels")
 NEWER: dict[str, tuple[tuple[int, int], ...]] = {
-    "node-down": ((1, 0), (0, 1)),
+    "node-down": ((1, 0), (0, 1), (1, 1)),
     **dict.fromkeys(SIGNALLED, ((143, 0),) if SPEC.root is None else ((143, 0), (0, 0))),
 }
 
