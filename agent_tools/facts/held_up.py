@@ -32,10 +32,10 @@ def named(facts: Facts, result: Assessment) -> bool:
             )
         )
         if named[0].has("missing_ranks"):
-            several = "," in named[0].text("missing_ranks")
-            who = f"ranks {named[0]['missing_ranks']} are" if several else f"rank {named[0]['missing_ranks']} is"
+            one = named[0].text("missing_ranks").isdecimal()
+            who = f"rank {named[0]['missing_ranks']} is" if one else f"ranks {named[0]['missing_ranks']} are"
             result.headline = f"{result.headline.rstrip('.')}; {who} missing."
-            if not several:
+            if one:
                 say_where(facts, float(named[0].text("missing_ranks")), result)
         return True
     for name, who in (("nccl_ranks", "log"), ("nccl_progress", "flight recorder")):

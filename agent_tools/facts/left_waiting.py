@@ -31,8 +31,9 @@ def left_waiting(facts: Facts, row: RowView) -> RowView | None:
     ranks = {int(r.number("rank") or 0) for r in told if r.has("rank")}
     if not ranks:
         return None
-    own = {int(row.number("rank") or 0)} if row.has("rank") else set(range(max(ranks))) - ranks
-    return told[0] if own and own.isdisjoint(ranks) else None
+    # Who printed it is not always named: then one of the ranks below the highest has to be lacking.
+    silent = int(row.number("rank") or 0) not in ranks if row.has("rank") else len(ranks) <= max(ranks)
+    return told[0] if silent else None
 
 
 def hung_before(facts: Facts, row: RowView) -> bool:

@@ -29,7 +29,8 @@ w AS (
     coalesce(told, (SELECT gpus FROM g WHERE gpus - (SELECT count(*) FROM t) <= greatest(1, gpus // 4))), (SELECT max(rank) + 1 FROM e)
   ) AS n, CASE WHEN told IS NULL THEN 3 ELSE 1 END AS least FROM o
 ),
-a AS (SELECT unnest(range(0, (SELECT n FROM w))) AS rank),
+-- A quarter may be silent: where the ranks that spoke are fewer than half, nobody is named, and no list of them all is made.
+a AS (SELECT unnest(range(0, (SELECT CASE WHEN n <= 2 * (SELECT count(*) FROM t) + 1 THEN n ELSE 0 END FROM w))) AS rank),
 s AS (SELECT rank FROM a WHERE rank NOT IN (SELECT rank FROM t)),
 d AS (SELECT rank, max(signal) AS ended_by FROM e WHERE kind = 'launcher_summary' GROUP BY rank)
 SELECT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -346,3 +347,18 @@ def test_a_rank_that_was_sampled_a_moment_before_the_others_entered_all_the_same
     assert absent("going on", late=100, ahead=1) == []
     assert absent("held up", late=0, ahead=1) == [1, 2, 3]
     assert absent("idle", late=0, ahead=0) == []
+
+
+@pytest.mark.parametrize("ranks", ["0", "0, 3", "0 3", "00000000000000000000000000", " ,, "])
+def test_whom_the_stall_inspector_misses_is_quoted_however_it_is_written(ranks: str, tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES)
+    world.say("nccl_watchdog", "stalled_ranks", f"fc [missing ranks: {ranks}]", detail=json.dumps({"missing": ranks}))
+    headline = judge(world, c2.assess).headline
+    assert ("; rank [[" in headline) is ranks.isdecimal() and "missing" in headline
+
+
+def test_a_rank_of_an_absurd_number_costs_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path).job(None, gpus=None).train(LOSSES)  # type: ignore[arg-type]
+    world.say("network", "unreachable", "Could not connect to the endpoint URL: s3://x", severity="error")
+    world.say("nccl_watchdog", "collective_timeout", rank=10**15, collective="ALLREDUCE", elapsed_ms=600012.0)
+    assert differential.draft(world.facts()).family
