@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 _STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
-_EXTERN = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.extern\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +104,5 @@ def _beside(facts: Facts, words: RowView) -> bool:
     Without such an exception it may be the program: launchers that start their ranks over ssh have them there.
     """
     own = any(r.row.text("severity") == "fatal" for r in facts.causes)
-    return own and words.number("events") == 1 and _EXTERN.search(words.text("message")) is not None
+    named = _STEP.search(words.text("message"))
+    return own and words.number("events") == 1 and named is not None and named.group(1) == "extern"

@@ -38,9 +38,8 @@ CODE = "A3"
 EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
 
 _STORAGE = re.compile(
-    r"No space left|quota exceeded|Errno (27|28|122|30|5|116)\b|File too large|Read-only file system|Stale (NFS )?file handle|"
-    r"Input/output error|ENOSPC|EDQUOT|Transport endpoint is not connected|file write failed|"
-    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|Cannot send after transport endpoint|Remote I/O error",
+    r"No space left|quota exceeded|Errno (27|28|122|30)\b|File too large|Read-only file system|ENOSPC|EDQUOT|file write failed|"
+    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container",
     re.IGNORECASE,
 )
 _READ_ONLY = re.compile(r"Errno 30\b|Read-only file system", re.IGNORECASE)
@@ -94,7 +93,7 @@ _WAITED = 0.65
 def mode_of(cause: Raised) -> str:
     """code, data, storage or network."""
     text = f"{cause.name}: {cause.message}"
-    if _STORAGE.search(text):
+    if _STORAGE.search(text) or file_system_fails(text):
         return "storage"
     if _NETWORK.search(text):
         return "network"

@@ -25,7 +25,7 @@ _EARLY, _LATE = re.compile(r"^(?:first|start)_(\w+)$"), re.compile(r"^(?:last|en
 _WHICH = re.compile(r"^(first|last|best|highest|lowest|min|max|start|end)_(\w+)$")
 _PLACES_OF = ("step", "epoch", "line")
 """Which of many a measure is, and where: `last_loss` is that of `last_step`."""
-_LIFE = (("start_ts", "begin_ts"), ("end_ts",))
+LIFE = (("start_ts", "begin_ts"), ("end_ts",))
 _EDGE = re.compile(
     r"(?i)\b(?:before|after|until|since|from|to|submitted|eligible|wait\w*|queued?|requeued?|then|later|earlier|by)\b"
 )
@@ -151,7 +151,7 @@ def astray(clause: Clause, ledger: Ledger) -> str:
             or (a.id, a.row) == (moment.id, moment.row)
         ):
             continue
-        begin, end = (next((t for n in names if (t := held(ledger, a, n))), None) for names in _LIFE)
+        begin, end = (next((t for n in names if (t := held(ledger, a, n))), None) for names in LIFE)
         if begin is None or end is None or _EDGE.search(clause.own[: group.start]):
             continue
         if not str(begin) <= str(moment.value) <= str(end):

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Group, clauses, held, size
-from agent_tools.gate.order import TS, ends, is_time, order
+from agent_tools.gate.order import LIFE, TS, ends, is_time, order
 from agent_tools.references import masked
 from store.result import Cell
 
@@ -40,7 +40,6 @@ _FIRST = re.compile(r"(?i)\b(?:came |was |is |comes )?(?P<w>first)\b(?= *[,;.]| 
 _STARTED = re.compile(r"(?i)\b(?:start\w*|beg[aiu]n\w*|launch\w*)\b")
 _OF_ROW = ("own_ts", "checkpoint_ts", "risen_ts", "signal_ts", "event_ts", "printed_ts", "since_ts", "first_ts", "ts")
 """Times of what a row is about, the more exact first."""
-_LIFE = (("start_ts", "begin_ts"), ("end_ts",))
 _SECOND = timedelta(seconds=1)
 
 
@@ -150,9 +149,7 @@ def _life(cell: CellValue, own: str, groups: Sequence[Group], ledger: Ledger) ->
     names = [c.name for c in ledger.get(cell.id).columns if TS.fullmatch(c.name)]
     if own_time := next((v for n in _OF_ROW if n in names and (v := held(ledger, cell, n)) is not None), None):
         return _span(own_time, own_time)
-    begin, end = (
-        next((v for n in names if n in of and (v := held(ledger, cell, n)) is not None), None) for of in _LIFE
-    )
+    begin, end = (next((v for n in names if n in of and (v := held(ledger, cell, n)) is not None), None) for of in LIFE)
     said = own[min(g.start for g in groups) : max(g.end for g in groups) + 24]
     if ends(said) and end is not None:
         return _span(end, end)
