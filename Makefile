@@ -31,9 +31,9 @@ test: $(VENV)/.ready system ## every test, in parallel
 system: ## what the tests with a real Slurm and with kernel probes need, from Debian (root only)
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && [ -x evals/recorder/install.sh ]; then \
 	  evals/recorder/install.sh || echo "Slurm's packages could not be installed: the tests that need them will be skipped"; \
-	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-bpfcc shellcheck \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-bpfcc shellcheck runc \
 	    $$(apt-cache show linux-headers-$$(dpkg --print-architecture) >/dev/null 2>&1 && echo linux-headers-$$(dpkg --print-architecture) || echo linux-headers-generic) \
-	    || echo "bcc or kernel headers could not be installed: the tests with kernel probes will be skipped"; \
+	    || echo "bcc, runc or kernel headers could not be installed: the tests with kernel probes or pods will be skipped"; \
 	else echo "not root on Debian: the tests with a real Slurm and with kernel probes will be skipped"; fi
 
 lint: $(VENV)/.ready ## ruff, pyright strict, import-linter

@@ -30,6 +30,9 @@ class Here:
     """What every source of a node is given. Tests point the roots at a tree of files that they wrote."""
 
     node: str | None = None
+    """As Slurm calls it; where slurmd runs in a pod that is the pod's name, which the topology finds out."""
+    node_given: bool = False
+    """Somebody said how it is called: that stays."""
     cluster: str | None = None
     clock: Clock = field(default_factory=SystemClock)
     proc: Path = Path("/proc")
@@ -46,5 +49,9 @@ class Here:
 
 
 def node_name() -> str:
-    """The node as Slurm spells it: what slurmd told our environment, else the host's name without its domain."""
-    return os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
+    """The node as Slurm spells it: what slurmd told our environment, else the host's name without its domain.
+
+    In a pod beside slurmd's INQUEST_HOST is the host's name.
+    """
+    told = os.environ.get("SLURMD_NODENAME") or os.environ.get("INQUEST_HOST")
+    return told or os.uname().nodename.partition(".")[0]

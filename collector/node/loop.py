@@ -240,7 +240,8 @@ class _Task:
         """Its `source_health` rows up to now, to the sink."""
         with self._lock:
             rows = self.watched.take(self._here.clock.now(), self._missing())
-        for row in rows:
+        for health in rows:
+            row = replace(health, node=self._here.node)  # what slurmd's pod is called may have come to light since
             self._sink.add(row, every_s=0)
             if row.covers in PER_JOB:
                 for owner in self._watched_jobs(row):

@@ -24,6 +24,7 @@ from collector.topology import processes
 from collector.topology.ends import Ends
 from collector.topology.environment import names_gpus
 from collector.topology.owners import NOBODY, Owner
+from collector.topology.pods import Pods
 from collector.topology.processes import Seen
 from store.rows import Process, Row
 
@@ -48,6 +49,8 @@ class Topology:
         self._list_due = self._again_due = float("-inf")
         self._young: list[int] = []
         self._named: dict[str, frozenset[int]] = {}
+        self._pods = Pods(here.proc)
+        self._called = here.node
         self.missing: dict[str, str] = {}
 
     @property
@@ -63,6 +66,7 @@ class Topology:
             raise SourceUnavailable(f"cannot read {self._here.proc}: {error}", "mount /proc of the host") from None
         self._ends = Ends()
         self._known, self._live, self._named = set(), {}, {}
+        self._pods = Pods(self._here.proc)
         if os.geteuid() != 0:
             self.missing = dict.fromkeys(("rank", "gpu_uuids"), "the environment of other users' processes needs root")
 
@@ -84,18 +88,21 @@ class Topology:
                 yield self._ended(self._live[pid], steady, None, None)
             fresh = sorted(pids - self._known)[:NEW_AT_ONCE]
             self._known &= pids
+            self._pods.keep(pids)
             # A process that was seen between fork and exec is another one a moment later: the young are seen twice.
             young, self._young = [p for p in self._young if p in pids and p not in self._live], fresh
-            for pid in (*young, *fresh):
-                self._known.add(pid)
-                row = self._begun(pid)
-                if row is not None:
+            begun = [self._begun(pid) for pid in (*young, *fresh)]
+            self._known.update(young, fresh)
+            self._name_node()
+            for live in begun:
+                if live is not None:
                     changed = True
-                    yield row
+                    self._named_now(live)
+                    yield self._row(live, 0)
         if steady >= self._again_due:
             self._again_due = steady + AGAIN_S
             for live in list(self._live.values()):
-                row = self._execed(live)
+                row = self._row(live, 1) if self._named_now(live) else self._execed(live)
                 if row is not None:
                     changed = True
                     yield row
@@ -109,11 +116,12 @@ class Topology:
             self._ends.close()
             self._ends = None
 
-    def _begun(self, pid: int) -> Process | None:
+    def _begun(self, pid: int) -> _Live | None:
         assert self._boot is not None and self._ends is not None
-        seen = processes.look(self._here.proc, pid, self._boot, self._live)
+        seen = processes.look(self._here.proc, pid, self._boot, self._live, self._pods.meet)
         if seen is None:
             return None
+        seen = self._stood(seen)
         owners = self._here.owners
         for name in (seen.place.job, seen.place.sluid, seen.who.job_number):
             if name and seen.who.job_id:
@@ -128,7 +136,31 @@ class Topology:
         self._live[pid] = live
         if self._here.proc == Path("/proc"):  # a tree from elsewhere numbers the processes of another namespace
             self._ends.watch(pid)
-        return self._row(live, 0)
+        return live
+
+    def _stood(self, seen: Seen) -> Seen:
+        """It, with the pod and the container that it does not name itself but what it came from does."""
+        parent = self._live.get(seen.ppid)
+        if parent is None:
+            where = self._pods.around(seen.place, seen.ppid)
+        else:
+            above, own = parent.seen.place, seen.place
+            where = replace(own, pod=own.pod or above.pod, container=own.container or above.container)
+        self._pods.tell(where, seen.env.get("SLURMD_NODENAME"))
+        return seen if where == seen.place else replace(seen, place=where)
+
+    def _name_node(self) -> None:
+        """A pod that runs slurmd is Slurm's node. Where several do, each process has its own and the rest what was there first."""
+        here, names = self._here, set(self._pods.nodes.values())
+        if names and not here.node_given:
+            here.node = names.pop() if len(names) == 1 else self._called
+
+    def _named_now(self, live: _Live) -> bool:
+        """Whether another process has told by now which job a SLUID is: a step's slurmstepd is there before its tasks."""
+        if live.owner.job_id is not None:
+            return False
+        live.owner = self._inherited(live.seen, live.seen.owner(self._here.owners.names))
+        return live.owner.job_id is not None
 
     def _execed(self, live: _Live) -> Process | None:
         """A process that has become another program: its row anew."""
@@ -139,6 +171,7 @@ class Topology:
         seen = processes.look(self._here.proc, live.seen.pid, self._boot, (now[0],))
         if seen is None or seen.started != live.seen.started:
             return None
+        seen = self._stood(seen)
         owner = self._inherited(seen, seen.owner(self._here.owners.names))
         # One that emptied its environment is the same process still (Apptainer's starter).
         live.seen, live.owner = seen, owner if owner.job_id is not None else live.owner
@@ -198,7 +231,9 @@ class Topology:
     def _row(self, live: _Live, stage: int) -> Process:
         gpus = live.used or live.visible
         here = self._here
-        return processes.row(live.seen, live.owner, cluster=here.cluster, node=here.node, stage=stage, gpus=gpus)
+        pod = live.seen.place.pod
+        node = self._pods.nodes.get(pod, here.node) if pod and not here.node_given else here.node
+        return processes.row(live.seen, live.owner, cluster=here.cluster, node=node, stage=stage, gpus=gpus)
 
     def _settle(self, steady: float) -> None:
         """Say whose everything is now. A dead process keeps its owner for a while: the kernel's log tells of it late."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,10 +54,13 @@ def read(proc: Path, pid: int) -> tuple[int, str, int] | None:
     return int(rest[1]), text[begin + 1 : end].decode("utf-8", "replace"), int(rest[19])
 
 
-def look(proc: Path, pid: int, boot: datetime, jobs: Container[int] = ()) -> Seen | None:
+def look(
+    proc: Path, pid: int, boot: datetime, jobs: Container[int] = (), nobodys: Callable[[int, Place], None] | None = None
+) -> Seen | None:
     """The process if it belongs to a job, else None: what belongs to none is read no further than its parent.
 
     `jobs` are processes of jobs: their children are, too, where a container left them neither Slurm's cgroup nor environment.
+    `nobodys` is told of a process that belongs to none and stands in a pod.
     """
     text = _read(proc, pid, "cgroup")
     if text is None:
@@ -67,6 +70,8 @@ def look(proc: Path, pid: int, boot: datetime, jobs: Container[int] = ()) -> See
     named = raw is not None and b"SLURM_JOB_ID=" in raw
     stat = read(proc, pid) if jobs or named or where.job or where.sluid else None
     if stat is None or not (named or where.job or where.sluid or stat[0] in jobs):
+        if nobodys is not None and where.pod is not None:
+            nobodys(pid, where)
         return None
     env = chosen(raw) if raw else {}
     ppid, comm, ticks = stat
@@ -103,8 +108,9 @@ def row(
         command=seen.command or None,
         world_size=seen.who.world_size,
         cgroup=seen.place.path or None,
-        container=seen.place.container or seen.who.image,
-        pod=seen.place.pod or (seen.env.get("HOSTNAME") if "KUBERNETES_SERVICE_HOST" in seen.env else None),
+        # In a pod the container that a cgroup names is slurmd's, and a step's own lies within.
+        container=(seen.who.image if seen.place.pod else None) or seen.place.container or seen.who.image,
+        pod=seen.place.pod,
         gpu_uuids=",".join(gpus) or None,
     )
 

@@ -5,7 +5,7 @@
 #   root.sh resolute DIR SOURCES     Ubuntu 26.04 with Slurm 25.11; SOURCES is its line of sources.list
 #   root.sh noble DIR SOURCES        Ubuntu 24.04 with Slurm 23.11
 # With PYSLURM=RELEASE also that pyslurm, built for the tree's Slurm, and this checkout beside it (/usr/local/inquest).
-# Needs root and the package mmdebstrap. The host's own packages stay as they are.
+# DIR must not lie in /tmp, which a cluster has for itself. Needs root and the package mmdebstrap. The host's own packages stay as they are.
 set -euo pipefail
 [ "$#" = 2 ] || [ "$#" = 3 ] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
 build=()

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Collect; exit status 0 after a clean stop. 1 also where one look was wanted of a source that does not work here."""
     from collector.node.here import Here, node_name
 
-    here = Here(node=args.node or node_name(), cluster=args.cluster)
+    here = Here(node=args.node or node_name(), node_given=bool(args.node), cluster=args.cluster)
     found = _sources(args, here)
     if args.print:
         return _print(found, here, args)

@@ -110,7 +110,7 @@ class Process(RankRow):
     ] = None
     oom_killed: Annotated[bool | None, col("chosen by the kernel's OOM killer")] = None
     cgroup: Annotated[str | None, col("cgroup path")] = None
-    container: Annotated[str | None, col("container id")] = None
-    pod: Annotated[str | None, col("pod")] = None
+    container: Annotated[str | None, col("container: its id, image or name in the pod")] = None
+    pod: Annotated[str | None, col("pod's UID")] = None
     gpu_uuids: Annotated[str | None, col("visible GPUs, comma-separated")] = None
     host_stack: Annotated[str | None, col("stack that was taken when it was stuck, innermost first")] = None
