@@ -41,7 +41,7 @@ def keep(writer: Writer, source: SlurmSource) -> Published | None:
         return None
     batch = f"{source.name}:{uuid.uuid4().hex}"
     if begun is not None:
-        _write(begun, {"batch": batch, "memory": source.unsaved, "rows": [_plain(row) for row in rows]})
+        _write(begun, {"batch": batch, "memory": source.unsaved, "rows": [plain(row) for row in rows]})
     published = writer.append(rows, batch=batch)
     source.done()
     if begun is not None:
@@ -53,7 +53,7 @@ def _finish(writer: Writer, source: SlurmSource, begun: Path) -> None:
     """Publish what a look gave before whoever took it died."""
     try:
         content = cast("dict[str, Any]", json.loads(begun.read_text()))
-        batch, memory, rows = str(content["batch"]), content["memory"], list(_rows(content["rows"]))
+        batch, memory, rows = str(content["batch"]), content["memory"], list(rows_of(content["rows"]))
     except FileNotFoundError:
         return
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -74,7 +74,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     fresh.replace(path)
 
 
-def _plain(row: Row) -> list[Any]:
+def plain(row: Row) -> list[Any]:
     """A row for JSON: its table and the columns that say something; times as ISO text."""
     values: dict[str, Any] = {}
     for f in fields(row):
@@ -84,8 +84,9 @@ def _plain(row: Row) -> list[Any]:
     return [row.TABLE, values]
 
 
-def _rows(plain: Iterable[Any]) -> Iterable[Row]:
-    for table, values in plain:
+def rows_of(written: Iterable[Any]) -> Iterable[Row]:
+    """The rows again that `plain` wrote."""
+    for table, values in written:
         row_type = tables()[table]
         times = {c.name for c in columns(row_type) if c.python_type is datetime}
         made: dict[str, Any] = {k: datetime.fromisoformat(v) if k in times else v for k, v in values.items()}

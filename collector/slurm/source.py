@@ -14,13 +14,15 @@ from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from collector.node.clock import Clock, SystemClock
 from collector.slurm.access import SlurmAccess
 from collector.slurm.memory import Memory
 from collector.slurm.pace import Pace
 from store.rows import Row, columns
+
+R = TypeVar("R", bound=Row)
 
 
 class SlurmSource:
@@ -101,7 +103,7 @@ class SlurmSource:
         """The new rows of a look and what to remember once they are safe. Raises SourceUnavailable."""
         raise NotImplementedError
 
-    def signed(self, row: Row) -> Row:
+    def signed(self, row: R) -> R:
         """The row with this source as its origin."""
         return replace(row, origin=self.origin)
 

@@ -12,6 +12,7 @@ CAVEAT  a state that came and went between two looks is told by accounting; a jo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -53,6 +54,8 @@ class SlurmQueue(SlurmSource):
         self._seen: dict[str, Seen] = {}
         self._last_look: datetime | None = None
         self._looked_at: datetime | None = None
+        self.taken_out: Callable[[Sequence[SlurmJob]], None] = lambda _: None
+        """Told of tasks that were cancelled out of their array's record before the look counts: of those nothing else tells."""
 
     @property
     def origin(self) -> str:
@@ -92,12 +95,16 @@ class SlurmQueue(SlurmSource):
                 seen[name] = replace(known, digest=mark)
         gone = {j: s for j, s in self._seen.items() if j not in seen and s.state not in ENDED}
         last = self._last_look if self._last_look is not None and now - self._last_look < _REMEMBERED else None
+        taken: list[SlurmJob] = []
         for name, before in gone.items():
             job = parts.taken_out(name, last, now) if last is not None and before.state == "PENDING" else None
             if job is None:
                 self.owed.add(name)
             else:
-                found += [self.signed(job), self.signed(cancelled(job, now, self._last_look))]
+                taken.append(self.signed(job))
+                found += [taken[-1], self.signed(cancelled(job, now, self._last_look))]
+        if taken:
+            self.taken_out(taken)
         self._seen, self._last_look = seen, now
         return found, {"looked": seconds(now), "jobs": {job: s.kept() for job, s in seen.items()}}
 

@@ -141,7 +141,10 @@ def _watch(
     watcher = Watcher(access, state, pool, options, notifiers, Spool(args.spool))
     teller = Teller(state, folder, notifiers)
     server: Server | None = None
-    following = None if args.no_follow or args.once else Following(access, lake, folder)
+    following: Following | None = None
+    if not args.no_follow and not args.once:
+        following = Following(access, lake, folder, watcher.noticing.taken.tell)
+        watcher.noticing.hurry = following.hurry
     taking = Taking(lake, say)
     try:
         if args.metrics:

@@ -51,6 +51,8 @@ class Attempt:
     several: bool = False
     known_as: str | None = None
     """The cluster's name in keys, where it has another one by now."""
+    unrecorded: bool = False
+    """Slurm keeps no record of it, so that nothing can be written there."""
 
     @property
     def key(self) -> str:

@@ -7,6 +7,8 @@ look gave (`collector/slurm/keep.py`).
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from collector.slurm.access import SlurmAccess
@@ -15,16 +17,26 @@ from collector.slurm.follow import follow
 from inquest.watch.teller import say
 from store import Writer
 from store.lake import locked
+from store.rows import SlurmJob
 
 RETRY_S = 15.0
+HURRY_S = 5.0
 
 
 class Following:
     """A thread that drives the sources while no other watcher does."""
 
-    def __init__(self, access: SlurmAccess, lake: Path, folder: Path) -> None:
+    def __init__(
+        self,
+        access: SlurmAccess,
+        lake: Path,
+        folder: Path,
+        taken_out: Callable[[Sequence[SlurmJob]], None] = lambda _: None,
+    ) -> None:
         self._folder = folder
         found = follow(access, folder / "slurm")
+        found.queue.taken_out = taken_out
+        self._hurried = float("-inf")
         self._driver = Driver((found.queue, found.nodes, found.controller), Writer(lake), say)
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -39,6 +51,12 @@ class Following:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=5.0)
+
+    def hurry(self) -> None:
+        """Look at the queue soon: something has happened of which only that tells. Not for each of a hundred such things."""
+        now = time.monotonic()
+        self._hurried = max(now, self._hurried + HURRY_S) if self._hurried <= now else self._hurried
+        self._driver.hurry("slurm_queue", self._hurried)
 
     def turn(self) -> int:
         """Ask the sources that are due; gives how many rows they told."""

@@ -104,6 +104,11 @@ class Watcher:
         self._noticing = Noticing(self.access, self.state, self.spool, self.options.lake, self.options.log)
         self._running = Running(self.access, self.state, self.options.lake, self.options.warn_s)
 
+    @property
+    def noticing(self) -> Noticing:
+        """What notices ended attempts."""
+        return self._noticing
+
     def run(self, stop: Any = None) -> None:
         """Watch until `stop` (an Event) is set."""
         self._begin()
@@ -158,6 +163,7 @@ class Watcher:
             self._noticing.hooked()
             if not self._pause_s:
                 self._noticing.glance()
+                self._noticing.taken_out()
         except SourceUnavailable as error:
             self._complain(error)  # it waits by itself before it asks again
         if self._pause_s and self._noticing.answered > self._polled:

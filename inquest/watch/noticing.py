@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,8 +26,9 @@ from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
 from inquest.watch.state import State
 from inquest.watch.statuses import Statuses
+from inquest.watch.taken_out import TakenOut
 from store import Writer
-from store.rows import Row, SlurmJob
+from store.rows import Row, SlurmJob, SlurmJobEvent
 
 OVERLAP = timedelta(minutes=10)
 SWEEP = timedelta(hours=24)
@@ -69,6 +71,9 @@ class Noticing:
         self._around = Around(access)
         self._requests = Requests(access, log)
         self._cancels = Cancels(log)
+        self.taken = TakenOut(state)
+        self.hurry: Callable[[], None] = lambda: None
+        """Called where the queue should be looked at soon."""
         self._log = log
         self._glanced, self._glance_s = float("-inf"), GLANCE_S
         self._records = Records(access, state, lake)
@@ -92,6 +97,8 @@ class Noticing:
         over = [a for a in self._ended(rows) if a.ended >= began.timestamp()]
         new = self.note(sorted({a.job_id for a in self._state.unknown(over)}))
         self.left = self._later
+        self.taken.some = True  # another watcher may have been told, and died
+        new += self.taken_out()
         last = max((a.end_ts for a in over if a.end_ts), default=None)
         if last is not None and (mark is None or last > mark):
             self._state.set_mark("read", last)
@@ -108,6 +115,8 @@ class Noticing:
         if time.monotonic() - self._asked < self._wait_s:
             return 0
         told, cancelled = self._spool.look(), self._cancels.look()
+        if self._cancels.of_tasks:
+            self.hurry()
         if not told and not cancelled:
             self._wait_s = SOON_S
             return 0
@@ -163,6 +172,32 @@ class Noticing:
         self._same_cluster(rows)
         over = [a for a in self._ended(self._records.right(rows)) if a.start_ts is None]
         return self.note(sorted({a.job_id for a in self._state.unknown(over) if a.ended >= began.timestamp()}))
+
+    def taken_out(self) -> int:
+        """Note tasks that were taken out of their array's waiting ones, of which accounting knows nothing; gives how many are new.
+
+        Raises SourceUnavailable, Renamed.
+        """
+        due = self.taken.due() if self.taken.some else []
+        if not due:
+            return 0
+        arrays = {j.array_job_id for j in due if j.array_job_id}
+        rows = list(self._access.accounting(self._began(), job_ids=sorted(arrays)))
+        self._same_cluster(rows)
+        known = {r.job_id for r in rows if isinstance(r, SlurmJob)}
+        told = [j for j in due if j.job_id not in known]
+        began = self._began().timestamp()
+        found = [replace(a, unrecorded=True) for a in self._ended(told) if a.ended >= began]
+        new = {a.job_id for a in self._state.unknown(found)}
+        if jobs := [j for j in told if j.job_id in new]:
+            asked = self._requests.rows(jobs)
+            who = {r.job_id: r.actor for r in asked if isinstance(r, SlurmJobEvent)}
+            told = [*(replace(j, cancelled_by=who.get(j.job_id)) for j in jobs), *asked]
+            digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
+            self._writer.append(told, batch=f"watch:{digest}")
+        noted = self._state.add(a for a in found if a.job_id in new)
+        self.taken.done([j.job_id for j in due])
+        return noted
 
     def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:
         """Put the rows of jobs into the lake and their new ended attempts into the state. Raises SourceUnavailable."""

@@ -66,6 +66,7 @@ def of_job(attempt: Attempt) -> dict[str, Any]:
         "partition": attempt.partition,
         "nodes": attempt.nodes,
         "state": attempt.state,
+        "recorded": not attempt.unrecorded,
         "start": attempt.start_ts,
         "end": attempt.end_ts,
         "work_dir": attempt.work_dir,

@@ -21,6 +21,8 @@ class Comment(Channel):
     def send(self, delivery: Delivery) -> None:
         """Write it."""
         for note in delivery.notes:
+            if not note.get("recorded", True):  # a task that was cancelled out of its array's waiting ones
+                continue
             try:
                 self.access.set_comment(str(note["job"]), words.short(note))
             except (NotAllowed, ValueError) as error:

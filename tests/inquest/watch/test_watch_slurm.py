@@ -217,6 +217,39 @@ def _delays(watched: Watched) -> dict[str, float]:
     }
 
 
+@pytest.mark.timeout(300)
+def test_a_task_that_is_taken_out_of_its_arrays_waiting_ones_has_its_verdict(watched: Watched) -> None:
+    """Slurm keeps nothing of it: sacct has no such task."""
+    cluster = watched.cluster
+    (cluster.home / "mira/naps.sbatch").write_text("#!/bin/bash\nsleep 600\n")
+    array = cluster.submit("/home/mira/naps.sbatch", options=("--mem=100", "--array=1-4%1"))
+    cluster.wait_for(array, {"RUNNING"})
+    watcher, task = watched.watch("taken"), f"{array}_3"
+
+    def soon(query: str) -> list[dict[str, Any]]:
+        deadline, found = time.monotonic() + 120, list[dict[str, Any]]()
+        while not found and time.monotonic() < deadline:
+            time.sleep(0.5)
+            if (watched.lake / "lake.json").exists():
+                with Reader(watched.lake) as reader:
+                    found = reader.ask(query, job_id=task).dicts()
+        return found
+
+    assert [j["state"] for j in soon("job_attempts")] == ["PENDING"]
+    cluster.run("scancel", task, user="mira")
+    cancelled = time.time()
+    (given,) = soon("verdict_given")
+    took = time.time() - cancelled
+    cluster.cancel(array, user="mira")
+    time.sleep(17)  # it has looked at the queue again, and polled
+    watched.kill(watcher)
+    assert not [line for line in cluster.sacct("-XnP", "-j", str(array), "-o", "JobID").split() if line == task]
+    assert (given["family"], given["mode"]) == ("F4", "user") and "by its user" in str(given["headline"])
+    assert [v["job_id"] for v in watched.verdicts()].count(task) == 1
+    if os.environ.get("INQUEST_WATCH_TIMES"):
+        print(f"{took:.1f} s after the end")
+
+
 @pytest.mark.timeout(600)
 def test_killed_watchers_leave_out_and_double_nothing(watched: Watched) -> None:
     """The short form of `python -m bench.watch_kills`: sacct's ended attempts, one verdict each, told under one id."""
