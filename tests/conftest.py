@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
+from collections.abc import Generator
 
 import pydantic_ai.models
 import pytest
@@ -35,6 +37,26 @@ gc.set_threshold(100_000, 20, 50)  # many short-lived objects, few cycles: colle
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share something made once for their module go to one worker: each of several would make it again."""
+    for item in items:
+        shared = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}
+        ours = (d for name in shared for d in shared[name] if d.baseid.endswith(".py"))
+        if item.get_closest_marker("xdist_group") is None and any(d.scope != "function" for d in ours):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::", 1)[0]))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """What failed is remembered without its group: by a name that no test has when it runs alone, all would run again."""
+    result = yield
+    if session.config.cache is not None and not hasattr(session.config, "workerinput"):
+        failed: dict[str, bool] = session.config.cache.get("cache/lastfailed", {})
+        session.config.cache.set("cache/lastfailed", {re.sub(r"@[^\]]*$", "", name): True for name in failed})
+    return result
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,35 @@ def test_tests_of_one_group_stay_on_one_worker(request: pytest.FixtureRequest) -
     """Two clusters on one host are in each other's way; pytest-xdist tells a group by the end of a test's name."""
     spread = getattr(request.config.option, "loadgroup", False) and not request.node.nodeid.endswith("@one worker")
     assert not spread, "is pytest newer than pytest-xdist knows?"
+
+
+SHARING = """
+import pytest
+
+@pytest.fixture(scope="module")
+def made():
+    return []
+
+@pytest.mark.parametrize("n", [*range(5), "a@b"])
+def test_shares(made, n):
+    made.append(n)
+    assert n != 3 and len(made) == (6 if n == "a@b" else n + 1)
+
+def test_stands_alone():
+    pass
+"""
+
+
+def test_what_a_module_shares_is_made_once_and_a_failure_is_run_again_alone(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_bytes((ROOT / "tests/conftest.py").read_bytes())
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_sharing.py").write_text(SHARING)
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-q", *words, str(tmp_path)]
+        env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False).stdout
+
+    assert "1 failed, 6 passed" in run("-n", "2", "--dist", "loadgroup")
+    again = run("--last-failed", "--last-failed-no-failures", "none")
+    assert "1 failed" in again and "passed" not in again
