@@ -2,6 +2,9 @@
 
 slurmstepd names the job that it speaks of. Where accounting has the job of the log, a line that names another one is of another one,
 and one that names this job and an end which accounting contradicts is nobody's. Readers show such events as of the kind `echo`.
+
+A kill for memory in a step that accounting has with another end stays: it is this step's by name, a warning is due, and
+`agent_tools/facts/memory.py` says what speaks against it.
 """
 
 from __future__ import annotations

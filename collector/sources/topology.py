@@ -129,6 +129,9 @@ class Topology:
                 owners.names[name] = seen.who.job_id
                 if len(owners.names) > NAMES:
                     del owners.names[next(iter(owners.names))]
+        number = processes.named_by_slurmstepd(seen)
+        if number is not None and seen.place.sluid not in owners.names:
+            owners.names[seen.place.sluid or ""] = owners.names.get(number, number)
         owner = self._inherited(seen, seen.owner(owners.names))
         if owner.job_id is None and not (seen.place.job or seen.place.sluid):
             return None  # its parent's job is not known either

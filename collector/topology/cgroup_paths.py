@@ -61,7 +61,9 @@ def placed(text: str) -> Place:
     The path that names Slurm's job, else the longest, says where; of the container and the pod any of them may tell: a runtime
     moves a process in the hierarchies that it manages, Slurm in its own.
     """
-    paths = sorted({line.split(":", 2)[-1] for line in text.splitlines()}, key=_telling, reverse=True)
+    # A process that is about to be gone may outlive its cgroup.
+    found = {line.split(":", 2)[-1].removesuffix(" (deleted)") for line in text.splitlines()}
+    paths = sorted(found, key=_telling, reverse=True)
     places = [place(path) for path in paths] or [Place("")]
     # A container that no pod holds in its own hierarchy lies within the pod's.
     containers = sorted((p.pod is not None, n) for n, p in enumerate(places) if p.container)

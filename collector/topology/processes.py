@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from store.redact import redact
 from store.rows import Process
 
 COMMAND = 1000
+_STEPD = re.compile(r"slurmstepd: \[(\d+)\.")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -80,6 +82,16 @@ def look(
     started = boot + timedelta(seconds=ticks / TICKS)
     bare = raw is not None and not env.get("SLURM_JOB_ID")
     return Seen(pid, ppid, comm, started, where, who, redact(command[: 4 * COMMAND])[:COMMAND], env, bare)
+
+
+def named_by_slurmstepd(seen: Seen) -> str | None:
+    """The job's number in a step's daemon's command line, where the path has a SLUID instead.
+
+    On a node without the batch script it may be the only word of it: a container's tasks need have none in their environment.
+    Only the daemons are in that cgroup; a program may call itself what it likes.
+    """
+    found = _STEPD.match(seen.command) if seen.place.sluid and seen.place.path.endswith("/slurm") else None
+    return found[1] if found else None
 
 
 def row(

@@ -50,6 +50,7 @@ def test_of_many_controllers_the_one_that_names_the_job_counts() -> None:
     )
     assert placed(text) == Place("/slurm/uid_1000/job_17/step_0/task_1", job="17", step="0", task=1)
     assert placed("0::/system.slice/slurmstepd.scope/job_4/step_0/user/task_0\n").path.endswith("task_0")
+    assert placed("0::/system.slice/slurmstepd.scope/job_4/step_0/user/task_2 (deleted)\n").task == 2
     assert placed("") == Place("")
 
 

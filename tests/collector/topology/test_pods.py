@@ -186,6 +186,21 @@ def test_another_pods_volumes_on_the_host_are_nobodys_pod(tmp_path: Path) -> Non
     assert Pods(tmp_path).around(Place("/"), 1) == Place("/")
 
 
+def test_a_sluid_is_resolved_by_the_steps_daemon_where_no_environment_says_it(tmp_path: Path) -> None:
+    """On a job's second node, with containers whose environment is clean; a task may call itself what it likes."""
+    node = Node(tmp_path)
+    scope = "0::/system.slice/slurmstepd.scope/sD1M5CH9Z9JWJ0/step_0"
+    lie = "slurmstepd: [990018.0]"
+    node.tree.process(49, f"{scope}/user/task_1", {}, ppid=50, comm="slurmstepd", command=lie)
+    node.tree.process(50, f"{scope}/slurm", {}, comm="slurmstepd", command="slurmstepd: [990017.0]")
+    node.tree.process(51, f"{scope}/user/task_0", {"RANK": "9"}, ppid=50)
+    assert {r.pid: (r.job_id, r.rank) for r in node.look()} == {
+        49: ("990017", None),
+        50: ("990017", None),
+        51: ("990017", 9),
+    }
+
+
 def test_a_slurmstepd_is_told_anew_once_a_task_names_its_sluid(tmp_path: Path) -> None:
     """Slurm 26.05: the step's daemon is there first, and its path has no number."""
     node = Node(tmp_path)
