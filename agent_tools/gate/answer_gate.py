@@ -13,7 +13,6 @@ from typing import get_args
 
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
-from agent_tools.gate.actors import unasked, unsaved
 from agent_tools.gate.backing import Backing, remedy
 from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
@@ -22,6 +21,7 @@ from agent_tools.gate.mood import REMEDY, stated
 from agent_tools.gate.refusal import beyond
 from agent_tools.gate.repeats import flat, repeated
 from agent_tools.gate.sentences import Checked, Kind, check
+from agent_tools.gate.supposed import unasked, unsaved
 from agent_tools.questions.answer import Answer
 from agent_tools.references import cited
 from agent_tools.verdict import Claim, ClaimStatus, Draft, Missing

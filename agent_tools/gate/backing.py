@@ -24,15 +24,12 @@ from agent_tools.gate.causes import without_causes
 from agent_tools.gate.clauses import SUBJECTS
 from agent_tools.gate.denials import affirmed, negated, refused
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
-from agent_tools.gate.extent import extended
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
 from agent_tools.gate.grounds import assessment_facts, assessment_texts
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
-from agent_tools.gate.pairs import paired
-from agent_tools.gate.parting import parted
 from agent_tools.gate.quantities import borne_out, without
 from agent_tools.gate.sequence import in_sequence, untold
 from agent_tools.gate.vocabulary import (
@@ -76,6 +73,7 @@ _HARMLESS: dict[str, re.Pattern[str]] = {
     "one": re.compile(
         r"(?i)\b(?:first|second|third|last|latest|earliest|highest|lowest|longest|shortest|latter|former|this|that|which) one\b"
     ),
+    "gone": re.compile(r"(?i)\b(?:had|has|have) gone \*"),
     "frequent": re.compile(r"(?i)\b(?:most|least) frequent\b"),
     "rerun": re.compile(r"(?!)"),
     "done": re.compile(r"(?i)\bhad done \*|\* steps (?:of it )?(?:were|had been|are|was) done\b(?! by\b)"),
@@ -115,7 +113,7 @@ class Backing:
     def unbacked(self, text: str) -> list[str]:
         """The words of a sentence that nothing it cites says; empty where every one is backed."""
         whole = text
-        so = (reckon(text, self.ledger) for reckon in (borne_out, parted, spared, extended, in_sequence, paired))
+        so = (reckon(text, self.ledger) for reckon in (borne_out, spared, in_sequence))
         text = without(text, [span for spans in so for span in spans])
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)

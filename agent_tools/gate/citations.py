@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate import accord
-from agent_tools.gate.actors import unasked, unsaved
 from agent_tools.gate.backing import Backing, remedy
 from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
@@ -23,6 +22,7 @@ from agent_tools.gate.grounds import Grounds, draft_texts
 from agent_tools.gate.mood import REMEDY, Place, stated
 from agent_tools.gate.refusal import beyond
 from agent_tools.gate.sentences import Checked, Kind, check
+from agent_tools.gate.supposed import unasked, unsaved
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOut
 

@@ -46,10 +46,11 @@ class Group:
 
 @dataclass(slots=True)
 class Clause:
-    """A clause with its cells; positions are those of the clause. `own` is its text with the references masked."""
+    """A clause with its cells; positions are those of the clause, which begins `at` a place of its text. `own` is its text with the references masked."""
 
     text: str
     groups: list[Group] = field(default_factory=list[Group])
+    at: int = 0
 
     @property
     def own(self) -> str:
@@ -64,8 +65,11 @@ class Clause:
 def clauses(text: str, ledger: Ledger) -> list[Clause]:
     """The clauses of a text that have cells."""
     found: list[Clause] = []
+    at = 0
     for piece in _CLAUSE.split(text):
-        clause = Clause(piece)
+        at = text.index(piece, at)
+        clause = Clause(piece, at=at)
+        at += len(piece)
         for mark in marks(piece):
             try:
                 cell = resolve(mark.ref, ledger)

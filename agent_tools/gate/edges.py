@@ -138,9 +138,22 @@ def beside_edge(text: str, ledger: Ledger) -> str:
         for edge, other in ((_AT_END, _FIRST), (_AT_BEGIN, _LAST)):
             for said in edge.finditer(clause.own):
                 group = _nearest(clause, said)
-                if group is not None and (other.search(group.column) or _of_whole(group.column, clause.own)):
-                    return group.cells[0].ref
+                if group is None:
+                    continue
+                cell = group.cells[0]
+                if (
+                    other.search(cell.column)
+                    or _of_whole(cell.column, clause.own)
+                    or (edge is _AT_END and _has_late(cell, ledger))
+                ):
+                    return cell.ref
     return ""
+
+
+def _has_late(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether the row has another figure of the same for the end: `launches_late`, `sm_late` beside `sm_mean`."""
+    late = re.sub(r"(?:_(?:mean|median))?$", "_late", cell.column, count=1)
+    return any(c.name == late for c in ledger.get(cell.id).columns)
 
 
 def _nearest(clause: Clause, said: re.Match[str]) -> Group | None:

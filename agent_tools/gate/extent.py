@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import FOUND, Evidence, Ledger
 from agent_tools.formats import unit_of
-from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, size
+from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.references import HOLE
 
@@ -32,9 +33,14 @@ _EVERY = re.compile(
     rf"(?i)\b(?P<w>each|every|both|all)(?: of)?(?: the| its| these)? (?:(?P<n>{HOLE}+) )?{_NOUN}(?!['’])"
 )
 _EACH_TOO = re.compile(r"(?i) (?P<w>each)(?=\W*$|[,;(])")
+_NUMBERS = "|".join(sorted((w for w, n in NUMBER_WORDS.items() if n), key=len, reverse=True))
 _OTHERS = re.compile(
-    r"(?i)\b(?P<w>(?:all |every |each )?(?:of )?(?:the )?others?\b)(?: (?P<noun>ranks?|process(?:es)?|nodes?|gpus?|cards?)\b)?"
+    rf"(?i)\b(?P<w>(?:all |every |each )?(?:of )?(?:the )?(?:(?P<n>{_NUMBERS}) )?(?:others?|remaining)(?: (?P<k>{_NUMBERS}))?\b)(?: (?P<noun>ranks?|process(?:es)?|nodes?|gpus?|cards?)\b)?"
 )
+_EVERY_ONE = re.compile(
+    rf"(?i)^\W*(?P<w>(?:all|each|every)(?: of the)?(?: (?P<n>{_NUMBERS}))?) (?:ranks?|process(?:es)?|nodes?|gpus?|cards?)\b(?=[^:;.{HOLE}]*:)"
+)
+_NUMBER_OF = {n: w for w, n in NUMBER_WORDS.items()}
 _UNSURE = re.compile(
     r"(?i)\b(?:not|never|none|neither|nor|but|except|besides|most|than|nearly|almost|about|around|some|any|or|if|whether|up to|half|different"
     r"|only|just|first|last|together|combined|in total|in all)\b|n['’]t\b"
@@ -50,32 +56,23 @@ _NEVER_ABOVE = re.compile(
 _HIGHEST = re.compile(r"(?:^|_)(?:max|peak|highest|longest)(?:_|$)")
 _LOWEST = re.compile(r"(?:^|_)(?:min|lowest|shortest)(?:_|$)")
 _WITHIN = re.compile(
-    rf"(?i)\b(?P<w>well) (?:within|below|under|inside) (?:its|the) (?:time |memory )?limit of (?={HOLE})"
+    rf"(?i)\b(?:(?P<w>well) (?:within|below|under|inside)|(?P<e>exactly|precisely)) (?:its|the) (?:time |memory )?limit of (?={HOLE})"
 )
 _AGAIN = re.compile(rf"(?i)\b(?P<w>again) (?:at|on|in) (?={HOLE})")
 _WELL = 0.8
 _TWO = 2
 
 
-def extended(text: str, ledger: Ledger) -> list[tuple[int, int]]:
-    """Where in a text such words stand that the rows beside them bear out."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    before: list[Clause] = []
-    for clause in clauses(text, ledger):
-        at = text.index(clause.text, at)
-        spans = [
-            *_every(clause, ledger),
-            *_others(clause, before, ledger),
-            *_than_any(clause, ledger),
-            *never_above(clause),
-            *_well_within(clause),
-            *_again(clause),
-        ]
-        found += [(at + a, at + b) for a, b in spans]
-        at += len(clause.text)
-        before.append(clause)
-    return found
+def extended(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> list[tuple[int, int]]:
+    """Where in a clause such words stand that the rows beside them bear out."""
+    return [
+        *_every(clause, ledger),
+        *_others(clause, before, ledger),
+        *_than_any(clause, ledger),
+        *never_above(clause),
+        *_well_within(clause),
+        *_again(clause),
+    ]
 
 
 def _every(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -106,35 +103,47 @@ def _every(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
 
 
 def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterator[tuple[int, int]]:
-    """`the other ranks`: every row but those of the ones that a clause before it names has what is cited behind."""
+    """`the other ranks`: every row but those of the ones that are named before has what is cited behind; and `all four ranks ...: rank A
+    by *, the others by *`, where each has something of that column."""
     found = others_of(clause, before, ledger)
-    if found is not None:
-        yield found
+    if found is None:
+        return
+    yield found
+    cells = [c for g in clause.groups if g.start >= found[1] for c in g.cells]
+    for m in _EVERY_ONE.finditer(clause.own, 0, found[0]):
+        rows = ledger.get(cells[0].id).dicts()
+        told = {c.column for g in clause.groups if not g.subject for c in g.cells} == {cells[0].column}
+        if (
+            told
+            and all(r[cells[0].column] for r in rows)
+            and NUMBER_WORDS[(m["n"] or _NUMBER_OF[len(rows)]).lower()] == len(rows)
+        ):
+            yield m.span("w")
 
 
 def others_of(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> tuple[int, int] | None:
     """Where a clause says something of all others than those named before it, and every other row bears it out; None elsewhere."""
     m = _OTHERS.search(clause.own)
-    cells = [c for g in clause.groups for c in g.cells]
-    if (
-        m is None
-        or not cells
-        or len({c.id for c in cells}) != 1
-        or _UNSURE.search(clause.own)
-        or any(g.subject for g in clause.groups)
-    ):
+    if m is None or _UNSURE.search(clause.own):
+        return None
+    behind = [g for g in clause.groups if g.start >= m.end()]
+    ahead = [g for g in clause.groups if g not in behind]
+    cells = [c for g in (behind if any(g.subject for g in ahead) else clause.groups) for c in g.cells]
+    if not cells or len({c.id for c in cells}) != 1 or any(g.subject for g in behind):
         return None
     evidence = ledger.get(cells[0].id)
-    named = [c for b in before for g in b.groups for c in g.cells if c.id == evidence.id and c.column in SUBJECTS]
-    noun = _singular(m["noun"]) if m["noun"] else (named[-1].column if named else "")
+    named = [g for b in before for g in b.groups] + ahead
+    said = [c for g in named for c in g.cells if c.id == evidence.id and c.column in SUBJECTS]
+    noun = _singular(m["noun"]) if m["noun"] else (said[-1].column if said else "")
     columns, of_job = _OF.get(noun, ((), ""))
-    if not named or not columns or named[-1].column not in columns or not _all_rows(evidence, columns, of_job, ledger):
+    if not said or not columns or said[-1].column not in columns or not _all_rows(evidence, columns, of_job, ledger):
         return None
-    told = {c.row for c in named}
+    told = {c.row for c in said}
     rest = [r for r in range(len(evidence.rows)) if r not in told]
-    if not rest or any(evidence.value(c.column, r) != c.value for c in cells for r in rest):
+    many = m["n"] or m["k"]
+    if not rest or (many and NUMBER_WORDS[many.lower()] != len(rest)):
         return None
-    return m.span("w")
+    return None if any(evidence.value(c.column, r) != c.value for c in cells for r in rest) else m.span("w")
 
 
 def _than_any(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
@@ -176,8 +185,10 @@ def _well_within(clause: Clause) -> list[tuple[int, int]]:
         limit = next(g.cells[0] for g in clause.groups if g.start == m.end())
         ahead = [c for c, _, end in clause.measures() if end <= m.start() and unit_of(c) == unit_of(limit)]
         x, y = (size(c.value) for c in (ahead[-1], limit)) if ahead else (None, None)
-        if "limit" in limit.column and isinstance(x, float) and isinstance(y, float) and x <= y * _WELL:
-            found.append(m.span("w"))
+        if "limit" not in limit.column or not isinstance(x, float) or not isinstance(y, float):
+            continue
+        if x == y if m["e"] else x <= y * _WELL:
+            found.append(m.span("e" if m["e"] else "w"))
     return found
 
 

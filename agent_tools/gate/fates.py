@@ -24,6 +24,7 @@ _FATES: dict[str, frozenset[str]] = {
     **dict.fromkeys(("completed", "succeeded", "successful", "successfully", "normally"), frozenset({"COMPLETED"})),
     **dict.fromkeys(("cancelled", "canceled"), frozenset({"CANCELLED"})),
     "preempted": frozenset({"PREEMPTED"}),
+    "badly": _BAD,
     "timeout": frozenset({"TIMEOUT"}),
     "timed out": frozenset({"TIMEOUT"}),
     "out of memory": frozenset({"OUT_OF_MEMORY"}),
@@ -81,7 +82,8 @@ _SPARES: dict[str, frozenset[str]] = {
     **dict.fromkeys(("completed", "succeeded"), frozenset({"COMPLETED"})),
     "timed out": frozenset({"TIMEOUT"}),
 }
-_PAIR = 2
+_BY_ITSELF = re.compile(r"(?i)\bexit(?:ed|s)? (?:by|on|of) (?P<w>itself|its own(?: accord)?)\b")
+_PAIR, _SIGNALLED = 2, 128
 """The states that an end which did not come would have left behind."""
 
 
@@ -93,7 +95,9 @@ def spared(text: str, ledger: Ledger) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     own = masked(text)
     for clause in clauses(text, ledger):
-        begin = text.index(clause.text)
+        begin = clause.at
+        if all(_by_itself(c, ledger) for g in clause.groups for c in g.cells):
+            found += [m.span("w") for m in _BY_ITSELF.finditer(own, begin, begin + len(clause.text))]
         for m in _SPARED.finditer(own, begin, begin + len(clause.text)):
             word = (m["by"] or m["was"] or m["did"] or m["fin"]).lower()
             states = [c for g in clause.groups for c in g.cells if c.column == "state"]
@@ -105,6 +109,16 @@ def spared(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             if len(states) == 1 and pair and _none_met(states[0], word, ledger):
                 found += [m.span(g) for g in ("none", "not", "nt", "no", "by", "was", "did", "nei", "fin") if m[g]]
     return found
+
+
+def _by_itself(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether the row of a process has an exit status and no signal, which some print as a status below zero or above 128."""
+    code = held(ledger, cell, "exit_code")
+    return (
+        isinstance(code, int)
+        and 0 <= code <= _SIGNALLED
+        and not (held(ledger, cell, "exit_signal") or held(ledger, cell, "signal"))
+    )
 
 
 def _none_met(cell: CellValue, word: str, ledger: Ledger) -> bool:

@@ -15,6 +15,9 @@ from store.result import Cell
 _GOES_ON = re.compile(r"\bbeing [a-z]+ed\b")
 """`Six checkpoints were being saved`: of what only began."""
 
+_TOLD = re.compile(r"(?i)^\W*(?:(?:are|were|is|was) )?(?:announced|logged|listed|mentioned)\b")
+"""What is said of each save that the log tells of, begun or done."""
+
 
 def kind(evidence: Evidence, noun: str) -> tuple[str, str] | None:
     """Where a noun is a kind of event (`checkpoint`, `preemption`, `XID`): the column and the text that say so."""
@@ -35,6 +38,8 @@ def doing(evidence: Evidence, behind: str) -> dict[str, Cell] | None:
     """Which of the rows a verb is said of (`were saved`): a condition on their name, none where they have no such names, and None
     where it cannot be told."""
     if evidence.query != "checkpoints":
+        return {}
+    if _TOLD.search(behind):
         return {}
     names = list(dict.fromkeys(str(evidence.value("name", r)) for r in range(len(evidence.rows))))
     said = stems(behind)

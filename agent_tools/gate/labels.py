@@ -54,6 +54,12 @@ _TOOK = re.compile(
 _WERE = re.compile(
     rf"(?i)[{HOLE}]* (?:(?:(?:was|were|is|are|had been) )(?:already |still |only |then )?([a-z]+)|(free|allocated|reserved|requested|used|available|needed))\b"
 )
+_TRIED = re.compile(
+    r"(?i)\b(?:tried|tries|trying|wanted|attempted|failed) to (?P<asked>[a-z]+) (?:about |another |only )?$"
+)
+"""Ahead of what one was asked for, and did not get."""
+_OF_IT = re.compile(r"(?i)\s+(?:out )?of (?:the |its )?")
+"""Between a part and its whole."""
 _THE_OF = re.compile(r"(?i)\b(?:the|its) ([a-z]+) of $")
 _ENDED_AT = re.compile(
     r"(?i)\b(?:job|run|training|it|attempt|but|and) (?:stopped|ended|finished|halted|died|crashed|hung|failed|was killed) (?:at|in|with) step $"
@@ -167,11 +173,14 @@ _COUNTED = re.compile(r"gpu|node|rank|user|step|epoch|line|rank")
 def mislabelled(text: str, ledger: Ledger) -> str:
     """Why a cell is not what the words beside it call it; "" where each is."""
     own = masked(text)
+    last: tuple[int, frozenset[str]] = (0, frozenset())
     for mark in marks(text):
         try:
             cell = resolve(mark.ref, ledger)
         except BadReference:
             continue
+        part = last[1] if _OF_IT.fullmatch(own[last[0] : mark.start]) else frozenset[str]()
+        last = mark.end, stems(f"{cell.column} {cell.doc}")
         if _GENERIC.match(cell.column):
             continue
         ahead, behind = own[: mark.start], own[mark.end :]
@@ -184,7 +193,7 @@ def mislabelled(text: str, ledger: Ledger) -> str:
             or _used(cell, ahead, behind)
             or _since_first(cell, behind, ledger)
             or _lasted(cell, ahead)
-            or _predicated(cell, ahead, behind, ledger)
+            or _predicated(cell, ahead, behind, part, ledger)
             or _saved(cell, ahead, ledger)
         )
         if wrong:
@@ -206,7 +215,10 @@ def _named(cell: CellValue, ahead: str, behind: str) -> str:
     stated = found and cell.column == "state" and re.search(r"(?i) (?:is|was|were) ?$", found[0])
     if number and cell.column.endswith("signal") and (code := re.search(r"(?i)\b(?:exit )?(?:code|status) $", ahead)):
         return code[0].strip()
-    if found and not placed and not quoted and not stated and not _is(found[1], said):
+    counted = (
+        found and re.search(r"(?i)(?:with|at) $", found[0]) and ahead[: found.start()].endswith(f"{HOLE} ")
+    )  # "* ranks with *"
+    if found and not counted and not placed and not quoted and not stated and not _is(found[1], said):
         return found[1]
     if number and (found := _BEHIND.match(behind)):
         if found[1].lower() == "times":
@@ -290,17 +302,23 @@ def _saved(cell: CellValue, ahead: str, ledger: Ledger) -> str:
     return found[0].strip() if found else ""
 
 
-def _predicated(cell: CellValue, ahead: str, behind: str, ledger: Ledger) -> str:
-    """A figure that is given the name of its neighbour: `[[E5.free_gib]] were requested`, `the limit of [[E6.peak_gib]]`."""
+def _predicated(cell: CellValue, ahead: str, behind: str, part: frozenset[str], ledger: Ledger) -> str:
+    """A figure that is given the name of its neighbour: `[[E5.free_gib]] were requested`, `the limit of [[E6.peak_gib]]`.
+
+    `part`: of `* of * were free` what the first one is, which is what is free."""
     number = isinstance(cell.value, (int, float)) and not isinstance(cell.value, bool)
     if cell.column in SUBJECTS or not number:
         return ""
     same = [c.name for c in ledger.get(cell.id).columns if c.unit == cell.unit and c.name != cell.column]
     others = [stems(n) for n in same if not n.endswith("_ts")]
+    if (tried := _TRIED.search(ahead)) and "request" not in cell.column and any("request" in n for n in same):
+        return tried[0].strip()
     first = " ".join(cell.doc.split()[:2])  # "highest memory, its limit apart" is no limit
     for found, doc in ((_WERE.match(behind), cell.doc), (_THE_OF.search(ahead), first)):
         said = next((w for w in found.groups() if w), "") if found else ""
-        if said and stem(said) not in stems(f"{cell.column} {doc}") and any(stem(said) in o for o in others):
+        if not said or stem(said) in stems(f"{cell.column} {doc}") or (part and stem(said) in part):
+            continue
+        if any(stem(said) in o for o in others):
             return said
     return ""
 

@@ -11,7 +11,7 @@ from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import Clause, Group, clauses
 from agent_tools.gate.machines import ENDINGS
 from agent_tools.gate.order import is_time
-from agent_tools.gate.vocabulary import ALSO_SAID
+from agent_tools.gate.vocabulary import ALSO_SAID, word_set
 from agent_tools.gate.words import stem, stems
 
 _OTHERS = re.compile(r"(?:^|_)(?:start|begin|end|submit|eligible|last|until|progress|bucket)(?:_|$)")
@@ -33,49 +33,9 @@ _ALSO: dict[str, str] = {
 _END_OF_ONE = re.compile(r"\b(?:end|begin|start)\w* of the (?:first|last)\b")
 """In a description: that of one of many within, and not of what the row is about."""
 _WORD = re.compile(r"[^\W\d_]+")
-_BARE = frozenset(
-    [
-        "at",
-        "on",
-        "in",
-        "by",
-        "the",
-        "a",
-        "an",
-        "and",
-        "or",
-        "of",
-        "it",
-        "is",
-        "was",
-        "were",
-        "time",
-        "utc",
-        "then",
-        "also",
-        "after",
-        "before",
-        "later",
-        "next",
-        "while",
-        "another",
-        "other",
-        "that",
-        "its",
-        "job",
-        "jobs",
-        "run",
-        "attempt",
-        "attempts",
-        "rank",
-        "ranks",
-        "node",
-        "nodes",
-        "gpu",
-        "gpus",
-        "process",
-        "step",
-    ]
+_BARE = word_set(
+    """at on in by the a an and or of it is was were time utc then also after before later next while another other that its
+    job jobs run attempt attempts rank ranks node nodes gpu gpus process step"""
 )
 """Words beside a time that say nothing of it."""
 _OF_ROW = re.compile(r"(?:\bof|\(|,|:|\|)\s*$")

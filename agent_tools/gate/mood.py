@@ -2,8 +2,7 @@
 
 Under "what it cannot decide" and "what to do" nothing has to be cited, so nothing may be claimed there: "Whether the card is
 faulty" and "Run the diagnostics" are in their place, "The card is faulty" is not.
-A question supposes, too: "why the network went down" says that it did, and "fix the leak" that there is one; what is supposed
-has to be spoken of in what was shown.
+A question and an advice suppose, too: of what they take for granted `supposed` tells.
 LIMIT: judged by words (`english` refuses other languages before); a phrase without a finite verb states nothing.
 """
 
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from agent_tools.gate.blame import blames_hardware, own_words
-from agent_tools.gate.causes import acts, states_cause, things
+from agent_tools.gate.causes import states_cause
 from agent_tools.gate.supposed import supposed
 from agent_tools.references import cited
 
@@ -40,69 +39,15 @@ _ASIDE = re.compile(
     rf"(?i),\s+(?=(?:and |so )?(?:the|its|their|this|that|it|they|there|these|those)\b[^,]*{_FINITE.pattern.removeprefix('(?i)')})"
 )
 """Before a second sentence behind a comma."""
+_DENIES = re.compile(
+    r"(?i)^\W*(?:(?:and|so|then) )?(?:nothing(?! (?:more |else |further )?to\b)|nobody|none|neither|no(?! (?:need|point|use|action)\b))\b(?!.*\b(?:needs?|needed|necessary|required|has to|have to|must|should|can|could|would|may)\b)"
+)
+"""A clause that says of something that it is not so; that nothing has to be done is an advice."""
 _SUPPOSING = re.compile(r"(?i)\b(?:if|whether|unless|once|when|in case|until|so that|before)\b")
 _SUBJECT = re.compile(
     r"(?i)\W*(?:the|a|an|this|that|these|those|it|its|they|their|all|every\w*|some\w*|any\w*|there|gpus?|ranks?|nodes?|hosts?|jobs?|runs?"
     r"|training|users?|hardware|memory|networks?|slurm|loss|cuda|nccl)\b"
 )
-
-_FACTIVE = re.compile(r"(?i)\b(?:why|how(?! (?:much|many|far|long|often)\b)|when|since when)\b(?P<what>.*)")
-"""A question that supposes what it asks about."""
-_THE_BAD = re.compile(
-    r"(?i)\b(?:the|this|that|these|those|its|their|both|a|an) (?:[a-z]+ )?(?:faulty|defective|broken|bad|failing|dying|damaged|dead|unhealthy) "
-    r"(?:gpus?|cards?|nodes?|hosts?|memory|hbm|links?|cables?|nvlink|switch(?:es)?|boards?|devices?|machines?|hardware)\b"
-)
-_ALONE = re.compile(
-    r"(?i)\b(?:nothing|nobody|none|no one|who|what) (?:else )?[^.;]*\b(?:than|but|except|save|besides)\b"
-)
-"""Nothing else but one: that one."""
-_MENDS = re.compile(
-    r"(?i)\b(?:fix|repair|mend|correct|undo|patch|resolve|solve|remove) (?:the|this|its|that|their|your) (?P<what>(?:[a-z-]+ ){0,3}?[a-z-]+)"
-    r"(?= (?:in|of|on|at|that|which|and|or|by|before|with|for|from|to|first)\b|[.,;:(]|$)"
-)
-_ANY = frozenset(
-    [
-        "code",
-        "script",
-        "config",
-        "configuration",
-        "setting",
-        "settings",
-        "path",
-        "command",
-        "problem",
-        "problems",
-        "error",
-        "errors",
-        "cause",
-        "job",
-        "training",
-        "file",
-        "files",
-        "line",
-        "reason",
-        "issue",
-        "program",
-        "arguments",
-        "options",
-    ]
-)
-"""What there is to mend in every job."""
-
-
-def _supposes(clause: str, place: Place, speaks_of: Callable[[str], bool]) -> bool:
-    """Whether a question or an advice takes something for granted that nothing shown speaks of."""
-    words = own_words(clause)
-    if _THE_BAD.search(words) or _ALONE.search(words):
-        return True
-    if place == "advice":
-        what = [w for m in _MENDS.finditer(words) for w in m["what"].lower().split()]
-        return any(w not in _ANY and not speaks_of(w) for w in what)
-    found = _FACTIVE.search(words)
-    return found is not None and (
-        acts(found["what"])
-        or (_FINITE.search(found["what"]) is not None and any(not speaks_of(t) for t in things(found["what"])))
-    )
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -118,12 +63,14 @@ def stated(text: str, place: Place, speaks_of: Callable[[str], bool] = lambda _:
     """
     for clause in _clauses(text):
         words = own_words(clause)
-        if _supposes(clause, place, speaks_of) or supposed(clause, place, speaks_of):
+        if supposed(clause, place, speaks_of):
             return clause.strip()
         accuses = blames_hardware(clause) or states_cause(_SOUGHT.sub("", clause))
         asks = _OPEN.search(words)
         if place == "advice":
-            claims = _SUBJECT.match(words) is not None and _FINITE.search(words) is not None
+            denies = _DENIES.match(words)
+            asks = None if denies else asks
+            claims = (denies or _SUBJECT.match(words)) is not None and _FINITE.search(words) is not None
         else:
             claims = _FINITE.search(words) is not None or accuses
         if claims and not asks and (accuses or not cited([clause])):

@@ -31,7 +31,6 @@ _ALSO: dict[str, str] = {
     "peak": "reached used held",
     "rss": "held used",
     "used": "full filled",
-    "free": "left",
     "points": "values losses",
     "events": "times often",
     "n": "times often",

@@ -14,61 +14,16 @@ from collections.abc import Sequence
 from agent_tools.evidence import FOUND, CellValue, Ledger
 from agent_tools.gate.clauses import TIME
 from agent_tools.gate.scope import narrowed, nodes_of
+from agent_tools.gate.vocabulary import word_set
 from agent_tools.gate.words import stems
 from agent_tools.references import HOLE, marks, masked
 from store.catalog import catalog
 
 _NONE = re.compile(rf"(?i)\bno (?P<what>[^{HOLE},.;:()]+)")
 _OTHER_DENIAL = re.compile(r"(?i)\b(?:not|never|none|nor|neither|nothing|nobody|without|\w+n['’]t)\b")
-_TOLD = frozenset(
-    [
-        "was",
-        "were",
-        "is",
-        "are",
-        "be",
-        "been",
-        "logged",
-        "seen",
-        "found",
-        "recorded",
-        "there",
-        "on",
-        "of",
-        "for",
-        "in",
-        "at",
-        "its",
-        "the",
-        "a",
-        "job",
-        "node",
-        "nodes",
-        "gpu",
-        "gpus",
-        "run",
-        "that",
-        "did",
-        "any",
-        "during",
-        "from",
-        "by",
-        "log",
-        "logs",
-        "kernel",
-        "driver",
-        "reported",
-        "this",
-        "whole",
-        "throughout",
-        "either",
-        "stands",
-        "stood",
-        "shows",
-        "showed",
-        "got",
-        "ended",
-    ]
+_TOLD = word_set(
+    """was were is are be been logged seen found recorded there on of for in at its the a job node nodes gpu gpus run that did
+    any during from by log logs kernel driver reported this whole throughout either stands stood shows showed got ended"""
 )
 """Words that say no more than that something was there."""
 

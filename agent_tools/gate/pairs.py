@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, held, size
+from agent_tools.gate.clauses import SUBJECTS, Clause, held, size
 from agent_tools.gate.fates import ended_so
 from agent_tools.gate.ordinals import ORDINALS
+from agent_tools.gate.scope import whole
 from agent_tools.references import HOLE
 from store.result import Cell
 
@@ -23,7 +24,7 @@ _NEITHER = re.compile(
     rf"(?i)^\W*(?:(?:of the two|here|so)[, ]+)?(?P<n>neither)(?: of)? {_NP} (?P<r>nor) {_NP} (?P<did>[a-z' ]*?)(?: ?(?:the )?{HOLE}+)?\W*$"
 )
 _ALIKE = re.compile(
-    r"(?i)\bthe (?P<w>same) (?P<noun>node|host|machine|user|owner|partition|gpu|card|signal|state|status|exit (?:code|status))\b"
+    r"(?i)\bthe (?P<w>same) (?P<noun>node|host|machine|user|owner|partition|gpu|card|signal|state|status|exit (?:code|status))s?\b"
     r"|\b(?:on|of|by|with|in|from|had) (?:the )?(?P<u>different|separate) (?P<nouns>node|host|machine|user|owner|partition|gpu|card|signal|state|exit code)s\b"
 )
 _COLUMNS: dict[str, tuple[str, ...]] = {
@@ -80,6 +81,9 @@ def alike(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     ]
     kinds = {c.column for c in named}
     told = [next((v for n in columns if (v := held(ledger, c, n)) is not None), None) for c in named]
+    if m["w"] and len(named) < _TWO:
+        every = [c for g in clause.groups if g.column in columns for c in g.cells]
+        return [m.span("w"), m.span("noun")] if every and all(_of_all(c, ledger) for c in every) else []
     if len(named) < _TWO or len(kinds) != 1 or None in told or len({(c.id, c.row) for c in named}) != len(named):
         return []
     cited = {str(c.value) for g in clause.groups if g.column in columns for c in g.cells}
@@ -87,6 +91,13 @@ def alike(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
     if m["w"]:
         return [m.span("w"), m.span("noun")] if len(several) == 1 and cited <= several else []
     return [m.span("u"), m.span("nouns")] if len(several) == len(told) else []
+
+
+def _of_all(cell: CellValue, ledger: Ledger) -> bool:
+    """Whether every row of an answer of several, which is whole, has what the cell holds: `on the same nodes, *`."""
+    evidence = ledger.get(cell.id)
+    values = {str(evidence.value(cell.column, r)) for r in range(len(evidence.rows))}
+    return len(evidence.rows) > 1 and len(values) == 1 and whole(evidence, ledger)
 
 
 def longer(clause: Clause, ledger: Ledger) -> Iterator[tuple[tuple[int, int], bool]]:
@@ -130,18 +141,6 @@ def in_turn(clause: Clause) -> tuple[CellValue, CellValue] | None:
     if not (apart and own and _LIST.search(ahead)) or named[0][1].column not in (*SUBJECTS, "attempt"):
         return None
     return figures[0][1], figures[1][1]
-
-
-def paired(text: str, ledger: Ledger) -> list[tuple[int, int]]:
-    """Where in a text such words stand that the rows of both bear out."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    for clause in clauses(text, ledger):
-        at = text.index(clause.text, at)
-        spans = [*neither(clause, ledger), *alike(clause, ledger)]
-        found += [(at + a, at + b) for a, b in spans]
-        at += len(clause.text)
-    return found
 
 
 def mismatched(clause: Clause, ledger: Ledger) -> str:

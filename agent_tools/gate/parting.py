@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agent_tools.evidence import CellValue, Ledger
-from agent_tools.gate.clauses import SUBJECTS, Clause, clauses, size
+from agent_tools.evidence import CellValue
+from agent_tools.formats import unit_of
+from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.references import HOLE
 
 _MERE = re.compile(rf"(?i)\b(?P<w>just|only|merely|no more than) (?=(?:about |some )?{HOLE})")
@@ -23,22 +24,17 @@ _UNLIKE = re.compile(
 )
 _SHARE = re.compile(
     r"(?i)(?:^\W*|[,;:] (?:and |but )?)(?P<w>most|few|a minority)(?: of)?(?: the| its| these)? (?:[a-z]+ )?[a-z]+s\b"
+    r"|\b(?P<of>most) of (?:the|its|their|all|them|these|those)\b"
 )
-"""A part of many; `most ranks`, not `the most ranks`."""
+"""A part of many, or of a whole; `most ranks`, not `the most ranks`."""
 _OF = re.compile(r"(?i)\s*(?:out )?of (?:the )?")
 _HALF = 0.5
 _NEAR = 0.1
 
 
-def parted(text: str, ledger: Ledger) -> list[tuple[int, int]]:
-    """Where in a text such words stand that the cells beside them bear out."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    for clause in clauses(text, ledger):
-        at = text.index(clause.text, at)
-        found += [(at + a, at + b) for a, b in (*_mere(clause), *_slight(clause), *_all_of(clause), *_unlike(clause))]
-        at += len(clause.text)
-    return found
+def parted(clause: Clause) -> list[tuple[int, int]]:
+    """Where in a clause such words stand that the cells beside them bear out."""
+    return [*_mere(clause), *_slight(clause), *_all_of(clause), *_unlike(clause)]
 
 
 def overstated(clause: Clause) -> str:
@@ -50,7 +46,11 @@ def overstated(clause: Clause) -> str:
     pair = next(
         ((a.cells[0], b.cells[0]) for a, b in pairwise(clause.groups) if _OF.fullmatch(own[a.end : b.start])), None
     )
-    word = m["w"].lower()
+    word = (m["w"] or m["of"]).lower()
+    parts = [c for g in clause.groups for c in g.cells if unit_of(c) == "ratio"]
+    if pair is None and len(parts) == 1:
+        so = (float(str(parts[0].value)) > _HALF) == (word == "most")
+        return "" if so else f"{word!r} is not what [[{parts[0].ref}]] shows"
     if pair is None or not all(isinstance(size(c.value), float) and _figure(c) for c in pair) or not pair[1].value:
         return f"{word!r} is a share: cite how many of how many, as [[E1.part]] of [[E1.whole]]"
     share = float(str(pair[0].value)) / float(str(pair[1].value))

@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from agent_tools.evidence import CellValue, Evidence, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, clauses
 from agent_tools.gate.edges import of_own_end
+from agent_tools.gate.extent import extended
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.kinds import doing, finished, kind, of_query
 from agent_tools.gate.multiples import reckoned
 from agent_tools.gate.ordinals import ORDINALS, in_order, ordered
-from agent_tools.gate.pairs import longer
+from agent_tools.gate.pairs import alike, longer, neither
+from agent_tools.gate.parting import parted
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.spelled import spelled
 from agent_tools.references import HOLE
@@ -102,10 +104,9 @@ class _Rows:
 def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
     """Where in a text words of number, order and extent stand that the rows beside them bear out."""
     found: list[tuple[int, int]] = []
-    at = 0
     nouns = frozenset[str]()
-    for clause in clauses(text, ledger):
-        at = text.index(clause.text, at)
+    said = clauses(text, ledger)
+    for i, clause in enumerate(said):
         nouns = ordered(clause) or nouns
         spans = [
             *_in_clause(clause, ledger),
@@ -113,10 +114,13 @@ def borne_out(text: str, ledger: Ledger) -> list[tuple[int, int]]:
             *of_own_end(clause, ledger),
             *reckoned(clause),
             *spelled(clause, ledger),
+            *parted(clause),
+            *extended(clause, said[:i], ledger),
+            *neither(clause, ledger),
+            *alike(clause, ledger),
             *(span for span, so in longer(clause, ledger) if so),
         ]
-        found += [(at + a, at + b) for a, b in spans]
-        at += len(clause.text)
+        found += [(clause.at + a, clause.at + b) for a, b in spans]
     return found
 
 

@@ -136,6 +136,9 @@ def unowned(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, Cel
     (`rank 2 raised KeyError`), or what its own row has another of (`rank 2 exited with *`, of the job)."""
     for own, other in ((first, second), (second, first)):
         a, b = own.cells[-1], other.cells[0]
+        of_one = a.column in _HOW_MANY and a.id != b.id and b.column not in _HOW_MANY
+        if of_one and held(ledger, b, a.column[:-1]) is not None and len(ledger.get(b.id).rows) != a.value:
+            return a, b  # how many got a signal, beside the code of one of another answer
         if a.column not in ("rank", "node", "gpu") or b.column in SUBJECTS or a.id == b.id:
             continue
         evidence, names = ledger.get(b.id), {c.name for c in ledger.get(b.id).columns}

@@ -99,13 +99,7 @@ def untold(text: str, ledger: Ledger) -> str:
 
 def _groups(text: str, ledger: Ledger) -> list[Group]:
     """The groups of all clauses, by their places in the text."""
-    found: list[Group] = []
-    at = 0
-    for clause in clauses(text, ledger):
-        at = text.index(clause.text, at)
-        found += [Group(g.cells, at + g.start, at + g.end) for g in clause.groups]
-        at += len(clause.text)
-    return found
+    return [Group(g.cells, c.at + g.start, c.at + g.end) for c in clauses(text, ledger) for g in c.groups]
 
 
 def _nearest(groups: Sequence[Group], own: str, cuts: Sequence[int]) -> list[Group]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
     return frozenset(text.split())
 
 
-NEUTRAL = _words(
-    """a an the this that these those it its they them their there here who whom whose which what when where while how and or also although
+NEUTRAL = word_set(
+    """a an the this that these those it its they them their there here who whom whose which what when where while whereas nevertheless nonetheless how and or also although
     though as at by for from in into of on onto to with within via per during then than so such if is are was were be been being has have
     had having do does did can could may might would will shall i we us our you your s about according against among before after between
     beside besides either however i.e. e.g. namely next now once over since still through together until upon very job jobs run runs ran
@@ -28,12 +29,12 @@ there (an exception, a signal, a program) and small words that make a story of a
 
 MEANS: dict[str, str] = {
     "COMPLETED": "completed finished succeeded success successful successfully done normally",
-    "FAILED": "failed failing failure failures fails",
+    "FAILED": "badly failed failing failure failures fails",
     "CANCELLED": "cancelled canceled cancellation",
-    "TIMEOUT": "timeout timed out limit hit",
-    "OUT_OF_MEMORY": "out memory oom killed",
-    "NODE_FAIL": "node failed failure lost",
-    "PREEMPTED": "preempted preemption",
+    "TIMEOUT": "badly timeout timed out limit hit",
+    "OUT_OF_MEMORY": "badly out memory oom killed",
+    "NODE_FAIL": "badly node failed failure lost",
+    "PREEMPTED": "preempted preemption evicted eviction",
     "REQUEUED": "requeued requeue",
     "RUNNING": "running runs",
     "PENDING": "pending waiting waits queued queue",
@@ -45,8 +46,9 @@ MEANS: dict[str, str] = {
 ALSO_SAID: dict[str, str] = {
     "saved": "written wrote",
     "resumed": "resumption",
-    "preempted": "preemption eviction",
+    "preempted": "preemption evicted eviction",
     "requeued": "requeue",
+    "kernel-oom": "killer",
 }
 """What words of the product's own rows are told in besides."""
 
@@ -103,6 +105,8 @@ COLUMN_WORDS: dict[str, str] = {
     "bad": "turned became infinite nan",
     "signal": "terminated",
     "state_reason": "reason",
+    "seq": "collective collectives",
+    "free": "left",
     "after": "followed follows",
     "memory": "asks asked requested",
     "reason": "gives gave given",
@@ -121,7 +125,7 @@ UNITS: dict[str, str] = {
     "%": "percent share",
 }
 
-GRAMMAR = _words(
+GRAMMAR = word_set(
     """a an the of in on at to by for from with and or is was are were be as it its that this which what who where when how many much not no yes
     than then per one each all any another other others over up out s job run runs jobs had has"""
 )
@@ -132,10 +136,13 @@ RAISED = "exception raised raises threw thrown error"
 """What the name of an exception says besides."""
 EARLIER = "earlier previous prior"
 """What a description that has "before the last" is said in."""
-DENYING = _words("no not never none nobody nothing neither nor without cannot hardly barely")
-ALIKE, UNLIKE = _words("same identical equal equally too"), _words("different differ differs differed another other")
-SEVERAL = _words("both each")
-COMPARING = _words(
+DENYING = word_set("no not never none nobody nothing neither nor without cannot hardly barely")
+ALIKE, UNLIKE = (
+    word_set("same identical equal equally too"),
+    word_set("different differ differs differed another other"),
+)
+SEVERAL = word_set("both each")
+COMPARING = word_set(
     """more greater larger bigger higher longer later hotter warmer exceeds exceed exceeded exceeding beyond rose rise rises rising risen grew
     grows growing grown increased increases increase increasing climbed jumped less fewer smaller lower shorter earlier cooler colder
     fell fall falls falling fallen dropped drop drops decreased decreases decrease decreasing declined sank shrank slower
@@ -143,13 +150,13 @@ COMPARING = _words(
 )
 
 
-SUPERLATIVE = _words(
+SUPERLATIVE = word_set(
     "most highest largest biggest greatest longest latest hottest least lowest smallest fewest shortest earliest coldest coolest slowest worst "
     "fastest quickest best furthest first last maximum minimum newest oldest final"
 )
-ORDERING = _words("before after above below over under")
+ORDERING = word_set("before after above below over under")
 
-EVERYDAY = NEUTRAL | _words(
+EVERYDAY = NEUTRAL | word_set(
     """not no never none nothing nobody only just even still already again ever else other others another same own more most less least much
     many few several some any all each every both first last latest next previous earlier later long often far little enough too exactly
     actually really there anything anyone anybody something someone back up down out off away well would could should must cannot
@@ -168,15 +175,15 @@ EVERYDAY = NEUTRAL | _words(
     known unknown possible likely available present usual normal typical old new whole full-time respective relevant affected involved concerned
     responsible behind above resubmitted submitted released waited waits fit fits owned shared serves served decide decides decided clear
     free doing completed finished moment point call calls called missing meanwhile hold bound bounds bounded resubmit rerun submit try ask run start restart use check look find
-    clearer settle settles show tells apart compare compared let lets follow follows followed following work worked works
+    place clearer settle settles show tells apart compare compared let lets follow follows followed following work worked works
     """
 )
 """What there is in every job, and what is done with it: to name it claims nothing."""
-GENERIC = _words("failure failures error errors problem problems issue issues symptom exception traceback")
+GENERIC = word_set("failure failures error errors problem problems issue issues symptom exception traceback")
 """Troubles that by themselves tell of none in particular: `the network failure` does, by what stands before."""
-ORDINARY = NEUTRAL | _words(
+ORDINARY = NEUTRAL | word_set(
     "same other another first last next previous earlier later own main actual real exact original whole only"
 )
 """What stands before a trouble and tells of none in particular."""
-MEASURE = _words("counter counters count counts status state states history setting settings option options policy")
+MEASURE = word_set("counter counters count counts status state states history setting settings option options policy")
 """`The error counters` are there without an error."""

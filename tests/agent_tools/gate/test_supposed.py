@@ -70,6 +70,22 @@ SLIPPED = {
         "Restore the snapshot of step [[E4.step]].",
         "Reload the weights saved at step [[E4.step]].",
     ],
+    "what was otherwise before": [
+        "Switch the loader back to the old format.",
+        "Go back to the previous container image.",
+        "Restore the batch size.",
+        "Revert to the earlier driver version.",
+        "Turn the flag back on.",
+        "Use the original learning rate.",
+        "Return to the configuration that worked.",
+        "Check the recent kernel patch.",
+        "Ask what the update made last night has changed.",
+    ],
+    "that nothing is so": [
+        "Raise the limit above [[E1.elapsed_s]]; nothing else is wrong.",
+        "Rerun it; no process has leaked.",
+        "Rerun it; nobody was at fault.",
+    ],
     "a verdict on a machine": [
         "Do not use [[E1.node]] any more.",
         "Stop scheduling on [[E1.node]].",
@@ -88,6 +104,9 @@ SUPPOSED = [
     "The exact time of the power failure.",
     "The name of the user who cancelled the job.",
     "At what temperature the card shut down.",
+    "Whether the driver update before this run changed the memory layout.",
+    "Whether the previous image was slower.",
+    "Whether the old format needed less memory.",
 ]
 ADVICE = [
     "Ask for less memory per rank.",
@@ -114,6 +133,15 @@ ADVICE = [
     "Find out why rank [[E2:1.rank]] asked for so much memory.",
     "Save a checkpoint more often, and resume from the last one.",
     "Go on from any checkpoint of the run.",
+    "Go back to an earlier checkpoint.",
+    "Compare with the previous attempt.",
+    "Look at the earlier lines of the log.",
+    "If the batch size was raised, put it back to what it was.",
+    "Look at the change in memory between the steps.",
+    "Ask the team responsible for the cluster whether the kernel log of [[E1.node]] tells more.",
+    "Ask whoever is responsible for [[E1.node]] to look at it.",
+    "Nothing else has to be done.",
+    "Lower the batch size; no other step is needed.",
 ]
 OPEN = [
     "Whether the GPU had ECC errors.",
@@ -124,6 +152,9 @@ OPEN = [
     "What the job was doing at that moment.",
     "Whether a node of the job went down.",
     "When the job failed.",
+    "Which job took its place is not in the data.",
+    "Whether anything changed since the last run.",
+    "Whether the earlier attempts failed in the same way.",
 ]
 
 
@@ -167,4 +198,4 @@ def test_what_was_shown_may_be_taken_for_granted() -> None:
         ("open", "Why the loader leaked memory.", "leaked"),
     ):
         assert supposed(text, place, lambda _: False) == word
-        assert supposed(text, place, lambda said, known=(word, "errors"): said.lower() in known) == ""
+        assert supposed(text, place, lambda said, known=(word, "errors", "memory"): said.lower() in known) == ""
