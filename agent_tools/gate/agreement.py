@@ -25,7 +25,7 @@ from agent_tools.gate.ordinals import anew, misordered
 from agent_tools.gate.owners import of_others
 from agent_tools.gate.pairs import in_turn, mismatched, neither
 from agent_tools.gate.parting import overstated
-from agent_tools.gate.relations import miscast, orphaned, related, strangers, uncounted, unowned
+from agent_tools.gate.relations import miscast, of_two, orphaned, related, strangers, uncounted, unowned
 from agent_tools.gate.sequence import back, disordered
 from agent_tools.gate.tellings import mistold
 from agent_tools.references import HOLE
@@ -36,7 +36,7 @@ _MORE = (
 )
 _LESS = (
     r"(?:less|fewer|smaller|lower|shorter|earlier|cooler|colder|below|under|before|fell|falls?|fallen|falling|dropp?\w*|decreas\w+"
-    r"|declin\w+|sank|shr[aiu]nk\w*|(?:went|goes|going|gone|came) (?:on )?down)"
+    r"|down(?= from\b)|declin\w+|sank|shr[aiu]nk\w*|(?:went|goes|going|gone|came) (?:on )?down)"
 )
 _SLOW, _FAST = r"(?:slower|worse)", r"(?:faster|quicker)"
 _WAY = re.compile(rf"(?i)\b(?:(?P<more>{_MORE})|(?P<less>{_LESS})|(?P<slow>{_SLOW})|(?P<fast>{_FAST}))\b")
@@ -270,6 +270,10 @@ def _compared(clause: Clause, ledger: Ledger) -> str:
                 f"{way[0]!r} is not what [[{signed.ref}]] shows, by its sign: turn it round, or leave the direction out"
             )
         pair = in_turn(clause) or _sides(own, way, measures)
+        if pair is not None and _CHANGE.match(way[0]) and of_two(*pair, ledger):
+            return (
+                f"[[{pair[1].ref}]] and [[{pair[0].ref}]] are of two, and no change of one: tell them beside each other"
+            )
         if pair is not None and not _holds(direction(way, pair[0]), *pair) and not _spans(way, own, pair):
             return _contradicted(way[0], *pair)
     return ""

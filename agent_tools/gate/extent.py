@@ -18,6 +18,7 @@ from agent_tools.formats import unit_of
 from agent_tools.gate.clauses import SUBJECTS, Clause, size
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import held_by_job, whole
+from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 
 _NOUN = r"(?P<noun>ranks?|process(?:es)?|nodes?|hosts?|machines?|gpus?|cards?|attempts?|users?)\b"
@@ -81,7 +82,7 @@ def _every(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     if len(said) != 1 or _UNSURE.search(own) or _OTHERS.search(own):
         return
     m = said[0]
-    columns, of_job = _OF[_singular(m["noun"])]
+    columns, of_job = _OF[singular(m["noun"])]
     number = [g for g in clause.groups if m["n"] and g.start == m.start("n")]
     rest = [c for g in clause.groups if g not in number for c in g.cells]
     figures = [c for c in rest if c.column not in SUBJECTS]
@@ -134,7 +135,7 @@ def others_of(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> tuple
     evidence = ledger.get(cells[0].id)
     named = [g for b in before for g in b.groups] + ahead
     said = [c for g in named for c in g.cells if c.id == evidence.id and c.column in SUBJECTS]
-    noun = _singular(m["noun"]) if m["noun"] else (said[-1].column if said else "")
+    noun = singular(m["noun"]) if m["noun"] else (said[-1].column if said else "")
     columns, of_job = _OF.get(noun, ((), ""))
     if not said or not columns or said[-1].column not in columns or not _all_rows(evidence, columns, of_job, ledger):
         return None
@@ -215,8 +216,3 @@ def _all_rows(evidence: Evidence, columns: Sequence[str], of_job: str, ledger: L
         return False
     many = len({tuple(evidence.value(n, r) for n in columns) for r in range(len(evidence.rows))})
     return many > 1 and (not of_job or held_by_job(evidence, ledger, of_job) == many)
-
-
-def _singular(noun: str) -> str:
-    low = noun.lower()
-    return "process" if low.startswith("process") else low.removesuffix("s")

@@ -68,49 +68,42 @@ _OTHER_STEP = re.compile(r"^(?:best|lowest|highest|min|max|first|asked|total)_st
 _HOLDS = re.compile(
     r"(?i)\b(?:holds?|held|uses?|used|occup\w+|runs? (?:on|with)|ran (?:on|with)|running (?:on|with)|has|had|took|got|was given|received|using) (?:all )?$"
 )
-_SPANS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (
-        re.compile(
-            r"(?i)\b(?:ran|runs?|took|takes|lasted|ended|finished|stopped|failed) (?:for|after|within|in )?\s*$"
+_SPANS = tuple(
+    (re.compile(verb), re.compile(columns))
+    for verb, columns in (
+        (
+            r"(?i)\b(?:ran|runs?|took|takes|lasted|ended|finished|stopped|failed) (?:for|after|within|in )?\s*$",
+            r"limit|wait|quiet|needed",
         ),
-        re.compile(r"limit|wait|quiet|needed"),
-    ),
-    (
-        re.compile(r"(?i)\b(?:started|began|starts|begins|waited|waits) (?:for|after|within|in )?\s*$"),
-        re.compile(r"limit|elapsed|lived|span|run_"),
-    ),
-    (
-        re.compile(
-            r"(?i)\b(?:reached|reaches|ran to|got to|ended at|stopped at|came to|went to|at|after) (?:step|epoch) $"
+        (
+            r"(?i)\b(?:started|began|starts|begins|waited|waits) (?:for|after|within|in )?\s*$",
+            r"limit|elapsed|lived|span|run_",
         ),
-        re.compile(r"total|limit|asked"),
-    ),
-    (
-        re.compile(r"(?i)\b(?:preempted|cancelled|killed|died|crashed|hung|evicted) (?:for|after|within|in )?\s*$"),
-        re.compile(r"wait|needed"),
-    ),
-    (
-        re.compile(
-            rf"(?i)\b(?:held|kept|occupied|blocked|ran|lasted|trained|worked|computed)\b[^,;:.{HOLE}]{{0,30}} for $"
+        (
+            r"(?i)\b(?:reached|reaches|ran to|got to|ended at|stopped at|came to|went to|at|after) (?:step|epoch) $",
+            r"total|limit|asked",
         ),
-        re.compile(r"limit|wait"),
-    ),
-    (
-        re.compile(r"(?i)\b(?:pending|queued|held back|in the queue) (?:for|after|during )?\s*$"),
-        re.compile(r"limit|elapsed|lived|span|run_"),
-    ),
-    (
-        re.compile(
-            r"(?i)\b(?:running|training|alive|idle|hung|hanging|silent|quiet|stalled|stuck|suspended|up|busy) (?:for|after)\s*$"
+        (
+            r"(?i)\b(?:preempted|cancelled|killed|died|crashed|hung|evicted) (?:for|after|within|in )?\s*$",
+            r"wait|needed",
         ),
-        re.compile(r"limit|wait"),
-    ),
-    (
-        re.compile(
-            r"(?i)(?<!not )(?<!never )\b(?:resumed|continued|restarted|loaded|picked up|went on|started|began|started over)(?: again| training)? (?:from|at|with) (?:step|epoch|checkpoint|iteration) $"
+        (
+            rf"(?i)\b(?:held|kept|occupied|blocked|ran|lasted|trained|worked|computed)\b[^,;:.{HOLE}]{{0,30}} for $",
+            r"limit|wait",
         ),
-        re.compile(r"total|limit|asked"),
-    ),
+        (
+            r"(?i)\b(?:pending|queued|held back|in the queue) (?:for|after|during )?\s*$",
+            r"limit|elapsed|lived|span|run_",
+        ),
+        (
+            r"(?i)\b(?:running|training|alive|idle|hung|hanging|silent|quiet|stalled|stuck|suspended|up|busy) (?:for|after)\s*$",
+            r"limit|wait",
+        ),
+        (
+            r"(?i)(?<!not )(?<!never )\b(?:resumed|continued|restarted|loaded|picked up|went on|started|began|started over)(?: again| training)? (?:from|at|with) (?:step|epoch|checkpoint|iteration) $",
+            r"total|limit|asked",
+        ),
+    )
 )
 """What a verb says that a span or a step is, and the columns that are something else: what was planned, allowed or waited."""
 

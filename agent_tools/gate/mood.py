@@ -35,6 +35,8 @@ _FINITE = re.compile(
     r"(?i)\b(?:is|are|was|were|has|have|had|did|does|do|came|finished|completed|succeeded|failed|crashed|died|ended|ran|went|lost|broke"
     r"|converged|diverged|recovered|started|began|stopped|worked|passed|happened|occurred|exited|returned|hung|stalled|caused|killed)\b"
 )
+_ENDS_SO = re.compile(r"(?i)\b(?!need|requir|ask|suppos|expect|us)[a-z]{3,}ed\W*$")
+"""A verb that ends a clause: `the loss exploded`."""
 _ASIDE = re.compile(
     rf"(?i),\s+(?=(?:and |so )?(?:the|its|their|this|that|it|they|there|these|those)\b[^,]*{_FINITE.pattern.removeprefix('(?i)')})"
 )
@@ -70,7 +72,8 @@ def stated(text: str, place: Place, speaks_of: Callable[[str], bool] = lambda _:
         if place == "advice":
             denies = _DENIES.match(words)
             asks = None if denies else asks
-            claims = (denies or _SUBJECT.match(words)) is not None and _FINITE.search(words) is not None
+            acted = _FINITE.search(words) or _ENDS_SO.search(words)
+            claims = (denies or _SUBJECT.match(words)) is not None and acted is not None
         else:
             claims = _FINITE.search(words) is not None or accuses
         if claims and not asks and (accuses or not cited([clause])):

@@ -28,6 +28,7 @@ from agent_tools.gate.pairs import alike, longer, neither
 from agent_tools.gate.parting import parted
 from agent_tools.gate.scope import held_by_job, whole
 from agent_tools.gate.spelled import spelled
+from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 from store.result import Cell
 
@@ -41,13 +42,8 @@ _NOUNS: dict[str, tuple[str, ...]] = {
 }
 """What a row is of, by the columns that say which one."""
 _OF_JOB = {
-    "rank": "gpus",
-    "process": "gpus",
-    "gpu": "gpus",
-    "card": "gpus",
-    "node": "node_count",
-    "host": "node_count",
-    "machine": "node_count",
+    **dict.fromkeys(("rank", "process", "gpu", "card"), "gpus"),
+    **dict.fromkeys(("node", "host", "machine"), "node_count"),
 }
 """How many of it the job has, by accounting's column; a rank for each GPU."""
 _CALLED = frozenset({"job_attempts", "job_steps"})
@@ -88,6 +84,9 @@ _TELLS = re.compile(
     r"(?i)\W*(?:the (?:log|run|job|kernel log)|it|slurm|accounting) (?:holds|shows|has|had|records|recorded|logged|announces|reports|lists|names|raised)\b"
 )
 _APPOSED = re.compile(rf"\s*[,:(–—-]+\s*{HOLE}")
+_LISTED = re.compile(
+    rf"(?i)\b(?P<n>{_NUMBER}) {_NOUN}(?: [a-z ]{{0,24}})?(?:,|:|[ ]?[(–—]) ?(?:jobs? |nodes? |ranks? )?(?={HOLE})"
+)
 _BEGIN = re.compile(rf"(?i)\W*(?:here|there (?:are|were|is|was)|{_TELLS.pattern[7:]})?\W*")
 
 
@@ -139,7 +138,7 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
     cells = _of_rows([c for g in clause.groups if g.start < end for c in g.cells], ledger)
     yield from _ordinals(clause, every_cell, ledger)
     for m in _ITS.finditer(own):
-        column = _OF_JOB.get(_singular(m["noun"]), "")
+        column = _OF_JOB.get(singular(m["noun"]), "")
         placed = _PLACED_ON.search(own[: m.start()]) is not None
         if (
             column
@@ -151,26 +150,22 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         return
     evidence = ledger.get(every_cell[0].id)
     for m in _COUNT.finditer(own, 0, end):
-        noun, number, of = _singular(m["noun"]), _number(m["n"]), _number(m["m"])
+        noun, number, of = singular(m["noun"]), _number(m["n"]), _number(m["m"])
         at_head, tells = _BEGIN.fullmatch(own[: m.start()]) is not None, _TELLS.fullmatch(own[: m.start()].rstrip())
+        held = _held(evidence, cells, noun) == number and not of and not m["only"]
         if not at_head or (tells and noun == "attempt"):
-            held = _held(evidence, cells, noun)
-            if held is not None and held == number and not of and not m["only"]:
+            if held:
                 yield m.start("n"), m.end("n")
                 if re.search(r"(?i)only |just |exactly ", m[0][: m.start("n") - m.start()]):
                     yield m.start(), m.start("n")
-            elif (
-                cells
-                and not of
-                and noun == "attempt"
-                and whole(evidence, ledger)
-                and _total(evidence, noun, ledger) == number
-            ):
-                yield m.start(), m.end("n")
+            elif noun == "attempt" and cells and not of and _total(evidence, noun, ledger) == number:
+                yield from [(m.start(), m.end("n"))] if whole(evidence, ledger) else []
             continue
         late = _APPOSITION.search(own, m.end(), end)
         beside = {g.column for g in clause.groups if late and late.end() <= g.start < end}
         rows = _rows(evidence, cells, noun, own[m.end() : end], ledger, beside)
+        if rows is None and held and not m["lead"]:
+            yield m.span("n")
         if rows is None or _amount(rows, noun) != number:
             continue
         every = re.search(r"(?i)\ball\b", m[0][: m.start("n") - m.start()])
@@ -195,7 +190,7 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
             yield each.span()
         yield from _one_of(own, clause, rows)
     for m in _EACH.finditer(own, 0, end):
-        noun = _singular(m["noun"])
+        noun = singular(m["noun"])
         rows = _rows(evidence, cells, noun, own[m.end() : end], ledger) if _BEGIN.fullmatch(own[: m.start()]) else None
         total = _total(evidence, noun, ledger)
         if not rows or not total or _amount(rows, noun) != total or (m["n"].lower() == "both" and total != 2):
@@ -203,7 +198,21 @@ def _in_clause(clause: Clause, ledger: Ledger) -> Iterator[tuple[int, int]]:
         if m["k"] is None or _number(m["k"]) == total:
             yield m.start("n"), m.end("k") if m["k"] else m.end("n")
             yield from (same.span("same") for same in _SAME.finditer(own, m.end(), end))
+    yield from _listed(clause, evidence, ledger)
     yield from _only(own, end, cells, evidence, ledger)
+
+
+def _listed(clause: Clause, evidence: Evidence, ledger: Ledger) -> Iterator[tuple[int, int]]:
+    """`two nodes, A and B`: those that are listed behind the number, where no other row has what else the clause cites."""
+    for m in _LISTED.finditer(clause.own):
+        noun = singular(m["noun"])
+        group = next(g for g in clause.groups if g.start == m.end())
+        rest = {g.column: g.cells[0].value for g in clause.groups if g is not group and len(g.cells) == 1}
+        which = {_which(evidence, noun, c.row) for c in group.cells}
+        every = {_which(evidence, noun, r) for r in _met(evidence, rest)}
+        named = group.column in _NOUNS.get(noun, ()) and whole(evidence, ledger)
+        if named and which == every and len(which) == len(group.cells) == _number(m["n"]):
+            yield m.span("n")
 
 
 def _of_rows(cells: list[CellValue], ledger: Ledger) -> list[CellValue]:
@@ -220,7 +229,7 @@ def _only(
     m = _ONLY.search(own, 0, end)
     if m is None or not _BEGIN.fullmatch(own[: m.start()]) or _LOOSE.search(own[m.end() : end]):
         return
-    noun = _singular(m["noun"] or "")
+    noun = singular(m["noun"] or "")
     columns = _NOUNS.get(noun) or ((cells[0].column,) if own[m.end() : m.end() + 1] == HOLE else ())
     if m["ordinal"]:
         columns = ("attempt",) if noun == "attempt" and own[: m.end()].lower().rstrip().endswith("attempt") else ()
@@ -380,11 +389,6 @@ def _met(evidence: Evidence, condition: dict[str, Cell]) -> list[int]:
 
 def _has(evidence: Evidence, column: str) -> bool:
     return any(c.name == column for c in evidence.columns)
-
-
-def _singular(noun: str) -> str:
-    low = noun.lower()
-    return "process" if low.startswith("process") else low.removesuffix("s")
 
 
 def _number(word: str | None) -> int:

@@ -35,6 +35,7 @@ _FROM = re.compile(rf"(?i)\bfrom (?:the )?(?:{_NOUN})?\s*$")
 _BEHIND = re.compile(r"(?i)\bbehind\b")
 _NAMES_ONE = re.compile(rf"(?i)\b(?:{_NOUN}) $")
 
+_EACH_ONE = frozenset({"rank", "node", "gpu", "gpu_uuid", "pid", "user"})
 _HOW_MANY = frozenset({"ranks", "hosts", "nodes"})
 """Columns that count those that are told, beside how often something came."""
 _DOER = re.compile(r"sender|_by$|reason_user$|^told_by$")
@@ -152,6 +153,14 @@ def unowned(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, Cel
         if several and has and a.column not in names and held(ledger, a, b.column) != b.value:
             return a, b
     return None
+
+
+def of_two(a: CellValue, b: CellValue, ledger: Ledger) -> bool:
+    """Whether two cells of a column are of two ranks, GPUs or nodes: one of them did not become the other."""
+    several = a.id == b.id and a.row != b.row and a.column == b.column
+    return several and any(
+        held(ledger, a, c.name) != held(ledger, b, c.name) for c in ledger.get(a.id).columns if c.name in _EACH_ONE
+    )
 
 
 def _in_one_row(a: CellValue, b: CellValue, ledger: Ledger) -> bool:

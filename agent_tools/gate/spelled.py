@@ -11,6 +11,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import Clause
 from agent_tools.gate.grounds import NUMBER_WORDS
 from agent_tools.gate.scope import narrowed, whole
+from agent_tools.gate.words import singular
 from agent_tools.references import HOLE
 
 _NUMBER = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True)) + "|single"
@@ -22,6 +23,10 @@ _HEDGED = re.compile(
     r"|or|than|every|each|first|last|next|than|to|and|rank|node|gpu|step|-)\s*$"
 )
 _OF_CITED = re.compile(rf"(?i)^\W*(?P<n>{_NUMBER[:-7]}) of (?:its|the|the job's) (?P<of>{HOLE}+) (?P<noun>[a-z]+)\b")
+_RESTATED = re.compile(
+    rf"(?i)\b(?P<n>{_NUMBER[:-7]}) of (?:the |its )?(?P<m>{_NUMBER[:-7]}) [a-z]+\b[^{HOLE};]*?\((?P<a>{HOLE}+) (?:out )?of (?P<b>{HOLE}+)\)"
+)
+"""`Three of the four GPUs were spinning (* of *)`."""
 _TALLY = frozenset({"fleet_tally", "find_jobs_summary"})
 
 
@@ -35,7 +40,7 @@ def spelled(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
             continue
         noun = m["noun"].lower()
         number = 1 if m["n"].lower() == "single" else NUMBER_WORDS[m["n"].lower()]
-        names = _names("process" if noun.startswith("process") else noun.removesuffix("s"))
+        names = _names(singular(noun))
         counts = [c for c in cells if c.column in names and isinstance(c.value, int) and not isinstance(c.value, bool)]
         values = {c.value for c in counts} or _of_row(cells, names, ledger)
         if values != {number}:
@@ -51,6 +56,10 @@ def spelled(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         found.append((m.start(), m.end("n")))
         if m["only"]:
             found.append(m.span("only"))
+    for m in _RESTATED.finditer(own):
+        pair = [next(g.cells[0].value for g in clause.groups if g.start == m.start(w)) for w in "ab"]
+        if pair == [NUMBER_WORDS[m[w].lower()] for w in "nm"]:
+            found.append((m.start(), m.end("m")))
     for m in _OF_CITED.finditer(own):
         total = next((g.cells[0] for g in clause.groups if g.start == m.start("of")), None)
         column = m["noun"].lower().removesuffix("s")

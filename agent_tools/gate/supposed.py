@@ -18,7 +18,7 @@ from agent_tools.evidence import Ledger
 from agent_tools.gate.blame import blames_hardware, own_words
 from agent_tools.gate.causes import acts, things
 from agent_tools.gate.vocabulary import EVERYDAY, GENERIC, MEASURE, ORDINARY, word_set
-from agent_tools.gate.words import spoken_of, stems
+from agent_tools.gate.words import singular, spoken_of, stems
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
 
 Known = Callable[[str], bool]
@@ -75,6 +75,10 @@ _TELLS = re.compile(
 _PAST = re.compile(r"ed$|^(?:hung|broke|fell|lost|stuck|died|left|froze|ran|burnt|stole|grew|rose|sank)$")
 _THEY = re.compile(r"(?i)\b(?:they|he|she|somebody|someone|you|we)\b(?P<what>(?: [a-z']+){1,3})")
 """`The memory that they took`, without the "that"."""
+_STOPS = re.compile(
+    r"(?i)\b(?:stop|quit|cease|give up|refrain from) (?P<what>[a-z]+ing\b(?:(?! (?:once|when|if|before|after|until|as)\b)[^,.;:?!])*)"
+)
+"""What is to be done no more is done."""
 _BY = re.compile(r"(?i)\s+by\b")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _HEDGED = re.compile(r"(?i)\b(?:whether|if|in case|unless|for any|any)\b")
@@ -126,7 +130,7 @@ _SEVERAL = re.compile(
     r"|errors?|exceptions?|tracebacks?|causes?|triggers?|reasons?|failures?|problems?|events?|verdicts?|answers?|questions?|plans?|time|hours?|days?|weeks?|months?|minutes?)$"
 )
 """What there are several of, so that one of them came before another."""
-_EARLIER = re.compile(r"(?i)^(?:old|older|previous|prior|former|earlier|original)$")
+_EARLIER = re.compile(r"(?i)^(?:old|older|previous|prior|former|earlier|original|newly|recently|freshly)$")
 _RECENT = re.compile(
     r"(?i)^(?:last|latest|newest|new|recent|driver|firmware|kernel|cuda|nccl|slurm|library|package|image|container|software|system|cluster|code|config|configuration)$"
 )
@@ -149,6 +153,7 @@ _OFFICE = re.compile(
     r"(?:[a-z]+ )?(?:clusters?|nodes?|hosts?|machines?|partitions?|queues?|hardware|storage|networks?|file ?systems?|schedulers?|slurm|systems?|infrastructure|operations|images?|containers?|datasets?|data|jobs?|code|projects?|accounts?|\[\[))"
 )
 """Who looks after something, and did nothing."""
+_NO_BLAME = re.compile(r"(?i)\b(?:do not|don['’]t|never) blame\b")
 _QUESTION = re.compile(
     r"(?i)\b(?:(?:for|out|see|check|know|ask|asks|tells?|says?|into|of|on|about|at|to|\*|[a-z]+s) )(?:what(?= [a-z]+ed\b)|who|whether|why|if)\b(?:\[\[[^\]]*\]\]|[^,.;:])*"
 )
@@ -201,7 +206,7 @@ def _spans(words: str, place: str) -> Iterator[str]:
             checked = found["word"].lower() == "that" and _CHECKS.search(before)
             if not (checked or _NO_ONE.search(before) or _IDLE.search(found["what"])):
                 yield found["what"]
-        for found in (*_REASON.finditer(words), *_THEY.finditer(words)):
+        for found in (*_REASON.finditer(words), *_THEY.finditer(words), *_STOPS.finditer(words)):
             if not _IDLE.search(found["what"]):
                 yield found["what"]
         yield from (m["what"] for m in _WHY.finditer(words) if not _HEDGED.search(words[: m.start()]))
@@ -221,7 +226,7 @@ def _trouble(name: str, then: str, speaks_of: Known) -> str:
         return ""
     if all(w in GENERIC for w in troubles):
         troubles = [w for w in said if w not in GENERIC and w not in ORDINARY]
-    return next((w for w in troubles if not speaks_of(w)), "")
+    return next((w for w in (*troubles, *things(name)) if not speaks_of(w)), "")
 
 
 def _name(name: str, then: str) -> list[str]:
@@ -286,13 +291,12 @@ def _somebody(words: str, known: Known) -> str:
 
 def _another(who: str) -> str:
     """How what was shown tells of one more of them: `another process`."""
-    noun = who.split()[-1].lower()
-    return f"another {'process' if noun.startswith('process') else noun.removesuffix('s')}"
+    return f"another {singular(who.split()[-1])}"
 
 
 def unasked(text: str) -> str:
     """An advice without whose office it names, and what it only asks: `look in the kernel log for what killed it`, `ask whether something kills processes`."""
-    return _QUESTION.sub(" ", _OFFICE.sub("who run", text))
+    return _QUESTION.sub(" ", _OFFICE.sub("who run", _NO_BLAME.sub(" ", text)))
 
 
 def unsaved(text: str, ledger: Ledger) -> str:

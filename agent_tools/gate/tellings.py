@@ -229,7 +229,8 @@ def _of_fleet(clause: Clause, ledger: Ledger) -> str:
         if isinstance(cell.value, str) or cell.column in SUBJECTS or len(rows) < 2:
             continue
         named = any((c.id, c.row) == (cell.id, cell.row) and isinstance(c.value, str) for c in cells)
-        if not named and len({ledger.get(cell.id).value(cell.column, r) for r in range(len(rows))}) > 1:
+        alike = len({ledger.get(cell.id).value(cell.column, r) for r in range(len(rows))}) == 1
+        if not named and not (alike and found and "cluster" in found[0].lower()):
             return f"{found[0] if found else ''!r}: [[{cell.ref}]] is of one row of several: name whose it is"
     return ""
 

@@ -29,6 +29,12 @@ def stem(word: str) -> str:
     return low[:-1] if len(low) > 4 and low[-1] == low[-2] else low
 
 
+def singular(noun: str) -> str:
+    """A noun of things that are counted, as of one."""
+    low = noun.lower()
+    return "process" if low.startswith("process") else low.removesuffix("s")
+
+
 _LISTED = re.compile(r"(?:^|: ?)(?:[a-z_0-9]+, )+(?:[a-z_0-9]+ or [a-z_ ]+|[a-z_0-9]+|\.\.\.)(?=$|;| where)")
 _SWEEPING = re.compile(r"(?i)\b(?:all|every|each|both|only|none|any)\b")
 

@@ -12,7 +12,7 @@ GOOD = "The last attempt ended as [[E1:1.state]]."
 
 def held() -> Ledger:
     """E1 two attempts on one node, E2 four processes, E3 one failed allocation, E4 launches, E5 GPUs, E6 fatal signals, E7 one exit, E8 saves,
-    E9 two attempts on two nodes."""
+    E9 two attempts on two nodes, E10 a node, E11 jobs of two users, E12 what spins, E13 ranks of two nodes."""
     book = Ledger()
     attempts = {
         "attempt": "",
@@ -57,6 +57,11 @@ def held() -> Ledger:
     )
     other = [(1, "PREEMPTED", "n1", 90.0, 600.0, 4, 1), (2, "TIMEOUT", "n2", 500.0, 600.0, 4, 1)]
     book.record(result("job_attempts", attempts, other), "job_attempts", {})
+    book.record(result("job_nodes", {"node": "", "ranks": ""}, [("n1", 4)]), "job_nodes", {})
+    users = [("7", "ada"), ("8", "bo"), ("9", "ada")]
+    book.record(result("find_jobs", {"job_id": "", "user": ""}, list(users)), "find_jobs", {})
+    book.record(result("gpu_spread", {"spinning": "", "used": ""}, [(3, 4)]), "gpu_spread", {})
+    book.record(result("node_ranks", {"node": "", "ranks": ""}, [("n1", 4), ("n2", 4)]), "node_ranks", {})
     book.show_all()
     return book
 
@@ -77,6 +82,11 @@ TRUE = [
     "The second attempt ran on the same node, [[E1:1.node_list]].",
     "The second attempt ran for [[E1:1.elapsed_s]], exactly its time limit of [[E1:1.time_limit_s]].",
     "The first attempt ran for [[E1.elapsed_s]] when it was evicted; its state is [[E1.state]].",
+    "Three ranks were ended by [[E6.signal_name]].",
+    "One of the two attempts ended as [[E1.state]].",
+    "It ran on one node, [[E10.node]].",
+    "Two jobs of [[E11.user]] are listed, [[E11.job_id]] and [[E11:2.job_id]].",
+    "Three of the four GPUs were spinning ([[E12.spinning]] of [[E12.used]]).",
 ]
 FALSE = [
     "Rank [[E2.rank]] exited by itself with signal [[E2.exit_signal]].",
@@ -97,6 +107,13 @@ FALSE = [
     "The second attempt ran on the same node, [[E9:1.node_list]].",
     "The first attempt ran for [[E1.elapsed_s]], exactly its time limit of [[E1.time_limit_s]].",
     "Attempts [[E1.attempt]] and [[E1:1.attempt]] ended badly, as [[E1.state]] and [[E1:1.state]].",
+    "The idle share of GPU [[E5.gpu]] grew from [[E5.idle_share]] to [[E5:1.idle_share]].",
+    "Four ranks were ended by [[E6.signal_name]].",
+    "It ran on two nodes, [[E10.node]] and [[E10.node]].",
+    "Two jobs of [[E11.user]] are listed, [[E11.job_id]] and [[E11:1.job_id]].",
+    "One job of [[E11.user]] is listed, [[E11.job_id]].",
+    "Two of the four GPUs were spinning ([[E12.spinning]] of [[E12.used]]).",
+    "The nodes have [[E13.ranks]] ranks in total.",
 ]
 
 

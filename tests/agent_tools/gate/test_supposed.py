@@ -80,11 +80,13 @@ SLIPPED = {
         "Return to the configuration that worked.",
         "Check the recent kernel patch.",
         "Ask what the update made last night has changed.",
+        "Stop loading the validation set into memory.",
     ],
     "that nothing is so": [
         "Raise the limit above [[E1.elapsed_s]]; nothing else is wrong.",
         "Rerun it; no process has leaked.",
         "Rerun it; nobody was at fault.",
+        "Lower the learning rate, since the loss exploded.",
     ],
     "a verdict on a machine": [
         "Do not use [[E1.node]] any more.",
@@ -107,6 +109,7 @@ SUPPOSED = [
     "Whether the driver update before this run changed the memory layout.",
     "Whether the previous image was slower.",
     "Whether the old format needed less memory.",
+    "Whether the newly installed library is slower.",
 ]
 ADVICE = [
     "Ask for less memory per rank.",
@@ -141,6 +144,8 @@ ADVICE = [
     "Ask the team responsible for the cluster whether the kernel log of [[E1.node]] tells more.",
     "Ask whoever is responsible for [[E1.node]] to look at it.",
     "Nothing else has to be done.",
+    "Stop training once the loss is flat.",
+    "Don't blame the ranks that waited.",
     "Lower the batch size; no other step is needed.",
 ]
 OPEN = [
