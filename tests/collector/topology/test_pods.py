@@ -60,7 +60,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PodLab, list
         here.owners.gpu_order = {0: "GPU-a", 1: "GPU-b"}
         source, rows = Topology(here), dict[int | None, Process]()
         source.open()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while sum(r.command == f"python3 -c {RANK}" for r in rows.values()) < 3:
             assert time.monotonic() < deadline, "the ranks did not come up"
             rows |= {r.pid: r for r in source.rows() if isinstance(r, Process) and r.pod == made.pod}
