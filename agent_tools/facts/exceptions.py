@@ -136,6 +136,14 @@ def is_wrapper(name: str, message: str) -> bool:
 _FORMING = re.compile(r"\binit_process_group\b|_store_based_barrier|\binit_distributed\b")
 
 
+_BESIDE_WORKERS = re.compile(r"\bin num_nodes_waiting$", re.MULTILINE)
+
+
+def beside_workers(calls: str) -> bool:
+    """Whether torchrun's agent was watching its workers: it asks that of the store only once they have met and run."""
+    return _BESIDE_WORKERS.search(calls) is not None
+
+
 def role_of(name: str, message: str, frames: str) -> Role:
     """What this exception is."""
     short = name.rsplit(".", 1)[-1]
@@ -281,6 +289,8 @@ def read(row: RowView) -> Raised:
     role = role_of(name, message, frames)
     if role == "peer" and origin_of(row.text("calls")).layer == "tracker":
         role = "application"  # its pipe leads to the tracking service, not to another rank
+    if role == "rendezvous" and beside_workers(row.text("calls")):
+        role = "peer"  # the node that keeps the store has ended; why, its own output tells
     cause_name, cause_message = row.text("cause_name"), row.text("cause_message")
     calls = row.text("calls") or frames
     again = cause_name == name and cause_message in message  # raised anew with more words: the first place tells more

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts, RowView, View
+from agent_tools.facts.exceptions import beside_workers
 from agent_tools.facts.ports import one_node, port_taken, several_nodes, unreached
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
@@ -40,6 +41,7 @@ _FORMING = re.compile(
     r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed|ddp: GLOBAL_RANK)|distributed init \(rank \d|"
     r"Initializing TorchBackend in DeepSpeed with backend"
 )
+_LOST = re.compile(r"RendezvousConnectionError|C10d store has failed")
 _NOT_OWN = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |\*{5,}\s*$")
 # Open MPI's word on how it was built and launched: no rank got as far as to look for another.
 _UNLAUNCHED = re.compile(r"not built with SLURM'?s? PMI|OPAL ERROR: Not initialized in file pmix")
@@ -154,9 +156,12 @@ def _waiting(facts: Facts, row: RowView) -> Assessment:
 def _hard(facts: Facts) -> RowView | None:
     if facts.ending.succeeded:
         return None
+    watched = any(beside_workers(r.calls) for r in facts.raised)
     rows = facts.table("rendezvous_events").where(
         lambda r: (
-            r.text("name") in _HARD and (r.text("severity") in ("error", "fatal") or r.text("name") == "mesh_failed")
+            r.text("name") in _HARD
+            and (r.text("severity") in ("error", "fatal") or r.text("name") == "mesh_failed")
+            and not (watched and _LOST.search(r.text("message")))
         )
     )
     return min(rows, key=lambda r: _HARD.index(r.text("name")), default=None)

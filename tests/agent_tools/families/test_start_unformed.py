@@ -54,3 +54,38 @@ def test_an_mpi_that_srun_cannot_launch_is_no_sure_hang_of_a_network(tmp_path: P
     other = "PMI2_Init failed\n*** An error occurred in MPI_Init\n"
     (tmp_path / "other").mkdir()
     assert drafted(other, tmp_path / "other").confidence > 0.8
+
+
+_WATCHING = """2: Traceback (most recent call last):
+2:   File "/env/bin/torchrun", line 8, in <module>
+2:     sys.exit(main())
+2:   File "/env/lib/python3.11/site-packages/torch/distributed/launcher/api.py", line 255, in launch_agent
+2:     result = agent.run()
+2:   File "/env/lib/python3.11/site-packages/torch/distributed/elastic/agent/server/api.py", line 870, in _invoke_run
+2:     {call}
+2:   File "/env/lib/python3.11/site-packages/torch/distributed/elastic/rendezvous/dynamic_rendezvous.py", line 1205, in {of}
+2:     self._state_holder.sync()
+2:   File "/env/lib/python3.11/site-packages/torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py", line 117, in _call_store
+2:     raise RendezvousConnectionError(
+2: torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details.
+srun: error: c7: task 2: Exited with exit code 1
+"""
+
+
+def test_an_agent_that_was_watching_its_workers_had_met_the_others(tmp_path: Path) -> None:
+    """It asks the store for nodes that wait only once its own workers run: that it is gone is another node's end."""
+    watching = _WATCHING.format(call="num_nodes_waiting = rdzv_handler.num_nodes_waiting()", of="num_nodes_waiting")
+    found = drafted(watching, tmp_path)
+    assert found.family == "U0", found.headline
+    forming = _WATCHING.format(call="self._initialize_workers(self._worker_group)", of="next_rendezvous")
+    (tmp_path / "forming").mkdir()
+    assert drafted(forming, tmp_path / "forming").family == "C1"
+
+
+def test_a_store_of_pmix_that_gives_way_to_another_ends_no_start(tmp_path: Path) -> None:
+    line = "[c{0}:70{0}] PMIX ERROR: {1} in file ../../src/mca/{2} at line 133\n"
+    lock = "".join(line.format(n, "ERROR", "gds/ds21/gds_ds21_lock_pthread.c") for n in (1, 2))
+    assert drafted(lock + "world of 2 ranks, micro batch 8\n", tmp_path).family == "U0"
+    (tmp_path / "other").mkdir()
+    gone = line.format(1, "UNREACHABLE", "ptl/tcp/ptl_tcp_component.c")
+    assert drafted(gone, tmp_path / "other").family == "C1"
