@@ -15,7 +15,7 @@ from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.deadline import never_ran, too_late
-from agent_tools.families.launch_reason import by_reason, driver_failed, launch_said_failed
+from agent_tools.families.launch_reason import by_reason, launch_said_failed, nodes_fault
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -223,14 +223,9 @@ def _before_error(row: RowView, end: RowView | None) -> bool:
 
 def _launch(facts: Facts, row: RowView) -> Assessment:
     why, confidence, whose, advice = LAUNCH[row.text("name")]
-    driver = driver_failed(facts.table("slurm_messages")) if row.text("name") == "container_failed" else None
-    if driver is not None:
-        ended = next(
-            (r for r in facts.table("slurm_messages") if r.text("name") == "task_exit" and r.has("host")), None
-        )
-        node = f"the node {ended['host']}" if ended is not None else "the node"
-        row, why, whose = driver, f"the GPU driver of {node} did not answer the container runtime", "infrastructure"
-        advice = "Submit again on other nodes, and have the operators look at the driver of that node (nvidia-smi)."
+    fault = nodes_fault(facts.table("slurm_messages")) if row.text("name") == "container_failed" else None
+    if fault is not None:
+        row, why, whose, advice = fault
     if _OWN_COPY.search(row.text("message")):
         why, whose, advice = "slurmd could not execute its copy of the job script", "undetermined", _COPY_ADVICE
     shows = [

@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from typing import NamedTuple
 
-from agent_tools.facts.views import RowView
+from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.say import lacks, say
+from agent_tools.verdict import Attribution
 
-_DRIVER = re.compile(r"nvidia-container-cli: (?:initialization error: (?:nvml|driver rpc) error|driver rpc error)")
+_NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
+    (
+        re.compile(r"nvidia-container-cli: (?:initialization error: (?:nvml|driver rpc) error|driver rpc error)"),
+        "the GPU driver of {node} did not answer the container runtime",
+        "infrastructure",
+        "Submit again on other nodes, and have the operators look at the driver of that node (nvidia-smi).",
+    ),
+    (
+        re.compile(r"no loop devices? available|failed to find loop device"),
+        "{node} has no loop device left to mount the image with",
+        "infrastructure",
+        "Submit again on other nodes, and have the operators raise the number of loop devices or free those that are held.",
+    ),
+    (
+        re.compile(r"No space left on device"),
+        "the disk that {node} unpacks images to is full",
+        "undetermined",
+        "Free the folder that images are unpacked to (ENROOT_CACHE_PATH, ENROOT_DATA_PATH, APPTAINER_TMPDIR), or name one that "
+        "has room; where it is the node's own, tell the operators.",
+    ),
+)
+"""What the node lacked, whatever image was asked for: the words, what they say, whose it is, and what to do."""
 
 
-def driver_failed(messages: Iterable[RowView]) -> RowView | None:
-    """The line in which NVIDIA's container tool says that the node's driver did not answer it: no image is to blame for that.
+class NodesFault(NamedTuple):
+    """A line in which a container runtime says what its node lacked."""
+
+    row: RowView
+    why: str
+    whose: Attribution
+    advice: str
+
+
+def nodes_fault(messages: View) -> NodesFault | None:
+    """The line in which a container runtime says that its node could not do its part: no image is to blame for that.
 
     A library that is not found, or a requirement that does not hold, may be the job's choice of node or image.
     """
-    return next((r for r in messages if _DRIVER.search(r.text("message"))), None)
+    for words, why, whose, advice in _NODES_FAULT:
+        row = next((r for r in messages if words.search(r.text("message"))), None)
+        if row is not None:
+            ended = next((r for r in messages.one_of("name", "task_exit") if r.has("host")), None)
+            node = f"the node {ended['host']}" if ended is not None else "the node"
+            return NodesFault(row, why.format(node=node), whose, advice)
+    return None
 
 
 def launch_said_failed(overview: RowView) -> bool:

@@ -278,3 +278,32 @@ def test_a_driver_that_does_not_answer_the_container_tool_is_the_nodes(tmp_path:
     shown = found.headline + "".join(c.text for c in found.shows)
     assert "driver" not in shown or whose == "infrastructure"
     assert ("[[" in found.headline) == (whose == "infrastructure"), "the node is named by its cell"
+
+
+@pytest.mark.parametrize(
+    ("said", "whose", "why"),
+    [
+        (
+            "FATAL:   container creation failed: mount /proc/self/fd/5 error: while mounting image: failed to find loop device: no "
+            "loop devices available\n",
+            "infrastructure",
+            "loop device",
+        ),
+        (
+            "slurmstepd: error: pyxis: failed to import docker image\nslurmstepd: error: pyxis:     Write failed because No space "
+            "left on device\nslurmstepd: error: pyxis: couldn't start container\n",
+            "undetermined",
+            "is full",
+        ),
+        (
+            "slurmstepd: error: pyxis: failed to import docker image\nslurmstepd: error: pyxis:     [ERROR] URL "
+            "https://registry.example/v2/lab/train/manifests/3 returned error code: 401 Unauthorized\n",
+            "job",
+            "container",
+        ),
+    ],
+    ids=["no loop device", "full disk", "no right to the image"],
+)
+def test_what_the_node_lacked_to_bring_a_container_up(tmp_path: Path, said: str, whose: str, why: str) -> None:
+    found = drafted(said, tmp_path)
+    assert (found.family, found.attribution) == ("A4", whose) and why in found.headline
