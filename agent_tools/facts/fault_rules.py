@@ -382,7 +382,7 @@ RULES: tuple[Rule, ...] = (
             r"Input type .{0,60}and weight type",
             r"unused parameters", r"Expected to have finished reduction", r"Incompatible shapes",
             r"can't convert (\w+:\d+|cuda|xpu|npu|mps)\S* device type tensor to numpy", r"requires grad\. Use tensor\.detach\(\)",
-            r"dot_general requires", r"got incompatible shapes",
+            r"dot_general requires", r"got incompatible shapes", r"Expected reduction dim",
         )),
     Rule("code", 0.85, "a kernel read or wrote where it may not, or an index was out of range on the GPU",
         says=(r"device-side assert", r"illegal memory access", r"misaligned address", r"CUBLAS_STATUS_(NOT_S|EXEC|INVALID)", r"an illegal instruction")),

@@ -42,6 +42,8 @@ _STORAGE = re.compile(
     r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container",
     re.IGNORECASE,
 )
+# PyTorch's writer does not say why: a folder that is gone, a right, a quota or a disk that is full.
+_UNOPENED = re.compile(r"\bFile \S.{0,400} cannot be opened")
 _READ_ONLY = re.compile(r"Errno 30\b|Read-only file system", re.IGNORECASE)
 """While training runs, what a file system becomes that the kernel has given up on; at a start, as often how it was mounted."""
 _NETWORK = re.compile(
@@ -93,7 +95,7 @@ _WAITED = 0.65
 def mode_of(cause: Raised) -> str:
     """code, data, storage or network."""
     text = f"{cause.name}: {cause.message}"
-    if _STORAGE.search(text) or file_system_fails(text):
+    if _STORAGE.search(text) or file_system_fails(text) or (cause.saving and _UNOPENED.search(text)):
         return "storage"
     if _NETWORK.search(text):
         return "network"

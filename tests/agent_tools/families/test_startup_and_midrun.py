@@ -159,3 +159,18 @@ def test_memory_of_the_host_that_ran_out_is_told_from_a_wrong_line(
     assert (a.status, a.mode) == ("confirmed", "code")
     assert any("host RAM" in c.text for c in a.implies) == ram
     assert any("--mem" in c.text for c in a.actions) == ram
+
+
+@pytest.mark.parametrize(
+    ("frame", "mode"),
+    [("torch/serialization.py:471 in _open_zipfile_writer", "storage"), ("job/table.py:12 in read", "code")],
+)
+def test_a_checkpoint_that_cannot_be_opened_for_writing_is_storages(tmp_path: Path, frame: str, mode: str) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES)
+    world.say("exception", "RuntimeError", "File runs/a/epoch_4.pt cannot be opened.", frame=frame)
+    assert judge(world, a3.assess).mode == mode
+
+
+def test_a_reduction_over_nothing_is_no_setting_of_the_run() -> None:
+    said = "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+    assert classify("RuntimeError", said, "~/job/model.py in forward").mode == "code"
