@@ -47,6 +47,7 @@ OF_THE_END = frozenset(
         "command_failures",
         "cuda_errors",
         "end_words",
+        "evaluation_progress",
         "exceptions",
         "fatal_signals",
         "host_oom_words",

@@ -15,7 +15,7 @@ from agent_tools.evidence import MAX_ROWS, Asks, Ledger
 from agent_tools.facts.asked import ALL_GPUS, BY_GPU, BY_NODE, NO_JOB, OF_THE_END, PER_GPU, WHOLE_JOB
 from agent_tools.facts.earlier import echoed, of_earlier_try, trained_past, went_on
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
-from agent_tools.facts.evaluating import beside_training
+from agent_tools.facts.evaluating import beside_training, counted_before
 from agent_tools.facts.exceptions import Raised, read
 from agent_tools.facts.last_run import last_told
 from agent_tools.facts.last_word import beneath
@@ -316,12 +316,16 @@ class Facts:
 
     def after_steps(self, raised: Raised) -> bool:
         """Whether steps had been trained when this was raised, by progress lines, its frames, or the program's word before it."""
-        if self.progress.begun or raised.trained or self.said_done(raised):
+        if self.progress.begun or raised.trained or self.said_done(raised) or self.evaluated(raised) is not None:
             return True
         begun = self.table("phases").one_of("name", "running_training")
         line = raised.row.number("line_no") or 0
         same = [r for r in begun if r.text("file") == raised.row.text("file") and (r.number("line_no") or 0) < line]
         return bool(same) and beside_training(raised.row.text("calls"))
+
+    def evaluated(self, raised: Raised) -> RowView | None:
+        """How far an evaluation had come when this was raised: that of a program that does nothing else, or one in its middle."""
+        return counted_before(self.table("evaluation_progress"), raised.row, raised.of_evaluator)
 
     def said_done(self, raised: Raised) -> bool:
         """Whether the program said before this that its training was complete; of a tokenizer's, and of a next program's imports, no."""

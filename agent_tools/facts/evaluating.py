@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from agent_tools.facts.views import RowView, View
+
 _AFTER_STEPS = re.compile(
     r"\bin (?:after_train(?:_epoch|_iter)?|after_(?:step|iter)|on_train_(?:epoch|batch)_end|training_epoch_end|test_and_save_results"
     r"|_?maybe_log_save_evaluate|validate_and_save|perform_actual_validation|final_eval|on_advance_end|_do_eval(?:uate)?)$",
@@ -42,7 +44,8 @@ _EVALUATION = re.compile(
     re.MULTILINE,
 )
 _AT_START = re.compile(r"sanity|(?:train|_inner_training_loop)\n\S+ in _evaluate$|^verl/|~/\S*verl/", re.MULTILINE)
-_ENTRY = re.compile(r"(?:eval\w*|\w*_eval|test\w*|\w*_test|val\w*|infer\w*|predict\w*|inference|score\w*)\.py")
+_ENTRY = re.compile(r"(?:^|[_-])(?:eval|test|val|infer|predict|score)\w*\.py$")
+_RIGHT_BELOW = 3
 _TRANSFORMERS = re.compile(
     r"(?:transformers|trl)/\S*trainer\w*\.py in (?:evaluate|predict|evaluation_loop|prediction_loop)$", re.MULTILINE
 )
@@ -61,8 +64,28 @@ def beside_training(calls: str) -> bool:
     return _TRANSFORMERS.search(calls) is not None and _TRAINS.search(calls) is None
 
 
+def evaluator(entry: str) -> bool:
+    """Whether the script that was started goes by the name of an evaluation, a test or an inference."""
+    script = entry.rpartition("/")[2]
+    return _ENTRY.search(script) is not None and "train" not in script
+
+
+def counted_before(counts: View, raised: RowView, only: bool) -> RowView | None:
+    """The row of `evaluation_progress` that counts the evaluation out of which something was raised; None where none does.
+
+    `only`: the program does nothing else. Otherwise it has to stand right below a count that is not the last one.
+    """
+    line = raised.number("line_no") or 0
+    for row in counts.where(lambda r: r.text("file") == raised.text("file")):
+        behind = line - (row.number("last_line") or 0)
+        short = (row.number("done") or 0) < (row.number("total") or 0)
+        if behind > 0 and (only or (short and behind <= _RIGHT_BELOW)):
+            return row
+    return None
+
+
 def evaluates(calls: str, entry: str) -> bool:
     """The program was evaluating, which it does after an epoch, unless it does nothing else or begins with it."""
-    if _AT_START.search(calls) or _ENTRY.search(entry.rpartition("/")[2]):
+    if _AT_START.search(calls) or evaluator(entry):
         return False
     return _EVALUATION.search(calls) is not None

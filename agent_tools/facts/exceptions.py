@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tools.facts.evaluating import came_after_steps, evaluates
+from agent_tools.facts.evaluating import came_after_steps, evaluates, evaluator
 from agent_tools.facts.faults import Fault, classify
 from agent_tools.facts.layers import Origin, origin_of
 from agent_tools.facts.targets import missed_target
@@ -236,6 +236,11 @@ class Raised:
     def evaluating(self) -> bool:
         """It came out of an evaluation, before which nothing says that anything was trained."""
         return evaluates(self.row.text("calls"), self.row.text("entry_frame").partition(":")[0])
+
+    @property
+    def of_evaluator(self) -> bool:
+        """Whether the program that raised it goes by the name of an evaluation, a test or an inference."""
+        return evaluator(self.row.text("entry_frame").partition(":")[0])
 
     @property
     def missed(self) -> bool:

@@ -90,7 +90,10 @@ def assess(facts: Facts) -> Assessment:
         text = f"{cause.name_ref} came while a checkpoint was being written, and what is saved has been trained."
         if not cause.saving:
             text = f"{cause.name_ref} came out of what a trainer does after a step or an epoch, so training had begun."
-        if not cause.trained:
+        done = facts.evaluated(cause)
+        if done is not None:
+            text = f"{cause.name_ref} came when {done['done']} of {done['total']} batches had been evaluated."
+        elif not cause.trained:
             text = f"Before {cause.name_ref} the program said that its training was complete."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     unfit = unfit_setup(facts, cause)

@@ -149,7 +149,8 @@ def assess(facts: Facts) -> Assessment:
     mode = mode_of(cause)
     wait: RowView | None = None
     result = Assessment(CODE, "confirmed", mode=mode, attribution=_attribution(mode, cause))
-    result.confidence = 0.92 if facts.progress.parsed else 0.86 if facts.progress.begun else 0.7
+    tested = None if facts.progress.parsed else facts.evaluated(cause)
+    result.confidence = 0.92 if facts.progress.parsed else 0.86 if facts.progress.begun or tested is not None else 0.7
     if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
         # A logger's word of it may be that of something caught; where the log has nothing after it, hardly.
         last = _last_of_log(facts, cause) and not hung_before(facts, cause.row)
@@ -174,7 +175,7 @@ def assess(facts: Facts) -> Assessment:
         result.confidence, result.attribution = min(result.confidence, highest), "undetermined"
     outlived_by_log(facts, cause, result)
     after = _after_the_end(facts, cause)
-    doing = "after training had ended" if after else "while training"
+    doing = "after training had ended" if after else "while evaluating" if tested is not None else "while training"
     result.headline = f"The program crashed {doing}: {cause.name_ref}: {cause.message_ref}"
     if cause.missed:
         result.headline = f"A bound that the run checks itself was not met: {cause.message_ref}"
@@ -185,13 +186,16 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {cause.row['user_frame']}."))
     if wait is not None:
         result.speaks_for.append(_waited(wait))
-    if not facts.progress.begun:
+    if tested is not None:
+        text = f"By then {tested['done']} of {tested['total']} batches had been evaluated (line {tested['last_line']})."
+        result.speaks_for.append(claim(text))
+    elif not facts.progress.begun:
         text = "It came out of what a trainer does after a step or an epoch."
         text = "It was raised while a checkpoint was being written." if cause.saving else text
         if cause.trained:
             result.speaks_for.append(claim(text, "supported"))
         result.missing.append(missing("How far training had come.", "progress lines before the failure"))
-    if facts.progress.phrase:
+    if facts.progress.phrase and tested is None:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     echoes = facts.of_role("peer", "collective")
     if echoes:
@@ -202,9 +206,14 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"Training itself had ended at line {facts.progress.finish['last_line']}."))
     if either:
         result.implies.append(claim(ALIKE, "hypothesis"))
-    meaning = (
-        _MEANING[mode].replace("while it was training", "in what came after its training") if after else _MEANING[mode]
-    )
+    meaning = _MEANING[mode]
+    if after:
+        meaning = meaning.replace("while it was training", "in what came after its training")
+    elif tested is not None:
+        meaning = meaning.replace("while it was training", "in an evaluation")
+        meaning = meaning.replace("training came to", "the evaluation came to").replace(
+            "while training ran", "meanwhile"
+        )
     no_ram = mode == "code" and _HOST_MEMORY.search(f"{cause.name}: {cause.message}") is not None
     if cause.missed:
         result.implies.append(claim(MISSED, "supported"))

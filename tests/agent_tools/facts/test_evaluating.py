@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_tools.facts.evaluating import beside_training, came_after_steps, evaluates
+from agent_tools.facts.evaluating import beside_training, came_after_steps, evaluates, evaluator
 
 FIT = "lightning/pytorch/trainer/trainer.py in fit\n"
 EVALUATE = (
@@ -55,3 +55,13 @@ def test_a_program_that_only_evaluates_is_no_open_question() -> None:
     assert evaluates("~/job/train.py in main\n~/job/train.py in validate", "/home/u/job/train.py")
     assert not evaluates("~/job/test.py in main\n~/job/test.py in evaluate", "/home/u/job/test.py")
     assert not evaluates("~/job/train.py in main\n~/job/train.py in load", "/home/u/job/train.py")
+
+
+@pytest.mark.parametrize("script", ["/home/ada/infer.py", "run_eval.py", "test_net.py", "predict_all.py"])
+def test_a_script_by_the_name_of_an_evaluation(script: str) -> None:
+    assert evaluator(script)
+
+
+@pytest.mark.parametrize("script", ["latest.py", "train_val.py", "main.py", "interval.py", ""])
+def test_a_script_by_another_name(script: str) -> None:
+    assert not evaluator(script)

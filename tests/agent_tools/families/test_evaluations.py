@@ -66,3 +66,30 @@ def test_a_benchmark_that_misses_its_bound_is_no_certain_crash(tmp_path: Path, s
     draft = drafted(steps + OPEN + "AssertionError: throughput 1190.1 < expected 1500.0\n", tmp_path)
     assert (draft.family, draft.mode, draft.confidence < 0.5) == (family, "code", True)
     assert "was not met" in draft.headline and not any("at fault" in c.text for c in draft.implies)
+
+
+_READ = "FileNotFoundError: [Errno 2] No such file or directory: '/data/val/0417.png'\n"
+_COUNT = "[2031-03-04 10:1{0}:00 INFO] Test: [{0}0/160] Time 0.41 (0.44)\n"
+_BAR = "Evaluating:  {0}2%|##        | {0}0/160 [00:4{0}<01:20,  2.1it/s]\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "script", "family"),
+    [
+        (_COUNT.format(3) + _COUNT.format(4), "infer.py", "A3"),
+        (_BAR.format(3) + _BAR.format(4), "run_eval.py", "A3"),
+        (_COUNT.format(3) + _COUNT.format(4), "main.py", "A3"),
+        (_COUNT.format(3) + _COUNT.format(4) + "mIoU 0.41\nwrote results\nnext split\n", "main.py", "A1"),
+        ("Test: [160 images]\n", "infer.py", "A1"),
+        (_COUNT.format(3), "infer.py", "A1"),
+    ],
+    ids=["by name", "a bar", "in its middle", "long after it", "no count", "one count"],
+)
+def test_a_crash_in_the_middle_of_an_evaluation_alone_is_no_failed_start(
+    tmp_path: Path, before: str, script: str, family: str
+) -> None:
+    draft = drafted(before + OPEN + OWN.format(script, "main") + OWN.format("data.py", "read") + _READ, tmp_path)
+    assert draft.family == family, draft.headline
+    if family == "A3":
+        assert "while evaluating" in draft.headline
+        assert any("batches had been evaluated" in c.text for c in draft.shows)
