@@ -46,7 +46,7 @@ def assess(facts: Facts) -> Assessment:
         )
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
-    _curve(facts, result)
+    _curve(facts, row if row is not None else raised[0].row, result)
     _others(row, result)
     if raised:
         outlived_by_log(facts, raised[0], result)
@@ -117,7 +117,7 @@ def _full(row: RowView) -> tuple[str, str]:
     return (f"GPU {row['gpu']}" if (row.number("ranks") or 0) <= 1 else "A GPU"), numbered
 
 
-def _curve(facts: Facts, result: Assessment) -> None:
+def _curve(facts: Facts, who: RowView | None, result: Assessment) -> None:
     if not facts.has("gpu_sample"):
         result.missing.append(
             missing(
@@ -125,18 +125,44 @@ def _curve(facts: Facts, result: Assessment) -> None:
             )
         )
         return
-    fullest = max(facts.table("gpu_summary"), key=lambda r: r.number("peak_used") or 0.0, default=None)
-    if fullest is None or not fullest.has("peak_gib") or not fullest.has("total_gib"):
+    card, own = _card_of(facts, who)
+    if card is None or not card.has("peak_gib") or not card.has("total_gib"):
         return
-    high = (fullest.number("peak_used") or 0) >= 0.85
-    result.speaks_for.append(
-        claim(
-            f"The sampled peak was {fullest['peak_gib']} of {fullest['total_gib']} GiB on {gpu_of(fullest)}."
-            + ("" if high else " A refused request is never allocated, so a lower peak refutes nothing.")
-        )
-    )
+    high = (card.number("peak_used") or 0) >= 0.85
+    peak = f"{card['peak_gib']} of {card['total_gib']} GiB on {gpu_of(card)}"
+    lower = "" if high else " A refused request is never allocated, so a lower peak refutes nothing."
+    if own or who is None or not who.has("rank"):
+        result.speaks_for.append(claim(f"The sampled peak was {peak}.{lower}"))
+    else:
+        text = f"Which GPU rank {who['rank']} used is not known; the highest sampled peak was {peak}.{lower}"
+        result.speaks_for.append(claim(text))
     if high:
         result.confidence = max(result.confidence, 0.97)
+
+
+def _card_of(facts: Facts, who: RowView | None) -> tuple[RowView | None, bool]:
+    """The GPU that ran out of memory, and whether it is known to be that one: else the fullest of its node, or of the job.
+
+    The fullest of a job may be any other rank's, whose request was met.
+    """
+    cards = list(facts.table("gpu_summary"))
+    if who is None or (who.number("ranks") or 0) > 1:
+        return _fullest(cards), False
+    told = facts.table("rank_gpu", rank=int(who.number("rank") or 0)).first if who.has("rank") else None
+    if told is not None:
+        card = next((r for r in cards if r.text("gpu_uuid") == told.text("gpu_uuid")), None)
+        if card is not None:
+            return card, True
+    place = facts.table("rank_place", rank=int(who.number("rank") or 0)).first if who.has("rank") else None
+    node = who.text("node") or (
+        place.text("node") if place is not None and place.text("known_by") in ("told", "only") else ""
+    )
+    near = [r for r in cards if r.text("node") == node]
+    return _fullest(near or cards), len(near or cards) == 1
+
+
+def _fullest(cards: list[RowView]) -> RowView | None:
+    return max(cards, key=lambda r: r.number("peak_used") or 0.0, default=None)
 
 
 def _others(row: RowView | None, result: Assessment) -> None:
@@ -171,7 +197,7 @@ def _absent(facts: Facts) -> Assessment:
         return Assessment(CODE, "undecidable", confidence=0.4, counterfactual=text, missing=[WHOSE_MEMORY])
     text = "No message in the log says that GPU memory ran out."
     if facts.has("gpu_sample"):
-        fullest = max(facts.table("gpu_summary"), key=lambda r: r.number("peak_used") or 0.0, default=None)
+        fullest = _fullest(list(facts.table("gpu_summary")))
         if fullest is not None and fullest.has("peak_gib") and fullest.has("total_gib"):
             text = (
                 f"No message in the log says so, and the fullest GPU peaked at {fullest['peak_gib']} of "
