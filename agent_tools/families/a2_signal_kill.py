@@ -190,7 +190,17 @@ def _vanished(facts: Facts) -> RowView | None:
         return None
     done = facts.progress.finish_line or float("inf")  # what dies below the last word of the work is a teardown's
     died = [r for r in told.one_of("name", "ray_worker_died") if (r.number("line_no") or 0) < done]
-    return next((r for r in died if _UNEXPECTED.search(r.text("detail")) or _CRASHED in r.text("message")), None)
+    return next((r for r in died if _unexpected(r)), None)
+
+
+def _unexpected(row: RowView) -> bool:
+    """Whether Ray had no part in that end: by the type that it gives it, or by the words of versions that knew no types."""
+    said = row.text("message")
+    return (
+        _UNEXPECTED.search(row.text("detail")) is not None
+        or _CRASHED in said
+        or ("by an unexpected system error" in said and "exit type" not in said)
+    )
 
 
 def _gone(facts: Facts, row: RowView) -> Assessment:

@@ -18,13 +18,13 @@ _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
         "Submit again on other nodes, and have the operators look at the driver of that node (nvidia-smi).",
     ),
     (
-        re.compile(r"no loop devices? available|failed to find loop device"),
+        re.compile(r"no loop devices? available|failed to find loop device", re.IGNORECASE),
         "{node} has no loop device left to mount the image with",
         "infrastructure",
         "Submit again on other nodes, and have the operators raise the number of loop devices or free those that are held.",
     ),
     (
-        re.compile(r"No space left on device"),
+        re.compile(r"No space left on device", re.IGNORECASE),
         "the disk that {node} unpacks images to is full",
         "undetermined",
         "Free the folder that images are unpacked to (ENROOT_CACHE_PATH, ENROOT_DATA_PATH, APPTAINER_TMPDIR), or name one that "

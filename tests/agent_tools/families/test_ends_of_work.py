@@ -28,3 +28,17 @@ def test_ten_planned_iterations_are_few_however_often_their_losses_are_printed(t
     assert any("too few" in w.text for w in found.warnings)
     (tmp_path / "more").mkdir()
     assert not any("too few" in w.text for w in drafted(text(40), tmp_path / "more").warnings)
+
+
+def test_a_worker_that_an_older_ray_lost_was_killed_or_crashed(tmp_path: Path) -> None:
+    """Before it gave an end a type, Ray said in words whether it had a part in it."""
+    lost = (
+        "2031-04-05 06:07:08,100\tWARNING worker.py:1114 -- A worker died or was killed while executing a task by an "
+        "unexpected system error. To troubleshoot the problem, check the logs for the dead worker. Worker PID: 4242\n"
+        "ray.exceptions.RayActorError: The actor died unexpectedly before finishing this task.\n"
+    )
+    found = drafted("Loss: 3.1. Training step: 410/900\n" + lost, tmp_path)
+    assert (found.family, found.confidence < 0.7) == ("A2", True), found.headline
+    (tmp_path / "wanted").mkdir()
+    wanted = lost.replace("Worker PID", "Worker exit type: INTENDED_USER_EXIT Worker exit detail: done. Worker PID")
+    assert drafted(wanted, tmp_path / "wanted").family != "A2"
