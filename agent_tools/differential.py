@@ -34,6 +34,8 @@ _EXIT = (
     "the program started with srun, so that accounting has a step of it; or set -e in the batch script",
 )
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
+_DOUBTED_BY = frozenset({"D3", "E1"})
+"""Families whose suspicion leaves health open: with the others a run that completed is healthy, and could have been faster."""
 _ORDER = ("confirmed", "suspected")
 _MOST = 400
 """Characters of a headline."""
@@ -97,6 +99,8 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         chosen.confidence = min(chosen.confidence, UNSEEN)
         said = f"GPU samples end at {facts.silent_gpus['last_ts']}, long before the run did."
         chosen.missing.append(missing(said, "GPU metrics of the whole run (gpu_sample)"))
+    if code == "G1":
+        chosen.confidence = min([chosen.confidence, *(1.0 - a.confidence for a in _doubts(assessed.values()))])
     if facts.ending.by_log and code != "U0":
         chosen.confidence = min(chosen.confidence, UNTOLD)
         chosen.missing.append(missing(*_EXIT))
@@ -125,6 +129,15 @@ def _headline(elsewhere: str, own: str) -> str:
     """The primary's words, behind those of a component that did not fail by itself; a reference is not cut."""
     both = f"{elsewhere} {own}" if elsewhere else own
     return both[:_MOST] if len(both) <= _MOST or not elsewhere else elsewhere
+
+
+def _doubts(assessed: Iterable[Assessment]) -> list[Assessment]:
+    """Suspicions that would explain why a run that looks healthy is not: a slow rank, a loss that went astray."""
+    return [
+        a
+        for a in assessed
+        if a.code in _DOUBTED_BY and a.status == "suspected" and a.confidence >= FLOOR and a.headline
+    ]
 
 
 def _undetermined(others: Iterable[Assessment], own: Assessment) -> float:
@@ -210,6 +223,7 @@ def _warnings(chosen: Assessment, others: Iterable[Assessment]) -> list[Claim]:
             merged.setdefault(w.text, w)
         if a.status == "confirmed" and a.headline and _besides(chosen.code, a.code):
             merged.setdefault(a.headline, claim(f"Besides, {FAMILIES[a.code][0].lower()}: {a.headline}", "supported"))
-        if chosen.code == "U0" and a.status in _ORDER and a.headline:
+        doubted = chosen.code == "G1" and a in _doubts([a])
+        if (chosen.code == "U0" and a.status in _ORDER and a.headline) or doubted:
             merged.setdefault(a.headline, claim(f"Suspected and not shown: {a.headline}", "hypothesis"))
     return list(merged.values())

@@ -14,8 +14,9 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal
 
-from agent_tools.facts.noise import bend_noise, rolling_median, spread, step_noise
+from agent_tools.facts.noise import rolling_median, spread, step_noise
 from agent_tools.facts.strides import window_changed
+from agent_tools.facts.thrown_back import deadened, given_back_for_good, leapt_back, stands_still, went_dead
 
 Shape = Literal[
     "none", "too_few", "non_finite", "transient", "spike", "plateau", "flat", "falling", "level", "rising", "shifted"
@@ -118,7 +119,8 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
         if still is not None and not (may_rise and not _rate_is_zero(good)):
             return still
         if not may_rise and min(losses) >= 0.0:
-            risen = _exploded(losses) or _doubled(good, losses) or _diverged(good, losses) or _huge(good, losses)
+            risen = _exploded(losses) or _doubled(good, losses) or _died(good, losses)
+            risen = risen or _diverged(good, losses) or _huge(good, losses) or _thrown_back(good, losses)
             if risen is not None:
                 return risen
     return _trend(losses)
@@ -337,15 +339,24 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
     if gradual and tail < 2.0 * max(abs(head), 1e-6):
         return Reading("rising", n, at=start, strong=False, why="gradual")
     still = len(after) >= 4 and spread(after) <= 4 * STILL * max(abs(median(after)), 1e-3)
-    far = given_back > (0.0 if still and _deadened(losses, start + width) else 0.4 * scale)
-    strong = not gradual and lasting >= max(8, n // 10) and far and given_back > max(0.8 * learnt, 12.0 * noise)
+    far = given_back > (0.0 if still and deadened(losses, start + width) else 0.4 * scale)
+    much = given_back > max(0.8 * learnt, 12.0 * noise) or given_back_for_good(losses, start + width, best, learnt)
+    strong = not gradual and lasting >= max(8, n // 10) and far and much
     return Reading("plateau" if still else "spike", n, at=start, strong=strong)
 
 
-def _deadened(losses: list[float], at: int) -> bool:
-    """Reports from there on tremble three times less than those before: outputs that no longer depend on the batch do that."""
-    before, after = losses[:at], losses[at:]
-    return min(len(before), len(after)) >= 2 * FEW and bend_noise(after) <= bend_noise(before) / 3.0
+def _died(good: list[Point], losses: list[float]) -> Reading | None:
+    at = went_dead(losses, [p.grad_norm for p in good])
+    return Reading("plateau", len(losses), at=at, why="dead") if at is not None else None
+
+
+def _thrown_back(good: list[Point], losses: list[float]) -> Reading | None:
+    """A leap that took back less than most of what was learnt: other data look like that too, so it is never strong."""
+    at = leapt_back(losses)
+    if at is None or window_changed(*_places(good), at, 3):
+        return None
+    shape: Shape = "plateau" if stands_still(losses[at + (len(losses) - at) // 3 :]) else "spike"
+    return Reading(shape, len(losses), at=at, strong=False, why="leap")
 
 
 def _recovers(after: list[float], best: float, given_back: float) -> bool:

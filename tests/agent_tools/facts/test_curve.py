@@ -292,3 +292,41 @@ def test_another_window_is_seen_where_the_step_counts_within_its_epoch() -> None
     points = [Point(float(i % 20 + 1), v, epoch=float(i // 20)) for i, v in enumerate(levels[:60])]
     points += [Point(5.0 * (i % 10 + 1), v, epoch=3.0 + i // 10) for i, v in enumerate(levels[60:])]
     assert read(points).shape == "shifted"
+
+
+@pytest.mark.parametrize("level", [7.6, 8.8])
+def test_a_loss_that_leaps_back_to_most_of_its_start_and_stays_there_has_diverged(level: float) -> None:
+    """The first reports stood higher still: what was learned is gone all the same."""
+    rng = random.Random(3)
+    losses = learning(100, floor=2.5, noise=0.04)[:65] + [level + rng.gauss(0, 0.03) for _ in range(35)]
+    reading = read(curve(losses))
+    assert (reading.shape in ("plateau", "spike"), reading.strong) == (True, True)
+
+
+def test_a_leap_that_takes_back_the_smaller_part_is_a_suspicion_and_a_small_one_none() -> None:
+    """Other data or another sequence length look like that as well."""
+    rng = random.Random(4)
+    head = learning(100, floor=2.5, noise=0.04)[:65]
+    leapt = read(curve(head + [head[-1] + 2.6 + rng.gauss(0, 0.03) for _ in range(35)]))
+    assert (leapt.shape, leapt.strong, leapt.why) == ("plateau", False, "leap")
+    small = read(curve(head + [head[-1] + 0.6 + rng.gauss(0, 0.03) for _ in range(35)]))
+    assert small.shape == "falling"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_loss_that_rises_above_its_start_and_stands_still_without_gradients_is_dead(seed: int) -> None:
+    rng = random.Random(seed)
+    fall = [10.8 - 0.12 * i + rng.gauss(0, 0.05 * (seed % 3)) for i in range(12)]
+    dead = [11.9 + rng.gauss(0, 0.01) for _ in range(70)]
+    norms = [1.2 + rng.gauss(0, 0.2) for _ in fall] + [0.002 for _ in dead]
+    points = [Point(10.0 * i, v, g) for i, (v, g) in enumerate(zip(fall + dead, norms, strict=True))]
+    reading = read(points)
+    assert (reading.shape, reading.strong, reading.at) == ("plateau", True, 12)
+    alive = [Point(p.step, p.loss, 1.1) for p in points]
+    assert read(alive).why != "dead"
+
+
+def test_a_converged_loss_with_small_gradients_is_not_dead() -> None:
+    fall = learning(30, start=2.3, floor=0.1, noise=0.01) + [0.1] * 60
+    points = [Point(10.0 * i, v, 1.0 if i < 30 else 0.01) for i, v in enumerate(fall)]
+    assert read(points).shape == "falling"
