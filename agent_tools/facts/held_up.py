@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView, View
+from agent_tools.facts.apart import apart
 from agent_tools.facts.rank_place import say_where
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -20,6 +21,8 @@ _LESS = 2.5
 
 def named(facts: Facts, result: Assessment) -> bool:
     """Name the rank that never entered, or died, or stayed silent, with its proof."""
+    if apart(facts, result):
+        return True
     if _waited_for(facts, result):
         _cold_too(facts, result)
         if not (first := facts.table("nccl_waits").rows[0]).has("node"):

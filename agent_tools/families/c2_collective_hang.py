@@ -59,7 +59,7 @@ def assess(facts: Facts) -> Assessment:
     if not weak and under_way and not dead and not facts.of_role("application"):
         # A fabric that fails under a running job: where nothing else is told, it is what is known.
         weak = [r for r in events.one_of("name", "ib_error") if not facts.trained_past(r)]
-    waits = facts.table("nccl_waits")
+    waits = facts.table("nccl_waits") or facts.table("nccl_mismatch")
     frozen = [] if waits else _frozen(facts)
     if not gave_up and not weak and not raised and not frozen and not waits:
         return _absent(facts)

@@ -21,5 +21,5 @@ async def collectives(ctx: RunContext[Deps]) -> str:
     deps = ctx.deps
     return "\n\n".join(
         ask(deps, query, "collectives", show_rows=8, job_id=deps.job(), attempt=deps.attempt)
-        for query in ("nccl_progress", "nccl_ranks", "silent_ranks", "nccl_waits")
+        for query in ("nccl_progress", "nccl_ranks", "silent_ranks", "nccl_waits", "nccl_mismatch")
     )
