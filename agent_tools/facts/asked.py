@@ -17,6 +17,7 @@ BY_NODE = frozenset(
         "gpu_throttled",
         "gpu_unused",
         "host_events",
+        "host_memory",
         "link_events",
         "node_states",
     }

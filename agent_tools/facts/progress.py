@@ -13,6 +13,8 @@ _SAYS_AFTER = frozenset({"hf-trainer", "megatron", "ultralytics", "fairseq", "de
 """Trainers whose own word of the end is printed after the loop, and nowhere else."""
 
 
+EPOCHS = 2
+"""Epochs of which each has a report of its own: that many are no start of a training."""
 MOST = 0.9
 """Share of the planned steps from which on the work counts as done."""
 CLOSING = 2
@@ -33,6 +35,20 @@ class Progress:
     def parsed(self) -> bool:
         """Progress was reported in a form that a parser knows."""
         return self.steps is not None
+
+    @property
+    def few(self) -> bool:
+        """Whether too little was trained to speak of how it went from step to step. A whole epoch is many steps."""
+        s = self.steps
+        if s is None:
+            return True
+        if (
+            not s.has("last_step")
+            and (s.number("last_epoch") or 0) >= EPOCHS
+            and s.number("last_epoch") == s.number("reports")
+        ):
+            return False
+        return (s.number("last_step") or s.number("reports") or 0) < FAR
 
     @property
     def last_hint(self) -> float:

@@ -15,6 +15,7 @@ from agent_tools.facts.memory import HostOom
 from agent_tools.facts.native import native_crash
 from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.base import Assessment
+from agent_tools.families.likeliest_sender import likeliest_sender
 from agent_tools.families.meant_signals import MEANT, meant
 from agent_tools.families.wording import UNSAID, claim, missing
 
@@ -40,6 +41,8 @@ _SAID_ABOVE = re.compile(r"\bprint statements above for the actual error")
 _BY_STATUS = re.compile(r"^(?!step ).* exit \d+(?: signal 0)?$")
 """The job's row in accounting where its exit status alone speaks of a signal."""
 _CONVENTION = 0.7
+_UNHEARD = 0.6
+"""Confidence where accounting alone names the signal, and nothing that the job printed is there."""
 _ORDER = {9: 0, 7: 1, 11: 1, 4: 1, 8: 1, 6: 2, 10: 3, 12: 3, 24: 1, 25: 1}
 
 
@@ -240,6 +243,14 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"The crash handler's innermost frame is {row['frame']}."))
     if row.text("source") == "shell" and not facts.failed_children:
         result.confidence = 0.78
+    if row.text("source") == "accounting" and not facts.has_log:
+        # srun ends the tasks of a step by SIGKILL after one of them had failed, and its status is then that of the step.
+        result.confidence = _UNHEARD
+        result.missing.append(
+            missing(
+                "Whether an exception came before it: what the job printed is not there.", "the job's output (logs/)"
+            )
+        )
     if row.text("source") == "accounting" and _BY_STATUS.search(row.text("message")):
         # Nobody but the status says so, and a program or a wrapper script may end with any status.
         result.confidence = _CONVENTION
@@ -254,6 +265,8 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
 
 def _stack(facts: Facts) -> str:
     """What the log has of tracebacks: none, that of a process that waited for a worker, or others' about the end."""
+    if not facts.has_log:
+        return ""
     stacks = [r for r in facts.fatal if r.row.has("frame")]
     if any(r.role == "worker_killed" for r in stacks):
         return "; the traceback is that of the process that waited for it"
@@ -307,13 +320,7 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
     if signal in MEANT:
         meant(rows[0], result)
         return
-    result.implies.append(
-        claim(
-            "A kill without a stack is most often the host's out-of-memory killer or a memory limit; dataloader workers and "
-            "weights that are loaded into host memory are the usual cause.",
-            "hypothesis",
-        )
-    )
+    likeliest_sender(facts, rows[0].text("host") if rows and "host" in rows[0].columns else "", result)
     result.missing.append(
         missing(
             "Whether the OOM killer, a memory limit, a watchdog or a person sent the signal.",

@@ -20,7 +20,6 @@ EXPLAINS = ("G1",)
 _SEVERE, _MILD = 0.12, 0.35
 _HIGHEST = 0.18
 """Highest mean of the busiest GPU of several where the median one is below what is severe: the highest of eight stands out by chance."""
-_FEW_STEPS = 20
 _FEW_SAMPLES = 5
 _WAITING = 0.5
 _FEW_REPORTS = 5
@@ -61,8 +60,7 @@ def assess(facts: Facts) -> Assessment:
     ranked = sorted(gpus, key=lambda r: r.number("engine_mean") or 0)
     busiest, middle = ranked[-1], ranked[len(ranked) // 2]
     duty = busiest.number("engine_mean") or 0
-    steps = facts.progress.steps
-    if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < _FEW_STEPS:
+    if facts.progress.few:
         text = f"Too few steps were reported to speak of a duty cycle (the busiest GPU had {busiest['engine_mean']})."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     if duty >= _MILD and facts.beside is not None:

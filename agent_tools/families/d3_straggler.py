@@ -17,6 +17,8 @@ CODE = "D3"
 EXPLAINS = ("D1", "D2", "F3", "G1")
 
 _SURE, _SUSPECT, _TRACE = 2.2, 1.8, 1.4
+_STARVED, _FAR = 0.15, 4.0
+"""Share of its time that a rank waits for a CPU, and how many times the others' that is, from which on it is slow for that."""
 _WORKS = 0.15
 """Memory activity of a GPU that computes: below it nothing stands out."""
 _FEW = 0.25
@@ -44,8 +46,7 @@ def assess(facts: Facts) -> Assessment:
         text = f"The job {one} a single GPU, so nothing can lag behind others."
         return Assessment(CODE, "ruled_out", counterfactual=text)
     text = _even(row)
-    steps = facts.progress.steps
-    if steps is not None and (steps.number("last_step") or steps.number("reports") or 0) < 20:
+    if facts.progress.steps is not None and facts.progress.few:
         return Assessment(CODE, "ruled_out", counterfactual="Too few steps were made to tell a slow rank from a start.")
     if facts.beside is not None and (row.number("used") != row.number("gpus") or not _is_even(row)):
         return Assessment(
@@ -59,9 +60,10 @@ def assess(facts: Facts) -> Assessment:
     times = _times(row)
     if times < _SUSPECT:
         return Assessment(CODE, "ruled_out", counterfactual=text)
-    sure = times >= _SURE
+    starved = starved_of_cpu(facts, row)
+    sure = times >= _SURE or starved is not None
     result = Assessment(CODE, "confirmed" if sure else "suspected", attribution="undetermined")
-    result.confidence = 0.88 if sure else 0.45
+    result.confidence = 0.88 if times >= _SURE else 0.8 if sure else 0.45
     when = "" if late is None else "Late in the run "
     result.speaks_for.append(
         claim(
@@ -72,12 +74,15 @@ def assess(facts: Facts) -> Assessment:
     if (row.number("high") or 0) > 1:
         second = gpu_of(row, "second_node", ("second_gpu", "second_uuid"))
         result.speaks_for.append(claim(f"{second} is nearly as far above them."))
-    result.missing.append(
-        missing(
-            "Why it is slow: the GPU, its data, NUMA or PCIe placement, or the host's load.",
-            "clocks and PCIe of that GPU, load of that host, step times of every rank",
+    if starved is not None:
+        _for_want_of_cpu(starved, result)
+    else:
+        result.missing.append(
+            missing(
+                "Why it is slow: the GPU, its data, NUMA or PCIe placement, or the host's load.",
+                "clocks and PCIe of that GPU, load of that host, step times of every rank",
+            )
         )
-    )
     return _told(facts, row, result)
 
 
@@ -94,6 +99,37 @@ def _even(row: RowView) -> str:
     )
 
 
+def starved_of_cpu(facts: Facts, row: RowView) -> RowView | None:
+    """The process on the slow GPU, where it waited for a CPU for much of its time and the others did not; None elsewhere."""
+    waits = facts.table("cpu_waits").first
+    if waits is None or (waits.number("processes") or 0) < 2 or not row.has("gpu_uuid"):
+        return None
+    share, others = waits.number("share") or 0, waits.number("others_share") or 0
+    same = waits.text("gpu_uuid") == row.text("gpu_uuid")
+    return waits if same and share >= _STARVED and share >= _FAR * others else None
+
+
+def _for_want_of_cpu(waits: RowView, result: Assessment) -> None:
+    who = f"The process of rank {waits['rank']}" if waits.has("rank") else f"Process {waits['pid']}"
+    result.speaks_for.append(
+        claim(
+            f"{who} on that GPU was ready to run and had no CPU for {waits['share']} of its time; the others' median is "
+            f"{waits['others_share']}."
+        )
+    )
+    result.implies.append(claim("It is slow for want of a CPU on its host, not because of its GPU.", "supported"))
+    result.missing.append(
+        missing(
+            "What takes its CPU.", f"the processes of {waits['node']} and their CPU affinity (taskset, cgroup cpuset)"
+        )
+    )
+    result.actions.append(
+        claim(
+            "Give every rank CPUs of its own (--cpus-per-task, --cpu-bind), fewer loader workers and threads per rank, and look for other programs on that host."
+        )
+    )
+
+
 def _is_even(row: RowView) -> bool:
     """Whether all GPUs that were used work about as much."""
     return (row.number("sm_mean") or 0) < _SUSPECT * (row.number("all_sm_min") or 0)
@@ -104,7 +140,7 @@ def _by_memory(facts: Facts) -> Assessment | None:
     row, steps = facts.table("gpu_spin").first, facts.progress.steps
     if row is None or facts.beside is not None:
         return None
-    if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < 20:
+    if steps is None or facts.progress.few:
         return None
     half = facts.half("gpu_spin", second=True)
     late = half if half is not None and _memory_times(row) < _SURE <= _memory_times(half) else None
@@ -128,7 +164,7 @@ def _by_memory(facts: Facts) -> Assessment | None:
 def _by_power(facts: Facts) -> Assessment | None:
     """What an exporter's default counters show of it: all engines busy, and one card that draws far more than the rest. A suspicion."""
     steps = facts.progress.steps
-    if steps is None or (steps.number("last_step") or steps.number("reports") or 0) < 20:
+    if steps is None or facts.progress.few:
         return None
     apart = lone_worker(facts)
     if apart is None:
@@ -189,9 +225,10 @@ def _told(facts: Facts, row: RowView, result: Assessment) -> Assessment:
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"The run advances: {facts.progress.phrase}."))
     result.implies.append(claim("Every synchronised step goes at the pace of this rank; the other GPUs wait for it."))
-    result.actions.append(
-        claim(f"Rerun without {row['node']}; if the slowness goes, have that GPU and host looked at.")
-    )
+    if not result.actions:
+        result.actions.append(
+            claim(f"Rerun without {row['node']}; if the slowness goes, have that GPU and host looked at.")
+        )
     result.counterfactual = result.speaks_for[0].text
     return result
 
