@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from collector.formats.metric_names import BOOLEAN, WHOLE, Metric
+from collector.formats.metric_names import BOOLEAN, FREE, RESERVED, WHOLE, Metric
 
 _BLANKS = frozenset((*range(2_147_483_632, 2_147_483_636), *range(140_737_488_355_328, 140_737_488_355_332)))
 _BLANK_64 = 9.2e18
@@ -54,6 +54,7 @@ class Gauges:
         `slow` are the clock event reasons that held and that are told of, by time, where an exporter counts them.
         """
         merged = {column: _merged(series) for column, series in self._series.items()}
+        _framebuffer(merged)
         bits = dict(self._bits)
         for ts, (held, told) in slow.items():
             before = bits.get(ts, (0, 0))
@@ -81,6 +82,15 @@ def _merged(series: Sequence[tuple[Metric, Mapping[Time, float]]]) -> dict[Time,
         else:
             found.update(values if scale == 1.0 else {ts: value * scale for ts, value in values.items()})
     return found
+
+
+def _framebuffer(merged: dict[str, dict[Time, float]]) -> None:
+    """Used, free and reserved memory make the whole where no series tells it."""
+    free, reserved = merged.pop(FREE, {}), merged.pop(RESERVED, {})
+    used = merged.get("fb_used_bytes", {})
+    whole = {ts: used[ts] + rest + reserved.get(ts, 0.0) for ts, rest in free.items() if ts in used}
+    if whole and "fb_total_bytes" not in merged:
+        merged["fb_total_bytes"] = whole
 
 
 def _column(column: str, values: Mapping[Time, float], times: Sequence[Time]) -> Sequence[Any]:

@@ -31,6 +31,8 @@ class Metric:
 
 
 MIB = float(1 << 20)
+FREE, RESERVED = "fb_free_bytes", "fb_reserved_bytes"
+"""Parts of the framebuffer, of which dcgm-exporter gives no total by default."""
 NAMES: dict[str, Metric] = {}
 
 
@@ -41,6 +43,8 @@ def _gpu(name: str, column: str, scale: float = 1.0, **more: object) -> None:
 for _name, _column, _scale, _more in (
     ("DCGM_FI_DEV_FB_USED", "fb_used_bytes", MIB, {"shared": False, "whole": True}),
     ("DCGM_FI_DEV_FB_TOTAL", "fb_total_bytes", MIB, {"shared": False, "whole": True}),
+    ("DCGM_FI_DEV_FB_FREE", FREE, MIB, {"shared": False}),
+    ("DCGM_FI_DEV_FB_RESERVED", RESERVED, MIB, {"shared": False}),
     ("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "engine_active", 1.0, {"shared": False, "source": "dcgm"}),
     ("DCGM_FI_DEV_GPU_UTIL", "engine_active", 0.01, {"rank": 1, "shared": False, "source": "nvml"}),
     ("DCGM_FI_PROF_SM_ACTIVE", "sm_active", 1.0, {"shared": False, "source": "dcgm"}),

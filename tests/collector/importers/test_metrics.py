@@ -54,6 +54,20 @@ def test_metrics_of_one_gpu_at_one_moment_are_one_row() -> None:
     assert (device.model, device.driver_version) == ("NVIDIA H100 80GB HBM3", "550.54.15")
 
 
+def test_used_free_and_reserved_memory_make_the_whole_where_no_series_tells_it(tmp_path: Path) -> None:
+    """dcgm-exporter gives no total by default."""
+    label = '{gpu="0",UUID="GPU-aaaa",Hostname="n1"}'
+    parts = {"USED": 70000, "FREE": 11000, "RESERVED": 559}
+    lines = [f"DCGM_FI_DEV_FB_{name}{label} {mib} 1772359200000\n" for name, mib in parts.items()]
+    path = tmp_path / "gpu.prom"
+    path.write_text("".join(lines))
+    (sample,) = of(read(Prometheus(), path)[0], GpuSample)
+    assert (sample.fb_used_bytes, sample.fb_total_bytes) == (70000 << 20, 81559 << 20)
+    path.write_text("".join([*lines, f"DCGM_FI_DEV_FB_TOTAL{label} 81920 1772359200000\n"]))
+    (sample,) = of(read(Prometheus(), path)[0], GpuSample)
+    assert sample.fb_total_bytes == 81920 << 20
+
+
 def test_a_physical_counter_that_each_mig_instance_repeats_counts_once() -> None:
     rows, _ = read(Prometheus(), SAMPLES / "dcgm.om")
     split = [(s.mig, s.power_w, s.fb_used_bytes) for s in of(rows, GpuSample) if s.gpu_uuid == "GPU-bbbb"]
