@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from agent_tools.facts import Facts
 from agent_tools.timeline import MOST_OF_ONE, timeline
-from store.rows import GpuEvent, HostEvent, SlurmJobEvent
+from store.rows import GpuEvent, HostEvent, LogEvent, SlurmJobEvent
 from tests.agent_tools.families.world import JOB, T, World
 
 NAN = float("nan")
@@ -134,3 +135,14 @@ def test_a_server_that_answers_again_is_told_of_only_where_it_had_not(tmp_path: 
         ts = T + timedelta(minutes=20 + n)
         world.add(HostEvent(node="n1", ts=ts, origin="kernel", event="fs_stall", message=message))
     assert sum(text.startswith("Kernel") for text in told(world.facts())) == (2 if lost else 0)
+
+
+def test_a_line_that_is_told_under_two_names_is_one_moment(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60).train([3.0, 2.0])
+    line = world.line()
+    for name in ("watchdog_exception", "remote_error"):
+        said = LogEvent(
+            job_id=JOB, ts=T, ts_kind="embedded", file="slurm-4812.out", line_no=line, kind="nccl_watchdog", name=name
+        )
+        world.add(dataclasses.replace(said, severity="error", message="watchdog ended: remote process exited", rank=2))
+    assert sum(text.startswith("Process group") for text in told(world.facts())) == 1
