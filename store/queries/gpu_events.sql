@@ -41,13 +41,10 @@ x AS (
 ),
 -- An exporter's last XID stands beside the kernel's own word of the same event from the next look on: that is no second one.
 y AS (
-  SELECT * FROM x
-  WHERE NOT starts_with(coalesce(message, ''), 'the exporter''s last XID') OR NOT EXISTS (
-    SELECT 1 FROM x AS k
-    WHERE k.node = x.node AND k.xid = x.xid AND NOT starts_with(coalesce(k.message, ''), 'the exporter''s last XID')
+  SELECT x.* FROM x ANTI JOIN (FROM x WHERE NOT starts_with(coalesce(message, ''), 'the exporter''s last XID')) AS k
+    ON starts_with(coalesce(x.message, ''), 'the exporter''s last XID') AND k.node = x.node AND k.xid = x.xid
       AND (k.gpu_uuid = x.gpu_uuid OR k.pci_bus_id = x.pci_bus_id OR k.gpu = x.gpu)
       AND k.ts BETWEEN x.ts - INTERVAL 10 MINUTE AND x.ts + INTERVAL 1 MINUTE
-  )
 ),
 e AS (
   SELECT * FROM y

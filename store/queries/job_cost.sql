@@ -35,29 +35,30 @@ e AS (
   WHERE e.job_id = $job_id AND e.kind = 'checkpoint' AND e.name IN ('saved', 'saving', 'failed')
     AND (e.attempt IS NULL OR e.attempt = last.n)
 ),
+begun AS (FROM e WHERE name = 'saving'),
+-- that a save failed is said of every one begun before it, unless a later one was begun in between
+dropped AS (
+  SELECT b.file, b.line_no FROM begun b JOIN e f ON f.name = 'failed' AND f.file = b.file AND f.line_no > b.line_no
+  ANTI JOIN begun n ON n.file = b.file AND n.line_no > b.line_no AND n.line_no < f.line_no AND n.step > b.step
+),
+-- what was begun is done where the run went on: to further steps, or to a later save
+onward AS (SELECT file, line_no, step, true AS trained FROM t UNION ALL SELECT file, line_no, step, false FROM begun),
 c AS (
-  SELECT e.step, e.file, e.line_no, CASE WHEN e.ts_kind = 'embedded' THEN e.ts END AS own_ts
-  FROM e
-  WHERE e.name = 'saved' OR (
-    e.name = 'saving' AND e.message NOT ILIKE '%async%'
-    AND NOT EXISTS (SELECT 1 FROM e s WHERE s.name = 'saved' AND s.framework IS NOT DISTINCT FROM e.framework)
-    AND NOT EXISTS (
-      SELECT 1 FROM e f WHERE f.name = 'failed' AND f.file = e.file AND f.line_no > e.line_no
-        AND NOT EXISTS (
-          SELECT 1 FROM e n WHERE n.name = 'saving' AND n.file = e.file AND n.line_no > e.line_no AND n.line_no < f.line_no AND n.step > e.step
-        )
-    )
-    -- what was begun is done where the run went on: to further steps, or to a later save
-    AND (
-      EXISTS (SELECT 1 FROM t WHERE t.file = e.file AND t.line_no > e.line_no AND (e.step IS NULL OR t.step > e.step))
-      OR EXISTS (SELECT 1 FROM e n WHERE n.name = 'saving' AND n.file = e.file AND n.line_no > e.line_no AND n.step > e.step)
-    )
-  )
+  SELECT step, file, line_no, CASE WHEN ts_kind = 'embedded' THEN ts END AS own_ts FROM e WHERE name = 'saved'
+  UNION ALL
+  SELECT b.step, b.file, b.line_no, CASE WHEN b.ts_kind = 'embedded' THEN b.ts END FROM begun b
+  ANTI JOIN (FROM e WHERE name = 'saved') s ON s.framework IS NOT DISTINCT FROM b.framework
+  ANTI JOIN dropped d ON d.file = b.file AND d.line_no = b.line_no
+  SEMI JOIN onward o ON o.file = b.file AND o.line_no > b.line_no AND (o.step > b.step OR o.trained AND b.step IS NULL)
+  WHERE b.message NOT ILIKE '%async%'
+),
+reached AS (
+  SELECT file, line_no, max(step) OVER w AS step, max(ts) OVER w AS ts FROM t WHERE line_no IS NOT NULL
+  WINDOW w AS (PARTITION BY file ORDER BY line_no)
 ),
 k AS (
-  SELECT coalesce(c.step, (SELECT max(t.step) FROM t WHERE t.file = c.file AND t.line_no <= c.line_no)) AS step,
-    coalesce(own_ts, (SELECT max(t.ts) FROM t WHERE t.file = c.file AND t.line_no <= c.line_no)) AS ts
-  FROM c
+  SELECT coalesce(c.step, r.step) AS step, coalesce(c.own_ts, r.ts) AS ts
+  FROM c ASOF LEFT JOIN reached r ON r.file = c.file AND r.line_no <= c.line_no
 ),
 saved AS (SELECT count(*) AS checkpoints, max(ts) AS ts, max(step) AS step FROM k),
 progress AS (

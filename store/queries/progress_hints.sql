@@ -51,11 +51,12 @@ f AS MATERIALIZED (
     regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b') AS heading
   FROM l
 ),
+epochs AS (SELECT file, of_epoch, min(line_no) AS line FROM f WHERE of_epoch IS NOT NULL GROUP BY file, of_epoch),
+heads AS (SELECT file, min(line_no) AS line FROM f WHERE heading GROUP BY file),
 h AS (
-  SELECT * FROM f
-  WHERE (far OR counted OR over OR reached
-    OR (of_epoch IS NOT NULL AND EXISTS (SELECT 1 FROM f AS e WHERE e.of_epoch = f.of_epoch - 1 AND e.file = f.file AND e.line_no < f.line_no - 1))
-    OR (bare AND EXISTS (SELECT 1 FROM f AS e WHERE e.heading AND e.file = f.file AND e.line_no < f.line_no))
+  SELECT f.* FROM f LEFT JOIN epochs ON epochs.file = f.file AND epochs.of_epoch = f.of_epoch - 1
+    LEFT JOIN heads ON heads.file = f.file
+  WHERE (far OR counted OR over OR reached OR epochs.line < f.line_no - 1 OR (bare AND heads.line < f.line_no)
     -- an epoch with the time that it took has been done
     OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b.{0,40}\b(time|took|elapsed|duration|time usage)\b[^0-9]{0,12}[0-9]')
     OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')

@@ -150,14 +150,12 @@ m AS (
   FROM mine
 )
 SELECT
-  (SELECT asked_by FROM w) AS asked_by,
-  (SELECT asked_step FROM w) AS asked_step,
-  nullif((SELECT dependency FROM dep), '') AS dependency, (SELECT id FROM parent) AS parent_job,
-  (SELECT state FROM pstate) AS parent_state, (SELECT ran_min FROM pstate) AS parent_min, (SELECT alike FROM pstate) AS parent_alike, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
-  pt.last_loss AS parent_last_loss, (SELECT attempts FROM ea) AS earlier_attempts, et.last_step AS earlier_last_step,
-  et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, (SELECT saves FROM es) AS earlier_saves,
-  (SELECT restarts FROM j) AS restarts, rs.message AS restart_message, rs.line AS restart_line,
+  w.asked_by, w.asked_step, nullif(dep.dependency, '') AS dependency, parent.id AS parent_job,
+  pstate.state AS parent_state, pstate.ran_min AS parent_min, pstate.alike AS parent_alike, pt.last_step AS parent_last_step, pt.first_loss AS parent_first_loss,
+  pt.last_loss AS parent_last_loss, ea.attempts AS earlier_attempts, et.last_step AS earlier_last_step,
+  et.first_loss AS earlier_first_loss, et.last_loss AS earlier_last_loss, es.saves AS earlier_saves,
+  j.restarts, rs.message AS restart_message, rs.line AS restart_line,
   cc.loads, cc.load_message, cc.load_line, cc.load_step, cc.fresh, cc.fresh_message, cc.fresh_line, cc.load_starts,
   cc.load_start_message, cc.load_failures, cc.load_failure_message, cc.load_failure_line, m.first_step, m.first_loss,
   m.start_loss, m.last_step, m.last_loss, round(m.start_loss - coalesce(et.last_loss, pt.last_loss), 4) AS jump
-FROM pt, et, cc, m, rs
+FROM w, parent, pstate, pt, ea, et, es, cc, m, rs LEFT JOIN j ON true LEFT JOIN dep ON true

@@ -57,7 +57,8 @@
 -- COLUMN interrupt_message: first of those messages
 -- COLUMN interrupt_line: its line
 -- CAVEAT: Standard error and standard output are buffered apart, so lines of different files have no common order.
--- Planning takes longer than the rest here, and it grows with the columns that are handed on: those that are read, by name.
+-- Planning takes longer than the rest here, and it grows with the columns that are handed on (those that are read, by name), with
+-- subqueries that look at the row around them (joins do without) and with counted repeats in a pattern.
 WITH said AS (
   SELECT file, line_no, line_end, kind, name, message, severity, framework, entry_frame, cause_name, cause_message, host,
     exit_code, signal, total_steps, coalesce(happened_ts, ts) AS at_ts,
@@ -67,7 +68,7 @@ WITH said AS (
     regexp_matches(coalesce(name, ''), 'ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException')
       AS wrapper,
     regexp_matches(concat_ws(' ', name, message, cause_message),
-      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan|found invalid values:(?s:.){0,900}\bnan\b|to satisfy the constraint (IndependentConstraint\()?Real\(\)')
+      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan|found invalid values:(?s:.)*\bnan\b|to satisfy the constraint (IndependentConstraint\()?Real\(\)')
       AS nanny,
     -- what a program is fed may hold NaN before anything is trained
     regexp_matches(coalesce(message, ''),
@@ -127,16 +128,14 @@ again AS (
     FROM said WHERE ended GROUP BY 1, 2
   ) AS s
   JOIN last_in USING (file)
-  WHERE first < last AND EXISTS (FROM t WHERE t.file = s.file AND t.line_no > s.first AND t.line_no < s.last)
+  SEMI JOIN t ON t.file = s.file AND t.line_no > s.first AND t.line_no < s.last
 ),
 e AS (
   SELECT said.* REPLACE (
-    said.ended AND NOT EXISTS (
-      FROM again WHERE again.file = said.file AND again.shape = regexp_replace(coalesce(said.message, ''), '\d+', '#', 'g')
-        AND (again.line > said.line_no OR contains(lower(again.shape), 'training time'))
-    ) AS ended
+    said.ended AND NOT coalesce(again.line > said.line_no OR contains(lower(again.shape), 'training time'), false) AS ended
   )
-  FROM said
+  FROM said LEFT JOIN again
+    ON said.ended AND again.file = said.file AND again.shape = regexp_replace(coalesce(said.message, ''), '\d+', '#', 'g')
 ),
 x AS (
   SELECT e.*, last_in.line AS progress_here FROM e LEFT JOIN last_in ON last_in.file IS NOT DISTINCT FROM e.file
@@ -148,15 +147,16 @@ stop AS (
   WHERE kind = 'slurm' AND name IN ('node_failure', 'preempted', 'requeued', 'time_limit', 'deadline', 'cancelled')
 ),
 err AS (
-  SELECT * FROM x
-  WHERE kind = 'exception' AND severity IN ('fatal', 'error') AND NOT interrupt AND NOT wrapper AND NOT nanny
-    AND (progress_here IS NULL OR coalesce(line_end, line_no) >= progress_here)
-    -- what a traceback without a last line would have said stands just before it, where a framework had logged why it stops
-    AND NOT (name = 'Traceback' AND EXISTS (FROM e AS w WHERE w.kind = 'non_finite' AND w.name IN ('stopped', 'scale_exhausted', 'overflow')
-      AND w.file IS NOT DISTINCT FROM x.file AND w.line_no BETWEEN x.line_no - 3 AND x.line_no))
-    -- a thread beside the main one that fails once the run has said that it ended waited on what was being taken down
-    AND NOT (regexp_matches(coalesce(entry_frame, ''), '\bthreading\.py:\d+ in _bootstrap')
-      AND EXISTS (FROM e AS d WHERE d.ended AND d.file IS NOT DISTINCT FROM x.file AND d.line_no < x.line_no))
+  SELECT x.* FROM x
+  -- what a traceback without a last line would have said stands just before it, where a framework had logged why it stops
+  ANTI JOIN (FROM e WHERE kind = 'non_finite' AND name IN ('stopped', 'scale_exhausted', 'overflow')) AS w
+    ON x.name = 'Traceback' AND w.file IS NOT DISTINCT FROM x.file AND w.line_no BETWEEN x.line_no - 3 AND x.line_no
+  -- a thread beside the main one that fails once the run has said that it ended waited on what was being taken down
+  ANTI JOIN (FROM e WHERE ended) AS d
+    ON regexp_matches(coalesce(x.entry_frame, ''), '\bthreading\.py:\d+ in _bootstrap')
+      AND d.file IS NOT DISTINCT FROM x.file AND d.line_no < x.line_no
+  WHERE x.kind = 'exception' AND x.severity IN ('fatal', 'error') AND NOT x.interrupt AND NOT x.wrapper AND NOT x.nanny
+    AND (x.progress_here IS NULL OR coalesce(x.line_end, x.line_no) >= x.progress_here)
 ),
 nan AS (
   SELECT *, kind = 'exception' OR name IN ('stopped', 'scale_exhausted', 'anomaly') AS stops FROM x
@@ -228,6 +228,10 @@ i AS (
     first(file ORDER BY file, line_no) AS interrupt_file
   FROM intr
 ),
+tasks AS (
+  SELECT count(*) AS task_first FROM e JOIN s ON e.file IS NOT DISTINCT FROM s.stop_file AND e.line_no < s.stop_line
+  WHERE kind = 'slurm' AND name = 'task_exit' AND (exit_code BETWEEN 1 AND 127 OR exit_code >= 160)
+),
 sv AS (
   SELECT count(*) AS saves_after FROM x
   WHERE kind = 'checkpoint' AND name IN ('saving', 'saved') AND line_no >= progress_here
@@ -245,7 +249,6 @@ SELECT
        THEN r.error_line < s.stop_line END AS error_first,
   CASE WHEN r.errors = 0 OR i.interrupt_line IS NULL THEN NULL WHEN r.error_file IS NOT DISTINCT FROM i.interrupt_file
        THEN i.interrupt_line < r.error_line END AS interrupt_first,
-  (SELECT count(*) FROM e WHERE kind = 'slurm' AND name = 'task_exit' AND (exit_code BETWEEN 1 AND 127 OR exit_code >= 160)
-    AND file IS NOT DISTINCT FROM s.stop_file AND line_no < s.stop_line) AS task_first,
+  tasks.task_first,
   i.keyboard, i.hangups, i.terms, i.warned, i.interrupt_message, i.interrupt_line
-FROM p, whole, gaps, a, s, r, n, i, sv
+FROM p, whole, gaps, a, s, r, n, i, sv, tasks
