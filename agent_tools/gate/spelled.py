@@ -57,7 +57,7 @@ def spelled(clause: Clause, ledger: Ledger) -> list[tuple[int, int]]:
         if m["only"]:
             found.append(m.span("only"))
     for m in _RESTATED.finditer(own):
-        pair = [next(g.cells[0].value for g in clause.groups if g.start == m.start(w)) for w in "ab"]
+        pair = [g.cells[0].value for w in "ab" for g in clause.groups if g.start == m.start(w)]
         if pair == [NUMBER_WORDS[m[w].lower()] for w in "nm"]:
             found.append((m.start(), m.end("m")))
     for m in _OF_CITED.finditer(own):

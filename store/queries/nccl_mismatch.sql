@@ -19,20 +19,27 @@
 -- COLUMN file: file of what it printed
 -- COLUMN line_no: line of that
 -- CAVEAT: Sends and receives are left out; sizes are compared where all ranks have to bring the same, in an all_reduce.
-WITH e AS (
+WITH w AS (
+  SELECT 'watchdog' AS told_by, CASE WHEN contains(TRY_CAST(detail AS JSON)->>'$.pg_name', 'default') THEN '0' ELSE TRY_CAST(detail AS JSON)->>'$.pg' END
+      AS comm, rank, seq,
+    -- PyTorch prints _REDUCE_SCATTER_BASE for what it also calls REDUCE_SCATTER.
+    regexp_replace(lower(collective), '^_|_base$', '', 'g') AS collective, file, line_no, count(DISTINCT seq) OVER () AS numbers
+  FROM log_event
+  WHERE kind = 'nccl_watchdog' AND name = 'collective_timeout' AND collective IS NOT NULL
+    AND NOT regexp_matches(collective, '(?i)send|recv|coalesced')
+    AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+e AS (
   SELECT 'recorder' AS told_by, comm, coalesce(rank, comm_rank) AS seat, seq, lower(collective) AS collective, sizes, frames,
     NULL::VARCHAR AS file, NULL::BIGINT AS line_no
   FROM nccl_sample
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
     AND state IN ('scheduled', 'started') AND collective IS NOT NULL AND NOT regexp_matches(collective, '(?i)send|recv|coalesced')
   UNION ALL
-  SELECT 'watchdog', coalesce(json_extract_string(TRY_CAST(detail AS JSON), '$.pg'), ''), rank, seq,
-    -- PyTorch prints _REDUCE_SCATTER_BASE for what it also calls REDUCE_SCATTER.
-    regexp_replace(lower(collective), '^_|_base$', '', 'g'), NULL, NULL, file, line_no
-  FROM log_event
-  WHERE kind = 'nccl_watchdog' AND name = 'collective_timeout' AND collective IS NOT NULL
-    AND NOT regexp_matches(collective, '(?i)send|recv|coalesced')
-    AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+  SELECT told_by, comm, rank, seq, collective, NULL, NULL, file, line_no FROM w
+  -- Its number tells a group of ranks apart from others on the same rank only: but for that of all ranks it may be several. Where
+  -- no group is named, a single number that all are at is that of one.
+  WHERE comm = '0' OR (comm IS NULL AND numbers = 1)
 ),
 -- Only the oldest of what a rank waits in says where it stands.
 o AS (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from agent_tools.facts import apart
 from agent_tools.families import c2_collective_hang as c2
-from store.rows import NcclSample
+from store.rows import LogEvent, NcclSample
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 
@@ -53,3 +54,27 @@ def test_other_groups_other_numbers_and_an_even_split_name_nobody(comms: tuple[s
     assert not stuck(tmp_path / "a", *rows).facts().table("nccl_mismatch")
     late = [entered(r, "all_gather" if r == 2 else "all_reduce", seq=30 if r == 2 else 31) for r in range(4)]
     assert not stuck(tmp_path / "b", *late).facts().table("nccl_mismatch")
+
+
+def gave_up(rank: int, collective: str, seq: int = 31, **group: str) -> LogEvent:
+    told: dict[str, Any] = {"job_id": JOB, "ts": T, "file": "log", "line_no": 40 + rank, "severity": "error"}
+    return LogEvent(
+        **told, kind="nccl_watchdog", name="collective_timeout", rank=rank, collective=collective, seq=seq, detail=json.dumps(group)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("group", [{"pg": "0"}, {"pg": "12", "pg_name": "default_pg"}, {}])
+def test_what_the_watchdogs_of_all_ranks_print_names_them_too(group: dict[str, str], tmp_path: Path) -> None:
+    rows = [gave_up(r, "_ALLGATHER_BASE" if r == 2 else "ALLREDUCE", **group) for r in range(4)]
+    answer = judge(stuck(tmp_path, *rows), c2.assess)
+    assert (answer.status, answer.attribution) == ("confirmed", "job")
+    (row,) = stuck(tmp_path / "b", *rows).facts().table("nccl_mismatch")
+    assert (row.get("rank"), row.text("collective"), row.text("others_collective")) == (2, "allgather", "allreduce")
+
+
+@pytest.mark.parametrize("group", [{"pg": "4", "pg_name": "TENSOR_MODEL_PARALLEL_GROUP"}, {}])
+def test_numbers_that_several_groups_may_count_by_name_nobody(group: dict[str, str], tmp_path: Path) -> None:
+    """The tensor-parallel groups of two pipeline stages have one number on their ranks, and run different programs."""
+    rows = [gave_up(r, "ALLGATHER" if r == 2 else "ALLREDUCE", **group) for r in range(4)]
+    rows.append(gave_up(3, "ALLREDUCE", seq=7, **group))
+    assert not stuck(tmp_path, *rows).facts().table("nccl_mismatch")
