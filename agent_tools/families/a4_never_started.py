@@ -15,7 +15,13 @@ from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.deadline import never_ran, too_late
-from agent_tools.families.launch_reason import by_reason, launch_said_failed, nodes_fault
+from agent_tools.families.launch_reason import (
+    by_reason,
+    launch_said_failed,
+    nodes_fault,
+    out_of_service,
+    where_before,
+)
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -125,11 +131,7 @@ def assess(facts: Facts) -> Assessment:
 
 
 def _ran(facts: Facts) -> str:
-    return (
-        f"The program ran: {facts.progress.phrase}."
-        if facts.progress.phrase
-        else "The program ran and printed progress."
-    )
+    return f"The program ran: {facts.progress.phrase or 'it printed progress'}."
 
 
 def _pending(facts: Facts, overview: RowView) -> Assessment:
@@ -137,6 +139,7 @@ def _pending(facts: Facts, overview: RowView) -> Assessment:
     word = overview.text("state_reason")
     launch = "launch failed" in word.replace("_", " ").lower()
     known = reason(word)
+    failed = where_before(facts, overview) if launch else []
     shows = [f"Slurm shows the job as {overview['state']}."]
     if word:
         shows[0] = f"Slurm shows the job as {overview['state']} with the reason {overview['state_reason']}."
@@ -161,13 +164,15 @@ def _pending(facts: Facts, overview: RowView) -> Assessment:
                 "Ask Slurm for the reason with scontrol show job, and for the expected start with squeue --start."
             ),
         )
+    shows += [out_of_service(r) for r in failed[:3]]
+    on = f" on {failed[0]['node']}" if failed else ""
     return Assessment(
         CODE,
         "confirmed",
         "launch" if launch else "pending",
         0.96,
         known.whose,
-        f"The job has not started, because {known.why}.",
+        f"The job has not started, because {known.why}{', last' + on if on else ''}.",
         say(*shows),
         implies=say(f"Slurm's reason means: {known.why}.", status="supported"),
         missing=[lacks("When it will start.", "squeue --start")],
@@ -181,10 +186,7 @@ def _not_launched(facts: Facts, overview: RowView) -> Assessment:
     waits, nodes, lines = (rows.where(lambda r, by=by: r.text("told_by") == by) for by in ("queue", "node", "log"))
     shows = [f"Slurm recorded the end of the attempt as {overview['state']}."]
     shows += [f"Since then the job waits with the reason {r['reason']}." for r in waits]
-    shows += [
-        f"Slurm took {r['node']} out of service at {r['since_ts']}, as the attempt ended: {r['reason']}."
-        for r in nodes[:3]
-    ]
+    shows += [out_of_service(r) for r in nodes[:3]]
     shows += [f'The only line of its output is slurmd\'s: "{r["reason"]}".' for r in lines]
     held = any(bool(r.get("held")) for r in waits)
     where = f" on {nodes[0]['node']}" if nodes else ""

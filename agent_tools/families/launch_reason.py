@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
-from agent_tools.say import lacks, say
+from agent_tools.say import count, lacks, say
 from agent_tools.verdict import Attribution
 
 _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
@@ -82,3 +83,16 @@ def by_reason(overview: RowView) -> Assessment:
         missing=[lacks("Which step of the launch failed.", "slurmd's log on the node")],
         actions=say("Submit again; if it happens on the same node, exclude it and tell the operators."),
     )
+
+
+def where_before(facts: Facts, overview: RowView) -> list[RowView]:
+    """The nodes that Slurm took out of service as the attempt before this one ended, for a prolog or launch that failed."""
+    attempt = int(count(overview, "attempt"))
+    if attempt < 2:
+        return []
+    return facts.table("launch_failures", attempt=attempt - 1).where(lambda r: r.text("told_by") == "node")
+
+
+def out_of_service(row: RowView) -> str:
+    """What is said of a node that a launch failed on."""
+    return f"Slurm took {row['node']} out of service at {row['since_ts']}, as the attempt ended: {row['reason']}."

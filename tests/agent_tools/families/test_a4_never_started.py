@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from agent_tools.facts.pending import reason
 from agent_tools.families import a2_signal_kill, f2_requeue, f4_cancelled
 from agent_tools.families.a4_never_started import assess
-from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent
+from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent, SlurmNodeState
 from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import JOB, T, World, judge
 
@@ -148,6 +149,16 @@ def test_a_node_whose_prolog_failed_as_the_attempt_ended_is_why(tmp_path: Path, 
     a = judge(world, assess)
     assert (a.status, a.mode, a.attribution, a.confidence > 0.95) == ("confirmed", "launch", "infrastructure", True)
     assert judge(world, f4_cancelled.assess).status == "ruled_out"
+
+
+def test_a_job_that_is_held_for_a_failed_launch_has_the_node_of_it_named(tmp_path: Path) -> None:
+    world = World(tmp_path).job("NODE_FAIL", 1, node_list="n1,n2", node_count=2)
+    world.job("PENDING", attempt=2, start_ts=None, state_reason="launch_failed_requeued_held", restarts=1)
+    world.add(SlurmNodeState(node="n2", ts=T + timedelta(seconds=58), state="DRAINED", reason="Prolog error"))
+    answer = judge(world, assess)
+    assert (answer.mode, answer.status) == ("launch", "confirmed")
+    assert "last on" in answer.headline
+    assert any("out of service" in c.text for c in answer.speaks_for)
 
 
 @pytest.mark.parametrize(("minutes", "reason"), [(-3, "Prolog error"), (4, "Prolog error"), (0.02, "Epilog error")])
