@@ -68,9 +68,9 @@ _NONE = "No job that these words name is in the store."
 _NONE_THEN = "No job that these words name is in the store for that time."
 _NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
 _NONE_OF_CAUSE = "No stored verdict on such a job is of that kind; inquest watch stores them."
-_NO_CARD = "No event of a GPU is recorded for that: only nodes whose kernel log was read are known."
+_NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
 _ONE_ONLY = "No job is open that this could be looked up for."
-_OPERATORS = "What the GPUs of a whole cluster went through is an operator's to ask."
+_OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
 _ALL = 20_000
 """Jobs among which one is looked for that stands out."""
 _IN_ONE = frozenset(

@@ -41,7 +41,7 @@ def test_the_gpus_of_the_cluster_are_told_by_what_the_driver_reported(reader: Re
         "No event of a GPU is recorded"
     )
     theirs = Investigation(Guarded(reader, Viewer("lin"))).ask("which GPUs had errors?")
-    assert theirs.short == "What the GPUs of a whole cluster went through is an operator's to ask."
+    assert theirs.short == "Only an operator may ask about the GPUs of a whole cluster."
 
 
 def test_the_one_job_that_stands_out_is_named_and_so_are_its_equals(tmp_path: Path):
