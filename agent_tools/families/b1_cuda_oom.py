@@ -130,12 +130,15 @@ def _curve(facts: Facts, who: RowView | None, result: Assessment) -> None:
         return
     high = (card.number("peak_used") or 0) >= 0.85
     peak = f"{card['peak_gib']} of {card['total_gib']} GiB on {gpu_of(card)}"
-    lower = "" if high else " A refused request is never allocated, so a lower peak refutes nothing."
     if own or who is None or not who.has("rank"):
-        result.speaks_for.append(claim(f"The sampled peak was {peak}.{lower}"))
+        result.speaks_for.append(claim(f"The sampled peak was {peak}."))
     else:
-        text = f"Which GPU rank {who['rank']} used is not known; the highest sampled peak was {peak}.{lower}"
-        result.speaks_for.append(claim(text))
+        result.speaks_for.append(
+            claim(f"Which GPU rank {who['rank']} used is not known; the highest sampled peak was {peak}.")
+        )
+    if not high:
+        text = "A refused request is never allocated, so a lower peak refutes nothing."
+        result.implies.append(claim(text, "supported"))
     if high:
         result.confidence = max(result.confidence, 0.97)
 

@@ -160,6 +160,8 @@ def _vague(text: str, top: float, low: float, high: float) -> Callable[[int], tu
 
     def make(seed: int) -> tuple[Plan, Expected]:
         plan, gpu, minute = crash(seed)
+        if plan.site.labelled:
+            gpu = plan.gpus[0]  # srun's label says who printed it
         raised(plan, minute, text)
         launcher_summary(plan, gpu, minute, 1)
         _curve(plan, gpu, minute, top)

@@ -93,7 +93,7 @@ def test_an_oversized_request_is_a_memory_plan_and_no_hardware_fault(tmp_path: P
 def test_a_sampled_peak_below_the_cap_does_not_refute_it(tmp_path: Path) -> None:
     sample = GpuSample(node="n1", gpu=0, ts=T, fb_used_bytes=40 * GIB, fb_total_bytes=79 * GIB, engine_active=0.9)
     found = judge(oom(tmp_path).add(sample), b1.assess)
-    assert found.status == "confirmed" and any("refutes nothing" in c.text for c in found.speaks_for)
+    assert found.status == "confirmed" and any("refutes nothing" in c.text for c in found.implies)
 
 
 def test_another_process_on_the_card_is_said(tmp_path: Path) -> None:
