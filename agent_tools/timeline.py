@@ -180,14 +180,14 @@ def _reported(view: View) -> tuple[list[RowView], str, Callable[[RowView], str]]
     for row in view:
         alike.setdefault((row.text("kind"), row.text("name")), []).append(row)
     last = [rows[-1] for rows in alike.values() if len(rows) > 1]
-    kept = [row for row in view if row in last or row is alike[row.text("kind"), row.text("name")][0]]
-    # One line may be told under two names.
-    kept = list(
-        {
-            (r.text("file"), r.number("line_no"), n if not r.has("file") else 0): r
-            for n, r in reversed([*enumerate(kept)])
-        }.values()
-    )[::-1]
+    kept: list[RowView] = []
+    lines: set[tuple[str, float | None]] = set()
+    for row in view:
+        line = row.text("file"), row.number("line_no")
+        told_already = row.has("file") and line in lines  # one line may be told under two names
+        if not told_already and (row in last or row is alike[row.text("kind"), row.text("name")][0]):
+            kept.append(row)
+            lines.add(line)
 
     def text(row: RowView) -> str:
         if row in last and row.has("rank"):

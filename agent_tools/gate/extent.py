@@ -41,7 +41,6 @@ _OTHERS = re.compile(
 _EVERY_ONE = re.compile(
     rf"(?i)^\W*(?P<w>(?:all|each|every)(?: of the)?(?: (?P<n>{_NUMBERS}))?) (?:ranks?|process(?:es)?|nodes?|gpus?|cards?)\b(?=[^:;.{HOLE}]*:)"
 )
-_NUMBER_OF = {n: w for w, n in NUMBER_WORDS.items()}
 _UNSURE = re.compile(
     r"(?i)\b(?:not|never|none|neither|nor|but|except|besides|most|than|nearly|almost|about|around|some|any|or|if|whether|up to|half|different"
     r"|only|just|first|last|together|combined|in total|in all)\b|n['’]t\b"
@@ -110,15 +109,12 @@ def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterato
     if found is None:
         return
     yield found
-    cells = [c for g in clause.groups if g.start >= found[1] for c in g.cells]
-    for m in _EVERY_ONE.finditer(clause.own, 0, found[0]):
-        rows = ledger.get(cells[0].id).dicts()
-        told = {c.column for g in clause.groups if not g.subject for c in g.cells} == {cells[0].column}
-        if (
-            told
-            and all(r[cells[0].column] for r in rows)
-            and NUMBER_WORDS[(m["n"] or _NUMBER_OF[len(rows)]).lower()] == len(rows)
-        ):
+    cell = next((c for g in clause.groups if g.start >= found[1] for c in g.cells), None)
+    for m in _EVERY_ONE.finditer(clause.own, 0, found[0]) if cell is not None else ():
+        rows = ledger.get(cell.id).dicts()
+        told = {c.column for g in clause.groups if not g.subject for c in g.cells} == {cell.column}
+        counted = m["n"] is None or NUMBER_WORDS[m["n"].lower()] == len(rows)
+        if told and counted and all(r[cell.column] for r in rows):
             yield m.span("w")
 
 

@@ -82,9 +82,9 @@ _SPARES: dict[str, frozenset[str]] = {
     **dict.fromkeys(("completed", "succeeded"), frozenset({"COMPLETED"})),
     "timed out": frozenset({"TIMEOUT"}),
 }
+"""The states that an end which did not come would have left behind."""
 _BY_ITSELF = re.compile(r"(?i)\bexit(?:ed|s)? (?:by|on|of) (?P<w>itself|its own(?: accord)?)\b")
 _PAIR, _SIGNALLED = 2, 128
-"""The states that an end which did not come would have left behind."""
 
 
 def spared(text: str, ledger: Ledger) -> list[tuple[int, int]]:

@@ -47,7 +47,7 @@ def overstated(clause: Clause) -> str:
         ((a.cells[0], b.cells[0]) for a, b in pairwise(clause.groups) if _OF.fullmatch(own[a.end : b.start])), None
     )
     word = (m["w"] or m["of"]).lower()
-    parts = [c for g in clause.groups for c in g.cells if unit_of(c) == "ratio"]
+    parts = [c for g in clause.groups for c in g.cells if unit_of(c) == "ratio" and _figure(c)]
     if pair is None and len(parts) == 1:
         so = (float(str(parts[0].value)) > _HALF) == (word == "most")
         return "" if so else f"{word!r} is not what [[{parts[0].ref}]] shows"

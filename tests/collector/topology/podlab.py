@@ -36,7 +36,7 @@ def no_pods() -> str | None:
 
 
 class PodLab(Cluster):
-    """One node, which is a pod.."""
+    """One node, which is a pod."""
 
     def __init__(self, state: Path, pod: str, container: str) -> None:
         super().__init__(state, ClusterSpec(nodes=(NODE,), gpus=2))
