@@ -110,7 +110,9 @@ def _others(clause: Clause, before: Sequence[Clause], ledger: Ledger) -> Iterato
         return
     yield found
     cell = next((c for g in clause.groups if g.start >= found[1] for c in g.cells), None)
-    for m in _EVERY_ONE.finditer(clause.own, 0, found[0]) if cell is not None else ():
+    if cell is None:
+        return
+    for m in _EVERY_ONE.finditer(clause.own, 0, found[0]):
         rows = ledger.get(cell.id).dicts()
         told = {c.column for g in clause.groups if not g.subject for c in g.cells} == {cell.column}
         counted = m["n"] is None or NUMBER_WORDS[m["n"].lower()] == len(rows)
