@@ -1,6 +1,6 @@
 """The processes of jobs on this node, and whose GPUs they use.
 
-SOURCE  /proc/PID/{stat,cgroup,environ,cmdline} of new processes, pidfds for their ends, the driver's process list.
+SOURCE  /proc/PID/{stat,cgroup,environ,cmdline,root} of new processes, pidfds for their ends, the driver's process list.
 ROWS    process: at the start, when the driver names its GPUs, at the end (rows of one process are read as one).
 OVERHEAD  a listing of /proc every other second; each new process is read once.
 CAVEAT  exit statuses need Linux 6.15 or the kernel probes; a process that lives for less than two seconds may be missed.
@@ -26,6 +26,7 @@ from collector.topology.environment import names_gpus
 from collector.topology.owners import NOBODY, Owner
 from collector.topology.pods import Pods
 from collector.topology.processes import Seen
+from collector.topology.roots import Roots
 from store.rows import Process, Row
 
 LIST_S, AGAIN_S, MEMORY_S = 2.0, 15.0, 120.0
@@ -50,6 +51,7 @@ class Topology:
         self._young: list[int] = []
         self._named: dict[str, frozenset[int]] = {}
         self._pods = Pods(here.proc)
+        self._roots = Roots(here.proc)
         self._called = here.node
         self.missing: dict[str, str] = {}
 
@@ -66,7 +68,7 @@ class Topology:
             raise SourceUnavailable(f"cannot read {self._here.proc}: {error}", "mount /proc of the host") from None
         self._ends = Ends()
         self._known, self._live, self._named = set(), {}, {}
-        self._pods = Pods(self._here.proc)
+        self._pods, self._roots = Pods(self._here.proc), Roots(self._here.proc)
         if os.geteuid() != 0:
             self.missing = dict.fromkeys(("rank", "gpu_uuids"), "the environment of other users' processes needs root")
 
@@ -89,6 +91,7 @@ class Topology:
             fresh = sorted(pids - self._known)[:NEW_AT_ONCE]
             self._known &= pids
             self._pods.keep(pids)
+            self._roots.keep(pids)
             # A process that was seen between fork and exec is another one a moment later: the young are seen twice.
             young, self._young = [p for p in self._young if p in pids and p not in self._live], fresh
             begun = [self._begun(pid) for pid in (*young, *fresh)]
@@ -150,7 +153,10 @@ class Topology:
             above, own = parent.seen.place, seen.place
             where = replace(own, pod=own.pod or above.pod, container=own.container or above.container)
         self._pods.tell(where, seen.env.get("SLURMD_NODENAME"))
-        return seen if where == seen.place else replace(seen, place=where)
+        image = seen.who.image or self._roots.container(seen.pid, seen.ppid)
+        if where == seen.place and image == seen.who.image:
+            return seen
+        return replace(seen, place=where, who=replace(seen.who, image=image))
 
     def _name_node(self) -> None:
         """A pod that runs slurmd is Slurm's node. Where several do, each process has its own and the rest what was there first."""

@@ -108,8 +108,9 @@ def visible(env: Mapping[str, str], order: Mapping[int, str]) -> tuple[str, ...]
 
 
 def names_gpus(env: Mapping[str, str]) -> bool:
-    """Whether it says anything of GPUs, be it that there are none."""
-    return any(name in env for name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "SLURM_STEP_GPUS"))
+    """Whether it says anything of GPUs, be it that there are none. An image's `all` is whatever the job was given."""
+    given = env.get("NVIDIA_VISIBLE_DEVICES", "all") not in ("all", "")
+    return given or any(name in env for name in ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS"))
 
 
 def _job(env: Mapping[str, str]) -> str | None:
