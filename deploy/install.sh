@@ -49,7 +49,7 @@ keep() { # keep MODE SOURCE TARGET: only where there is none
 away() {
     for path in "$@"; do
         if [ -e "$root$path" ] || [ -h "$root$path" ]; then
-            run rm -rf "${root:?}$path" 2>/dev/null || run rm -rf "$root$path"
+            run rm -rf "$root$path"
             [ -n "$dry" ] || echo "removed $path"
         fi
     done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -63,6 +64,33 @@ def test_uninstall_leaves_the_configuration_alone(tmp_path: Path) -> None:
     install(tmp_path, "--uninstall")
     assert {p.split("/")[1] for p in tree(tmp_path)} == {"inquest"}
     assert "etc/inquest/notify.toml" in tree(tmp_path)
+
+
+ON_THE_HOST = """
+set -eu
+mount -t tmpfs above /mnt
+for d in etc usr opt; do
+    mkdir /mnt/$d /mnt/$d.work
+    mount -t overlay -o lowerdir=/$d,upperdir=/mnt/$d,workdir=/mnt/$d.work $d /$d
+done
+sh "$0" --role all --no-python --no-start >/dev/null
+mkdir -p /opt/inquest/bin
+ls /usr/libexec/inquest
+sh "$0" --uninstall --no-start
+ls -d /opt/inquest /usr/libexec/inquest /etc/inquest/notify.toml 2>&1 || :
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+@pytest.mark.skipif("overlay" not in Path("/proc/filesystems").read_text(), reason="the kernel has no overlayfs")
+def test_uninstall_on_a_host_itself() -> None:
+    """Without --root, under the host's own sh; what is written lies in a layer over the host's folders."""
+    argv = ["unshare", "--mount", "--propagation", "private", "sh", "-c", ON_THE_HOST, str(DEPLOY / "install.sh")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "epilog.sh" in done.stdout
+    assert "removed /usr/libexec/inquest" in done.stdout and "removed /opt/inquest" in done.stdout
+    assert "/etc/inquest/notify.toml" in done.stdout.splitlines()[-3:], "what was configured stays"
 
 
 def test_a_wrong_word_is_refused() -> None:
