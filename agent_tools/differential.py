@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from agent_tools.facts import Facts
 from agent_tools.facts.components import failed_elsewhere
+from agent_tools.facts.lone_words import lone_words
 from agent_tools.facts.status import either, status_doubt
 from agent_tools.facts.steps import exit_signal, failed_steps, step_words
 from agent_tools.families.base import Assessment, Family
@@ -27,11 +28,17 @@ FLOOR = 0.3
 
 UNSEEN = 0.45
 """Highest confidence of what rests on samples that cover the smaller part of a run."""
+LONE = 0.45
+"""Highest confidence of what rests on the words of an exception, and on nothing else at all."""
 UNTOLD = 0.65
 """Highest confidence of a crash in a job that Slurm calls completed, where only the log tells of it."""
 _EXIT = (
     "Which exit status the program had: the batch script's own is that of its last command.",
     "the program started with srun, so that accounting has a step of it; or set -e in the batch script",
+)
+_WHOLE = (
+    "Whether this error ended a run, and how far that run had come: nothing stands around it, not even a traceback.",
+    "the job's whole standard output and error (log_line), sacct (slurm_job)",
 )
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _DOUBTED_BY = frozenset({"D3", "E1"})
@@ -104,6 +111,9 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
     if facts.ending.by_log and code != "U0":
         chosen.confidence = min(chosen.confidence, UNTOLD)
         chosen.missing.append(missing(*_EXIT))
+    if code != "U0" and lone_words(facts):
+        chosen.confidence = min(chosen.confidence, LONE)
+        chosen.missing.append(missing(*_WHOLE))
     doubt(facts, chosen)
     others = [a for c, a in assessed.items() if c not in (code, "U0")]
     if code == "U0":

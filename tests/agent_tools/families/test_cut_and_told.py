@@ -148,7 +148,7 @@ def test_an_error_without_anything_before_it_is_no_sure_start_unless_its_text_sa
     assert any("from its beginning" in m.signal for m in draft.cannot_decide)
     assert drafted(odd, tmp_path / "line").confidence < 0.5
     assert drafted(OPEN + frame + odd, tmp_path / "whole").confidence >= 0.6, "a whole traceback, and no step before it"
-    told = drafted("ModuleNotFoundError: No module named 'apex'\n", tmp_path / "told")
+    told = drafted(frame + "ModuleNotFoundError: No module named 'apex'\n", tmp_path / "told")
     assert (told.family, told.mode) == ("A1", "env") and told.confidence > 0.8
 
 

@@ -26,7 +26,7 @@ ABORTED = "terminate called after throwing an instance of "
         (OPEN + "gymnasium.error.NameNotFound: Environment `Walkerr` doesn't exist.\n", "A1", "config"),
         (OPEN + "ValueError: PaddlePaddle is not compiled with CUDA, device gpu cannot be used\n", "A1", "env"),
         (OPEN + "mujoco.FatalError: gladLoadGL error\n", "A1", "env"),
-        ("ConnectionError: Could not find any running Ray instance. Please specify the one to connect to.\n", "A1", "env"),
+        (OPEN + "ConnectionError: Could not find any running Ray instance. Please specify the one to connect to.\n", "A1", "env"),
         (OPEN + "RuntimeError: Jackhmmer failed\nstderr:\nError: File existence/permissions problem in trying to open HMM file /sets/uniref90.fasta.\n", "A1", "data"),
         (OPEN + "tensorflow.python.framework.errors_impl.DataLossError: Unable to open table file /ckpt/model-7: not an sstable (bad magic number)\n", "A1", "asset"),
         (OPEN + '  File "/opt/env/lib/python3.11/site-packages/h5py/_hl/files.py", line 231, in make_fid\n    fid = h5f.open(name, flags, fapl=fapl)\n'

@@ -77,7 +77,7 @@ ASKS = '  File "/home/ada/job/megatron/checkpointing.py", line 29, in load_check
     ("text", "family", "mode"),
     [
         ("loading checkpoint from /ckpt/gpt at iteration 100\n" + OPEN + ASKS.format("total_iters"), "E2", "load_crash"),
-        ("KeyError: 'state.optimizers.AdamW.state.model.embed.weight.exp_avg_sq'\n", "E2", "load_crash"),
+        (OPEN + "KeyError: 'state.optimizers.AdamW.state.model.embed.weight.exp_avg_sq'\n", "E2", "load_crash"),
         ("(trainer:237) INFO: The training was resumed using exp/asr/checkpoint.pth\n" + OPEN + "RuntimeError: PytorchStreamReader failed reading zip archive\n", "E2", "load_crash"),
         (OPEN + "FileNotFoundError: [Errno 2] No such file or directory: '/c/global_step500/zero_pp_rank_5_mp_rank_00_optim_states.pt'\n", "E2", "load_crash"),
         ("Resuming training from ckpt/epoch_12.keras\n" + OPEN + "ValueError: A total of 12 objects could not be loaded. Example error: expected 2 variables\n", "E2", "load_crash"),
