@@ -80,7 +80,18 @@ def _asked(signs: RowView) -> list[str]:
         asked.append(f"{signs['earlier_attempts']} earlier attempts of the job had trained before it.")
     if signs.has("dependency") and (signs.has("parent_last_step") or count(signs, "earlier_saves")):
         asked.append(f"The job was submitted to follow job {signs['parent_job']} ({signs['dependency']}).")
+    elif signs.has("dependency") and count(signs, "fresh") and _cut_off(signs):
+        asked.append(
+            f"It looked for a checkpoint, and the job of the same name that it follows, {signs['parent_job']}, had been stopped "
+            f"as {signs['parent_state']} after {signs['parent_min']}."
+        )
     return asked
+
+
+def _cut_off(signs: RowView) -> bool:
+    """Whether the run before is one of its own kind that was stopped after long work."""
+    stopped = signs.text("parent_state") in _STOPPED and signs.get("parent_alike") is True
+    return stopped and count(signs, "parent_min") >= _LONG_MIN
 
 
 def _follows(signs: RowView) -> bool:
@@ -144,8 +155,9 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                     "a resume option in its command or script, checkpoints that the run before saved",
                 )
             )
-    elif fresh and signs.has("asked_by") and (ran_before(signs) or asked_step is not None):
-        confidence = 0.85 if tied(signs) or asked_step is not None else _RESTARTED if restarted(signs) else _BY_NAME
+    elif fresh and (_cut_off(signs) or (signs.has("asked_by") and (ran_before(signs) or asked_step is not None))):
+        sure = signs.has("asked_by") and (tied(signs) or asked_step is not None)
+        confidence = 0.85 if sure else _RESTARTED if restarted(signs) or tied(signs) else _BY_NAME
         if signs.has("restart_message"):
             shows.append(f"Slurm had started the job before: {quoted(signs, 'restart_message', 'restart_line')}.")
         missing.append(
@@ -239,9 +251,8 @@ def _from_the_start(signs: RowView) -> list[str] | None:
 
     Only where that run's log is not there: with it, its steps and losses decide.
     """
-    stopped = signs.text("parent_state") in _STOPPED and signs.get("parent_alike") is True
     first, last, start = signs.number("first_step"), signs.number("last_step"), signs.number("start_loss")
-    if not (signs.has("asked_by") and signs.has("dependency") and stopped and count(signs, "parent_min") >= _LONG_MIN):
+    if not (signs.has("asked_by") and signs.has("dependency") and _cut_off(signs)):
         return None
     end = signs.number("last_loss")
     if signs.has("parent_last_step") or first is None or last is None or start is None or end is None:

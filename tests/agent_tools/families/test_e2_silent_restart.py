@@ -80,14 +80,19 @@ def test_a_resume_without_a_marker_whose_loss_goes_on_did_load(tmp_path: Path) -
     assert (a.status, a.confidence < 0.1) == ("ruled_out", True)
 
 
-def after(folder: Path, losses: list[float], first_step: int = 10, **parent: Any) -> Assessment:
+def after(
+    folder: Path, losses: list[float], first_step: int = 10, fresh: str = "", asks: str = " --resume", **parent: Any
+) -> Assessment:
     """Job 4811 left no log; job 4812 follows it with --resume and prints no marker."""
     end = T - timedelta(minutes=10)
     known: dict[str, Any] = {"name": "pretrain", "state": "TIMEOUT", "elapsed_s": 86400.0, **parent}
     before = SlurmJob(
         job_id="4811", attempt=1, user="ada", start_ts=end - timedelta(days=1), end_ts=end, ts=end, **known
     )
-    world = World(folder).add(before).job(submit_line="sbatch --dependency=afterany:4811 t.sh --resume", dependency="")
+    line = f"sbatch --dependency=afterany:4811 t.sh{asks}"
+    world = World(folder).add(before).job(submit_line=line, dependency="")
+    if fresh:
+        world.say("checkpoint", "from_scratch", fresh, severity="info")
     return judge(world.train(losses, first_step=first_step), assess)
 
 
@@ -105,6 +110,26 @@ def test_a_run_that_learns_from_the_start_after_one_that_was_stopped_did_not_res
     }
     for i, (why, told) in enumerate(others.items()):
         assert after(tmp_path / str(i), **told).status != "confirmed", why
+
+
+def test_a_run_that_finds_no_checkpoint_after_one_of_its_name_that_was_stopped_was_to_resume(tmp_path: Path) -> None:
+    """A script that loads from where it saves asks for nothing; in its first run it says the same."""
+    found: dict[str, Any] = {
+        "losses": FRESH,
+        "asks": "",
+        "fresh": "will not load any checkpoints and will start from random",
+    }
+    silent = after(tmp_path / "a", **found)
+    assert (silent.status, silent.mode) == ("confirmed", "silent") and silent.missing
+    assert silent.confidence < after(tmp_path / "asks", **(found | {"asks": " --resume"})).confidence
+    others: dict[str, dict[str, Any]] = {
+        "it had done its work": {"state": "COMPLETED"},
+        "it may have saved nothing": {"elapsed_s": 300.0},
+        "another program": {"name": "tokenize"},
+        "nobody looked for a checkpoint": {"fresh": ""},
+    }
+    for i, (why, told) in enumerate(others.items()):
+        assert after(tmp_path / str(i), **(found | told)).status != "confirmed", why
 
 
 def test_a_first_run_that_says_so_is_healthy(tmp_path: Path) -> None:
