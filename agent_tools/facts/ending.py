@@ -69,7 +69,7 @@ def read_ending(
     signal = overview.number("exit_signal") if overview else None
     succeeded = state == "COMPLETED" and not code and not signal
     exited = any(row.number("exit_code") for row in messages.one_of("name", "task_exit"))
-    exited = exited and not (succeeded and overview is not None and _worked_after(overview, steps(), reports))
+    exited = exited and not (succeeded and overview is not None and worked_after(overview, steps(), reports))
     return Ending(state, marks, succeeded, state in FAILED_STATES or bool(code) or bool(signal) or exited)
 
 
@@ -87,7 +87,7 @@ def uncovered(ending: Ending, overview: RowView | None, steps: View) -> Ending:
     return replace(ending, succeeded=False, failed=True, hidden=longest)
 
 
-def _worked_after(overview: RowView, steps: View, reports: Callable[[], View]) -> bool:
+def worked_after(overview: RowView, steps: View, reports: Callable[[], View]) -> bool:
     """Whether a step that ended well took most of the job, and began when all that failed had ended: a check before the work.
 
     Where the script trains by itself, without srun, its reports stand in for that step, if they carry times.

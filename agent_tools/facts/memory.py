@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tools.facts.ending import worked_after
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim
 from store.gpu_memory_words import XLA_EITHER
@@ -75,6 +76,15 @@ def read_host_oom(facts: Facts) -> HostOom:
         sources.append("log_event")
     doubt = _spared(facts, words) if words is not None and sources == ["log_event"] else None
     return HostOom(claims, sources, limit, doubt)
+
+
+def before_work(facts: Facts) -> bool:
+    """Whether the step that ran out of memory had ended before the work began, and that came to the end of its plan."""
+    told = facts.table("train_summary").first
+    over = facts.table("job_steps").where(lambda r: r.text("state") == "OUT_OF_MEMORY")
+    if facts.overview is None or not over or told is None or (told.number("done") or 0.0) < 1.0:
+        return False
+    return worked_after(facts.overview, facts.table("job_steps"), lambda: facts.table("train_summary"))
 
 
 def _spared(facts: Facts, words: RowView) -> Claim | None:

@@ -11,7 +11,7 @@ import re
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.first_exit import child_exited_first, exited_first, peers_first
-from agent_tools.facts.memory import HostOom
+from agent_tools.facts.memory import HostOom, before_work
 from agent_tools.facts.native import native_crash
 from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.base import Assessment
@@ -67,7 +67,7 @@ def assess(facts: Facts) -> Assessment:
         if crash is None and gone is not None:
             return _gone(facts, gone)
         return _crashed(facts, crash) if crash is not None else _absent(facts)
-    if oom and facts.ending.succeeded and (facts.progress.finished or (oom.doubt is not None and not rows)):
+    if oom and facts.ending.succeeded and (facts.progress.finished or before_work(facts) or (oom.doubt and not rows)):
         return _beside(oom)
     against = _against(facts, rows, oom)
     if against:

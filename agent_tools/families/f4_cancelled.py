@@ -26,6 +26,7 @@ from agent_tools.facts.requested import (
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.dependency import never_met
+from agent_tools.families.step_cancels import cancelled_step, canceller, said_step, tasks_left
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
@@ -33,7 +34,6 @@ from agent_tools.verdict import Attribution, Missing
 CODE = "F4"
 EXPLAINS = ("A2", "A3", "A4", "C2", "G1")
 
-OPERATORS = re.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
 _OWNER = re.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|aborted by the user")
 _ADMIN = re.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
 """Words of LSF's, HTCondor's and PBS that say who killed the job."""
@@ -50,7 +50,7 @@ def assess(facts: Facts) -> Assessment:
         return found
     if state == "COMPLETED" and overview is not None and (asked := _stopped_early(facts, end)) is not None:
         return _by_request(facts, overview, end, asked, by_signal=True)
-    if state == "COMPLETED" and overview is not None and (step := _cancelled_step(facts, overview, end)) is not None:
+    if state == "COMPLETED" and overview is not None and (step := cancelled_step(facts, overview, end)) is not None:
         return _by_step(facts, overview, end, step)
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
         return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
@@ -68,6 +68,11 @@ def assess(facts: Facts) -> Assessment:
         if by_signal or (request.before_s <= AT_ONCE_S and ran(facts)):
             return _by_request(facts, overview, end, request, by_signal=by_signal)
     found = _by_words(facts, end)
+    if found.status == "confirmed" and overview is not None:
+        if (step := said_step(facts, end)) is not None:
+            return _by_step(facts, overview, end, step)
+        if (left := tasks_left(facts)) is not None:
+            return _by_srun(found, left)
     # Accounting would name whoever cancelled it: this was a signal, and a batch script has no keyboard.
     if state == "FAILED" and found.status != "ruled_out" and in_batch(facts):
         return _sender_unknown(found, own=own_status(facts))
@@ -103,24 +108,14 @@ def _failing(facts: Facts, end: RowView | None) -> tuple[str, str]:
     return own, doing
 
 
-def _cancelled_step(facts: Facts, overview: RowView, end: RowView | None) -> RowView | None:
-    """The step that somebody cancelled where it was most of a job whose script then ended well, with work left to do."""
-    if facts.has_log and (not count(end, "cancels") or count(end, "ends") or count(end, "done") >= MOST):
-        return None
-    half = count(overview, "elapsed_s") / 2
-    rows = facts.table("job_steps").where(
-        lambda r: r.text("step_id").isdigit() and r.text("state") == "CANCELLED" and r.has("cancelled_by")
-    )
-    longest = max(rows, key=lambda r: count(r, "elapsed_s"), default=None)
-    return longest if longest is not None and count(longest, "elapsed_s") > half else None
-
-
 def _by_step(facts: Facts, overview: RowView, end: RowView | None, step: RowView) -> Assessment:
-    """Accounting calls the job completed, which is the script's end; its work was cancelled."""
+    """Accounting calls the job completed or failed, which is the script's end; its work was cancelled."""
     own, doing = _failing(facts, end)
-    mode, attribution, by, _ = _canceller(step, overview)
+    mode, attribution, by, _ = canceller(step, overview)
     name = f" ({step['name']})" if step.has("name") else ""
     head = f"Step {step['step_id']}{name}, most of the job, was cancelled{by}; its script then ended well."
+    if facts.state != "COMPLETED":
+        head = f"Step {step['step_id']}{name} was cancelled{by}, and its script ended with an error status over it."
     shows = [
         f"By accounting, step {step['step_id']}{name} ended as {step['state']} at {step['end_ts']}, cancelled by {step['cancelled_by']}."
         if step.has("end_ts")
@@ -130,25 +125,10 @@ def _by_step(facts: Facts, overview: RowView, end: RowView | None, step: RowView
     return _assessment(facts, end, mode, attribution, head, shows, own, doing, 0.85, who_known=True)
 
 
-def _canceller(row: RowView, overview: RowView) -> tuple[str, Attribution, str, float]:
-    """Mode, attribution, who in words, and how sure that is, for a row with `cancelled_by`."""
-    who, user, uid = row.text("cancelled_by"), overview.text("user"), overview.text("uid")
-    if OPERATORS.match(who):
-        kind = "user id" if who.isdigit() else "user"
-        return "operator", "infrastructure", f" by an administrator of the cluster ({kind} {row['cancelled_by']})", 0.95
-    if who and user and who != user and (not who.isdigit() or (uid and who != uid)):
-        return "operator", "infrastructure", f" by {row['cancelled_by']}, who is not its user", 0.92
-    if who in (user, uid) and who:
-        return "user", "user", " by its user", 0.95
-    if who:
-        return "user", "user", f" by the user with the id {row['cancelled_by']}", 0.9
-    return "user", "user", "", 0.8
-
-
 def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessment:
     own, doing = _failing(facts, end)
     who, user = overview.text("cancelled_by"), overview.text("user")
-    mode, attribution, by, sure = _canceller(overview, overview)
+    mode, attribution, by, sure = canceller(overview, overview)
     head = f"The job was cancelled{by}."
     wall = facts.table("wall").first
     record = wall["record"] if wall is not None and wall.has("record") else overview["state"]
@@ -204,6 +184,22 @@ def _sender_unknown(found: Assessment, *, own: bool) -> Assessment:
     found.actions = say("Ask in the controller's log who had the job signalled: grep for REQUEST_KILL_JOB and its id.")
     found.missing = [
         lacks("Who sent the signal.", LOG),
+        *(m for m in found.missing if not m.text.startswith("Who ")),
+    ]
+    return found
+
+
+def _by_srun(found: Assessment, left: RowView) -> Assessment:
+    """No person cancelled it: srun was to wait for the other tasks only so long after the first had ended."""
+    found.mode, found.attribution = None, "job"
+    found.headline = "srun ended the tasks that were left: one had ended long before them (srun --wait)."
+    found.speaks_for = [*say(f"srun says: {quoted(left, 'message', 'line_no')}."), *found.speaks_for]
+    found.actions = say(
+        "Look at what the task that ended first did not do: the others may wait for it in a collective or a barrier.",
+        "Where tasks may end at different times, raise srun's --wait (SLURM_WAIT).",
+    )
+    found.missing = [
+        lacks("What the tasks that were left were doing.", "their stacks (py-spy), a flight-recorder dump"),
         *(m for m in found.missing if not m.text.startswith("Who ")),
     ]
     return found

@@ -31,8 +31,25 @@ _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
         "Free the folder that images are unpacked to (ENROOT_CACHE_PATH, ENROOT_DATA_PATH, APPTAINER_TMPDIR), or name one that "
         "has room; where it is the node's own, tell the operators.",
     ),
+    (
+        re.compile(r"failed to create user namespace: |pyxis: couldn't (?:mkdir|chown) "),
+        "{node} does not let the container runtime work for its user",
+        "infrastructure",
+        "Submit again on other nodes, and have the operators look at that node: user namespaces (sysctl, AppArmor) and the "
+        "runtime's folders.",
+    ),
+    (
+        re.compile(
+            r"curl: \((?:5|6|7|28|35|52|56)\) |returned error code: (?:429|5\d\d)|: no such host|i/o timeout|TLS handshake timeout"
+            r"|dial tcp \S+ connect: |toomanyrequests|Network is unreachable|Could not resolve host"
+        ),
+        "{node} did not get the image from its registry",
+        "undetermined",
+        "Look whether the image's name names the right registry, and whether that node reaches it (curl); import the image once to "
+        "a file that all nodes see, so that no job start needs the registry.",
+    ),
 )
-"""What the node lacked, whatever image was asked for: the words, what they say, whose it is, and what to do."""
+"""What the node lacked or did not reach, whatever image was asked for: the words, what they say, whose it is, and what to do."""
 
 
 class NodesFault(NamedTuple):

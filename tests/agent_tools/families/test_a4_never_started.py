@@ -312,8 +312,25 @@ def test_a_driver_that_does_not_answer_the_container_tool_is_the_nodes(tmp_path:
             "job",
             "container",
         ),
+        (
+            "slurmstepd-n4: error: pyxis: failed to import docker image\nslurmstepd-n4: error: pyxis:     [INFO] Querying registry for "
+            "permission grant\nslurmstepd-n4: error: pyxis:     curl: (28) Connection timed out after 30001 milliseconds\n",
+            "undetermined",
+            "registry",
+        ),
+        (
+            "FATAL:   While making image from oci registry: error fetching image: dial tcp: lookup registry.example: no such host\n",
+            "undetermined",
+            "registry",
+        ),
+        (
+            "slurmstepd: error: pyxis: container start failed with error code: 1\nslurmstepd: error: pyxis:     enroot-nsenter: failed "
+            "to create user namespace: Permission denied\nslurmstepd: error: pyxis: couldn't start container\n",
+            "infrastructure",
+            "does not let",
+        ),
     ],
-    ids=["no loop device", "full disk", "no right to the image"],
+    ids=["no loop device", "full disk", "no right to the image", "registry away", "registry unknown", "no namespaces"],
 )
 def test_what_the_node_lacked_to_bring_a_container_up(tmp_path: Path, said: str, whose: str, why: str) -> None:
     found = drafted(said, tmp_path)

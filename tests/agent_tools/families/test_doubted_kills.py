@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families import a2_signal_kill as a2
 from store.rows import SlurmStep
-from tests.agent_tools.families.world import JOB, World, judge
+from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
 
@@ -54,3 +55,29 @@ def test_a_step_that_completed_saw_no_kill_whatever_was_printed(
     world.say("host_oom", "oom_kill", words, severity="fatal", detail=json.dumps({"job": JOB, "step": "0"}))
     draft = differential.draft(world.facts())
     assert (draft.family == "A2") is (family == "A2"), draft.headline
+
+
+@pytest.mark.parametrize(
+    ("ended_min", "last", "family"),
+    [(2, 100, "G1"), (2, 60, "A2"), (55, 100, "A2")],
+    ids=["before the work", "the work is not done", "in the work itself"],
+)
+def test_a_helper_that_ran_out_of_memory_before_the_work_leaves_the_run_well(
+    ended_min: int, last: int, family: str, tmp_path: Path
+) -> None:
+    """`srun prepare || true`, and then all steps of the plan: what was killed was not needed."""
+    world = World(tmp_path).job("COMPLETED", 60)
+    start = 1 if ended_min == 55 else 5
+    for i in range(last // 2):
+        world.train([9 * 0.97**i], first_step=2 * i + 2, total_steps=100, every_s=60.0 * (start + i))
+    world.add(
+        SlurmStep(job_id=JOB, attempt=1, step_id="0", state="OUT_OF_MEMORY", exit_code=0, exit_signal=125, node_list="n1",
+                  start_ts=T, end_ts=T + timedelta(minutes=ended_min), elapsed_s=ended_min * 60.0)
+    )  # fmt: skip
+    words = "slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=4812.0."
+    world.say("host_oom", "oom_kill", words, severity="fatal", detail=json.dumps({"job": JOB, "step": "0"}))
+    draft = differential.draft(world.facts())
+    assert draft.family == family, draft.headline
+    assert family == "A2" or any(
+        "OUT_OF_MEMORY" in w.text or "oom" in w.text or "message" in w.text for w in draft.warnings
+    )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tools import differential
+from agent_tools.families import step_cancels
 from agent_tools.families.f4_cancelled import assess
 from store.rows import GpuSample, SlurmJob, SlurmJobEvent, SlurmStep
 from tests.agent_tools.families.world import JOB, T, World, judge
@@ -324,3 +325,44 @@ def test_nobody_is_said_to_have_cancelled_a_job_that_failed(tmp_path: Path) -> N
     text, warnings = told("cancelled", "CANCELLED")
     assert text.startswith("The cancel came after the run had already failed")
     assert warnings == 1
+
+
+def _step(by: str | None, state: str = "CANCELLED") -> SlurmStep:
+    return SlurmStep(job_id=JOB, attempt=1, step_id="0", name="python", state=state, cancelled_by=by, exit_code=0,
+                     exit_signal=9, start_ts=T, end_ts=T + timedelta(minutes=40), elapsed_s=2400.0)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("by", "mode", "attribution"),
+    [("2001", "user", "user"), ("0", "operator", "infrastructure"), (None, None, "undetermined")],
+    ids=["by its user", "by root", "accounting names nobody"],
+)
+def test_who_cancelled_the_step_that_a_script_failed_over(
+    tmp_path: Path, by: str | None, mode: str | None, attribution: str
+) -> None:
+    """`scancel JOB.0` under `set -e`: the job is FAILED with srun's status, and its step tells whose doing it was."""
+    world = failed(tmp_path, uid="2001", exit_code=137, exit_signal=0).train(FALLING, every_s=60)
+    a = judge(world.add(_step(by)).say("slurm", "cancelled", CANCEL), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", mode, attribution)
+    assert ("its script ended with an error status" in a.headline) == (by is not None)
+
+
+def test_a_step_that_srun_ended_after_a_failed_task_is_nobodys_cancel(tmp_path: Path) -> None:
+    world = failed(tmp_path, uid="2001").train(FALLING, every_s=60).say("exception", "ValueError", "bad value")
+    a = judge(world.add(_step("2001")).say("slurm", "cancelled", CANCEL), assess)
+    assert a.status == "suspected"
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_srun_that_waited_long_enough_for_the_last_tasks(tmp_path: Path, ended: bool) -> None:
+    """One task leaves early, and after `--wait` srun ends the rest: no person had to do with it."""
+    world = failed(tmp_path, exit_code=137, exit_signal=0).train(FALLING, every_s=60)
+    world.add(_step(None, "COMPLETED")).say("slurm", "first_task_exited", "srun: First task exited 60s ago")
+    if ended:
+        world.say("slurm", "force_terminated", "srun: launch/slurm: _step_signal: Terminating StepId=4812.0")
+    a = judge(world.say("slurm", "cancelled", CANCEL), assess)
+    assert (a.mode, a.attribution) == (None, "job" if ended else "undetermined")
+    assert (step_cancels.tasks_left(world.facts()) is not None) == ended
+    assert ("srun ended the tasks" in a.headline) == ended and not any(
+        m.text.startswith("Who ") for m in a.missing if ended
+    )

@@ -1,0 +1,64 @@
+"""Who ended a step: somebody whom accounting names, or srun itself, which waits for the last tasks only so long (--wait)."""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.facts import Facts
+from agent_tools.facts.progress import MOST
+from agent_tools.facts.views import RowView
+from agent_tools.say import count
+from agent_tools.verdict import Attribution
+
+OPERATORS = re.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
+_STEP = re.compile(r"\*\*\* STEP \S+?\.(\d+) ")
+
+
+def canceller(row: RowView, overview: RowView) -> tuple[str, Attribution, str, float]:
+    """Mode, attribution, who in words, and how sure that is, for a row with `cancelled_by`."""
+    who, user, uid = row.text("cancelled_by"), overview.text("user"), overview.text("uid")
+    if OPERATORS.match(who):
+        kind = "user id" if who.isdigit() else "user"
+        return "operator", "infrastructure", f" by an administrator of the cluster ({kind} {row['cancelled_by']})", 0.95
+    if who and user and who != user and (not who.isdigit() or (uid and who != uid)):
+        return "operator", "infrastructure", f" by {row['cancelled_by']}, who is not its user", 0.92
+    if who in (user, uid) and who:
+        return "user", "user", " by its user", 0.95
+    if who:
+        return "user", "user", f" by the user with the id {row['cancelled_by']}", 0.9
+    return "user", "user", "", 0.8
+
+
+def cancelled_step(facts: Facts, overview: RowView, end: RowView | None) -> RowView | None:
+    """The step that somebody cancelled where it was most of a job whose script then ended well, with work left to do."""
+    if facts.has_log and (not count(end, "cancels") or count(end, "ends") or count(end, "done") >= MOST):
+        return None
+    half = count(overview, "elapsed_s") / 2
+    longest = max(_cancelled(facts), key=lambda r: count(r, "elapsed_s"), default=None)
+    return longest if longest is not None and count(longest, "elapsed_s") > half else None
+
+
+def said_step(facts: Facts, end: RowView | None) -> RowView | None:
+    """The step whose cancel the log tells last, where accounting names who cancelled it.
+
+    srun ends what is left of a step after a failed task, too, and accounting then names nobody.
+    """
+    named = _STEP.search(end.text("stop_message")) if end is not None else None
+    if named is None:
+        return None
+    return next((r for r in _cancelled(facts) if r.text("step_id") == named[1]), None)
+
+
+def tasks_left(facts: Facts) -> RowView | None:
+    """srun's word that one task had ended long enough before the others for it to end those."""
+    told = facts.table("slurm_messages")
+    waited = told.one_of("name", "first_task_exited")
+    return next(iter(waited), None) if told.one_of("name", "force_terminated") else None
+
+
+def _cancelled(facts: Facts) -> list[RowView]:
+    return list(
+        facts.table("job_steps").where(
+            lambda r: r.text("step_id").isdigit() and r.text("state") == "CANCELLED" and r.has("cancelled_by")
+        )
+    )
