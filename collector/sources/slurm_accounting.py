@@ -79,7 +79,7 @@ class SlurmAccounting(SlurmSource):
     def look(self, now: datetime) -> tuple[list[Row], dict[str, Any]]:
         """What ended since the watermark, each row once."""
         whole = self._records_are_in(now)
-        since = self._since or now - self._lookback
+        since = min(self._since or now - self._lookback, now)  # a clock that was set back is behind what was seen
         until = min(now, since + STRIDE)
         if self._attempts is None:
             self._attempts = Attempts(since)

@@ -83,8 +83,7 @@ class Noticing:
 
     def poll(self) -> int:
         """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable, Renamed."""
-        began = self._began()
-        mark = self._state.mark("read")
+        began, mark = self._marks(datetime.now(UTC))
         since = max(began, datetime.fromisoformat(mark) - OVERLAP) if mark else began
         sweep = self._swept is None or time.monotonic() - self._swept >= SWEEP_EVERY_S
         if sweep:
@@ -95,7 +94,7 @@ class Noticing:
         self.answered = time.monotonic()
         self._outputs.keep_up()
         over = [a for a in self._ended(rows) if a.ended >= began.timestamp()]
-        new = self.note(sorted({a.job_id for a in self._state.unknown(over)}))
+        new = self.note(sorted({a.job_id for a in self._state.unknown(over)}), seen=rows)
         self.left = self._later
         self.taken.some = True  # another watcher may have been told, and died
         new += self.taken_out()
@@ -199,14 +198,20 @@ class Noticing:
         self.taken.done([j.job_id for j in due])
         return noted
 
-    def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None) -> int:
-        """Put the rows of jobs into the lake and their new ended attempts into the state. Raises SourceUnavailable."""
+    def note(self, job_ids: Sequence[str], rows: Sequence[Row] | None = None, seen: Sequence[Row] = ()) -> int:
+        """Put the rows of jobs into the lake and their new ended attempts into the state. Raises SourceUnavailable.
+
+        They are asked for by their ids where `rows` are not given. sacct shows no job by its id that was submitted ahead of the
+        clock, before that was set back: of such a one there is what was `seen` of its end.
+        """
         self._later = frozenset()
         if not job_ids:
             return 0
         wanted = set(job_ids)
         if rows is None:
             rows = self._records.right(list(self._access.accounting(self._began(), job_ids=job_ids)), wanted)
+            known = {getattr(r, "job_id", None) for r in rows}
+            rows = [*rows, *(r for r in seen if getattr(r, "job_id", None) not in known)]
         told = [r for r in rows if getattr(r, "job_id", None) in wanted]
         began = self._began().timestamp()
         found = [a for a in self._ended(told) if a.ended >= began]
@@ -250,6 +255,21 @@ class Noticing:
     def _began(self) -> datetime:
         mark = self._state.mark("began")
         return datetime.fromisoformat(mark) if mark else datetime.now(UTC) - OVERLAP
+
+    def _marks(self, now: datetime) -> tuple[datetime, str | None]:
+        """From when on ends are judged, and the latest that was read.
+
+        What lies ahead of this host's clock was kept before the clock was set back: it would have Slurm asked for a window that
+        ends before it begins, until the clock is there again. What ends from now on has times from now on.
+        """
+        began, mark = self._began(), self._state.mark("read")
+        if began > now:
+            began = now - OVERLAP
+            self._state.set_mark("began", began.isoformat())
+        if mark is not None and datetime.fromisoformat(mark) > now + AHEAD:
+            mark = now.isoformat()
+            self._state.set_mark("read", mark)
+        return began, mark
 
     def _cluster(self) -> str:
         return self._access.cluster or "cluster"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -228,6 +228,25 @@ def test_the_window_stays_open_while_records_are_on_their_way():
     assert [r.job_id for r in source.rows() if isinstance(r, SlurmJob)] == ["7"]
     windows = [a[1][0] for a in access.asked if a[0] == "accounting" and a[1][2] is None]
     assert windows[1] == windows[2], "the window moved on over records that had not come"
+
+
+def test_a_clock_that_was_set_back_asks_for_no_window_that_ends_before_it_begins():
+    """sacct refuses such a one, and would until the clock is there again."""
+    asked: list[tuple[datetime, datetime | None]] = []
+
+    class Asked(Replay):
+        def accounting(self, since: datetime, until: datetime | None = None, job_ids: Sequence[str] | None = None):
+            if job_ids is None:
+                asked.append((since, until))
+            return super().accounting(since, until, job_ids)
+
+    clock = Fixed(3 * 86400.0)
+    source = SlurmAccounting(Asked({"accounting": [[], [ENDED]], "controller": [[QUIET]] * 2}), clock=clock)
+    source.open()
+    list(source.rows())
+    clock.seconds = 60.0
+    assert [r.job_id for r in source.rows() if isinstance(r, SlurmJob)] == ["7"]
+    assert len(asked) == 2 and all(until is None or since < until <= clock.now() for since, until in asked[1:])
 
 
 def test_half_a_record_is_not_given():

@@ -345,3 +345,24 @@ def test_a_run_is_asked_about_by_its_number_once_anybody_knows_of_another(tmp_pa
     with Reader(view.lake) as reader:
         asked = {w.attempt.job_id: (w.attempt.several, which(reader, w.attempt)) for w in view.state.claim(10)}
     assert asked == {"6": (False, None), "7": (False, 1)}
+
+
+def test_a_clock_that_was_set_back_by_days_stops_nothing(tmp_path: Path) -> None:
+    """What was kept lies ahead of the clock then: ends are found all the same, each once, and the next ones after them."""
+    view = View(tmp_path, began=NOW + timedelta(hours=1))
+    view.state.set_mark("read", (NOW + timedelta(days=3)).isoformat())
+    view.record("7", 0.5)
+    assert view.noticing.poll() == 1
+    view.record("8", 0)
+    assert (view.noticing.poll(), view.noticing.poll(), view.jobs) == (1, 0, {"7", "8"})
+    read = view.state.mark("read")
+    assert read is not None and datetime.fromisoformat(read) <= datetime.now(UTC) + noticings.AHEAD
+
+
+def test_a_job_that_was_submitted_ahead_of_the_clock_is_noticed_by_its_end(tmp_path: Path) -> None:
+    """The clock was set back between its submission and its end: by its id sacct shows nothing of it."""
+    view = View(tmp_path)
+    view.record("7", 0.5)
+    told = view.slurm.accounting
+    view.slurm.accounting = lambda since, until=None, job_ids=None: [] if job_ids else told(since, until)
+    assert (view.noticing.poll(), view.noticing.poll(), view.jobs) == (1, 0, {"7"})
