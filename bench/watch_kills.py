@@ -262,7 +262,7 @@ class Play:
         if not (self.lake / "lake.json").exists():
             return []
         sql = "SELECT job_id, strftime(ts, '%Y-%m-%dT%H:%M:%S') FROM verdict"
-        return [(str(j), str(t)) for j, t in ask(self.lake, sql, max_rows=100_000).rows]
+        return [(str(j), str(t)) for j, t in ask(self.lake, sql, max_rows=100_000, timeout_s=300).rows]
 
     def _reckon(self, left: int) -> dict[str, Any]:
         wanted, found = Counter(self._ended()), Counter(self._verdicts())
