@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_tools.families.base import Assessment
-from agent_tools.gate.grounds import Grounds, assessment_texts
+from agent_tools.gate.grounds import Grounds, assessment_texts, title
 from agent_tools.references import cited
 from agent_tools.verdict import FAMILIES, Claim, Draft, RuledOut
 
@@ -102,8 +102,9 @@ def _cap(draft: Draft, own: Assessment | None, preferred: Draft | None) -> tuple
         return preferred.confidence, ""
     note = ""
     if preferred is not None:
-        title = FAMILIES[preferred.family][0] if preferred.family in FAMILIES else ""
-        note = f"The differential concludes {preferred.family} ({title}) instead: {preferred.headline}"
+        note = (
+            f"The differential concludes {preferred.family} ({title(preferred.family)}) instead: {preferred.headline}"
+        )
     if own is None:
         return CAP_UNASSESSED, note
     match own.status:

@@ -200,7 +200,7 @@ def _apart(clause: Clause, ledger: Ledger) -> str:
                 wrong = _pair(first, second, ledger)
                 between = clause.own[first.end : second.start]
                 if wrong is None and not _ASIDE.search(between):
-                    wrong = strangers(first, second, ledger)
+                    wrong = strangers(first, second, between, ledger)
                 if wrong is None and not _ASIDE.search(between.replace(":", " ")):
                     wrong = unowned(first, second, ledger)
                 if wrong:

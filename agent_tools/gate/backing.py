@@ -21,12 +21,12 @@ from agent_tools.gate.adverbs import unshared
 from agent_tools.gate.agreement import compares, compares_nothing, denied
 from agent_tools.gate.blame import without_blame
 from agent_tools.gate.causes import without_causes
-from agent_tools.gate.clauses import SUBJECTS
+from agent_tools.gate.clauses import SUBJECTS, held
 from agent_tools.gate.denials import affirmed, negated, refused
 from agent_tools.gate.edges import beside_edge, of_other_end, of_part, outside_of_run
 from agent_tools.gate.extremes import extremes
 from agent_tools.gate.fates import spared
-from agent_tools.gate.grounds import assessment_facts, assessment_texts
+from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.machines import memory_of_another, ownerless, rows_of, undated, unlinked
 from agent_tools.gate.moments import unsaid
 from agent_tools.gate.nothing import nothing_of
@@ -51,12 +51,20 @@ from agent_tools.gate.vocabulary import (
 )
 from agent_tools.gate.words import listed, parts, spoken_of, stem, stems, telling
 from agent_tools.references import BadReference, cited, resolve
-from agent_tools.verdict import FAMILIES
 from store.catalog import catalog
 from store.rows import columns, tables
 
+_ALL_STEPS = re.compile(r"(?i)\ball (?:of )?(?:(?:the|its) )?\[\[([^\]]*total_steps)\]\] (?:planned )?steps\b")
+_THE_ONLY = re.compile(r"(?i)\bthe only (rank|node|host)\b")
+_LOG_SAYS = re.compile(
+    r"(?i)\b(?:the|its) logs? (?:itself )?(?:says?|shows?|reports?|names?|tells?|records?|holds?|has)\b|\baccording to (?:the|its) log\b"
+)
+_BY_WHOM = re.compile(r"(?i)\bby (?:the |its |another |some )?(?P<who>user|owner)s?\b(?!['’]|\W*\*)")
+"""Whose word it is, and who did it: more than a name of what every job has."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _MARK = re.compile(r"\[\[[^\]]*\]\]")
+_OPEN = re.compile(r"(?i)[^.;:]*\bor\b[^.;:]*")
+"""Of two ways a finding leaves open which one it was."""
 _BARE = re.compile(
     r"(?i)\W*(?:yes|no)?\W*(?:(?:it|that|this|they|he|she)\b)?\W*(?:is|was|were|are)?[\s\W]*(?:(?:the|on|from|in|by)\s)*(?:\*(?:\W|and|or)*)+"
 )
@@ -96,18 +104,14 @@ class Backing:
 
     def __init__(self, ledger: Ledger, assessments: Sequence[Assessment]) -> None:
         self.ledger = ledger
-        self._found = [
-            (set(cited(assessment_texts(a))), stems(_affirmed(a)))
-            for a in assessments
-            if a.status in ("confirmed", "suspected")
-        ]
+        self._found = [said for a in assessments if a.status in ("confirmed", "suspected") for said in _affirmed(a)]
         self._vouched = rows_of(
             (ref for a in assessments if a.status in ("confirmed", "suspected") for ref in cited(assessment_texts(a))),
             ledger,
         )
-        out = [(a.counterfactual, affirmed(_title(a.code))) for a in assessments if a.status == "ruled_out"]
+        out = [(a.counterfactual, affirmed(title(a.code))) for a in assessments if a.status == "ruled_out"]
         told = [(t, "") for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
-        self._denied = [(set(cited([t])), stems(" ".join(_bare([title, refused(t)])))) for t, title in (*out, *told)]
+        self._denied = [(set(cited([t])), stems(" ".join(_bare([name, refused(t)])))) for t, name in (*out, *told)]
         self._said = [(set(cited([t])), stems(affirmed(_bare([t])[0]))) for t, _ in out]
 
     def unbacked(self, text: str) -> list[str]:
@@ -148,12 +152,15 @@ class Backing:
             found[f"the owner of [[{ref}]]"] = None
         if not nothing and (ref := unlinked(list(self._cells(refs)), self._vouched, self.ledger)):
             found[f"the end of a job beside [[{ref}]], a link"] = None
+        if _LOG_SAYS.search(plain := _MARK.sub("*", text)) and not self._of_log(refs):
+            found["the log"] = None
+        found |= {m["who"]: None for m in _BY_WHOM.finditer(plain) if not spoken_of(m["who"], seen)}
         if word := untold(whole, self.ledger):
             found[word] = None
         if word := unshared(text, list(self._cells(refs)), self.ledger):
             found[word] = None
         compared, most = compares(whole, self.ledger), extremes(text, self.ledger).lower()
-        states, plain = self._states(refs), _MARK.sub("*", text)
+        states = self._states(refs)
         found |= {
             word: None
             for word in re.findall(r"\b[A-Z]{2,}(?:_[A-Z]+)*\b", _MARK.sub(" ", text))
@@ -178,8 +185,13 @@ class Backing:
                 known = bool(_OUT_OF.search(text)) or spoken_of("timeout" if _OF_TIME.search(text) else word, backed)
             elif (where := _HARMLESS.get(low)) is not None:
                 known = where.search(plain) is not None or spoken_of(word, backed)
-            elif low == "all" and not most and re.search(r"(?i)\bof all\b", text):
+            elif low == "all" and not most and (re.search(r"(?i)\bof all\b", text) or self._all_steps(text)):
                 known = True  # "the least of all": the superlative was held against the column
+            elif low == "only" and (one := _THE_ONLY.search(text)):
+                known = any(
+                    c.column.startswith(one[1].lower()[:4]) and c.value == 1 and c.column not in SUBJECTS
+                    for c in self._cells(refs)
+                )
             elif (
                 (low.endswith("ed") or _is_said(low, plain))
                 and not negative
@@ -239,6 +251,16 @@ class Backing:
             for c in self._cells(refs)
         )
 
+    def _of_log(self, refs: Iterable[str]) -> bool:
+        """Whether something that is cited was read from a log."""
+        tables = [t.table for c in self._cells(refs) for t in self.ledger.get(c.id).coverage]
+        return any(t.startswith(("log", "train", "check")) for t in tables)
+
+    def _all_steps(self, text: str) -> bool:
+        """Whether a sentence tells all of the steps that were planned, of a run that made them."""
+        row = resolve(found[1], self.ledger) if (found := _ALL_STEPS.search(text)) else None
+        return row is not None and held(self.ledger, row, "last_step") == row.value
+
     def _states(self, refs: Iterable[str]) -> set[str]:
         """The words in capitals that the cited rows have."""
         return {
@@ -252,13 +274,14 @@ class Backing:
         said: list[str] = []
         for c in evidence.columns:
             value = evidence.value(c.name, row)
+            said += ["completed finished"] if c.name == "done" and value == 1 else []
             if isinstance(value, str) and c.name != "origin" and self.ledger.is_shown(evidence.id, row, c.name):
                 said.append(value[:4000])
                 said += [MEANS[w] for w in re.split(r"[^A-Z_]+", value) if w in MEANS]
                 said.append(ALSO_SAID.get(value, ""))
                 said += [RAISED] if _EXCEPTION.fullmatch(value) else []
                 if c.name == "family":
-                    said.append(_title(value))
+                    said.append(title(value))
         return said
 
     def _absent(self, refs: Sequence[str]) -> frozenset[str] | None:
@@ -355,19 +378,18 @@ def _measure(evidence: Evidence) -> list[str]:
     return [asked, *(c.doc for t in info.tables for c in columns(tables()[t]) if c.name == asked)]
 
 
-def _title(code: str) -> str:
-    return FAMILIES[code][0] if code in FAMILIES else ""
-
-
 def _bare(texts: Iterable[str]) -> list[str]:
     return [_MARK.sub(" ", t) for t in texts]
 
 
-def _affirmed(a: Assessment) -> str:
-    """What a finding says, but for what it denies."""
+def _affirmed(a: Assessment) -> Iterator[tuple[set[str], frozenset[str]]]:
+    """What each sentence of a finding says of its own cells, but for what it denies or leaves open; and its name, of all of them."""
     failed = FAILED if a.code[0] in "ABCF" else ""
-    facts = [affirmed(t) for t in (_title(a.code), *_bare(assessment_facts(a)))]
-    return " ".join([*facts, a.mode or "", a.attribution, failed])
+    name = " ".join([affirmed(title(a.code)), a.mode or "", a.attribution, failed])
+    yield set(cited(assessment_texts(a))), stems(name)
+    for fact in assessment_facts(a):
+        if refs := cited([fact]):
+            yield set(refs), stems(_OPEN.sub(" ", affirmed(_MARK.sub(" ", fact))))
 
 
 def _own(text: str) -> list[tuple[str, bool]]:

@@ -14,10 +14,10 @@ from agent_tools.families.base import Assessment
 from agent_tools.gate.blame import BLAMES, BREAKS, blamed, blames_hardware, calls_broken, own_words
 from agent_tools.gate.clauses import clauses, held
 from agent_tools.gate.denials import refused
-from agent_tools.gate.grounds import assessment_facts, assessment_texts
+from agent_tools.gate.grounds import assessment_facts, assessment_texts, title
 from agent_tools.gate.machines import of_machine, outside
-from agent_tools.references import BadReference, cited, parse, resolve
-from agent_tools.verdict import FAMILIES, Claim
+from agent_tools.references import HOLE, BadReference, cited, parse, resolve
+from agent_tools.verdict import Claim
 
 CAUSES = frozenset(
     {"family", "attribution", "signal_sender", "oom_killed", "state_reason", "reason", "cancelled_by", "failed_node"}
@@ -46,6 +46,10 @@ _REASON_BEHIND = re.compile(
     r"(?i)\b(?:because|due to|owing to|thanks to|caused by|explained by|killed by|triggered by|results? of|result(?:s|ed)? from|fault of)\b"
 )
 """On which side of a word of cause its reason stands."""
+_DOES = re.compile(
+    rf"(?i)(?<={HOLE}) (?:has |had )?(?:ended|stopped|broke|crashed|froze|hung) (?=the|this|that|its|{HOLE})"
+)
+"""Behind the one that did it."""
 _NO_REASON = re.compile(r"(?i)\bexplain|\bcause\b")
 """What a finding says of cells that it denies to be a reason: wrappers, which "explain none"."""
 _TELLER = re.compile(r"(?i)\bslurm (?=(?:gives|gave|names|named|says|said|lists|reports|reported)\b)")
@@ -128,7 +132,7 @@ class Stand:
         """Does something that the text cites state a cause, and speak of everything that the text makes one of?"""
         refs = cited([text])
         words = [
-            f"{_title(a.code)} {a.mode} {' '.join(assessment_facts(a))}"
+            f"{title(a.code)} {a.mode} {' '.join(assessment_facts(a))}"
             for a, backed in (self._causes if states_cause(text) else self.found)
             if backed & set(refs)
         ]
@@ -152,7 +156,8 @@ class Stand:
     def _connected(self, text: str) -> bool:
         """Whether what a sentence gives as the reason is cited by a finding, of the same job and of another kind than what it explains."""
         for clause in clauses(text, self.ledger):
-            ahead, behind = _REASON_AHEAD.search(clause.own), _REASON_BEHIND.search(clause.own)
+            acting = _DOES.search(clause.own)
+            ahead, behind = _REASON_AHEAD.search(clause.own) or acting, _REASON_BEHIND.search(clause.own)
             word = behind or ahead
             if word is None:
                 continue
@@ -180,7 +185,7 @@ class Stand:
             cell = resolve(ref, self.ledger)
         except BadReference:
             return ""
-        return f"{_title(str(cell.value)) if cell.column == 'family' else ''} {cell.value}"
+        return f"{title(str(cell.value)) if cell.column == 'family' else ''} {cell.value}"
 
     def _verdict_blames(self, ref: str, families: frozenset[str] = BLAMES) -> bool:
         id, row, column = parse(ref)
@@ -189,7 +194,3 @@ class Stand:
         if column not in ("family", "attribution") or "family" not in names:
             return False
         return evidence.value("family", row) in families
-
-
-def _title(code: str) -> str:
-    return FAMILIES[code][0] if code in FAMILIES else ""

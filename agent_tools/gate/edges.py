@@ -22,6 +22,8 @@ _AT_END = re.compile(
 _AT_BEGIN = re.compile(
     rf"(?i)\b(?:at|in) {_OF} (?:very )?(?:start|beginning|outset)\b|\bwhen (?:it|they|{_OF} [a-z]+) (?:had )?(?:started|began)\b"
 )
+_BY_NAME = re.compile(r"(?i)(?:^|_|\b)(?:before|after|wait|until|since|end|ended|start|last|elapsed|ts)(?:_|\b|$)")
+"""What tells by its name or description on which side of a run it was."""
 _FIRST, _LAST = (
     re.compile(r"(?:^|_)(?:first|start|begin)(?:_|$)"),
     re.compile(r"(?:^|_)(?:last|end|final|late)(?:_|$)"),
@@ -38,24 +40,26 @@ _WHOLE: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 """Columns of a whole run, and the words by which a sentence says that it is one of the whole."""
 
 _PARTS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (re.compile(rf"(?:^|_){column}(?:_\w+)?_s$"), re.compile(rf"(?i)\b(?:{words})"))
-    for column, words in (
+    (re.compile(columns), re.compile(rf"(?i)\b(?:{words})"))
+    for columns, words in (
         (
-            "plain",
+            r"(?:^|_)plain(?:_\w+)?_s$",
             r"plain|other|another|rest\b|elsewhere|without|ordinary|usual|normal|between (?:the )?(?:saves|checkpoints)",
         ),
-        ("save", r"sav|checkpoint"),
-        ("early", r"earl|first|start|begin|began|begun|at the outset|before"),
-        ("late", r"late|last|end|final|after"),
+        (r"(?:^|_)save(?:_\w+)?_s$", r"sav|checkpoint"),
+        (r"(?:^|_)early(?:_\w+)?_s$", r"earl|first|start|begin|began|begun|at the outset|before"),
+        (r"(?:^|_)late(?:_\w+)?_s$", r"late|last|end|final|after"),
+        (r"^earlier_", r"earl|first|before|previous|prior|initial|lost"),
     )
 )
-"""Columns of how long some of a run's steps took, and the words that say of which."""
+"""Columns of a part of a run's steps, or attempts, and the words that say of which."""
 
 _OF_ATTEMPT = re.compile(rf"(?i)\bend of (?:the|its) (?P<n>{'|'.join(ORDINALS)}|last|earlier|previous) attempt\b")
 _AT = re.compile(r"(?i)\s*(?:at|on|by)?\s*")
 _OF_RUN = re.compile(
-    r"(?i)\b(?P<side>before|after) (?:(?:the|its|this) (?:job|run|training)(?:'s)?|it|its)(?: (?:had|was))? "
+    r"(?i)\b(?P<side>before|after) (?:(?:(?:the|its|this) )?(?:job|run|training)(?:'s)?|it|its)(?: (?:had|was))? "
     r"(?P<edge>start(?:ed)?|began|begun|beginning|launch(?:ed)?|end(?:ed|ing)?|finished|stopped|over)\b"
+    r"|\b(?P<of>before|after) the (?P<which>end|start|beginning) of (?:the|its|this) (?:job|run|training)\b|\b(?P<whole>before|after) (?:the|its|this) (?:job|run)(?=\W*$)"
 )
 
 
@@ -69,17 +73,18 @@ def outside_of_run(text: str, ledger: Ledger) -> str:
             behind = [g for g in clause.groups if g.start >= said.end() and is_time(g.cells[0])]
             if any(_AT.fullmatch(clause.own[said.end() : g.start]) for g in behind):
                 continue  # its time stands behind it: `after the job had ended at *`
-            for cell in (c for g in clause.groups for c in g.cells):
+            side = (said["side"] or said["of"] or said["whole"]).lower()
+            word = (said["edge"] or said["which"] or ("start" if side == "before" else "end")).lower()
+            cells = [c for g in clause.groups for c in g.cells]
+            if not any(_times(c, ledger) or _BY_NAME.search(f"{c.column} {c.doc}") for c in cells):
+                return cells[0].ref
+            for cell in cells:
                 times = _times(cell, ledger)
                 run = run_of(str(ledger.get(cell.id).params.get("job_id") or ""), ledger) if times else None
                 if not times:
                     continue
-                edge = (
-                    None
-                    if run is None
-                    else run[1 if said["edge"].lower()[0] in "efo" or said["edge"] == "stopped" else 0]
-                )
-                early = said["side"].lower() == "before"
+                edge = None if run is None else run[1 if word[0] in "efo" or word == "stopped" else 0]
+                early = side == "before"
                 if edge is None or not all(t < edge if early else t > edge for t in times):
                     return cell.ref
     return ""
@@ -142,7 +147,8 @@ def beside_edge(text: str, ledger: Ledger) -> str:
                     continue
                 cell = group.cells[0]
                 if (
-                    other.search(cell.column)
+                    (edge is _AT_END and re.search(r"memory|limit|requested", cell.column))
+                    or other.search(cell.column)
                     or _of_whole(cell.column, clause.own)
                     or (edge is _AT_END and _has_late(cell, ledger))
                 ):

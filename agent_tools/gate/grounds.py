@@ -42,7 +42,7 @@ class Grounds:
         self.ledger = ledger
         said = [t for a in assessments for t in assessment_texts(a)] + (draft_texts(preferred) if preferred else [])
         self.facts = [t for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
-        self._titles = [FAMILIES[a.code][0] for a in assessments if a.status in ("confirmed", "suspected")]
+        self._titles = [title(a.code) for a in assessments if a.status in ("confirmed", "suspected")]
         self.texts = frozenset(_flat(t) for t in said)
         self.vetted = "\n".join(self.texts)
 
@@ -138,6 +138,11 @@ class Grounds:
                 scored.append((0.05, cell))
         scored.sort(key=lambda pair: pair[0])
         return [f"[[{c.ref}]] = {format_cell(c)[:80]}" for _, c in scored[:limit]]
+
+
+def title(code: str) -> str:
+    """The name of a family; "" for none."""
+    return FAMILIES[code][0] if code in FAMILIES else ""
 
 
 def assessment_texts(a: Assessment) -> Iterable[str]:

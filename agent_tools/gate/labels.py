@@ -42,7 +42,7 @@ _BEGINS = re.compile(
 )
 _SINCE = re.compile(r"(?i)\s*(?:from|since)\b[^,;]*$")
 _RUNNING = re.compile(
-    r"(?i)\b(?:is|are) (?:\w+ )?(?:running|(?:on |within |in )(?:its|their|the) run)\b|\bstill (?:runs?|running|goes)\b"
+    r"(?i)\b(?:is|are) (?:\w+ )?(?:running|waiting|queued|pending|(?:on |within |in )(?:its|their|the) run)\b|\bstill (?:runs?|running|goes)\b"
 )
 _OVER = {"COMPLETED", *FAILED_STATES}
 """States in which nothing runs any more."""

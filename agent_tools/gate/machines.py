@@ -105,7 +105,7 @@ def ownerless(cells: Sequence[CellValue], vouched: set[tuple[str, int]], ledger:
 
 _HOST_MEMORY = re.compile(r"(?i)\b(?:host|system|main|cpu)(?:'s)? memory\b|\bRAM\b")
 _GPU_MEMORY = re.compile(
-    r"(?i)\b(?:gpus?|cards?|device|cuda)(?:'s)?\b[^.;:]{0,40}\b(?:out of memory|memory ran out|ran out)\b|\b(?:gpu|cuda|device)(?:'s)? memory\b"
+    r"(?i)\b(?:gpus?|cards?|device|cuda)(?:'s)?\b[^.;:]{0,40}\b(?:out of memory|memory ran out|ran out)\b|\b(?:gpu|cuda|device)(?:'s)? memory\b|\bmemory of (?:the|its|a|that) (?:gpu|card)\b"
 )
 
 

@@ -45,6 +45,8 @@ _DENIES = re.compile(
     r"(?i)^\W*(?:(?:and|so|then) )?(?:nothing(?! (?:more |else |further )?to\b)|nobody|none|neither|no(?! (?:need|point|use|action)\b))\b(?!.*\b(?:needs?|needed|necessary|required|has to|have to|must|should|can|could|would|may)\b)"
 )
 """A clause that says of something that it is not so; that nothing has to be done is an advice."""
+_GIVEN = re.compile(r"(?i)\b(?:because|since)\s*$")
+"""Behind it stands what is taken to be so."""
 _SUPPOSING = re.compile(r"(?i)\b(?:if|whether|unless|once|when|in case|until|so that|before)\b")
 _SUBJECT = re.compile(
     r"(?i)\W*(?:the|a|an|this|that|these|those|it|its|they|their|all|every\w*|some\w*|any\w*|there|gpus?|ranks?|nodes?|hosts?|jobs?|runs?"
@@ -68,14 +70,14 @@ def stated(text: str, place: Place, speaks_of: Callable[[str], bool] = lambda _:
         if supposed(clause, place, speaks_of):
             return clause.strip()
         accuses = blames_hardware(clause) or states_cause(_SOUGHT.sub("", clause))
-        asks = _OPEN.search(words)
+        asks, given = _OPEN.search(words), place == "advice" and _GIVEN.search(text[: text.index(clause)])
         if place == "advice":
             denies = _DENIES.match(words)
-            asks = None if denies else asks
+            asks = None if denies or given else asks
             acted = _FINITE.search(words) or _ENDS_SO.search(words)
-            claims = (denies or _SUBJECT.match(words)) is not None and acted is not None
+            claims = (denies or given or _SUBJECT.match(words)) is not None and acted is not None
         else:
             claims = _FINITE.search(words) is not None or accuses
-        if claims and not asks and (accuses or not cited([clause])):
+        if claims and not asks and (accuses or given or not cited([clause])):
             return clause.strip()
     return ""

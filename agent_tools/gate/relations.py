@@ -15,7 +15,7 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.gate.clauses import SUBJECTS, Clause, Group, held, kind, size
 from agent_tools.gate.extent import others_of
 from agent_tools.gate.machines import of_machine
-from agent_tools.gate.order import order
+from agent_tools.gate.order import is_time, order
 from agent_tools.references import HOLE
 from store.result import Cell
 
@@ -37,7 +37,10 @@ _NAMES_ONE = re.compile(rf"(?i)\b(?:{_NOUN}) $")
 
 _EACH_ONE = frozenset({"rank", "node", "gpu", "gpu_uuid", "pid", "user"})
 _HOW_MANY = frozenset({"ranks", "hosts", "nodes"})
+_OF_JOB = _HOW_MANY | {"attempt", "attempts", "gpus", "node_count"}
 """Columns that count those that are told, beside how often something came."""
+_PLACING = re.compile(rf"(?i)\b(?:on|by|of|from|for) (?:the )?(?:{_NOUN})?\s*$")
+_LINKS = re.compile(r"(?i)^\W*(?:of|out of|to|than|with)\b|\b(?:than|out of|because|due|owing)\b|=")
 _DOER = re.compile(r"sender|_by$|reason_user$|^told_by$")
 """Columns that say who did it."""
 _PLACES = frozenset({"node", "host", "node_list", "gpu", "gpu_uuid"})
@@ -119,17 +122,39 @@ def _subjects(clause: Clause, id: str) -> list[CellValue]:
     return [c for g in clause.groups if g.subject for c in g.cells if c.id == id]
 
 
-def strangers(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
+def strangers(first: Group, second: Group, between: str, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
     """Two subjects of different kinds, from two answers, that no answer has in one row: `rank 2 used GPU-3a`.
 
-    What is said of the job as a whole, in an answer of one row, is said of each of its ranks.
+    What is said of the job as a whole, in an answer of one row, is said of each of its ranks; not so what one card did.
     """
     answers = [ledger.get(g.cells[0].id) for g in (first, second)]
-    if not (first.subject and second.subject) or answers[0] is answers[1]:
+    if answers[0] is answers[1]:
         return None
-    if any(len(e.rows) == 1 and not of_machine(e) for e in answers):
+    if not (first.subject and second.subject):
+        return _unlicensed(first, second, between, ledger)
+    kinds = {g.column.partition("_")[0] for g in (first, second)}
+    if kinds != {"rank", "gpu"} and any(len(e.rows) == 1 and not of_machine(e) for e in answers):
         return None
     return next(((a, b) for a in first.cells for b in second.cells if not _in_one_row(a, b, ledger)), None)
+
+
+def _unlicensed(first: Group, second: Group, between: str, ledger: Ledger) -> tuple[CellValue, CellValue] | None:
+    """Two cells of two answers that a verb or a preposition joins and no row does: `python used *`, `DOWN for *`, `step * failed on GPU *`.
+
+    What is of the job as a whole stands beside each other: `all * steps in *`.
+    """
+    a, b = first.cells[-1], second.cells[0]
+    if is_time(a) or is_time(b) or _LINKS.search(between) or {a.column, b.column} & _OF_JOB:
+        return None
+    own = [_EACH_ONE & {c.name for c in ledger.get(c.id).columns} - {"user"} for c in (a, b)]
+    if not (first.subject or second.subject):
+        return (a, b) if any(own) or any(len(ledger.get(c.id).rows) > 1 for c in (a, b)) else None
+    of, other = (own[0], own[1]) if first.subject else (own[1], own[0])
+    name = (a if first.subject else b).column
+    if name not in ("rank", "gpu", "gpu_uuid", "pid"):
+        return None
+    placed = second.subject and _PLACING.search(between)
+    return (a, b) if placed or (other - {"node"} and not other & of - {"node"}) else None
 
 
 def unowned(first: Group, second: Group, ledger: Ledger) -> tuple[CellValue, CellValue] | None:

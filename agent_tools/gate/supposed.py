@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from agent_tools.evidence import Ledger
 from agent_tools.gate.blame import blames_hardware, own_words
 from agent_tools.gate.causes import acts, things
+from agent_tools.gate.order import at_end
 from agent_tools.gate.vocabulary import EVERYDAY, GENERIC, MEASURE, ORDINARY, word_set
 from agent_tools.gate.words import singular, spoken_of, stems
 from agent_tools.references import HOLE, BadReference, marks, masked, resolve
@@ -153,6 +154,22 @@ _OFFICE = re.compile(
     r"(?:[a-z]+ )?(?:clusters?|nodes?|hosts?|machines?|partitions?|queues?|hardware|storage|networks?|file ?systems?|schedulers?|slurm|systems?|infrastructure|operations|images?|containers?|datasets?|data|jobs?|code|projects?|accounts?|\[\[))"
 )
 """Who looks after something, and did nothing."""
+_JUDGES = re.compile(
+    r"(?i)\btoo (?:many|much|few|little|large|small|big|long|short|high|low|old|slow|fast|often|rarely|early|late|tight|hot|weak)\b"
+    r"|, which (?:is|was|were|are|has|had|did|does)\b|\b(?:is|are|was|were) still\b|\bthe (?:second|third|fourth) (?:[a-z]+ )?(?:kill|crash|error|failure|fault|hang|xid)s?\b|\bthe first (?:[a-z]+ )?kills?\b"
+    r"|\bas (?:before|usual|it was|they were|last time|always)\b|\bto (?:what|where|how) (?:it|they) (?:was|were)\b"
+    r"|\b(?:turn|switch|put|roll|set|enable|install|mount|bring|add|open|allow|plug)\b[^.;,]{0,40}\b(?:again|back)\b"
+)
+"""What an advice says of how it is, or was."""
+_RISKS = re.compile(
+    r"(?i)^\W*(?:please )?(?:(?:turn|switch|leave|keep)\b[^.;,]{0,30}\b(?:off|out)\b|disable\b|ignore\b|disregard\b|suppress\b|silence\b|mute\b|delete\b|erase\b|wipe\b|overwrite\b"
+    r"|remove (?:the|this|that|its|all|any) [^.;,]*\b(?:limits?|quotas?|time-?outs?|watchdogs?|checks?|checkpoints?|data|logs?)\b|cap\b|overclock\b|underclock\b|undrain\b"
+    r"|(?:return|put|bring)\b[^.;,]{0,30}\b(?:to|into) (?:service|use|production)\b|(?:catch|swallow|skip) (?:\*|the (?:error|exception|check))|reset (?:the|this|that|its) [^.;,]*\bcounters?\b)"
+)
+"""What takes a safeguard away, or loses what was kept: only the rules may advise it; to find something out it may be tried."""
+_TRIED = re.compile(
+    r"(?i)\b(?:whether|to (?:see|test|find out|rule out|learn|check|tell|isolate|narrow)|for (?:a|one) (?:test|trial|run)|only (?:if|when|after|once))\b"
+)
 _NO_BLAME = re.compile(r"(?i)\b(?:do not|don['’]t|never) blame\b")
 _QUESTION = re.compile(
     r"(?i)\b(?:(?:for|out|see|check|know|ask|asks|tells?|says?|into|of|on|about|at|to|\*|[a-z]+s) )(?:what(?= [a-z]+ed\b)|who|whether|why|if)\b(?:\[\[[^\]]*\]\]|[^,.;:])*"
@@ -160,7 +177,12 @@ _QUESTION = re.compile(
 _SAVED = re.compile(
     r"(?i)(?<!any )(?<!a )\b(?P<what>checkpoints?|snapshots?|backups?|core dumps?|dumps?|saves?|weights|states?)\b[^.;:*]*?(?:\b(?:at|of|from|in|under|for|to)\b|,)[^.;:*]{0,24}$"
 )
+_NEWEST = re.compile(r"(?i)\bthe (?:newest|latest|last|most recent|final) (?:[a-z]+ )?(?:checkpoint|save|snapshot)\b")
+_FROM_STEP = re.compile(
+    r"(?i)\b(?:resume|restart|continue|go on|start over|start again|rerun|pick up)\b(?: [a-z]+){0,3} (?:from|at) (?:the )?(?P<what>step|epoch|iteration|checkpoint)? ?$"
+)
 _KINDS = {
+    **dict.fromkeys(("step", "epoch", "iteration"), "checkpoint save saved saving resumed"),
     "weight": "checkpoint save saved saving resumed",
     "state": "state checkpoint save saved saving",
     "checkpoint": "checkpoint save saved saving resumed",
@@ -176,9 +198,14 @@ def supposed(text: str, place: str, speaks_of: Known) -> str:
     words = own_words(text)
     if _NONE_BUT.search(words):
         return "nothing else"
+    judged = _JUDGES.search(words)
+    if judged and (judged[0].startswith("the ") or not _HEDGED.search(words[: judged.start()])):
+        return judged[0]
     if place == "advice":
         if _TELLS.search(words):
             return "what it tells"
+        if (risk := _RISKS.search(words)) and not _TRIED.search(words):
+            return risk[0]
         if word := _mended(words, speaks_of) or _somebody(words, speaks_of) or _back(words, speaks_of):
             return word
     for span in _spans(words, place):
@@ -303,7 +330,7 @@ def unsaved(text: str, ledger: Ledger) -> str:
     """The thing that an advice takes to have been saved where the cell that it cites of it is of nothing of the kind; "" for none."""
     own = re.sub(f"{HOLE}+", lambda m: "*" * len(m[0]), masked(text))
     for mark in marks(text):
-        found = _SAVED.search(own[: mark.start])
+        found = _SAVED.search(own[: mark.start]) or _FROM_STEP.search(own[: mark.start])
         if found is None:
             continue
         try:
@@ -313,7 +340,9 @@ def unsaved(text: str, ledger: Ledger) -> str:
         evidence = ledger.get(cell.id)
         row = [str(v) for c in evidence.columns if isinstance(v := evidence.value(c.name, cell.row), str)]
         said = stems(" ".join([evidence.query, cell.column, cell.doc, *row]).replace("_", " "))
-        what = found["what"].lower().rstrip("s")
+        what = (found["what"] or "checkpoint").lower().rstrip("s")
+        if _NEWEST.search(text) and len(evidence.rows) > 1 and not at_end(cell, ledger, last=True):
+            return f"newest of [[{mark.ref}]]"
         if not any(spoken_of(w, said) for w in _KINDS.get(what, what).split()):
             return f"{what} of [[{mark.ref}]]"
     return ""

@@ -43,9 +43,10 @@ _EVERY = re.compile(
     rf"(?i)\b(?P<w>all|every|each|both|(?<!of )(?<!than )(?<!to )(?<!as )(?<!with )(?<!against )the (?:average|typical|median))(?: of)?(?: the| its| these)?(?: [{HOLE}]+)? (?P<noun>ranks?|nodes?|gpus?|cards?|hosts?|machines?|attempts?|jobs?|users?|process(?:es)?)\b(?! (?:but|except|together|combined|in all)\b|['’]s)"
 )
 _THEY = re.compile(
-    r"(?i)\W*the (?P<noun>ranks|nodes|gpus|cards|hosts|machines|processes) (?:were|was|had|sat|stayed|ran|held|used|spent|peaked|averaged|drew|each)\b"
+    r"(?i)\W*(?:the (?P<noun>ranks|nodes|gpus|cards|hosts|machines|processes) (?:were|was|had|sat|stayed|ran|held|used|spent|peaked|averaged|drew|each)"
+    r"|(?:the |this )?(?:job|run|training|it) (?:was|had been) (?:ended|killed|stopped|terminated))\b"
 )
-"""All of them, as the subject of a sentence."""
+"""All of them, as the subject of a sentence; what ended the job ended each of its processes."""
 _ROWS_OF = {
     "rank": ("rank", "gpu"),
     "process": ("rank", "pid"),
@@ -59,7 +60,7 @@ _ROWS_OF = {
     "user": ("user",),
 }
 _SOFT = re.compile(
-    r"(?i)\b(?:up to|at most|at least|or (?:more|less|fewer)|between|most|least|highest|lowest|hottest|longest|first|last|total|more than|less than|no more|within|by|from)\b"
+    r"(?i)\b(?:up to|at most|at least|or (?:more|less|fewer)|between|most|least|highest|lowest|hottest|longest|first|last|total|more than|less than|no more|within|(?<!ended )(?<!killed )(?<!stopped )by|from)\b"
 )
 """Words by which one row's figure may be said of all: a bound, an extreme, a moment up to which it went."""
 _EITHER = re.compile(r"^(?:attempts|jobs|runs|processes|ranks) that (.* or .*)$")
@@ -112,7 +113,7 @@ def mistold(clause: Clause, ledger: Ledger) -> str:
 
 def _pieces(clause: Clause) -> list[tuple[str, list[Group]]]:
     own = clause.own
-    cuts = [0, *(m.start() for m in _PIECE.finditer(own)), len(own)]
+    cuts = [0, *(m.start() for m in _PIECE.finditer(own) if HOLE in own[: m.start()]), len(own)]
     return [(own[a:b], [g for g in clause.groups if a <= g.start < b]) for a, b in pairwise(cuts)]
 
 
@@ -241,7 +242,7 @@ def _of_every(clause: Clause, ledger: Ledger) -> str:
         found = _EVERY.search(piece) or _THEY.match(piece)
         if found is None or _SOFT.search(piece) or re.search(r"(?i)\bothers?\b|\bnot\b", piece):
             continue
-        noun = found["noun"].lower()
+        noun = (found["noun"] or "process").lower()
         noun = "process" if noun.startswith("process") else noun.removesuffix("s")
         for cell in (c for g in groups for c in g.cells if c.column not in SUBJECTS):
             evidence = ledger.get(cell.id)

@@ -82,6 +82,7 @@ COLUMN_WORDS: dict[str, str] = {
     "submit": "submitted",
     "exit": "returned",
     "wait": "queue queued",
+    "waited": "queue queued",
     "failed": "failure failures",
     "max": "peak peaked highest most",
     "min": "lowest least",
