@@ -32,6 +32,8 @@ _EVERYDAY = frozenset({"done", "dones", "ends"})
 OFTEN = re.compile(r"^(?:n|count|cnt|events|times|number)\b|(?i:\bhow (?:often|many alike)\b)")
 """Columns of how often something was: told as so many times."""
 _SMALL = frozenset({"of", "the", "a", "in", "to", "and", "or", "no", "by", "at", "on"})
+_UNIT_BESIDE = re.compile(r"(?<=\]\])[ \u00a0]?(?:%|°C|[KMGT]i?B(?:/s)?|min|ms|[sdhW]|[GMk]?Hz)(?![\w/])")
+"""A unit behind a reference. The walk drops one that the filled cell carries, by which the sentence is no other one."""
 _PLAIN_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
@@ -84,8 +86,12 @@ class Grounds:
         return "\n".join(dict.fromkeys(_flat(c.value) for c in self.cells if isinstance(c.value, str)))
 
     def verbatim(self, text: str) -> bool:
-        """Whether the families or the differential say exactly this sentence."""
-        return _flat(text) in self.texts
+        """Whether the families or the differential say exactly this sentence, but for units that the cells carry anyway."""
+        return _flat(text) in self.texts or _unitless(text) in self._unitless
+
+    @cached_property
+    def _unitless(self) -> frozenset[str]:
+        return frozenset(_unitless(t) for t in self.texts)
 
     @cached_property
     def _spoken(self) -> frozenset[str]:
@@ -174,6 +180,10 @@ def draft_texts(draft: Draft) -> list[str]:
 
 def _flat(text: str) -> str:
     return re.sub(r"\s+", " ", clean(text)).strip()
+
+
+def _unitless(text: str) -> str:
+    return _UNIT_BESIDE.sub("", _flat(text))
 
 
 def _number(token: str) -> float | None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent_tools import families
 from agent_tools.gate import figures
+from agent_tools.gate.citations import Gate
 from agent_tools.references import masked
+from agent_tools.verdict import Claim
+from tests.agent_tools.gate.gatekit import assessments, draft, ledger
 
 FOLDER = Path(families.__file__).parent
 FILES = sorted(FOLDER.glob("*.py")) + [
@@ -56,3 +60,13 @@ def test_such_a_figure_would_be_found(tmp_path: Path) -> None:
     )
     found = [t.token for _, text in sentences(source) for t in figures.find(masked(text))]
     assert sorted(found) == ["half", "ten"]
+
+
+def test_a_sentence_that_names_a_unit_its_cell_carries_is_still_the_families_own() -> None:
+    """The unit is taken out before the sentence is compared; what is said around it is theirs word for word."""
+    said = "Rank [[E2.rank]] unhappily asked first for [[E2.requested_bytes]] GiB."
+    found = [replace(a, speaks_for=[*a.speaks_for, Claim(text=said)]) if a.code == "B1" else a for a in assessments()]
+    report = Gate().check(draft(shows=[Claim(text=said)]), ledger(), found, draft())
+    assert [(c.text, c.status) for c in report.draft.shows] == [(said.replace(" GiB", ""), "established")]
+    other = Gate().check(draft(shows=[Claim(text=said)]), ledger(), assessments(), draft())
+    assert said.replace(" GiB", "") not in [c.text for c in other.draft.shows]
