@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.counting import counting
 from agent_tools.facts.finished import unexited
 from agent_tools.facts.held_up import at_work_to_the_end, unlaunched
+from agent_tools.facts.own_clock import accounted, silent, spoken
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
@@ -87,7 +88,8 @@ def assess(facts: Facts) -> Assessment:
     untimed = (wall is None or _clockless(wall)) and _unseen(facts)
     blind = not said and untimed
     if untimed:
-        pace = "unknown"
+        pace = "moving" if accounted(wall) else "unknown"
+        shows += spoken(wall)
     if pace == "stalled" and wall is not None:
         text = f"The last progress stands {wall['quiet_min']} before the end: most likely the run was stuck, and the limit is the consequence."
         return Assessment(
@@ -114,7 +116,7 @@ def assess(facts: Facts) -> Assessment:
         )
     if pace == "moving":
         return _slow(facts, wall, end, shows)
-    return _unknown(facts, shows, blind, _limit(facts, end))
+    return _unknown(facts, wall, shows, blind, _limit(facts, end))
 
 
 def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Assessment | None:
@@ -323,7 +325,7 @@ def _actions(need: str, limit: str) -> list[Claim]:
     )
 
 
-def _unknown(facts: Facts, shows: list[str], blind: bool, limit: str) -> Assessment:
+def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, limit: str) -> Assessment:
     begun = facts.progress.begun and not blind
     # Reports without a time, and nothing else that was watched: the last of them may be hours old.
     told = not _unseen(facts)
@@ -343,12 +345,15 @@ def _unknown(facts: Facts, shows: list[str], blind: bool, limit: str) -> Assessm
     forming = not begun and not told and stuck_at_start(facts) is not None
     if forming:
         confidence = 0.45  # The ranks were still looking for each other: that is the cause, and the wall its end.
+    lost = begun and not told and silent(wall)
+    if lost:
+        confidence = 0.45  # Of three tenths of the run no report tells: mostly it stood still then.
     return Assessment(
         CODE,
         "suspected" if idle or forming else "confirmed",
         None,
         confidence,
-        "job" if begun else "undetermined",
+        "job" if begun and not lost else "undetermined",
         f"The run was ended at its {limit}; whether it was slow or stuck by then is not known.",
         say(*shows),
         implies=say("A time limit says how the run ended; whether it was slow or stuck is open.", status="supported"),

@@ -2,7 +2,7 @@
 -- TABLES: slurm_job, train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: log_event.kind = slurm, slurm_job, train_step
--- EMPTY: VARCHAR, VARCHAR, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE
+-- EMPTY: VARCHAR, VARCHAR, DOUBLE, DOUBLE, DOUBLE, TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE
 -- PRUNE: job_id
 -- COLUMN state: how Slurm recorded the end
 -- COLUMN record: the state and who cancelled, as Slurm writes it
@@ -20,6 +20,8 @@
 -- COLUMN done [ratio]: last step over planned steps
 -- COLUMN needed_h [h]: time that all planned steps would take at this pace
 -- COLUMN gpu_hours [h]: GPUs times the time running
+-- COLUMN spoken_h [h]: what the reports themselves say that training had taken: by the bar's own clock, or their step times summed
+-- COLUMN unspoken_min [min]: time running that they do not account for: the start, evaluations, saves, and any standstill
 -- CAVEAT: needed_h takes start-up and evaluation at the share they had so far.
 WITH j AS (
   SELECT * FROM slurm_job
@@ -50,10 +52,27 @@ g AS (
     SELECT date_diff('millisecond', lag(ts) OVER (PARTITION BY rank ORDER BY ts), ts) / 1000.0 AS gap FROM t
   ) WHERE gap > 0
 ),
+-- Of several processes that report the same steps one is counted.
+r AS (
+  SELECT *, lag(step) OVER w AS before, lag(epoch) OVER w AS before_epoch FROM t
+  WHERE step_time_s > 0 AND (file, coalesce(rank, -1)) = (
+    SELECT (file, coalesce(rank, -1)) FROM t WHERE step_time_s > 0 GROUP BY ALL ORDER BY count(*) DESC, min(line_no) LIMIT 1
+  )
+  WINDOW w AS (ORDER BY line_no, in_line NULLS FIRST)
+),
+said AS (
+  SELECT greatest(
+    (SELECT sum(step_time_s * CASE WHEN step > before OR epoch > before_epoch AND step IS NOT NULL THEN step - CASE WHEN step > before THEN before ELSE 0 END
+      WHEN step IS NULL AND (before_epoch IS NULL OR epoch > before_epoch) THEN json_extract(metrics, '$.batches')::DOUBLE END) FROM r),
+    (SELECT max(json_extract(detail, '$.elapsed_s')::DOUBLE) FROM log_event
+      WHERE kind = 'train_plan' AND name = 'progress_bar' AND job_id = $job_id
+        AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt))
+  ) AS spoken
+),
 v AS (
-  SELECT jj.state, jj.cancelled_by, jj.time_limit_s, jj.elapsed_s, jj.gpus, coalesce(jj.end_ts, stop.stop_ts) AS end_ts, p.*, g.pace, g.longest,
+  SELECT jj.state, jj.cancelled_by, jj.time_limit_s, jj.elapsed_s, jj.gpus, coalesce(jj.end_ts, stop.stop_ts) AS end_ts, p.*, g.pace, g.longest, said.spoken,
     coalesce(p.total, plan.total) AS total_steps
-  FROM jj, stop, p, g, plan
+  FROM jj, stop, p, g, plan, said
 )
 SELECT
   state, CASE WHEN cancelled_by IS NOT NULL THEN state || ' by ' || cancelled_by END AS record, round(time_limit_s / 3600, 2) AS limit_h, round(elapsed_s / 3600, 2) AS elapsed_h,
@@ -63,6 +82,7 @@ SELECT
   CASE WHEN pace > 0 THEN round(date_diff('second', last_progress_ts, end_ts) / pace, 1) END AS quiet_paces,
   last_step, total_steps, CASE WHEN total_steps > 0 THEN round(last_step / total_steps::DOUBLE, 3) END AS done,
   CASE WHEN last_step > 0 AND total_steps > 0 THEN round(elapsed_s / 3600 * total_steps / last_step, 1) END AS needed_h,
-  CASE WHEN gpus > 0 THEN round(gpus * elapsed_s / 3600, 2) END AS gpu_hours
+  CASE WHEN gpus > 0 THEN round(gpus * elapsed_s / 3600, 2) END AS gpu_hours,
+  round(spoken / 3600, 2) AS spoken_h, round((elapsed_s - spoken) / 60, 1) AS unspoken_min
 FROM v
 WHERE state IS NOT NULL OR end_ts IS NOT NULL OR last_progress_ts IS NOT NULL

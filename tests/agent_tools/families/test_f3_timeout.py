@@ -263,3 +263,27 @@ def test_a_limit_that_a_log_tells_of_long_before_the_job_s_own_is_another_job_s(
     message = f"slurmstepd: error: *** {what} CANCELLED AT 2026-03-01T10:20:00 DUE TO TIME LIMIT ***"
     world.say("slurm", "time_limit", message, detail=json.dumps({"job": job, "scope": scope}))
     assert judge(world.train(falling(20)), assess).status == status
+
+
+@pytest.mark.parametrize(("took_s", "pace"), [(6900, "slow"), (6400, "slow"), (3000, "open"), (14000, "odd")])
+def test_a_bar_tells_by_its_own_clock_whether_a_run_trained_to_the_wall(tmp_path: Path, took_s: int, pace: str) -> None:
+    """No line has a time of day: what the bar had counted by its last report is what is known."""
+    world = (
+        World(tmp_path).job("TIMEOUT", 120).say("train_plan", "progress_bar", detail=json.dumps({"elapsed_s": took_s}))
+    )
+    world.train(falling(50)).say("slurm", "time_limit", LIMIT)
+    a = judge(world, assess)
+    told = any("reports' own clock" in c.text for c in a.speaks_for)
+    assert (a.status, "still making progress" in a.headline) == ("confirmed", pace == "slow")
+    assert told == (pace != "odd")
+    assert (a.confidence < 0.5) == (pace == "open")
+
+
+def test_step_times_that_add_up_to_the_wall_are_a_clock_too(tmp_path: Path) -> None:
+    def at_wall(folder: str, step_time_s: float) -> bool:
+        (tmp_path / folder).mkdir()
+        world = World(tmp_path / folder).job("TIMEOUT", 120).train(falling(60), step_time_s=step_time_s)
+        return "still making progress" in judge(world.say("slurm", "time_limit", LIMIT), assess).headline
+
+    assert at_wall("whole", 11.7)
+    assert not at_wall("half", 6.0)
