@@ -16,7 +16,7 @@ from typing import Literal
 
 from agent_tools.facts.noise import rolling_median, spread, step_noise
 from agent_tools.facts.strides import window_changed
-from agent_tools.facts.thrown_back import deadened, given_back_for_good, leapt_back, stands_still, went_dead
+from agent_tools.facts.thrown_back import given_back_for_good, leapt_back, nothing_left, stands_still, went_dead
 
 Shape = Literal[
     "none", "too_few", "non_finite", "transient", "spike", "plateau", "flat", "falling", "level", "rising", "shifted"
@@ -339,7 +339,7 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
     if gradual and tail < 2.0 * max(abs(head), 1e-6):
         return Reading("rising", n, at=start, strong=False, why="gradual")
     still = len(after) >= 4 and spread(after) <= 4 * STILL * max(abs(median(after)), 1e-3)
-    far = given_back > (0.0 if still and deadened(losses, start + width) else 0.4 * scale)
+    far = given_back > (0.0 if still and nothing_left(losses, start + width) else 0.4 * scale)
     much = given_back > max(0.8 * learnt, 12.0 * noise) or given_back_for_good(losses, start + width, best, learnt)
     strong = not gradual and lasting >= max(8, n // 10) and far and much
     return Reading("plateau" if still else "spike", n, at=start, strong=strong)

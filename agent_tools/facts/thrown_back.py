@@ -18,6 +18,8 @@ _DEAD = 0.05
 """Share of the early gradient norm that is left of a model whose outputs no longer answer to its weights."""
 _ABOVE = 1.05
 """How far above all that was before it a level stands that no noise explains."""
+_UNLEARNT = 1.1
+"""How far above its very first reports a loss stands that knows less than at its start."""
 _LEAP, _OF_LEARNT = 0.6, 0.2
 """A leap's share of the level that it left, and of all that had been learned."""
 
@@ -85,3 +87,10 @@ def deadened(losses: Sequence[float], at: int) -> bool:
     """Whether reports from there on tremble three times less than those before: outputs that no longer depend on the batch do that."""
     before, after = losses[:at], losses[at:]
     return min(len(before), len(after)) >= 2 * _LEVEL and bend_noise(after) <= bend_noise(before) / 3.0
+
+
+def nothing_left(losses: Sequence[float], at: int) -> bool:
+    """Whether the reports from there on went dead; or stand, half of all at least, above the first ones: less is known than nothing."""
+    after = losses[at:]
+    above = 2 * len(after) >= len(losses) >= 2 * _LEVEL and median(after) > _UNLEARNT * median(losses[:3])
+    return above or deadened(losses, at)

@@ -330,3 +330,12 @@ def test_a_converged_loss_with_small_gradients_is_not_dead() -> None:
     fall = learning(30, start=2.3, floor=0.1, noise=0.01) + [0.1] * 60
     points = [Point(10.0 * i, v, 1.0 if i < 30 else 0.01) for i, v in enumerate(fall)]
     assert read(points).shape == "falling"
+
+
+@pytest.mark.parametrize(("level", "strong"), [(10.6, True), (8.9, False)])
+def test_a_still_level_above_the_very_start_is_sure_though_little_had_been_learnt(level: float, strong: bool) -> None:
+    """The descent was short, so that what was given back is a small share of the loss: but less is known than at the start."""
+    rng = random.Random(8)
+    losses = [9.0 - 0.06 * i + rng.gauss(0, 0.01) for i in range(26)] + [level + rng.gauss(0, 0.01) for _ in range(200)]
+    reading = read(curve(losses))
+    assert (reading.strong and reading.shape == "plateau") is strong
