@@ -83,9 +83,14 @@ class _Course:
         """Line of the first start since the end, or since the last steps."""
 
     def take(self, mark: Mark) -> None:
-        """Take the next mark in the order of lines. What stands in the line of an end tells nothing of what came after it."""
-        if self._end is not None and mark.line <= self._end.line and mark.kind != "end":
-            return
+        """Take the next mark in the order of lines. What stands in the line of an end tells nothing of what came after it.
+
+        Nor does an error's own word of a checkpoint, further down in its message.
+        """
+        if self._end is not None and mark.kind != "end":
+            of_error = not self._many and mark.line <= self._told and mark.name.startswith("checkpoint")
+            if of_error or mark.line <= self._end.line:
+                return
         if mark.kind == "end":
             self._take_end(mark)
         elif mark.kind == "restart":

@@ -78,6 +78,11 @@ ONE = {
     "a healthy run": [megatron(10, 300)],
     "one that goes on after it was told to end": [head() + steps(0, 200) + WALL, steps(200, 230)],
     "what is left of a traceback": [said("    return self._call(x)", "    return call(x)") * 2 + said("RuntimeError: sizes do not fit")],
+    "an error whose own lines speak as a start does": [
+        head() + raised("ValueError: No valid checkpoint found in output directory (/scratch/fit)")[:-1]
+        + said('    raise ValueError(f"No valid checkpoint found in output directory ({where})")')
+        + ["ValueError: No valid checkpoint found in output directory (/scratch/fit)"]
+    ],
     "an end, and then what was held back": [raised(KEY) + WALL, said("training ...") + steps(0, 50)],
 }  # fmt: skip
 
@@ -100,6 +105,11 @@ def test_a_run_begins_where_something_ended_the_one_before_and_a_start_comes_aga
 @pytest.mark.parametrize("name", ONE)
 def test_one_run_is_not_taken_for_two(tmp_path: Path, name: str) -> None:
     assert True not in begins(tmp_path, *ONE[name]).values()
+
+
+def test_the_lines_of_an_error_are_no_start_of_another_run(tmp_path: Path) -> None:
+    """The line that raises names what is looked for at a start, and so does the message."""
+    assert runs(tmp_path, ONE["an error whose own lines speak as a start does"][0]) == []
 
 
 @pytest.mark.parametrize("name", OPEN)
