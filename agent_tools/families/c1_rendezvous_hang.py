@@ -39,7 +39,7 @@ _AGAIN = 3
 """So often a rank has to say that it waits: each of them once is how a group forms."""
 _FORMING = re.compile(
     r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed|ddp: GLOBAL_RANK)|distributed init \(rank \d|"
-    r"Initializing TorchBackend in DeepSpeed with backend"
+    r"Initializing TorchBackend in DeepSpeed with backend|Rendezvous'ing worker group"
 )
 _LOST = re.compile(r"RendezvousConnectionError|C10d store has failed")
 _NOT_OWN = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |\*{5,}\s*$")
@@ -359,7 +359,7 @@ def _announced(result: Assessment, banner: list[RowView]) -> Assessment:
 def _never_began(facts: Facts, cold: bool, banner: list[RowView], last: RowView | None) -> Assessment:
     """No message, only silence: every GPU cold, or a banner of the start and nothing after it."""
     # A source that watched collectives and saw none says as much as a banner does: they never got that far.
-    sure = cold and (bool(banner) or facts.has("nccl_sample"))
+    sure = cold and (bool(banner) or last is not None or facts.has("nccl_sample"))
     # What a program prints tells whether it had begun at all: without it nothing says that it ever came to the ranks' meeting.
     heard = facts.has_log
     result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=UNSAID)

@@ -362,3 +362,24 @@ def test_a_rank_of_an_absurd_number_costs_nothing(tmp_path: Path) -> None:
     world.say("network", "unreachable", "Could not connect to the endpoint URL: s3://x", severity="error")
     world.say("nccl_watchdog", "collective_timeout", rank=10**15, collective="ALLREDUCE", elapsed_ms=600012.0)
     assert differential.draft(world.facts()).family
+
+
+@pytest.mark.parametrize(
+    ("words", "status"), [("Rendezvous'ing worker group", "confirmed"), ("loading tokenizer", "suspected")]
+)
+def test_agents_that_wait_for_each_other_over_cold_gpus_are_a_hang_at_the_start(
+    tmp_path: Path, words: str, status: str
+) -> None:
+    """torchrun's agents say that they look for each other, and nothing else is heard or seen until the wall."""
+    world = World(tmp_path).job("TIMEOUT", 60)
+    world.text(
+        *[f"I0301 10:00:0{n}.1 9 torch/distributed/elastic/agent/server/api.py:525] [default] {words}" for n in (1, 2)]
+    )
+    cold = [
+        GpuSample(node=n, gpu=0, ts=T + timedelta(minutes=m), engine_active=0.0, sm_active=0.0)
+        for n in ("n1", "n2")
+        for m in range(0, 61, 5)
+    ]
+    a = judge(world.add(*cold), c1.assess)
+    assert a.status == status
+    assert (a.confidence > 0.8) is (status == "confirmed")
