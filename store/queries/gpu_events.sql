@@ -62,4 +62,5 @@ SELECT
   coalesce(first(e.job_id = $job_id ORDER BY e.ts), false) AS _own
 FROM e
 GROUP BY e.node, e.gpu, e.gpu_uuid, e.pci_bus_id, e.event, e.xid
-ORDER BY event_ts, e.node, e.gpu, e.pci_bus_id, e.event, e.xid
+-- Of what the driver says at one moment the line with a code comes first.
+ORDER BY event_ts, e.node, e.gpu, e.pci_bus_id, e.xid IS NULL, e.event, e.xid

@@ -100,3 +100,13 @@ def test_an_error_that_amds_card_could_not_correct_is_its_fault(message: str, st
     at = T + timedelta(minutes=59, seconds=50)
     found = judge(ran(tmp_path).add(GpuEvent(node="n1", gpu=3, ts=at, event="ras", message=message)), b2.assess)
     assert found.status == status
+
+
+def test_of_two_lines_of_one_moment_the_one_with_the_code_is_told(tmp_path: Path) -> None:
+    bus = GpuEvent(
+        node="n1", gpu=5, ts=T + timedelta(minutes=59, seconds=5), event="fallen_off_bus", message="NVRM: GPU lost"
+    )
+    found = judge(ran(tmp_path).add(bus, event(5, 79, "NVRM: Xid: 79, GPU has fallen off the bus.")), b2.assess)
+    assert "XID" in found.headline
+    alone = judge(ran(tmp_path / "alone").add(bus), b2.assess)
+    assert "fell off the bus" in alone.headline
