@@ -234,7 +234,8 @@ def _before(facts: Facts, history: RowView) -> Assessment:
         else ""
     )
     fallen = fallen_before(facts)
-    shows = [text + lost, *lost_node(fallen)]
+    again = fell_twice(facts, fallen)
+    shows = [text + lost, *lost_node(fallen), *again]
     where = f"Node {fallen[0]['node']}" if fallen else "A node"
     open_still = last in ("NODE_FAIL", "PENDING", "RUNNING", "REQUEUED")
     recovered = last == "COMPLETED"
@@ -249,7 +250,10 @@ def _before(facts: Facts, history: RowView) -> Assessment:
         say(*shows),
         implies=say("The cluster lost a node; the job was not at fault.", status="supported"),
         missing=[] if fallen else [lacks("Which node it was.", "slurm_node_state (sacctmgr show event)")],
-        actions=say("Nothing has to be done about the job if the rerun completed; have the node looked at."),
+        actions=say(
+            "Nothing has to be done about the job if the rerun completed; have the node looked at.",
+            "Keep the job off that node meanwhile (--exclude)." if again else "",
+        ),
         counterfactual="" if open_still else f"{text} That is not how the last attempt ended.",
         warnings=say(text),
     )
@@ -264,6 +268,25 @@ def lost_node(fallen: list[RowView]) -> list[str]:
     return [f"Node {named['node']} of that attempt was {named['state']} from {named['since_ts']}{reason}."]
 
 
+def fell_twice(facts: Facts, fallen: list[RowView]) -> list[str]:
+    """That the node which ended the last of these attempts had ended one before it as well, in a sentence; empty where it had not."""
+    if not fallen:
+        return []
+    for number in _lost_attempts(facts)[-2::-1]:
+        for row in _fallen(facts.table("node_failures", attempt=number)):
+            if row.text("node") == fallen[0].text("node"):
+                return [
+                    f"{row['node']} had failed under an attempt before that, too: it was {row['state']} from {row['since_ts']}."
+                ]
+    return []
+
+
+def _lost_attempts(facts: Facts) -> list[int]:
+    """The attempts that ended because a node failed, in their order."""
+    lost = facts.table("job_attempts").where(lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("attempt"))
+    return [int(r.number("attempt") or 0) for r in lost]
+
+
 def _fallen(nodes: View) -> list[RowView]:
     """Those that Slurm names as failed, or that were down as the run ended."""
     return nodes.where(lambda r: bool(r.get("named")) or (bool(r.get("at_end")) and bool(r.get("down"))))
@@ -271,10 +294,8 @@ def _fallen(nodes: View) -> list[RowView]:
 
 def fallen_before(facts: Facts) -> list[RowView]:
     """The nodes that went down under the last attempt that a node's failure ended."""
-    lost = facts.table("job_attempts").where(lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("attempt"))
-    if not lost:
-        return []
-    return _fallen(facts.table("node_failures", attempt=int(lost[-1].number("attempt") or 0)))
+    lost = _lost_attempts(facts)
+    return _fallen(facts.table("node_failures", attempt=lost[-1])) if lost else []
 
 
 def _secondary(row: RowView, own: str) -> Assessment:

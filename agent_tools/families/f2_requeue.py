@@ -12,7 +12,7 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.f1_node_down import fallen_before, lost_node
+from agent_tools.families.f1_node_down import fallen_before, fell_twice, lost_node
 from agent_tools.families.faulted_gpus import event_said
 from agent_tools.families.faults_around import fault_that_ended_attempt
 from agent_tools.families.wording import by_log
@@ -66,7 +66,11 @@ def assess(facts: Facts) -> Assessment:
     fallen = fallen_before(facts) if lost else []
     node = f"node {fallen[0]['node']}" if fallen else "a node"
     if lost:
-        shows += [f"{h['node_fail_attempts']} of them ended because a node failed.", *lost_node(fallen)]
+        shows += [
+            f"{h['node_fail_attempts']} of them ended because a node failed.",
+            *lost_node(fallen),
+            *fell_twice(facts, fallen),
+        ]
         actions = [*actions, *say(f"Have {node} looked at before it takes jobs again.")]
     fault = fault_that_ended_attempt(facts) if several and not preempted and not lost else None
     if fault is not None:

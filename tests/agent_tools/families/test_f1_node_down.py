@@ -191,3 +191,16 @@ def test_a_node_that_is_marked_down_just_after_the_end_gives_no_negative_time(tm
     soon = judge(running(tmp_path / "b", "NODE_FAIL").node("n1", "DOWN", 59, reason="Not responding"), assess)
     assert any("Node [[" in c.text and "later" not in c.text for c in late.speaks_for)
     assert any("the job ended [[" in c.text and "later" in c.text for c in soon.speaks_for)
+
+
+def test_the_same_node_under_two_attempts_is_told(tmp_path: Path) -> None:
+    def third(folder: str, first_lost: str) -> World:
+        world = World(tmp_path / folder).job("NODE_FAIL", 30, node_list="n1,n2")
+        world.job("NODE_FAIL", 30, attempt=2, start_ts=T + timedelta(minutes=40), node_list="n1,n2")
+        world.job("RUNNING", 60, attempt=3, start_ts=T + timedelta(minutes=80), node_list="n3,n4")
+        return world.node(first_lost, "DOWN", 29.9, 35).node("n2", "DOWN", 69.9, 75)
+
+    told = judge(third("same", "n2"), assess)
+    assert any("under an attempt before that, too" in c.text for c in told.speaks_for)
+    assert any("--exclude" in c.text for c in told.actions)
+    assert not any("before that, too" in c.text for c in judge(third("other", "n1"), assess).speaks_for)
