@@ -38,6 +38,8 @@ _OWNER = re.compile(r"\bkilled by owner|\bTERM_(?:FORCE_)?OWNER\b|via condor_rm|
 _ADMIN = re.compile(r"\bTERM_(?:FORCE_)?ADMIN\b|at request of root\b")
 """Words of LSF's, HTCondor's and PBS that say who killed the job."""
 
+_LONG_IDLE_S = 900.0
+"""A job whose GPUs have not worked by then is not merely starting."""
 _CUT = re.compile(r"DUE\s+TO\W*$")
 
 
@@ -297,6 +299,7 @@ def _assessment(
     who_known: bool,
 ) -> Assessment:
     missing: list[Missing] = []
+    overview = facts.overview
     if not who_known:
         missing.append(lacks("Who cancelled it.", "sacct's State column (CANCELLED by UID), slurm_job.cancelled_by"))
     if own:
@@ -336,8 +339,14 @@ def _assessment(
         sure = min(sure, 0.6)
     elif doing:
         implies.append("Nothing shows that it was failing when it was ended.")
+    elif facts.cold and count(overview, "elapsed_s") > _LONG_IDLE_S:
+        shows = [*shows, "No GPU of the job worked at any time, on any of its nodes."]
+        implies.append("It may have been cancelled because it never got under way.")
+        missing.append(lacks("What held it up.", "the job's output (logs/), a stack of its processes"))
+        sure = min(sure, 0.6)
     else:
-        missing.append(lacks("Whether it was already failing.", "progress lines, GPU metrics"))
+        watched = "progress lines" if facts.has("gpu_sample") else "progress lines, GPU metrics"
+        missing.append(lacks("Whether it was already failing.", watched))
     return Assessment(
         CODE,
         "confirmed" if sure >= 0.6 else "suspected",

@@ -366,3 +366,18 @@ def test_srun_that_waited_long_enough_for_the_last_tasks(tmp_path: Path, ended: 
     assert ("srun ended the tasks" in a.headline) == ended and not any(
         m.text.startswith("Who ") for m in a.missing if ended
     )
+
+
+def test_a_cancel_of_a_job_whose_gpus_never_worked_is_most_likely_no_whim(tmp_path: Path) -> None:
+    def at(folder: str, minutes: float, engine: float) -> World:
+        samples = [
+            GpuSample(node="n1", gpu=0, ts=T + timedelta(minutes=m), engine_active=engine, sm_active=engine)
+            for m in range(int(minutes))
+        ]
+        return World(tmp_path / folder).job("CANCELLED", minutes, cancelled_by="ada", node_list="n1").add(*samples)
+
+    idle = judge(at("idle", 60, 0.0), assess)
+    assert (idle.confidence, any("No GPU of the job worked" in c.text for c in idle.speaks_for)) == (0.6, True)
+    assert not any("GPU metrics" in m.signal for m in idle.missing)
+    assert judge(at("busy", 60, 0.7), assess).confidence >= 0.9
+    assert judge(at("young", 5, 0.0), assess).confidence >= 0.9, "it was just starting"
