@@ -57,13 +57,20 @@ def _wasted(evidence: Evidence, family: str) -> tuple[str | None, str]:
 
 
 def _since_checkpoint(evidence: Evidence, family: str) -> tuple[str | None, str]:
+    if evidence.value("last_state") == "RUNNING" and family not in _STOOD_STILL:
+        return None, "Wasted: not known while the job runs."
     still = ""
     if family in _STOOD_STILL and _hours(evidence, "gpu_hours_after_progress") is not None:
         still = f"; {evidence.ref('gpu_hours_after_progress')} of GPU time went by while the job stood still"
     if _hours(evidence, "gpu_hours_after_checkpoint") is not None:
         return "gpu_hours_after_checkpoint", f"the time after the last checkpoint of the last attempt{still}"
     if evidence.value("checkpoints") == 0 and evidence.value("gpu_hours_last") is not None:
-        return "gpu_hours_last", f"the whole last attempt: its log names no saved checkpoint{still}"
+        why = (
+            "its log names no saved checkpoint"
+            if evidence.value("logged")
+            else "no log is here that could name a checkpoint"
+        )
+        return "gpu_hours_last", f"the whole last attempt: {why}{still}"
     if _hours(evidence, "gpu_hours_after_steps") is not None and family not in _STOOD_STILL:
         return "gpu_hours_after_steps", "by the share of steps that came after the last checkpoint"
     return None, "Wasted: not known, the last checkpoint has no time."

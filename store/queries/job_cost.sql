@@ -1,8 +1,8 @@
 -- job_cost: GPU time that the job held, and how much of it came after the last checkpoint of its last attempt.
--- TABLES: slurm_job, log_event, train_step
+-- TABLES: slurm_job, log_event, log_line, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: slurm_job
--- EMPTY: BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, BIGINT, TIMESTAMP, DOUBLE, DOUBLE, TIMESTAMP, DOUBLE, TIMESTAMP, DOUBLE, BIGINT
+-- EMPTY: BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, BIGINT, TIMESTAMP, DOUBLE, DOUBLE, TIMESTAMP, DOUBLE, TIMESTAMP, DOUBLE, BIGINT, VARCHAR, BOOLEAN
 -- COLUMN attempts: attempts counted
 -- COLUMN gpus: GPUs of the last attempt
 -- COLUMN elapsed_s [s]: time running, all attempts
@@ -17,9 +17,11 @@
 -- COLUMN bad_ts: first report of the unbroken run to the end whose loss is not finite
 -- COLUMN gpu_hours_after_bad [h]: GPU hours of the last attempt after that
 -- COLUMN steps: steps that the last attempt reported
+-- COLUMN last_state: state of the last attempt
+-- COLUMN logged: whether any log of the job is there
 -- CAVEAT: NULL where accounting or a time is not there. A checkpoint without a time or a step has that of the report before it; one that nothing printed is not known. A save in the background, or one of a program that also prints when a save is done, counts by that word alone.
 WITH a AS (
-  SELECT DISTINCT ON (coalesce(attempt, 1)) coalesce(attempt, 1) AS n, gpus, elapsed_s, start_ts,
+  SELECT DISTINCT ON (coalesce(attempt, 1)) coalesce(attempt, 1) AS n, gpus, elapsed_s, start_ts, state,
     coalesce(end_ts, start_ts + to_seconds(elapsed_s), ts) AS end_ts
   FROM slurm_job
   WHERE job_id = $job_id AND start_ts IS NOT NULL AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
@@ -85,5 +87,5 @@ SELECT
   progress.bad_ts,
   CASE WHEN progress.bad_ts BETWEEN last.start_ts AND last.end_ts
     THEN round(last.gpus * date_diff('second', progress.bad_ts, last.end_ts) / 3600, 3) END AS gpu_hours_after_bad,
-  progress.steps
+  progress.steps, last.state AS last_state, EXISTS (FROM log_line WHERE job_id = $job_id) AS logged
 FROM last, saved, progress

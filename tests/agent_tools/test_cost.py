@@ -12,7 +12,7 @@ from agent_tools.cost import cost
 from agent_tools.evidence import Ledger
 from agent_tools.gate.citations import plain
 from store import Reader, Writer
-from store.rows import LogEvent, Row, SlurmJob, TrainStep
+from store.rows import LogEvent, LogLine, Row, SlurmJob, TrainStep
 
 T = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -124,3 +124,25 @@ def test_gpu_hours_are_not_told_as_hours_of_the_job(tmp_path: Path) -> None:
     with Reader(tmp_path / "lake") as reader:
         said = plain(cost(reader, ledger, "7", None, "C2").basis, ledger)
     assert "4 h of GPU time went by while the job stood still" in said
+
+
+@pytest.mark.parametrize(
+    ("state", "family", "line", "wasted", "says"),
+    [
+        ("FAILED", "A2", True, 8.0, "its log names no saved checkpoint"),
+        ("FAILED", "A2", False, 8.0, "no log is here"),
+        ("RUNNING", "F1", True, None, "while the job runs"),
+        ("RUNNING", "C2", False, 8.0, "no log is here"),
+    ],
+)
+def test_what_is_said_of_a_loss_without_a_log_or_an_end(
+    tmp_path: Path, state: str, family: str, line: bool, wasted: float | None, says: str
+) -> None:
+    rows: list[Row] = [replace(job(1, 2, T), state=state)]
+    rows += [LogLine(job_id="7", attempt=1, file="a", line_no=1, text="hello")] if line else []
+    Writer(tmp_path / "lake").append(rows, batch="b")
+    ledger = Ledger()
+    with Reader(tmp_path / "lake") as reader:
+        spent = cost(reader, ledger, "7", None, family)
+    assert spent.gpu_hours_wasted == wasted
+    assert says in plain(spent.basis, ledger)
