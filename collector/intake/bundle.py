@@ -247,8 +247,10 @@ def _placed(logs: Sequence[Candidate], index: discover.JobIndex, given: str | No
 
 
 def _node(candidate: Candidate, index: discover.JobIndex) -> str | None:
-    """The node that a kernel log or a scrape is named after; other files do not belong to one node."""
-    if not NODE_TABLES.intersection(candidate.covers) or candidate.is_log:
+    """The node that a kernel log or a scrape is named after, or in whose folder a log lies; other files belong to no one node."""
+    if candidate.is_log:
+        return discover.node_of_folder(candidate.found.name, index.nodes)
+    if not NODE_TABLES.intersection(candidate.covers):
         return None
     found = candidate.found
     if found.root == found.path and found.path.parent.name not in _NODE_FOLDERS and not index.nodes:

@@ -164,6 +164,15 @@ def node_of(name: str, known: set[str]) -> str | None:
     return next(iter(known)) if len(known) == 1 else None
 
 
+def node_of_folder(name: str, known: set[str]) -> str | None:
+    """The node in whose folder a job's output lies (`logs/node3/attempt_0/2/stderr.log`); None where there is but one node.
+
+    A log's own name does not count: what %N puts there is where the batch script ran, and not each of its ranks.
+    """
+    folders = PurePosixPath(name).parts[-2::-1]
+    return next((f for f in folders if f in known), None) if len(known) > 1 else None
+
+
 def stem(name: str) -> str:
     """A file's name without folders and without what says that it is a log."""
     base = PurePosixPath(name).name

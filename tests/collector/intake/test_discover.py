@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from collector.intake.discover import JobIndex, node_of, own_job, place
+from collector.intake.discover import JobIndex, node_of, node_of_folder, own_job, place
 from store.rows import SlurmJob
 
 
@@ -103,3 +103,18 @@ def test_attempts_by_time_with_some_slack() -> None:
 )
 def test_the_node_in_a_files_name(name: str, known: set[str], node: str | None) -> None:
     assert node_of(name, known) == node
+
+
+@pytest.mark.parametrize(
+    ("name", "node"),
+    [
+        ("logs/gpu02/none_ab/attempt_0/3/stderr.log", "gpu02"),
+        ("logs/gpu02/out.txt", "gpu02"),
+        ("logs/train-gpu02.out", None),
+        ("logs/gpu021/out.txt", None),
+        ("logs/gpu01/old/gpu02/out.txt", "gpu02"),
+    ],
+)
+def test_a_log_in_a_nodes_folder_is_that_nodes(name: str, node: str | None) -> None:
+    assert node_of_folder(name, {"gpu01", "gpu02"}) == node
+    assert node_of_folder(name, {"gpu02"}) is None, "the only node is known without"
