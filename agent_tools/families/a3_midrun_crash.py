@@ -208,7 +208,9 @@ def assess(facts: Facts) -> Assessment:
         result.implies.append(claim(ALIKE, "hypothesis"))
     meaning = _MEANING[mode]
     if after:
-        meaning = meaning.replace("while it was training", "in what came after its training")
+        meaning = meaning.replace("while it was training", "in what came after its training").replace(
+            "while training ran", "after training had ended"
+        )
     elif tested is not None:
         meaning = meaning.replace("while it was training", "in an evaluation")
         meaning = meaning.replace("training came to", "the evaluation came to").replace(

@@ -47,6 +47,17 @@ def test_a_crash_after_the_end_of_training_is_told_as_one(tmp_path: Path) -> Non
     assert "after training had ended" in draft.headline
 
 
+def test_a_service_that_fails_after_the_end_is_not_told_as_one_that_failed_in_training(tmp_path: Path) -> None:
+    crash = (
+        'Traceback (most recent call last):\n  File "/srv/lm/fit.py", line 9, in <module>\n    trainer.push_to_hub()\n'
+    )
+    error = "huggingface_hub.errors.HfHubHTTPError: 503 Server Error: Service Unavailable for url: https://huggingface.co/api/x\n"
+    draft = drafted(TRAINED + END + crash + error, tmp_path)
+    assert draft.family == "A3"
+    assert any("after training had ended" in c.text for c in draft.implies)
+    assert not any("while training ran" in c.text for c in draft.implies)
+
+
 def test_a_crash_before_the_end_of_training_is_one_while_training(tmp_path: Path) -> None:
     draft = drafted(TRAINED + CRASH, tmp_path)
     assert draft.family == "A3"
