@@ -20,6 +20,8 @@ UNSPLIT = 0.55
 """Highest confidence where it is open whether what failed first in a log is of the run that the verdict is about."""
 _MOST = 4
 """Earlier runs that are told one by one."""
+_RESTARTS, _JUST_ABOVE = 3, 200
+"""Restarts that are told one by one, and so many lines above such a word its reason stands."""
 _WORDS = {
     "job": "Slurm's word {0} (line {1})",
     "launcher": "the launcher's word {0} (line {1})",
@@ -47,6 +49,28 @@ def runs_before(facts: Facts) -> list[Claim]:
             claim(f"Run {r['run']} before it, lines {r['first_line']} to {r['last_line']}, {_end(r)}.")
             for r in before[: -_MOST - 1 : -1]
         ]
+    return told
+
+
+def restarted(facts: Facts) -> list[Claim]:
+    """That a launcher started its workers anew within the run, and what had ended before: a run that came through hides it."""
+    rows = facts.table("launcher_failures")
+    again = [r for r in rows if r.text("name") == "restart"]
+    told: list[Claim] = []
+    for row in again[:_RESTARTS]:
+        before = [
+            r
+            for r in rows
+            if r.text("name") == "child_failed"
+            and r.text("file") == row.text("file")
+            and 0 < count(row, "line_no") - count(r, "line_no") <= _JUST_ABOVE
+        ]
+        why = f" Before that it had said: {before[0]['message']}" if before else ""
+        told.append(
+            claim(
+                f"The launcher started its workers again ({row['file']} line {row['line_no']}): {row['message']}{why}"
+            )
+        )
     return told
 
 

@@ -12,6 +12,7 @@ from agent_tools.facts.last_run import sound_at_last
 from agent_tools.families.b2_gpu_fault import assess
 from agent_tools.runs_told import UNSPLIT
 from store.rows import LogRun
+from tests.agent_tools.families.logkit import drafted, looped
 from tests.agent_tools.families.world import T, World, judge, sentences
 
 LATER = T + timedelta(minutes=40)
@@ -105,3 +106,20 @@ def test_a_last_run_that_finished_leaves_why_the_job_failed_to_those_before(tmp_
     assert sound_at_last(stopped.overview, stopped.log_runs) is None
     done = held(log(tmp_path / "c"), (0, "finished", True), (1, "finished", True)).facts()
     assert sound_at_last(done.overview, done.log_runs) is None
+
+
+ELASTIC = (
+    "E0301 10:40:11.000000 71 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -9) local_rank: 1 (pid: 90)"
+    " of binary: /env/bin/python\n"
+    "I0301 10:40:12.000000 71 torch/distributed/elastic/agent/server/api.py:879] [default] Worker group FAILED."
+    " 2/3 attempts left; will restart worker group\n"
+)
+
+
+def test_workers_that_were_started_again_are_told_of_a_run_that_came_through(tmp_path: Path) -> None:
+    text = looped(0, 900) + "{}resumed from checkpoint /ck/800 (step 800)\n" + looped(800, 9001) + "training finished\n"
+    draft = drafted(text.format(ELASTIC), tmp_path / "again")
+    said = [w.text for w in draft.warnings if "started its workers again" in w.text]
+    assert len(said) == 1
+    assert "Before that it had said" in said[0]
+    assert not any("workers again" in w.text for w in drafted(text.format(""), tmp_path / "once").warnings)
