@@ -253,8 +253,9 @@ class Backing:
 
     def _of_log(self, refs: Iterable[str]) -> bool:
         """Whether something that is cited was read from a log."""
-        tables = [t.table for c in self._cells(refs) for t in self.ledger.get(c.id).coverage]
-        return any(t.startswith(("log", "train", "check")) for t in tables)
+        cells = list(self._cells(refs))
+        tables = [t.table for c in cells for t in self.ledger.get(c.id).coverage]
+        return any(c.column == FOUND for c in cells) or any(t.startswith(("log", "train")) for t in tables)
 
     def _all_steps(self, text: str) -> bool:
         """Whether a sentence tells all of the steps that were planned, of a run that made them."""
