@@ -79,7 +79,7 @@ SELECT
   CASE WHEN saved.ts BETWEEN last.start_ts AND last.end_ts
     THEN round(last.gpus * date_diff('second', saved.ts, last.end_ts) / 3600, 3) END AS gpu_hours_after_checkpoint,
   CASE WHEN saved.ts IS NULL AND progress.ts IS NULL AND saved.step BETWEEN progress.first_step AND progress.last_step
-    THEN round(last.gpus * last.elapsed_s / 3600 * (progress.last_step - saved.step) / nullif(progress.last_step, 0), 3) END
+    THEN round(last.gpus * last.elapsed_s / 3600 * (progress.last_step::DOUBLE - saved.step) / nullif(progress.last_step, 0), 3) END
     AS gpu_hours_after_steps,
   progress.ts AS last_progress_ts,
   CASE WHEN progress.ts BETWEEN last.start_ts AND last.end_ts

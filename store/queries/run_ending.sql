@@ -92,7 +92,7 @@ anew AS (
   SELECT last(t.step ORDER BY t.line_no, t.in_line NULLS FIRST, t.step) AS step
   FROM t JOIN full_at ON t.file IS NOT DISTINCT FROM full_at.file AND t.rank IS NOT DISTINCT FROM full_at.rank
   WHERE t.line_no > full_at.line AND t.step IS NOT NULL
-  HAVING count(*) FILTER (WHERE 2 * t.step <= t.total_steps) > 0
+  HAVING count(*) FILTER (WHERE 2.0 * t.step <= t.total_steps) > 0
 ),
 p AS (
   SELECT

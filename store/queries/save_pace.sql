@@ -20,7 +20,7 @@
 -- CAVEAT: Step times are those that the program prints, else the times between reports.
 WITH t AS (
   SELECT *, lag(line_no) OVER w AS before_line, step < lag(step) OVER w AS anew,
-    coalesce(step_time_s, CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) / nullif(step - lag(step) OVER w, 0) END)
+    coalesce(step_time_s, CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) / nullif(step::DOUBLE - lag(step) OVER w, 0) END)
       AS pace_s,
     ntile(3) OVER w AS third
   FROM train_step
@@ -42,7 +42,7 @@ m AS (
 ),
 a AS (
   SELECT
-    count(*) AS reports, CASE WHEN NOT coalesce(bool_or(anew), false) THEN max(step) - min(step) + 1 END AS steps, median(pace_s) FILTER (WHERE saved) AS save_s,
+    count(*) AS reports, CASE WHEN NOT coalesce(bool_or(anew), false) THEN TRY_CAST(max(step)::HUGEINT - min(step) + 1 AS BIGINT) END AS steps, median(pace_s) FILTER (WHERE saved) AS save_s,
     median(pace_s) FILTER (WHERE NOT saved AND before_line IS NOT NULL) AS plain_s, median(pace_s) FILTER (WHERE third = 1) AS early_s,
     median(pace_s) FILTER (WHERE third = 3) AS late_s
   FROM m

@@ -62,9 +62,9 @@ r AS (
 ),
 said AS (
   SELECT greatest(
-    (SELECT sum(step_time_s * CASE WHEN step > before OR epoch > before_epoch AND step IS NOT NULL THEN step - CASE WHEN step > before THEN before ELSE 0 END
-      WHEN step IS NULL AND (before_epoch IS NULL OR epoch > before_epoch) THEN json_extract(metrics, '$.batches')::DOUBLE END) FROM r),
-    (SELECT max(json_extract(detail, '$.elapsed_s')::DOUBLE) FROM log_event
+    (SELECT sum(step_time_s * CASE WHEN step > before OR epoch > before_epoch AND step IS NOT NULL THEN step::DOUBLE - CASE WHEN step > before THEN before ELSE 0 END
+      WHEN step IS NULL AND (before_epoch IS NULL OR epoch > before_epoch) THEN TRY_CAST(TRY_CAST(metrics AS JSON)->>'batches' AS DOUBLE) END) FROM r),
+    (SELECT max(TRY_CAST(TRY_CAST(detail AS JSON)->>'elapsed_s' AS DOUBLE)) FROM log_event
       WHERE kind = 'train_plan' AND name = 'progress_bar' AND job_id = $job_id
         AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt))
   ) AS spoken
