@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, cancelled, crash, raised, time_limit
@@ -10,7 +11,7 @@ from evals.scenarios.faults import activity, blind, but, everyone, frozen, no_la
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
-from store.rows import SlurmJobEvent
+from store.rows import SlurmJobEvent, SlurmStep
 
 
 def _by(
@@ -163,6 +164,31 @@ def _preempted(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("F2",), "preemption", "scheduler")
 
 
+def _step_ended(actor: str | None, mode: str | None, attribution: str) -> Callable[[int], tuple[Plan, Expected]]:
+    """A script that failed over its step: somebody cancelled it (scancel JOB.0), or srun ended it (--wait) as one task had left early."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed)
+        plan.stop("FAILED", minute=plan.minutes * 0.6, exit_code=137)
+        plan.slurm["uid"] = "1042"
+        if actor is None:
+            plan.say(plan.minutes, "srun: First task exited 60s ago")
+            plan.say(plan.minutes, f"srun: launch/slurm: _step_signal: Terminating StepId={plan.job_id}.0")
+        plan.say(
+            plan.minutes,
+            f"slurmstepd: error: *** STEP {plan.job_id}.0 ON {plan.nodes[0]} CANCELLED AT {plan.end:%Y-%m-%dT%H:%M:%S} ***",
+        )
+        plan.extra.append(
+            SlurmStep(
+                cluster=plan.cluster, job_id=plan.job_id, attempt=1, step_id="0", name="python", ts=plan.end + timedelta(seconds=1),
+                state="CANCELLED" if actor else "COMPLETED", cancelled_by=actor, exit_code=0, exit_signal=9, origin="sacct",
+            )
+        )  # fmt: skip
+        return plan, Expected(("F4",), mode, attribution)
+
+    return make
+
+
 VARIANTS = (
     Variant("own", "fault", _by(None, "user", "user"), 3),
     Variant("root", "fault", _by("root", "operator", None)),
@@ -195,4 +221,7 @@ VARIANTS = (
         until=0.8,
     ),
     *placed("own", _by(None, "user", "user"), "unaccounted"),
+    Variant("step", "fault", _step_ended("1042", "user", "user")),
+    Variant("step-root", "fault", _step_ended("0", "operator", "infrastructure")),
+    Variant("task-left", "fault", _step_ended(None, None, "job")),
 )
