@@ -36,6 +36,7 @@ _EXIT = (
     "Which exit status the program had: the batch script's own is that of its last command.",
     "the program started with srun, so that accounting has a step of it; or set -e in the batch script",
 )
+_ALONE = "Only the words of an error are here. If they ended a run: "
 _WHOLE = (
     "Whether this error ended a run, and how far that run had come: nothing stands around it, not even a traceback.",
     "the job's whole standard output and error (log_line), sacct (slurm_job)",
@@ -113,6 +114,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         chosen.missing.append(missing(*_EXIT))
     if code != "U0" and lone_words(facts):
         chosen.confidence = min(chosen.confidence, LONE)
+        chosen.headline = f"{_ALONE}{chosen.headline}"
         chosen.missing.append(missing(*_WHOLE))
     doubt(facts, chosen)
     others = [a for c, a in assessed.items() if c not in (code, "U0")]

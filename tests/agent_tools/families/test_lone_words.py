@@ -43,6 +43,7 @@ def test_words_that_stand_alone_are_named_with_little_confidence(
 ) -> None:
     draft = drafted(words, tmp_path)
     assert (draft.family, draft.mode, draft.confidence) == (family, mode, LONE)
+    assert draft.headline.startswith("Only the words of an error are here.")
     assert any("sacct" in m.signal and "whole standard output" in m.signal for m in draft.cannot_decide)
 
 
@@ -60,5 +61,5 @@ def test_what_a_program_prints_that_shows_no_traceback_is_all_that_there_is(tmp_
 )
 def test_what_stands_around_them_tells_of_a_run(around: str, tmp_path: Path) -> None:
     draft = drafted(around + TARGET, tmp_path)
-    assert draft.confidence > LONE
+    assert draft.confidence > LONE and "Only the words" not in draft.headline
     assert not any("whole standard output" in m.signal for m in draft.cannot_decide)
