@@ -75,6 +75,7 @@ async def metric(
     until: str | None = None,
     bucket_s: int | None = None,
     together: bool | None = None,
+    detail: bool = False,
 ) -> str:
     """One measure over time of the job's GPUs, hosts or ranks, or of a node. Medium. An unknown name lists all. Empty: not
     sampled.
@@ -89,6 +90,7 @@ async def metric(
         until: Default the end.
         bucket_s: Default: sixteen in the window.
         together: One series, or one for each GPU or rank.
+        detail: Of GPUs, the samples around an alarm, a second or less apart, where the column `detail` counts any.
     """
     deps = ctx.deps
     scope: dict[str, Any] = _scope(deps, node, since)
@@ -109,6 +111,7 @@ async def metric(
             gpu=gpu,
             bucket_s=bucket,
             by_gpu=apart,
+            detail=detail,
             **scope,
         )
     if name in HOST:

@@ -64,7 +64,7 @@ class Collector:
             else None
         )
         self.tiers = Tiers(self._spool.add, here.clock, coarse_s=settings.coarse_s, urgent=self._urgent)
-        here.alarm, here.hurry = self.tiers.trigger, self._urgent
+        here.alarm, here.hurry, here.finer = self.tiers.trigger, self._urgent, self.tiers.finer
         self.loop = Loop(sources, self.tiers, here, interval_s=settings.interval_s, health_s=1.5 * settings.seal_s)
         self._wake = threading.Event()
         self._ending = False

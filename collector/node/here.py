@@ -25,6 +25,11 @@ def _quiet(reason: str) -> None:
     """Nobody listens."""
 
 
+def _no_room() -> tuple[int, int]:
+    """Nobody keeps detail."""
+    return 0, 0
+
+
 @dataclass(slots=True)
 class Here:
     """What every source of a node is given. Tests point the roots at a tree of files that they wrote."""
@@ -44,6 +49,9 @@ class Here:
     counters: Counters = field(default_factory=Counters)
     alarm: Callable[[str], None] = _quiet
     """Called with a reason when something has happened whose minutes before and after should be kept in full."""
+    finer: Callable[[], tuple[int, int]] = _no_room
+    """Which alarm's seconds the present moment belongs to, by a number, and how many rows of each GPU that are finer than its
+    samples may still be given for it; none in quiet times."""
     hurry: Callable[[str], None] = _quiet
     """Called with a reason when what was seen should be in the lake soon: somebody will ask."""
 

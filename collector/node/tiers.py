@@ -1,7 +1,8 @@
 """Two tiers: a coarse row of each thing now and then, always; every sample of the last minutes in memory, written on a trigger.
 
 A coarse row sums up the samples since the one before (see RULES). The ring's samples go to tables of their own
-(`gpu_detail`, `link_detail`), so that what is averaged over a job is not weighted towards its bad minutes.
+(`gpu_detail`, `link_detail`), so that what is averaged over a job is not weighted towards its bad minutes. What a source has of
+these minutes that is finer than its samples comes as detail already, and is counted as such.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ COARSE_S = 15.0
 BEFORE_S, AFTER_S = 120.0, 20.0
 DETAIL_SHARE = 0.2
 """Of all time, at most this share is written in full, however often something triggers."""
+FINER = 200
+"""So many finer rows of each GPU a trigger may bring at most; each counts as one second that is written in full."""
 
 MEAN, MOST, LEAST = "mean", "most", "least"
 RULES: dict[type[Row], Mapping[str, str]] = {
@@ -84,8 +87,11 @@ class Tiers:
         self._open: dict[tuple[Any, ...], _Coarse] = {}
         self._ring: deque[tuple[float, Row]] = deque()
         self._full_until = float("-inf")
-        self._credit_s = before_s + after_s
+        self._credit_s = self._most_s = before_s + after_s + FINER
         self._credit_at = clock.steady()
+        self._finer: dict[Any, int] = {}
+        """By GPU the finer rows of the present episode: a trigger and those that follow in its seconds."""
+        self._finer_most = self._episode = 0
         self.triggers = 0
 
     def add(self, row: Row, *, every_s: float) -> None:
@@ -95,6 +101,8 @@ class Tiers:
             if kind in RULES and 0 < every_s < self._coarse_s:
                 self._sample(kind, row, every_s)
             else:
+                if kind is GpuDetail:
+                    self._count(row)
                 self._keep(row)
         reason = alarming(row)
         if reason is not None and self._recent(row):
@@ -107,12 +115,25 @@ class Tiers:
             self.triggers += 1
             self._earn(now)
             if self._credit_s > 0:
+                if now > self._full_until:
+                    self._finer, self._finer_most = {}, 0
+                    self._episode += 1
                 self._full_until = max(self._full_until, now + self._after_s)
                 self._credit_s -= now - self._ring[0][0] if self._ring else 0.0
                 while self._ring:
                     self._write(self._ring.popleft()[1])
         if self._urgent is not None:
             self._urgent(reason)
+
+    def finer(self) -> tuple[int, int]:
+        """See `Here.finer`. What is left of the seconds in full comes first: a sample has every column, a finer row few."""
+        now = self._clock.steady()
+        if now > self._full_until:  # asked for every second
+            return self._episode, 0
+        with self._lock:
+            self._earn(now)
+            left = self._credit_s - (self._full_until - now)
+            return self._episode, max(0, min(FINER - self._finer_most, int(left)))
 
     def tick(self) -> None:
         """Forget what is too old for the ring; finish the coarse rows of things that are no longer there."""
@@ -162,7 +183,15 @@ class Tiers:
         passed = now - self._credit_at
         self._credit_at = now
         spent = min(passed, max(0.0, self._full_until - (now - passed)))
-        self._credit_s = min(self._credit_s + passed * DETAIL_SHARE - spent, self._before_s + self._after_s)
+        self._credit_s = min(self._credit_s + passed * DETAIL_SHARE - spent, self._most_s)
+
+    def _count(self, row: Row) -> None:
+        """A finer row: the GPU that has the most of them says how many seconds in full all of them are."""
+        gpu = _IDENTIFY[GpuSample](row)
+        count = self._finer[gpu] = self._finer.get(gpu, 0) + 1
+        if count > self._finer_most:
+            self._finer_most = count
+            self._credit_s -= 1
 
     def _write(self, row: Row) -> None:
         detail = DETAIL[type(row)]

@@ -16,6 +16,7 @@ import mmap
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from ctypes import c_char, c_double, c_uint8, c_uint32, c_uint64
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,9 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 """soname → its sources in this folder."""
 
 MAGIC, GPUS, EVENTS, PROCESSES, MIG, LINKS, FIELDS, METRICS = 0x53475055, 16, 64, 64, 7, 18, 320, 128
+KINDS, SAMPLES = 10, 512
+POWER, UTILISATION, MEMORY_UTILISATION, SM_CLOCK, MEMORY_CLOCK = 0, 1, 2, 5, 6
+"""Kinds of samples that the driver keeps."""
 XID_EVENT = 8
 GPU_IS_LOST = 15
 
@@ -46,6 +50,11 @@ class MigState(ctypes.Structure):
     _fields_ = [("uuid", c_char * 96), ("name", c_char * 96)]
     _fields_ += [(n, c_uint32) for n in ("gpu_instance", "compute_instance", "slices", "pad")]
     _fields_ += [("memory_total", c_uint64), ("memory_used", c_uint64), ("gpm", c_double * METRICS)]
+
+
+class SamplesState(ctypes.Structure):
+    _fields_ = [(n, c_uint32) for n in ("count", "type", "error", "asked")]
+    _fields_ += [("at", c_uint64 * SAMPLES), ("value", c_uint64 * SAMPLES)]
 
 
 class GpuState(ctypes.Structure):
@@ -73,7 +82,7 @@ class GpuState(ctypes.Structure):
     _fields_ += [("processes", c_uint32), ("process", ProcessState * PROCESSES)]
     _fields_ += [("mig_mode", c_uint32), ("migs", c_uint32), ("mig", MigState * MIG)]
     _fields_ += [("error", c_uint32), ("hang_ms", c_uint32), ("events", c_uint32), ("pad", c_uint32)]
-    _fields_ += [("event", EventState * EVENTS)]
+    _fields_ += [("event", EventState * EVENTS), ("samples", SamplesState * KINDS)]
 
 
 class State(ctypes.Structure):
@@ -171,6 +180,13 @@ class SoftwareGpus:
         gpu.event[gpu.events % EVENTS] = EventState(kind, data, instance, instance)
         gpu.events += 1
 
+    def keeps(self, index: int, kind: int, samples: Sequence[tuple[int, int]], value_type: int = 1) -> None:
+        """The driver has such samples in its buffer: microseconds since 1970, and the value in its units."""
+        kept = self.gpu(index).samples[kind]
+        kept.count, kept.type = len(samples), value_type
+        for place, (at, value) in enumerate(samples):
+            kept.at[place], kept.value[place] = at, value
+
     def lose(self, index: int) -> None:
         """The GPU falls off the bus."""
         self.gpu(index).error = GPU_IS_LOST
@@ -217,5 +233,7 @@ class SoftwareGpus:
         for link in range(18):
             gpu.link_up[link] = 1
         gpu.gpm_supported = 1
+        for samples in gpu.samples:
+            samples.type = 1
         for metric, value in ((1, 96.0), (2, 71.0), (5, 44.0), (10, 38.0), (20, 5.0), (21, 7.0)):
             gpu.gpm[metric] = value

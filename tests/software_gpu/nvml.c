@@ -22,6 +22,7 @@ typedef struct { unsigned pid; unsigned long long memory; unsigned gpu_instance,
 typedef union { double d; unsigned ui; unsigned long ul; unsigned long long ull; long long sll; int si; } value_t;
 typedef struct { unsigned field, scope; long long timestamp, latency; int type, ret; value_t value; } field_value;
 typedef struct { unsigned long long reference, violation; } violation_time;
+typedef struct { unsigned long long timestamp; value_t value; } sample_t;
 typedef struct { device_t device; unsigned long long type, data; unsigned gpu_instance, compute_instance; } event_data;
 typedef struct { unsigned version, supported; } gpm_support;
 typedef struct { unsigned id; int ret; double value; struct { char *a, *b, *c; } info; } gpm_metric;
@@ -303,6 +304,30 @@ int nvmlDeviceGetViolationStatus(device_t device, int policy, violation_time *to
     int ret = supported(device, &gpu, 74 + (unsigned)policy);
     if (!ret) *to = (violation_time){(unsigned long long)time(NULL) * 1000000, gpu->fields[74 + policy]};
     return ret;
+}
+
+/* Whoever brings no room is told how many are newer; none is NOT_FOUND, as nvml.h has it. */
+int nvmlDeviceGetSamples(device_t device, int kind, unsigned long long seen, int *type, unsigned *count, sample_t *to) {
+    soft_gpu *gpu;
+    int ret = found(device, &gpu);
+    if (ret) return ret;
+    if (kind < 0 || kind >= SOFT_KINDS || !type || !count || (to && !*count)) return INVALID_ARGUMENT;
+    if (device->mig >= 0 || (gpu->mig_mode && (kind == 1 || kind == 2))) return NOT_SUPPORTED;
+    soft_samples *kept = &gpu->samples[kind];
+    if (kept->error) return (int)kept->error;
+    unsigned room = *count, n = 0;
+    for (unsigned i = 0; i < kept->count && i < SOFT_SAMPLES; i++) {
+        if (kept->at[i] && kept->at[i] <= seen) continue; /* a slot that was never filled has no time */
+        if (to && n == room) break;
+        if (to) {
+            to[n].timestamp = kept->at[i], to[n].value.ull = kept->value[i];
+            if (kept->type == 0) to[n].value.d = (double)kept->value[i];
+        }
+        n++;
+    }
+    *type = (int)kept->type, *count = n;
+    if (to) kept->asked++;
+    return n ? OK : NOT_FOUND;
 }
 
 int nvmlDeviceGetMigMode(device_t device, unsigned *current, unsigned *pending) {

@@ -12,6 +12,8 @@
 #define SOFT_LINKS 18
 #define SOFT_FIELDS 320
 #define SOFT_METRICS 128
+#define SOFT_KINDS 10
+#define SOFT_SAMPLES 512
 
 typedef struct {
     uint32_t pid, gpu_instance, compute_instance, pad;
@@ -22,6 +24,15 @@ typedef struct {
     uint64_t type, data;
     uint32_t gpu_instance, compute_instance;
 } soft_event;
+
+/* A buffer of nvmlDeviceGetSamples. */
+typedef struct {
+    uint32_t count;
+    uint32_t type;  /* of the values, nvmlValueType_t */
+    uint32_t error; /* what asking for it returns; 0 for none */
+    uint32_t asked; /* how often it was read */
+    uint64_t at[SOFT_SAMPLES], value[SOFT_SAMPLES];
+} soft_samples;
 
 typedef struct {
     char uuid[96], name[96];
@@ -56,6 +67,7 @@ typedef struct {
     uint32_t events; /* how many there ever were */
     uint32_t pad;
     soft_event event[SOFT_EVENTS];
+    soft_samples samples[SOFT_KINDS];
 } soft_gpu;
 
 typedef struct {

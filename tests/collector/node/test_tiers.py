@@ -114,3 +114,34 @@ def test_every_rule_names_a_column() -> None:
     assert RULES
     for kind, rules in RULES.items():
         assert set(rules) <= {c.name for c in columns(kind)}
+
+
+def finer(node: Node, n: int, gpu: str = "GPU-a") -> None:
+    for _ in range(n):
+        node.event(GpuDetail(origin="nvml:samples", gpu_uuid=gpu, ts=node.clock.now(), power_w=900.0))
+
+
+def test_finer_rows_have_room_after_a_trigger_only_and_the_samples_of_a_second_come_first() -> None:
+    node = Node()
+    node.seconds(300)
+    assert node.tiers.finer() == (0, 0)
+    node.event(GpuEvent(event="xid", xid=79))
+    assert node.tiers.finer() == (1, 199), "two hundred, of which the ring's 121st sample took one"
+    for gpu in ("GPU-a", "GPU-b"):
+        finer(node, 60, gpu)
+    assert node.tiers.finer() == (1, 139), "so many of each GPU"
+    finer(node, 140)
+    node.seconds(100)
+    assert node.tiers.finer() == (1, 0)
+    assert len([d for d in node.kept.of(GpuDetail) if d.origin is None]) == 121 + 21
+    node.event(GpuEvent(event="xid", xid=79))
+    assert node.tiers.finer() == (2, 0), "earned so far is not even what the ring takes"
+
+
+def test_finer_rows_count_as_a_share_of_all_time() -> None:
+    node = Node()
+    for _ in range(40):
+        node.seconds(100)
+        node.event(GpuEvent(event="xid", xid=79))
+        finer(node, node.tiers.finer()[1])
+    assert len(node.kept.of(GpuDetail)) < 0.2 * 4000 + 340 + 120
