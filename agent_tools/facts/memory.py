@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from agent_tools.facts.exceptions import Raised
 
 
+_WELL_BELOW = 0.6
+"""Of its share of a node: what is sampled misses a peak, and the rest of the node is the system's and others'."""
 _STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
 
 
@@ -28,6 +30,8 @@ class HostOom:
     limit: bool
     doubt: Claim | None = None
     """What speaks against the only source, which anybody can print."""
+    kept_to: Claim | None = None
+    """That the job held far less than its own share where the whole host ran out: what filled it was not the job, or not seen."""
 
     def __bool__(self) -> bool:
         return bool(self.claims)
@@ -43,7 +47,8 @@ def read_host_oom(facts: Facts) -> HostOom:
     claims: list[Claim] = []
     sources: list[str] = []
     limit = False
-    for row in facts.table("host_events").where(lambda r: r.text("event") == "oom_kill" and bool(r.get("of_job")))[:2]:
+    victims = facts.table("host_events").where(lambda r: r.text("event") == "oom_kill" and bool(r.get("of_job")))
+    for row in victims[:2]:
         by = "its cgroup's limit" if "MEMCG" in row.text("limit_kind") else "the host's memory"
         limit = limit or "MEMCG" in row.text("limit_kind")
         rss = f", which held {row['rss_gib']} GiB" if row.has("rss_gib") else ""
@@ -75,7 +80,40 @@ def read_host_oom(facts: Facts) -> HostOom:
         claims.append(Claim(text=f"The log says: {words['message']} ({words['file']} line {words['line_no']})."))
         sources.append("log_event")
     doubt = _spared(facts, words) if words is not None and sources == ["log_event"] else None
-    return HostOom(claims, sources, limit, doubt)
+    return HostOom(claims, sources, limit, doubt, None if limit else _kept_to(facts, victims))
+
+
+def _kept_to(facts: Facts, victims: list[RowView]) -> Claim | None:
+    """What the job held on the node that ran out, where that is well below what Slurm gave it there.
+
+    Known is it from the job's cgroup, or from accounting: the largest task, as if all tasks of the node were as large. The victims
+    alone tell too little: the others of the job may have been as large.
+    """
+    whole, nodes = (facts.overview.number(c) if facts.overview else None for c in ("memory_gib", "node_count"))
+    if not victims or not whole or not nodes:
+        return None
+    node, share = victims[0].text("node"), whole / nodes
+    if sum(r.number("rss_gib") or 0.0 for r in victims if r.text("node") == node) > _WELL_BELOW * share:
+        return None
+    given = f"{facts.overview['memory_gib']} GiB on {facts.overview['node_count']} nodes" if facts.overview else ""
+    held = [r for r in facts.table("cgroup_peaks").where(lambda r: r.text("node") == node) if r.has("peak_gib")]
+    if held:
+        most = max(held, key=lambda r: r.number("peak_gib") or 0.0)
+        if (most.number("peak_gib") or 0.0) > _WELL_BELOW * share:
+            return None
+        return Claim(
+            text=f"The job's cgroup on {most['node']} held at most {most['peak_gib']} GiB; Slurm gave it {given}."
+        )
+    sampled = facts.table("job_steps").where(lambda r: r.has("max_rss_gib") and r.has("tasks"))
+    if not sampled:
+        return None
+    most = max(sampled, key=lambda r: (r.number("max_rss_gib") or 0.0) * (r.number("tasks") or 1.0))
+    if (most.number("max_rss_gib") or 0.0) * (most.number("tasks") or 1.0) / nodes > _WELL_BELOW * share:
+        return None
+    return Claim(
+        text=f"The largest task of step {most['step_id']} ({most['tasks']} in all) held {most['max_rss_gib']} GiB; Slurm gave the "
+        f"job {given}."
+    )
 
 
 def before_work(facts: Facts) -> bool:

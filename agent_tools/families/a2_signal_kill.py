@@ -15,6 +15,7 @@ from agent_tools.facts.memory import HostOom, before_work
 from agent_tools.facts.native import native_crash
 from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.base import Assessment
+from agent_tools.families.host_memory import host_memory
 from agent_tools.families.likeliest_sender import likeliest_sender
 from agent_tools.families.meant_signals import MEANT, meant
 from agent_tools.families.wording import UNSAID, claim, missing
@@ -105,7 +106,7 @@ def assess(facts: Facts) -> Assessment:
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
     if oom:
-        _memory(oom, result, killed=bool(rows))
+        host_memory(oom, result, killed=bool(rows))
     else:
         _unknown(facts, rows, result)
     return result
@@ -271,28 +272,6 @@ def _stack(facts: Facts) -> str:
     if any(r.role == "worker_killed" for r in stacks):
         return "; the traceback is that of the process that waited for it"
     return ", with no Python traceback of its own" if stacks else ", with no Python traceback"
-
-
-def _memory(oom: HostOom, result: Assessment, killed: bool) -> None:
-    result.speaks_for += oom.claims
-    result.attribution = "job"
-    result.confidence = 0.97 if len(set(oom.sources)) > 1 else 0.94
-    if oom.doubt is not None:
-        result.status, result.confidence = ("confirmed", _CONVENTION) if killed else ("suspected", UNSAID)
-        result.speaks_against.append(oom.doubt)
-    if not result.headline or "SIGKILL" not in result.headline:
-        of = "the job's memory limit was used up" if oom.limit else "host memory ran out"
-        result.headline = result.headline or f"A process was killed because {of}."
-    what = "the memory limit of the job" if oom.limit else "the memory of the host"
-    if not oom.limit and set(oom.sources) == {"log_event"}:
-        what = "the job's memory limit, or the memory of the whole host,"  # slurmstepd counts the kills of both
-    result.implies.append(claim(f"The kill was made because {what} was used up: host RAM, not GPU memory."))
-    result.actions.append(
-        claim(
-            "Ask for more host memory, or use less: fewer dataloader workers, smaller prefetch, no copy of the dataset per "
-            "worker, loading weights once per node; shared memory in /dev/shm counts too."
-        )
-    )
 
 
 def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool = False) -> None:
