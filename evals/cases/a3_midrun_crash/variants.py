@@ -8,7 +8,7 @@ from evals.scenarios.appended import appended, caught, ran_out
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, crash, launcher_summary, raised
 from evals.scenarios.faults import blind, counter, named, only, sound, xid
-from evals.scenarios.plan import Plan, healthy
+from evals.scenarios.plan import Gpu, Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
 
@@ -76,6 +76,29 @@ def _peers(gpus: int) -> Callable[[int], tuple[Plan, Expected]]:
     return make
 
 
+def _timed_out(plan: Plan, gpu: Gpu, minute: float) -> None:
+    """What the watchdogs of all ranks but this one say."""
+    for peer in plan.gpus:
+        if peer.rank != gpu.rank:
+            plan.say(
+                minute,
+                f"[rank{peer.rank}]:[E ProcessGroupNCCL.cpp:632] [Rank {peer.rank}] Watchdog caught collective operation timeout: "
+                "WorkNCCL(SeqNum=771, OpType=ALLREDUCE, NumelIn=512, NumelOut=512, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.",
+            )
+
+
+def _logged(seed: int) -> tuple[Plan, Expected]:
+    """A rank logs an error without a traceback, and its peers wait in vain: it never came back, so it was not caught."""
+    plan, gpu, minute = crash(seed, gpus=8, minutes=80)
+    plan.minutes += 10.3
+    stamp = f"{plan.at(minute):%Y-%m-%d %H:%M:%S},000"
+    text = "OSError: [Errno 5] Input/output error: '/scratch/corpus/shard_0193.arrow'"
+    plan.say(minute, f"[rank{gpu.rank}]: {stamp} ERROR data: {text}")
+    _timed_out(plan, gpu, minute + 10.1)
+    plan.without("slurm_job", "slurm_step", "slurm_job_event", "slurm_node_state")
+    return plan, Expected(("A3",), "storage", "infrastructure", facts=("OSError",), extra={"certainty": (0.6, 0.9)})
+
+
 def _watchdog(seed: int) -> tuple[Plan, Expected]:
     """The peers of a rank that raised wait until their watchdog ends them."""
     plan, gpu, minute = crash(seed, gpus=8, minutes=80)
@@ -88,13 +111,7 @@ def _watchdog(seed: int) -> tuple[Plan, Expected]:
         "RuntimeError: stack expects each tensor to be equal size, but got [4096] at entry 0 and [4095] at entry 3",
         "collate.py",
     )
-    for peer in plan.gpus:
-        if peer.rank != gpu.rank:
-            plan.say(
-                minute + 10.1,
-                f"[rank{peer.rank}]:[E ProcessGroupNCCL.cpp:632] [Rank {peer.rank}] Watchdog caught collective operation timeout: "
-                "WorkNCCL(SeqNum=771, OpType=ALLREDUCE, NumelIn=512, NumelOut=512, Timeout(ms)=600000) ran for 600042 milliseconds before timing out.",
-            )
+    _timed_out(plan, gpu, minute + 10.1)
     return plan, Expected(("A3",), "data", "job", facts=("RuntimeError",))
 
 
@@ -166,4 +183,5 @@ VARIANTS = (
     *placed("key", _raises("data", "KeyError: 'labels'", "data_collator.py"), "unaccounted"),
     *appended("after-oom", ran_out, _raises("data", "KeyError: 'labels'", "data_collator.py"), "last", "all", "none"),
     Variant("caught-oom", "twin", caught(_raises("data", "KeyError: 'labels'", "data_collator.py"))),
+    Variant("logged", "fault", _logged),
 )  # fmt: skip
