@@ -162,7 +162,10 @@ def _slurm(row: RowView) -> str:
 
 
 def _said(row: RowView) -> str:
-    """The message, ended by one full stop."""
+    """The message, ended by one full stop; what kind of event it was where a source kept no text of it."""
+    if not row.has("message"):
+        named = next((c for c in ("event", "name") if c in row.columns and row.has(c)), None)
+        return f"{row[named]}." if named else "no text of it was kept."
     return f"{row['message']}{'' if row.text('message').endswith(('.', '!', '?')) else '.'}"
 
 

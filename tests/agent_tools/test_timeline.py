@@ -146,3 +146,10 @@ def test_a_line_that_is_told_under_two_names_is_one_moment(tmp_path: Path) -> No
         )
         world.add(dataclasses.replace(said, severity="error", message="watchdog ended: remote process exited", rank=2))
     assert sum(text.startswith("Process group") for text in told(world.facts())) == 1
+
+
+def test_an_event_of_which_no_text_was_kept_is_told_by_its_kind(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60).add(HostEvent(node="n1", job_id=JOB, ts=T, event="oom_kill"))
+    facts = world.facts()
+    (moment,) = (m for m in timeline(facts) if m.text.startswith("Kernel"))
+    assert re.fullmatch(r"Kernel on \[\[E\d+(:\d+)?\.node\]\]: \[\[E\d+(:\d+)?\.event\]\]\.", moment.text)
