@@ -93,6 +93,7 @@ class Watcher:
     _noticing: Noticing = field(init=False)
     _running: Running = field(init=False)
     _stamps: Stamps = field(default_factory=Stamps)
+    _served: dict[str, float] = field(default_factory=dict[str, float])
     _polled: float = 0.0
     _good: float = 0.0
     _pause_s: float = 0.0
@@ -188,21 +189,26 @@ class Watcher:
     def _examine(self) -> None:
         now = time.monotonic()
         room = self.pool.size * 4 - len(self._mine)
-        if room > 0:
+        if room >= self.pool.size:  # to look for whose turn it is costs more the more wait
             for found in self.state.claim(room):
                 self._mine[found.attempt.key] = _Mine(found.attempt, found.tries, now - _ago(found.attempt))
         if now - self._renewed > 60.0:
             self._renewed = now
             self.state.renew(self._mine)
-        for mine in self._mine.values():
+        for mine in sorted(self._mine.values(), key=self._turn):
             if not mine.working and self.pool.free > 0 and now >= mine.not_before and self._settled(mine, now):
                 mine.working = True
+                self._served[mine.attempt.user or ""] = now
                 self.pool.put(mine.attempt.key, self._request(mine))
         for answer in self.pool.take(TICK_S):
             if answer.key in self._mine:
                 self._answered(self._mine[answer.key], answer.ok, answer.error)
             else:
                 self._running.answered(answer.key, answer.ok, answer.error, self.notifiers)
+
+    def _turn(self, mine: _Mine) -> float:
+        """When its user was served last: whoever has but one job does not wait behind the tasks of an array."""
+        return self._served.get(mine.attempt.user or "", 0.0)
 
     def _settled(self, mine: _Mine, now: float) -> bool:
         """Whether the job's output has stopped growing, or has had time enough."""

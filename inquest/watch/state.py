@@ -50,6 +50,16 @@ CREATE TABLE IF NOT EXISTS warning (
 ) WITHOUT ROWID;
 """
 
+_IN_TURN = """
+SELECT key, owner, lease FROM (
+  SELECT key, owner, lease, seen, json_extract(spec, '$.user') AS user,
+    row_number() OVER (PARTITION BY coalesce(array_job, key) ORDER BY seen, key) AS of_array
+  FROM attempt WHERE done IS NULL
+)
+ORDER BY row_number() OVER (PARTITION BY user ORDER BY of_array, seen, key), seen, key
+"""
+"""What has no verdict yet, also what is worked on: that has had its turn."""
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -132,24 +142,26 @@ class State:
             return db.total_changes - before
 
     def claim(self, most: int) -> list[Waiting]:
-        """Up to `most` attempts that nobody living works on, the oldest first; they are ours for a while."""
+        """Up to `most` attempts that nobody living works on; they are ours for a while.
+
+        Users take turns, and of one user's the arrays and single jobs do, each the oldest first: a thousand tasks that fail at
+        once keep nobody else waiting.
+        """
         now = time.time()
         with self.change() as db:
-            free: list[tuple[str, str, float, int]] = []
-            for key, spec, seen, tries, owner, lease in db.execute(
-                "SELECT key, spec, seen, tries, owner, lease FROM attempt WHERE done IS NULL ORDER BY seen, key"
-            ):
+            free: list[str] = []
+            for key, owner, lease in db.execute(_IN_TURN):
                 if len(free) >= most:
                     break
                 # After a jump of the clock a lease may seem to last for years: such a one is void.
                 held = lease is not None and now < lease <= now + LEASE_S
                 if owner is None or (owner != self.owner and not (held and alive(str(owner)))):
-                    free.append((key, spec, seen, tries))
+                    free.append(key)
             db.executemany(
-                "UPDATE attempt SET owner = ?, lease = ? WHERE key = ?",
-                [(self.owner, now + LEASE_S, key) for key, *_ in free],
+                "UPDATE attempt SET owner = ?, lease = ? WHERE key = ?", [(self.owner, now + LEASE_S, k) for k in free]
             )
-        return [Waiting(read(spec), seen, tries) for _, spec, seen, tries in free]
+            told = [db.execute("SELECT spec, seen, tries FROM attempt WHERE key = ?", (k,)).fetchone() for k in free]
+        return [Waiting(read(spec), seen, tries) for spec, seen, tries in told]
 
     def renew(self, keys: Iterable[str]) -> None:
         """Say that we still work on these."""

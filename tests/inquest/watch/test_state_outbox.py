@@ -62,6 +62,22 @@ def test_a_claim_is_one_watchers_until_it_dies(tmp_path: Path) -> None:
     assert alive(me())
 
 
+def test_who_lets_a_thousand_tasks_fail_keeps_nobody_else_waiting(tmp_path: Path) -> None:
+    """Users take turns, and of one user's so do arrays and single jobs; what is worked on has had its turn."""
+    state = State(tmp_path)
+    state.add(attempt(f"50_{n}", user="mira", array="50") for n in range(30))
+    state.add(attempt(f"60_{n}", user="mira", array="60") for n in range(30))
+    assert {w.attempt.array for w in state.claim(4)} == {"50", "60"}
+    state.add(
+        [attempt("71", user="mira"), attempt("72", user="ada"), attempt("73", user="ada"), attempt("74", user=None)]
+    )
+    assert {w.attempt.job_id for w in state.claim(5)} >= {"71", "72", "73", "74"}
+    rest = [w.attempt.job_id for w in state.claim(1000)]
+    assert len(rest) == 55 and [j for j in rest if j.startswith("50")] == [
+        f"50_{n}" for n in range(30) if f"50_{n}" in rest
+    ]
+
+
 def test_a_lease_ends_also_when_the_clock_was_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     there = State(tmp_path, owner="otherhost:1:1")

@@ -12,15 +12,22 @@ from typing import Any
 import pytest
 
 from inquest.watch.loop import Options, Watcher
+from inquest.watch.pool import Answer
 from inquest.watch.shared import Shared
 from inquest.watch.state import State
 from tests.inquest.watch.accounts import Accounts, record
+from tests.inquest.watch.test_state_outbox import attempt
 
 
 class Asked:
     """A pool of workers that notes when it was asked, and answers nothing."""
 
-    size = free = 1
+    size = 1
+    busy = 0
+
+    @property
+    def free(self) -> int:
+        return self.size - self.busy
 
     def __init__(self) -> None:
         self.patience: list[float] = []
@@ -64,3 +71,35 @@ def test_what_never_began_has_no_output_to_wait_for(tmp_path: Path) -> None:
     seconds, left = waited(tmp_path, 0.0, patience_s=60.0, upto_s=8.0, state="CANCELLED", start_ts=None)
     assert seconds < 8.0
     assert left
+
+
+class OneByOne(Asked):
+    """A worker that notes whose attempt it was given, and has it fail at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.users: list[str] = []
+        self._answers: list[Answer] = []
+
+    def put(self, key: str, request: str) -> None:
+        self.users.append(json.loads(request)["attempt"]["user"])
+        self._answers.append(Answer(key, None, "no such luck"))
+        self.busy += 1
+
+    def take(self, seconds: float) -> Sequence[Any]:
+        told, self._answers, self.busy = self._answers, [], 0
+        return told
+
+
+def test_a_job_of_another_user_is_examined_before_the_tasks_that_were_claimed_ahead_of_it(tmp_path: Path) -> None:
+    pool, accounts = OneByOne(), Accounts(tmp_path / "accounts.jsonl")
+    accounts.path.touch()
+    options = Options(lake=tmp_path / "lake", poll_s=3600.0, warn_s=0.0)
+    watcher = Watcher(Shared(accounts), State(tmp_path / "state"), pool, options)  # type: ignore[arg-type]
+    never = {"start_ts": None, "state": "CANCELLED"}  # has no output to wait for
+    watcher.state.add(attempt(f"50_{n}", user="mira", array="50", **never) for n in range(3))
+    watcher.turn()
+    watcher.state.add([attempt("71", user="dario", **never)])
+    for _ in range(3):
+        watcher.turn()
+    assert pool.users == ["mira", "dario", "mira", "mira"]
