@@ -6,6 +6,7 @@
     LAKE/tables/TABLE/DAY/NODE/lock                   flock of whoever changes the manifest
     LAKE/commits/HH/HASH.json                         one record per published batch (see store.commits)
     LAKE/incoming/                                    what nodes handed over and nobody took in yet (see store.incoming)
+    LAKE/triggers/                                    requests to the nodes' collectors (see store.triggers)
     LAKE/tmp/NAME/                                    spools and half-written segments of living writers
 
 Readers list only the folders above a partition. Their entries are created once and not renamed, so a listing cannot
@@ -92,7 +93,7 @@ class Lake:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             if not self.tables.exists() and any(
-                p.name not in ("commits", "incoming", "tmp") for p in self.root.iterdir()
+                p.name not in ("commits", "incoming", "tmp", "triggers") for p in self.root.iterdir()
             ):
                 raise StoreError(f"{self.root} is not empty and not a lake: name a new folder with --lake")
             for folder in (self.tables, self.commits, self.root / "tmp"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from store import commits, incoming, manifest
+from store import commits, incoming, manifest, triggers
 from store.compact import GRACE_S
 from store.lake import NO_DAY, Lake, locked, read_json, replace_json
 from store.manifest import Manifest
@@ -61,6 +61,7 @@ def retain(
             if day != NO_DAY and day < first:
                 _age_out(lake, lake.tables / partition, grace_s, done)
     _forget(lake, done)
+    done.removed += triggers.age_out(lake, today.timestamp())
     if days is not None:
         for path in incoming.laid_aside(lake):
             with suppress(OSError):

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +31,7 @@ class Stalls:
     stall_s: float = STALL_S
     _moved: dict[int, float] = field(default_factory=dict[int, float])
     _taken: set[int] = field(default_factory=set[int])
+    _asked: set[int] = field(default_factory=set[int])
 
     def moved(self, pid: int, steady: float) -> None:
         """It asked for something, or something of it ended."""
@@ -40,12 +42,22 @@ class Stalls:
         """It ended."""
         self._moved.pop(pid, None)
         self._taken.discard(pid)
+        self._asked.discard(pid)
+
+    def ask(self, pids: Iterable[int]) -> None:
+        """Their job is said to hang: the stacks of those that launched something are wanted, whether or not they still do."""
+        self._asked |= {p for p in pids if p in self._moved and p not in self._taken}
+
+    def stopped(self, pid: int, steady: float) -> bool:
+        """Whether it has asked for nothing for so long that it counts as a stall."""
+        return steady - self._moved.get(pid, steady) >= self.stall_s
 
     def due(self, steady: float) -> list[int]:
         """Those whose stack is wanted now, a few at a time; each once a stall."""
-        stuck = [p for p, at in self._moved.items() if steady - at >= self.stall_s and p not in self._taken][:AT_ONCE]
-        self._taken.update(stuck)
-        return stuck
+        wanted = [p for p in self._moved if p in self._asked or (self.stopped(p, steady) and p not in self._taken)]
+        self._taken.update(wanted[:AT_ONCE])
+        self._asked.difference_update(wanted[:AT_ONCE])
+        return wanted[:AT_ONCE]
 
 
 def take(proc: Path, pid: int) -> str | None:

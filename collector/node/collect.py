@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from collector.node.asked import Asked
 from collector.node.hand_over import EVERY_S, OWN_S, HandOver
 from collector.node.here import Here
 from collector.node.loop import Loop, Sink
 from collector.node.spool_out import BUDGET_BYTES, WRITE_S, SpoolOut
 from collector.node.tiers import COARSE_S, Tiers
 from collector.sources.base import Source
+from store.lake import Lake
 from store.rows import Row, SourceHealth
+from store.triggers import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Collector:
                 here.clock,
                 every_s=settings.seal_s,
                 own_s=settings.own_s,
+                asked=Asked(Lake(settings.lake), self._names, here.clock, self._asked),
             )
             if settings.lake
             else None
@@ -75,6 +79,8 @@ class Collector:
     def run(self, *, signals: bool = True) -> list[str]:
         """Work until told to stop."""
         self._disk.start()
+        if self._hand_over is not None:
+            self._hand_over.begin()
         hung = self.loop.run(signals=signals)
         wrong = [f"{name} hangs and was left behind" for name in hung]
         self.tiers.flush()
@@ -102,6 +108,15 @@ class Collector:
         if self._hand_over is not None:
             self._hand_over.hurry(reason)
             self._wake.set()
+
+    def _names(self) -> set[str]:
+        """As what nodes Slurm knows this host."""
+        return {name for name in (self._here.node, *self._here.owners.nodes) if name}
+
+    def _asked(self, request: Request) -> None:
+        if "hang" in request.kinds:
+            self._here.hung.append(request.job)
+        self.tiers.trigger(f"a warning of job {request.job}: {', '.join(request.kinds)}")
 
     def _look_after_disk(self) -> None:
         """The one thread that touches the spool's disk."""

@@ -1,7 +1,7 @@
 """Finished chunks from the node's spool into the lake, where whoever has the engine open takes them in.
 
 Now and then, soon after something happened, and never waited for: a thread of its own copies (`store.incoming.put`), so that a
-lake that hangs stops nothing else. Where nobody takes chunks in, a child that loads the engine does (`collector.node.seal`).
+lake that hangs stops nothing else. Between the rounds that thread looks for what the node is asked for there (`collector.node.asked`). Where nobody takes chunks in, a child that loads the engine does (`collector.node.seal`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from collector.node.asked import LOOK_S, Asked
 from collector.node.clock import Clock
 from collector.node.spool_out import SpoolOut
 from collector.node.unmounted import unmounted
@@ -57,7 +58,9 @@ class HandOver:
         every_s: float = EVERY_S,
         settle_s: float = SETTLE_S,
         own_s: float = OWN_S,
+        asked: Asked | None = None,
     ) -> None:
+        self._asked = asked
         self._spool, self._lake, self._node, self._clock = spool, Lake(lake), node, clock
         self._every, self._settle, self._own = every_s, settle_s, own_s
         self._due = clock.steady() + every_s
@@ -70,6 +73,12 @@ class HandOver:
         self._thread: threading.Thread | None = None
         self.problem: str | None = None
         """Why the last round did not get everything into the lake; None when it did."""
+
+    def begin(self) -> None:
+        """Begin to look for requests; a round needs no beginning."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="lake", daemon=True)
+            self._thread.start()
 
     def hurry(self, _reason: str) -> None:
         """Hand over soon; in a storm of alarms now and then, and at the latest as usual."""
@@ -101,9 +110,7 @@ class HandOver:
         self._begun = now
         self._done.clear()
         self._wanted.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="lake", daemon=True)
-            self._thread.start()
+        self.begin()
 
     def poll(self) -> bool:
         """Look after the round; True when one has just ended."""
@@ -125,7 +132,10 @@ class HandOver:
 
     def _serve(self) -> None:
         while True:
-            self._wanted.wait()
+            if self._asked is not None:
+                self._asked.look()
+            if not self._wanted.wait(None if self._asked is None else LOOK_S):
+                continue
             self._wanted.clear()
             try:
                 self.problem = self._round()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +53,8 @@ class Here:
     finer: Callable[[], tuple[int, int]] = _no_room
     """Which alarm's seconds the present moment belongs to, by a number, and how many rows of each GPU that are finer than its
     samples may still be given for it; none in quiet times."""
+    hung: deque[str] = field(default_factory=lambda: deque[str](maxlen=16))
+    """Jobs of which somebody says that they hang: where their ranks stand is to be taken down once."""
     hurry: Callable[[str], None] = _quiet
     """Called with a reason when what was seen should be in the lake soon: somebody will ask."""
 

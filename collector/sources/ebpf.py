@@ -307,10 +307,13 @@ class Ebpf:
         for pid in lost:
             self._forget(pid, steady)
         self._over &= self._here.owners.pids.keys()
+        if hung := {self._here.hung.popleft() for _ in range(len(self._here.hung))}:
+            self.stalls.ask(p for p in self._known if self._owner(p).job_id in hung)
         for pid in self.stalls.due(steady):
             known, stack = self._known.get(pid), stacks.take(self._here.proc, pid)
             if known is not None and stack is not None:
-                self._here.alarm(f"process {pid} of job {known.owner.job_id} has stopped")
+                if self.stalls.stopped(pid, steady):
+                    self._here.alarm(f"process {pid} of job {known.owner.job_id} has stopped")
                 yield replace(self._process(pid, known.started, known.owner, known.comm, "2s"), host_stack=stack)
         self._libraries.tidy(steady)
 

@@ -161,6 +161,7 @@ class Topology:
     def _name_node(self) -> None:
         """A pod that runs slurmd is Slurm's node. Where several do, each process has its own and the rest what was there first."""
         here, names = self._here, set(self._pods.nodes.values())
+        here.owners.nodes = frozenset(names)
         if names and not here.node_given:
             here.node = names.pop() if len(names) == 1 else self._called
 

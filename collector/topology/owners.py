@@ -39,6 +39,8 @@ class Owners:
         default_factory=dict[str, tuple[float, dict[str, float]]]
     )
     """What DCGM says a GPU does, by UUID, with when (steady seconds): for GPUs on which NVML does not say it."""
+    nodes: frozenset[str] = frozenset()
+    """The names of the pods here that Slurm knows as nodes."""
     gpu_order: dict[int, str] = field(default_factory=dict[int, str])
     """UUIDs by index, for CUDA_VISIBLE_DEVICES=0,1."""
     gpu_by_bus: dict[str, str] = field(default_factory=dict[str, str])

@@ -1,4 +1,5 @@
-"""Early warnings on jobs that still run: a hang, a failing GPU, a diverged loss. Once for each job and kind, never a kill.
+"""Early warnings on jobs that still run: a hang, a failing GPU, a diverged loss. Once for each job and kind, never a kill; the
+collectors of the job's nodes are asked to keep these minutes in full.
 
 One running job is examined at a time, and only while no ended attempt waits, the largest job first; each comes up again
 after a while. A warning that no longer holds is taken back; with the job's end it gives way to the verdict.
@@ -22,6 +23,7 @@ from inquest.watch.renamed import NAME
 from inquest.watch.settling import of_job
 from inquest.watch.shared import Shared
 from inquest.watch.state import State, count
+from inquest.watch.waking import Waking
 from store import Writer
 from store.rows import SlurmJob
 
@@ -36,6 +38,7 @@ class Running:
         self._access = access
         self._state = state
         self._writer = Writer(lake)
+        self.waking = Waking(lake)
         self._every_s = every_s
         self._listed: float | None = None
         self._jobs: dict[str, tuple[Attempt, SlurmJob]] = {}
@@ -78,8 +81,9 @@ class Running:
             return
         attempt = self._jobs[key][0]
         found: dict[str, dict[str, Any]] = {e["kind"]: e for e in ok["early"]}
-        for kind, what in found.items():
-            self._raise(key, attempt, kind, what, notifiers)
+        raised = [kind for kind, what in found.items() if self._raise(key, attempt, kind, what, notifiers)]
+        if raised:
+            self.waking.ask(attempt, raised)
         for kind, body in self._state.ask("SELECT kind, body FROM warning WHERE job = ? AND cleared IS NULL", key):
             if str(kind) not in found:
                 self._clear(key, str(kind), json.loads(str(body)), notifiers)
@@ -92,7 +96,8 @@ class Running:
 
     def _raise(
         self, key: str, attempt: Attempt, kind: str, what: dict[str, Any], notifiers: Sequence[Notifier]
-    ) -> None:
+    ) -> bool:
+        """Whether it is new."""
         note = {
             "id": f"warning:{key}:{kind}",
             "kind": "warning",
@@ -106,12 +111,14 @@ class Running:
             **of_job(attempt),
         }
         with self._state.change() as db:
-            if db.execute(
+            new = db.execute(
                 "INSERT OR IGNORE INTO warning (job, kind, raised, body) VALUES (?, ?, ?, ?)",
                 (key, kind, time.time(), json.dumps(note, default=str)),
-            ).rowcount:
+            ).rowcount
+            if new:
                 count(db, "warnings", 1, kind)
                 _tell(db, note, notifiers)
+        return bool(new)
 
     def _clear(self, key: str, kind: str, note: dict[str, Any], notifiers: Sequence[Notifier]) -> None:
         with self._state.change() as db:

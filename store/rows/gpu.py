@@ -85,7 +85,11 @@ class GpuSample(GpuRow):
 @table
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuDetail(GpuSample):
-    """Every sample of a GPU around a trigger. Apart from `gpu_sample`, so that a mean there does not lean to bad minutes."""
+    """Every sample of a GPU around a trigger. Apart from `gpu_sample`, so that a mean there does not lean to bad minutes.
+
+    With `origin` nvml:samples it is one of those that the driver took within the seconds, `interval_s` apart; of more than there was
+    room for, the extremes.
+    """
 
     TABLE: ClassVar[str] = "gpu_detail"
 

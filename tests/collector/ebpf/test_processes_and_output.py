@@ -266,6 +266,26 @@ def test_a_process_that_stopped_has_its_stack_taken_once(node: Probed) -> None:
         process.communicate()
 
 
+def test_a_process_whose_job_is_said_to_hang_has_its_stack_taken_though_it_has_hardly_stopped(node: Probed) -> None:
+    process = program(10, 1)
+    node.probes(process)
+    go(process)
+    node.sample()
+    node.until(lambda: "pipe_read" in Path(f"/proc/{process.pid}/stack").read_text())
+    alarms: list[str] = []
+    node.here.alarm = alarms.append
+    try:
+        node.here.hung.extend(("990017", "none of ours"))
+        node.sample()
+        node.sample()
+        stacks = [r.host_stack for r in node.of(Process, process.pid) if r.host_stack]
+        assert len(stacks) == 1 and "pipe_read" in stacks[0]
+        assert not alarms and not node.here.hung, "whoever said it has had these minutes kept already"
+    finally:
+        node.here.alarm = lambda _: None
+        process.communicate()
+
+
 @pytest.fixture
 def small_cgroup() -> Iterator[Path]:
     """A real cgroup of 48 MB, of either version."""
