@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from agent_tools.facts.driver_words import driver_word
 from agent_tools.facts.fault_rules import FAILING_FILES, RULES
 from agent_tools.facts.layers import Layer, Origin, layer_of_type, origin_of
 
@@ -138,6 +139,8 @@ def classify(name: str, message: str, calls: str) -> Fault:
 
 
 def _by_words(name: str, message: str) -> Fault | None:
+    if (word := driver_word(message)) is not None:
+        return Fault("env", 0.92, word.why)
     rule = next((r for r in RULES if r.fits(name, message)), None)
     if rule and rule.certainty < 0.75 and name.rsplit(".", 1)[-1] not in (*_PLAIN_NAMES, "NotImplementedError", ""):
         return None

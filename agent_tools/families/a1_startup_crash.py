@@ -18,6 +18,7 @@ from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken, unreached
 from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
+from agent_tools.families.node_driver import tell_driver
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -199,6 +200,8 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
                 "Whether the driver reported a GPU fault at that moment.", "kernel logs of the job's nodes (gpu_event)"
             )
         )
+        return
+    if tell_driver(facts, cause, result):
         return
     text = f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame."
     broken = file_system_fails(cause.message)

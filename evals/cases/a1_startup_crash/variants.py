@@ -22,6 +22,14 @@ def _raises(mode: str, text: str, frame: str = "train.py") -> Callable[[int], tu
     return make
 
 
+def _driver(text: str, of: str) -> Callable[[int], tuple[Plan, Expected]]:
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, _ = _raises("env", f"RuntimeError: {text}")(seed)
+        return plan, Expected(("A1",), "env", of)
+
+    return make
+
+
 def _rendezvous(seed: int) -> tuple[Plan, Expected]:
     plan = at_start(seed, gpus=16)
     raised(
@@ -114,4 +122,6 @@ VARIANTS = (
     *placed("package", _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "unaccounted"),
     Variant("fed-nan", "fault", _raises("data", "ValueError: Input X contains NaN.")),
     *appended("after-oom", ran_out, _raises("env", "ModuleNotFoundError: No module named 'flash_attn'"), "last", "all", "none"),
+    Variant("driver-down", "fault", _driver("Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized", "infrastructure")),
+    Variant("held", "fault", _driver("CUDA error: all CUDA-capable devices are busy or unavailable", "undetermined")),
 )  # fmt: skip

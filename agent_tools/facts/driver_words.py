@@ -1,0 +1,101 @@
+"""What the CUDA driver or its libraries say of a GPU that a program could not begin to use: the node, the job, or either.
+
+A build that does not fit the driver is the job's environment (fault_rules.py). These words tell of a node whose driver is not
+ready, or of a process that sees no GPU, which a request without GPUs, a container and a broken node all look like.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from agent_tools.verdict import Attribution
+
+
+@dataclass(frozen=True, slots=True)
+class DriverWord:
+    """The words, what they say, whose it is, what would tell, and what to do. `unseen`: that the process saw no GPU at all."""
+
+    says: re.Pattern[str]
+    why: str
+    whose: Attribution
+    signal: str
+    advice: str
+    unseen: bool = False
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+_NODE = "Submit again on other nodes, and have the operators look at that node: "
+_SEES_NONE = (
+    "the request (--gres, --gpus) in sacct, CUDA_VISIBLE_DEVICES and nvidia-smi inside the job, the node's kernel log"
+)
+DRIVER_WORDS: tuple[DriverWord, ...] = (
+    DriverWord(
+        _words(r"system not yet initiali[sz]ed", r"cudaErrorSystemNotReady", r"CUDA_ERROR_SYSTEM_NOT_READY"),
+        "the node's driver was not ready; with NVSwitch that is a Fabric Manager which does not run or does not fit the driver",
+        "infrastructure",
+        "systemctl status nvidia-fabricmanager and nvidia-smi -q (Fabric) on the node",
+        _NODE + "systemctl status nvidia-fabricmanager, its version against the driver's, nvidia-smi -q.",
+    ),
+    DriverWord(
+        _words(r"Driver/library version mismatch", r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", r"system has unsupported display driver"),
+        "the driver's kernel module and its libraries are of different versions, as after an update without a reload",
+        "infrastructure",
+        "/proc/driver/nvidia/version against the version of libcuda on the node and in the container",
+        _NODE + "the driver has to be reloaded, or the node rebooted. In a container look for a libcuda of the image's own.",
+    ),
+    DriverWord(
+        _words(r"CUDA-capable device(?:s|\(s\))? (?:is|are|is/are) (?:all )?busy", r"CUDA_ERROR_DEVICE_UNAVAILABLE"),
+        "the GPU lets no further process in: another one holds it, or it waits for a reset",
+        "undetermined",
+        "the processes on that GPU (nvidia-smi), its compute mode, the node's kernel log",
+        "Look at who holds the GPU (nvidia-smi: processes, compute mode) and whether another rank was given the same one; where it is "
+        "nobody of this job, tell the operators.",
+    ),
+    DriverWord(
+        _words(r"MPS (?:client|server|control daemon)"),
+        "the MPS daemon, which GPUs are shared through, does not answer",
+        "undetermined",
+        "whether nvidia-cuda-mps-control runs on the node, and CUDA_MPS_PIPE_DIRECTORY in the job",
+        "Look whether the MPS control daemon runs on that node for this user, and where CUDA_MPS_PIPE_DIRECTORY points.",
+    ),
+    DriverWord(
+        _words(r"CUDA unknown error - this may be due to an incorrectly set ?up environment"),
+        "the driver did not come up for this process",
+        "undetermined",
+        "nvidia-smi inside the job, the modules nvidia and nvidia_uvm on the node, its kernel log",
+        "Run nvidia-smi and a short test of CUDA in a job on that node: where both fail tell the operators, else look at what the "
+        "program sets in its environment before its first CUDA call.",
+    ),
+    DriverWord(
+        _words(r"Found no NVIDIA driver", r"couldn't communicate with the NVIDIA driver"),
+        "no NVIDIA driver answers where the program runs",
+        "undetermined",
+        _SEES_NONE,
+        "Look whether the job asked for GPUs (--gres, --gpus), whether its container is given them (--nv, --gpus), and whether "
+        "nvidia-smi works on that node.",
+        unseen=True,
+    ),
+    DriverWord(
+        _words(
+            r"\bNo CUDA GPUs are available",
+            r"no CUDA-capable device is detected",
+            r"CUDA_ERROR_NO_DEVICE",
+            r"\bNo (?:CUDA )?GPUs? (?:were |was |are |is )?(?:found|detected)",
+            r"\bNo visible (?:GPU|CUDA) devices",
+        ),
+        "the process sees no GPU",
+        "undetermined",
+        _SEES_NONE,
+        "Look whether the job asked for GPUs (--gres, --gpus), what CUDA_VISIBLE_DEVICES is in it, and what nvidia-smi shows there.",
+        unseen=True,
+    ),
+)  # fmt: skip
+
+
+def driver_word(message: str) -> DriverWord | None:
+    """What the words of an exception tell of the driver, if they do."""
+    return next((w for w in DRIVER_WORDS if w.says.search(message)), None)

@@ -1,0 +1,53 @@
+"""What A1 says of a start that failed at the driver: whose that is, as far as it can be told."""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.facts.driver_words import driver_word
+from agent_tools.facts.exceptions import Raised
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, missing
+
+_LOOK_AT_NODE = (
+    "Submit again on other nodes, and have the operators look at that node: nvidia-smi, the versions of the driver and of its "
+    "libraries, the Fabric Manager where there is NVSwitch."
+)
+_ASK = "Ask for GPUs when you submit (--gres=gpu:N, --gpus-per-node), or run the program without CUDA."
+
+
+def tell_driver(facts: Facts, cause: Raised, result: Assessment) -> bool:
+    """Write down what the driver's words mean; False where the exception has none."""
+    word = driver_word(cause.message)
+    if word is None or cause.fault.mode != "env":
+        return False
+    overview = facts.overview
+    if word.unseen and overview is not None and overview.has("gpus") and overview.number("gpus") == 0:
+        result.attribution = "job"
+        result.implies.append(claim(f"Slurm gave the job {overview['gpus']} GPUs, so there was none to see."))
+        result.actions.append(claim(_ASK))
+        return True
+    told = _told_beside(facts, cause) if word.unseen else None
+    if told is not None:
+        result.speaks_for.append(claim(f"The log says too: {told['message']} ({told['file']} line {told['line_no']})."))
+    result.attribution = whose = "infrastructure" if told is not None else word.whose
+    result.implies.append(
+        claim(f"The program did not get to its own work: {word.why}. Its code is not to blame.", "supported")
+    )
+    if whose != "infrastructure":
+        result.missing.append(missing("Whether the node, or how the job was set up, is to blame.", word.signal))
+    result.actions.append(claim(_LOOK_AT_NODE if told is not None else word.advice))
+    return True
+
+
+def _told_beside(facts: Facts, cause: Raised) -> RowView | None:
+    """A line of the driver's own tools that says why no GPU is seen: that it is not ready, or does not fit its libraries.
+
+    That it does not answer them is the node's where Slurm gave the job GPUs; elsewhere there may be none.
+    """
+    given = facts.overview is not None and (facts.overview.number("gpus") or 0) > 0
+    codes = {"driver_mismatch", "system_not_ready", *(["nvml_failed"] if given else [])}
+    own = (cause.row.text("file"), cause.row.get("line_no"))
+    rows = facts.table("cuda_errors").where(
+        lambda r: r.text("code") in codes and (r.text("file"), r.get("line_no")) != own
+    )
+    return rows[0] if rows else None

@@ -1,0 +1,75 @@
+"""node_driver: a start that failed at the driver is the node's, the job's, or not to be told, by what the driver says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_tools.facts.driver_words import DRIVER_WORDS, driver_word
+from agent_tools.families import a1_startup_crash as a1
+from agent_tools.families.node_driver import tell_driver
+from tests.agent_tools.families.world import World, judge
+
+NOT_READY = "Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"
+NONE_SEEN = "No CUDA GPUs are available"
+MISMATCH = "Failed to initialize NVML: Driver/library version mismatch"
+
+
+def crashed(folder: Path, text: str, *before: tuple[str, str], **job: object) -> World:
+    world = World(folder).job("FAILED", 2, **job)
+    for code, line in before:
+        world.say("warning", "cuda_setup", line, detail=f'{{"code": "{code}"}}')
+    return world.say("exception", "RuntimeError", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        (NOT_READY, "infrastructure"),
+        ("Driver/library version mismatch", "infrastructure"),
+        ("CUDA error: all CUDA-capable devices are busy or unavailable", "undetermined"),
+        ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", "undetermined"),
+        ("CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server", "undetermined"),
+        ("CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable", "undetermined"),
+        ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "undetermined"),
+        (NONE_SEEN, "undetermined"),
+        # What does not fit the driver came with the job.
+        ("The NVIDIA driver on your system is too old (found version 11040).", "job"),
+        ("CUDA error: no kernel image is available for execution on the device", "job"),
+        ("Error 804: forward compatibility was attempted on non supported HW", "job"),
+    ],
+)  # fmt: skip
+def test_whose_it_is_follows_from_what_the_driver_says(text: str, of: str, tmp_path: Path) -> None:
+    found = judge(crashed(tmp_path, text), a1.assess)
+    assert (found.status, found.mode, found.attribution) == ("confirmed", "env", of)
+    blameless = any("nodes and GPUs are not to blame" in c.text for c in found.implies)
+    assert blameless is (of == "job"), "of a node whose driver is not ready that is not said"
+    assert any("to blame" in m.text for m in found.missing) is (of == "undetermined")
+
+
+@pytest.mark.parametrize(
+    ("before", "gpus", "of"),
+    [
+        ([], 0, "job"),
+        ([], 16, "undetermined"),
+        ([("driver_mismatch", MISMATCH)], 16, "infrastructure"),
+        ([("nvml_failed", "NVIDIA-SMI has failed because it couldn't communicate")], 16, "infrastructure"),
+        ([("nvml_failed", "NVIDIA-SMI has failed because it couldn't communicate")], None, "undetermined"),
+        ([("no_kernel_image", "sm_120 is not compatible with the current PyTorch")], 16, "undetermined"),
+    ],
+)
+def test_why_no_gpu_is_seen_is_asked_of_the_request_and_of_the_drivers_tools(
+    before: list[tuple[str, str]], gpus: int | None, of: str, tmp_path: Path
+) -> None:
+    found = judge(crashed(tmp_path, NONE_SEEN, *before, gpus=gpus), a1.assess)
+    assert found.attribution == of
+    assert any("Ask for GPUs" in c.text for c in found.actions) is (of == "job")
+
+
+def test_other_words_are_not_the_drivers(tmp_path: Path) -> None:
+    assert driver_word("the serial devices are busy") is None
+    assert driver_word("MPS backend out of memory") is None
+    assert len({w.why for w in DRIVER_WORDS}) == len(DRIVER_WORDS)
+    facts = crashed(tmp_path, "KeyError: 'gpu'").facts()
+    assert not tell_driver(facts, facts.causes[0], a1.assess(facts))
