@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from collector.gpu.binding import nvml
-from collector.gpu.finer import ORIGIN, thinned
+from collector.gpu.finer import ORIGIN, Finer, thinned
 from collector.node.tiers import AFTER_S, FINER, Tiers
+from collector.sources.nvml import FINER_S
 from collector.topology.owners import Owner
 from store.rows import GpuDetail, GpuEvent
 from tests.collector.livekit import Kept
@@ -235,6 +236,28 @@ def test_a_gpu_that_is_lost_in_the_call_is_told_and_keeps_no_other_waiting() -> 
     assert [(d.gpu, d.power_w) for d in watched.finer] == [(1, 640.0)]
     assert [e.event for e in watched.kept.of(GpuEvent)] == ["fallen_off_bus"]
     assert "gpu 0" in watched.node.source.missing
+
+
+def test_a_driver_that_is_slow_to_answer_is_asked_for_the_other_gpus_in_the_next_rounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watched = Watched(3)
+    for gpu in range(3):
+        watched.keeps(POWER, [640_000], 20, gpu=gpu)
+    real = Finer.look
+
+    def slow(finer: Finer, *given: Any) -> dict[int, dict[str, Any]]:
+        watched.clock.passes(FINER_S + 0.1)
+        return real(finer, *given)
+
+    monkeypatch.setattr(Finer, "look", slow)
+    watched.gpus.xid(0, 79)
+    told: list[list[int | None]] = []
+    for _ in range(3):
+        before = len(watched.finer)
+        watched.looks()
+        told.append([d.gpu for d in watched.finer[before:]])
+    assert told == [[0], [1], [2]]
 
 
 def test_a_divided_gpu_gives_what_it_has_as_a_whole() -> None:

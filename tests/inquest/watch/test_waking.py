@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,28 @@ def test_what_comes_too_late_is_left_out(
     waking.ask(attempt("gpu01"), ["hang"])
     waking.wait()
     assert not (lake / "triggers").exists() and "not all of its nodes" in capfd.readouterr().err
+
+
+def test_a_lake_that_hangs_keeps_no_warning_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = lake_of(tmp_path)
+    inside, free = threading.Event(), threading.Event()
+    real = triggers.put
+
+    def hang(lake: Lake, node: str, job: str, kinds: Sequence[str]) -> None:
+        inside.set()
+        assert free.wait(60)
+        real(lake, node, job, kinds)
+
+    monkeypatch.setattr(triggers, "put", hang)
+    waking = Waking(lake)
+    waking.ask(attempt("gpu00", "0"), ["hang"])
+    assert inside.wait(30)
+    for number in range(1, 300):  # more than are remembered
+        waking.ask(attempt(f"gpu{number:02d}", str(number)), ["hang"])
+    assert not left(lake)
+    free.set()
+    waking.wait()
+    assert 1 < len(left(lake)) < 300
 
 
 def test_a_warning_that_is_known_already_asks_nobody_again(tmp_path: Path) -> None:
