@@ -176,7 +176,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         return "rendezvous"
     if _COLLECTIVE.search(message) or (_STORE_WAIT.fullmatch(message.strip()) and _DISTRIBUTED.search(frames)):
         return "collective"
-    if "ncclInvalidUsage" in message or "Duplicate GPU" in message:
+    if any(words in message for words in ("ncclInvalidUsage", "Duplicate GPU", "Mismatched NCCL version")):
         return "application"
     if _PEER_NAMES.match(short) or _PEER.search(message):
         return "peer"

@@ -73,6 +73,8 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"cannot import name .{1,120} from .{1,200}\((?!.*(site|dist)-packages|.*lib/python)[^)]+\.py\)",
         )),
+    Rule("env", 0.9, "the ranks load different versions of NCCL",
+        says=(r"Mismatched NCCL version detected",)),
     Rule("env", 0.9, "an import fails",
         names="ImportError"),
     Rule("env", 0.88, "an import fails",
@@ -126,7 +128,6 @@ RULES: tuple[Rule, ...] = (
     Rule("env", 0.85, "no space is left, or a quota is used up",
         says=(
             r"No space left on device", r"Disk quota exceeded", r"Errno 28\b", r"Errno 122\b",
-            r"Read-only file system",
         )),
     Rule("env", 0.85, "a port that it needs is taken on the node",
         says=(r"address already in use", r"\[?Errno 98\b", r"EADDRINUSE", r"port .{0,60}\b(already |being )?(in use|taken|used)\b",
@@ -302,7 +303,7 @@ RULES: tuple[Rule, ...] = (
         )),
     Rule("config", 0.85, "a configuration value fails validation",
         names="ValidationError|ValidationErrors|StrictDataclassFieldValidationError"),
-    Rule("config", 0.85, "two processes were given the same GPU",
+    Rule("config", 0.85, "several processes were given the same GPU",
         says=(
             r"Duplicate GPU detected", r"ncclInvalidUsage", r"invalid usage",
         )),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from agent_tools.facts.driver_words import driver_word
 from agent_tools.facts.fault_rules import FAILING_FILES, RULES
 from agent_tools.facts.layers import Layer, Origin, layer_of_type, origin_of
+from agent_tools.facts.node_words import node_word
 
 _I = re.IGNORECASE
 
@@ -139,7 +139,7 @@ def classify(name: str, message: str, calls: str) -> Fault:
 
 
 def _by_words(name: str, message: str) -> Fault | None:
-    if (word := driver_word(message)) is not None:
+    if (word := node_word(message)) is not None:
         return Fault("env", 0.92, word.why)
     rule = next((r for r in RULES if r.fits(name, message)), None)
     if rule and rule.certainty < 0.75 and name.rsplit(".", 1)[-1] not in (*_PLAIN_NAMES, "NotImplementedError", ""):
@@ -200,7 +200,7 @@ def _by_layer(name: str, message: str, origin: Origin) -> Fault | None:
         return Fault("env", 0.86, "an installed package fails while it is imported")
     if short == "TypeError" and _KEYWORD.search(message) and origin.layer not in ("config", "data"):
         if origin.between:
-            return Fault("env", 0.84, "two installed packages do not fit each other")
+            return Fault("env", 0.84, "installed packages do not fit each other")
         if _LIBRARY_CALL.match(message):
             return Fault("env", 0.81, "the installed library does not know an argument that it is given", "code")
     if origin.layer is None:

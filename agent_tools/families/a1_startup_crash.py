@@ -18,10 +18,11 @@ from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken, unreached
 from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
-from agent_tools.families.node_driver import tell_driver
+from agent_tools.families.node_words import tell_node
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
+    LOOK_AT_MOUNT,
     LOOK_FOR_XID,
     MISSED,
     UNSAID,
@@ -53,9 +54,6 @@ _ACTIONS = {
 }
 
 _BROKEN = "The file system that the program was reading or writing failed, or went away; the program is not to blame."
-_LOOK_AT_MOUNT = (
-    "Have the file system and its mount on that node looked at, then resubmit; another node may still reach it."
-)
 
 _CLOSING = 40
 """Lines between the words of an interrupt and an exception of the closing down."""
@@ -201,14 +199,14 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
             )
         )
         return
-    if tell_driver(facts, cause, result):
+    if tell_node(facts, cause, result):
         return
     text = f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame."
     broken = file_system_fails(cause.message)
     result.implies.append(
         claim(_BROKEN if broken else text, "established" if cause.fault.certainty >= 0.85 else "supported")
     )
-    result.actions.append(claim(_LOOK_AT_MOUNT if broken else _ACTIONS[cause.fault.mode]))
+    result.actions.append(claim(LOOK_AT_MOUNT if broken else _ACTIONS[cause.fault.mode]))
     if on_a_batch(cause):
         result.implies.append(
             claim("The labels or indices of the batch may be at fault as well as the code.", "supported")

@@ -20,6 +20,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
+    LOOK_AT_MOUNT,
     LOOK_FOR_XID,
     MISSED,
     UNSAID,
@@ -224,6 +225,8 @@ def assess(facts: Facts) -> Assessment:
     elif not either:
         result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
     advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else _ACTIONS[mode]
+    if mode == "storage" and result.attribution == "infrastructure":
+        advice = LOOK_AT_MOUNT
     result.actions.append(claim(LOOK_FOR_XID if either else advice))
     if not facts.has("gpu_event"):
         result.missing.append(

@@ -53,6 +53,11 @@ WHOSE_MEMORY = missing(
 )
 
 
+LOOK_AT_MOUNT = (
+    "Have the file system and its mount on that node looked at, then resubmit; another node may still reach it."
+)
+
+
 def by_log(facts: Facts, text: str) -> str:
     """What a log does not say, for a job that accounting does not know: `text`, or that there is no log either."""
     return text if facts.has_log else "Neither what the job printed nor its accounting is there."

@@ -38,6 +38,7 @@ def test_the_same_exception_after_steps_is_a_crash_in_training(tmp_path: Path) -
     [
         ("OSError", "[Errno 28] No space left on device", "storage", "job"),
         ("OSError", "[Errno 5] Input/output error", "storage", "infrastructure"),
+        ("OSError", "[Errno 30] Read-only file system: '/scratch/run/step_30.pt'", "storage", "infrastructure"),
         ("requests.exceptions.ConnectionError", "HTTPSConnectionPool: Max retries exceeded", "network", "job"),
         ("json.decoder.JSONDecodeError", "Expecting value: line 1 column 1", "data", "job"),
     ],
@@ -47,6 +48,10 @@ def test_the_mode_of_a_crash_in_training_follows_from_its_text(
 ) -> None:
     found = judge(World(tmp_path).job("FAILED").train(LOSSES).say("exception", name, message), a3.assess)
     assert (found.mode, found.attribution) == (mode, blamed)
+    told_to_free = any("Free space" in c.text for c in found.actions)
+    assert told_to_free is (mode == "storage" and blamed == "job"), (
+        "room helps where there was none, and not where a mount is gone"
+    )
 
 
 def test_an_exception_that_a_data_worker_carries_is_told_in_its_own_words(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_tools import families
+from agent_tools.facts.fault_rules import RULES
+from agent_tools.facts.node_words import NODE_WORDS
 from agent_tools.gate import figures
 from agent_tools.gate.citations import Gate
 from agent_tools.references import masked
@@ -70,3 +72,17 @@ def test_a_sentence_that_names_a_unit_its_cell_carries_is_still_the_families_own
     assert [(c.text, c.status) for c in report.draft.shows] == [(said.replace(" GiB", ""), "established")]
     other = Gate().check(draft(shows=[Claim(text=said)]), ledger(), assessments(), draft())
     assert said.replace(" GiB", "") not in [c.text for c in other.draft.shows]
+
+
+def reasons() -> list[str]:
+    """What the fault classes of an exception are told with, which stands in a headline."""
+    tree = ast.parse((FOLDER.parent / "facts" / "faults.py").read_text(encoding="utf-8"))
+    made = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func) == "Fault"]
+    typed = [a.value for n in made for a in n.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    told = [t for w in NODE_WORDS for t in (w.why, w.advice, w.signal)]
+    return [*(r.why for r in RULES), *(t for t in typed if " " in t), *told]
+
+
+def test_no_reason_of_a_fault_has_a_figure_for_which_the_gate_would_drop_its_headline() -> None:
+    assert len(reasons()) > 80
+    assert {t: f for t in reasons() if (f := [x.token for x in figures.find(t) if x.kind in ("figure", "word")])} == {}

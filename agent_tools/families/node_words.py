@@ -1,10 +1,10 @@
-"""What A1 says of a start that failed at the driver: whose that is, as far as it can be told."""
+"""What A1 says of a start that failed at the node's GPU driver or file system: whose that is, as far as it can be told."""
 
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
-from agent_tools.facts.driver_words import driver_word
 from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.node_words import node_word
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
@@ -15,9 +15,9 @@ _LOOK_AT_NODE = (
 _ASK = "Ask for GPUs when you submit (--gres=gpu:N, --gpus-per-node), or run the program without CUDA."
 
 
-def tell_driver(facts: Facts, cause: Raised, result: Assessment) -> bool:
-    """Write down what the driver's words mean; False where the exception has none."""
-    word = driver_word(cause.message)
+def tell_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
+    """Write down what the words about the node mean; False where the exception has none."""
+    word = node_word(cause.message)
     if word is None or cause.fault.mode != "env":
         return False
     overview = facts.overview

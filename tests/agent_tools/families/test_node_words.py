@@ -1,4 +1,4 @@
-"""node_driver: a start that failed at the driver is the node's, the job's, or not to be told, by what the driver says."""
+"""node_words: a start that failed at the node's driver or files is the node's, the job's, or not to be told, by the words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools.facts.driver_words import DRIVER_WORDS, driver_word
+from agent_tools.facts.node_words import NODE_WORDS, node_word
 from agent_tools.families import a1_startup_crash as a1
-from agent_tools.families.node_driver import tell_driver
+from agent_tools.families.node_words import tell_node
 from tests.agent_tools.families.world import World, judge
 
 NOT_READY = "Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"
@@ -34,6 +34,7 @@ def crashed(folder: Path, text: str, *before: tuple[str, str], **job: object) ->
         ("CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable", "undetermined"),
         ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "undetermined"),
         (NONE_SEEN, "undetermined"),
+        ("[Errno 30] Read-only file system: '/scratch/mira/run1'", "undetermined"),
         # What does not fit the driver came with the job.
         ("The NVIDIA driver on your system is too old (found version 11040).", "job"),
         ("CUDA error: no kernel image is available for execution on the device", "job"),
@@ -68,8 +69,8 @@ def test_why_no_gpu_is_seen_is_asked_of_the_request_and_of_the_drivers_tools(
 
 
 def test_other_words_are_not_the_drivers(tmp_path: Path) -> None:
-    assert driver_word("the serial devices are busy") is None
-    assert driver_word("MPS backend out of memory") is None
-    assert len({w.why for w in DRIVER_WORDS}) == len(DRIVER_WORDS)
+    assert node_word("the serial devices are busy") is None
+    assert node_word("MPS backend out of memory") is None
+    assert len({w.why for w in NODE_WORDS}) == len(NODE_WORDS)
     facts = crashed(tmp_path, "KeyError: 'gpu'").facts()
-    assert not tell_driver(facts, facts.causes[0], a1.assess(facts))
+    assert not tell_node(facts, facts.causes[0], a1.assess(facts))

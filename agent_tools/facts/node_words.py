@@ -1,4 +1,4 @@
-"""What the CUDA driver or its libraries say of a GPU that a program could not begin to use: the node, the job, or either.
+"""What an exception at the start says of the node: of its GPU driver, and of a file system that takes no writing.
 
 A build that does not fit the driver is the job's environment (fault_rules.py). These words tell of a node whose driver is not
 ready, or of a process that sees no GPU, which a request without GPUs, a container and a broken node all look like.
@@ -13,7 +13,7 @@ from agent_tools.verdict import Attribution
 
 
 @dataclass(frozen=True, slots=True)
-class DriverWord:
+class NodeWord:
     """The words, what they say, whose it is, what would tell, and what to do. `unseen`: that the process saw no GPU at all."""
 
     says: re.Pattern[str]
@@ -32,22 +32,22 @@ _NODE = "Submit again on other nodes, and have the operators look at that node: 
 _SEES_NONE = (
     "the request (--gres, --gpus) in sacct, CUDA_VISIBLE_DEVICES and nvidia-smi inside the job, the node's kernel log"
 )
-DRIVER_WORDS: tuple[DriverWord, ...] = (
-    DriverWord(
+NODE_WORDS: tuple[NodeWord, ...] = (
+    NodeWord(
         _words(r"system not yet initiali[sz]ed", r"cudaErrorSystemNotReady", r"CUDA_ERROR_SYSTEM_NOT_READY"),
         "the node's driver was not ready; with NVSwitch that is a Fabric Manager which does not run or does not fit the driver",
         "infrastructure",
         "systemctl status nvidia-fabricmanager and nvidia-smi -q (Fabric) on the node",
         _NODE + "systemctl status nvidia-fabricmanager, its version against the driver's, nvidia-smi -q.",
     ),
-    DriverWord(
+    NodeWord(
         _words(r"Driver/library version mismatch", r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", r"system has unsupported display driver"),
         "the driver's kernel module and its libraries are of different versions, as after an update without a reload",
         "infrastructure",
         "/proc/driver/nvidia/version against the version of libcuda on the node and in the container",
         _NODE + "the driver has to be reloaded, or the node rebooted. In a container look for a libcuda of the image's own.",
     ),
-    DriverWord(
+    NodeWord(
         _words(r"CUDA-capable device(?:s|\(s\))? (?:is|are|is/are) (?:all )?busy", r"CUDA_ERROR_DEVICE_UNAVAILABLE"),
         "the GPU lets no further process in: another one holds it, or it waits for a reset",
         "undetermined",
@@ -55,14 +55,14 @@ DRIVER_WORDS: tuple[DriverWord, ...] = (
         "Look at who holds the GPU (nvidia-smi: processes, compute mode) and whether another rank was given the same one; where it is "
         "nobody of this job, tell the operators.",
     ),
-    DriverWord(
+    NodeWord(
         _words(r"MPS (?:client|server|control daemon)"),
         "the MPS daemon, which GPUs are shared through, does not answer",
         "undetermined",
         "whether nvidia-cuda-mps-control runs on the node, and CUDA_MPS_PIPE_DIRECTORY in the job",
         "Look whether the MPS control daemon runs on that node for this user, and where CUDA_MPS_PIPE_DIRECTORY points.",
     ),
-    DriverWord(
+    NodeWord(
         _words(r"CUDA unknown error - this may be due to an incorrectly set ?up environment"),
         "the driver did not come up for this process",
         "undetermined",
@@ -70,7 +70,7 @@ DRIVER_WORDS: tuple[DriverWord, ...] = (
         "Run nvidia-smi and a short test of CUDA in a job on that node: where both fail tell the operators, else look at what the "
         "program sets in its environment before its first CUDA call.",
     ),
-    DriverWord(
+    NodeWord(
         _words(r"Found no NVIDIA driver", r"couldn't communicate with the NVIDIA driver"),
         "no NVIDIA driver answers where the program runs",
         "undetermined",
@@ -79,7 +79,7 @@ DRIVER_WORDS: tuple[DriverWord, ...] = (
         "nvidia-smi works on that node.",
         unseen=True,
     ),
-    DriverWord(
+    NodeWord(
         _words(
             r"\bNo CUDA GPUs are available",
             r"no CUDA-capable device is detected",
@@ -93,9 +93,17 @@ DRIVER_WORDS: tuple[DriverWord, ...] = (
         "Look whether the job asked for GPUs (--gres, --gpus), what CUDA_VISIBLE_DEVICES is in it, and what nvidia-smi shows there.",
         unseen=True,
     ),
+    NodeWord(
+        _words(r"Read-only file system", r"\bErrno 30\b", r"\bEROFS\b"),
+        "the file system that it was to write to is read-only there",
+        "undetermined",
+        "findmnt -T PATH on the node and inside the container, the node's kernel log",
+        "Look whether the path lies in a container's image, and bind a folder there that can be written; else whether the node has "
+        "mounted that file system anew after an error (findmnt, dmesg), and tell the operators.",
+    ),
 )  # fmt: skip
 
 
-def driver_word(message: str) -> DriverWord | None:
-    """What the words of an exception tell of the driver, if they do."""
-    return next((w for w in DRIVER_WORDS if w.says.search(message)), None)
+def node_word(message: str) -> NodeWord | None:
+    """What the words of an exception tell of the node, if they do."""
+    return next((w for w in NODE_WORDS if w.says.search(message)), None)
