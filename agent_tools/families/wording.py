@@ -70,7 +70,6 @@ def gpu_of(
     node = f"{row[node_column]}" if row.has(node_column) else "a node that is not named"
     for column, text in zip(columns, ("GPU {}", "GPU {}", "the GPU at {}"), strict=False):
         if column in row.columns and row.has(column):
-            text = "{}" if row.text(column).startswith(("GPU-", "MIG-")) else text  # NVML's names say what they name
             return f"{text.format(row[column])} of {node}"
     return f"a GPU of {node}"
 
