@@ -157,6 +157,7 @@ def test_of_several_slurmds_each_process_has_its_own_and_the_host_keeps_its_name
     node.tree.process(52, f"0::/kubepods/pod{OTHER}/{HEX}/slurm/job_990018/step_0", JOB, ppid=20)
     assert {r.pid: r.node for r in node.look()} == {51: "slinky-0", 52: "slinky-1"}
     assert node.here.node == "node1"
+    assert node.here.owners.nodes == {"slinky-0", "slinky-1"}, "under each of them the host may be asked for something"
     node.tree.gone(20)
     node.look()
     assert node.here.node == "slinky-0"
