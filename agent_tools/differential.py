@@ -18,7 +18,7 @@ from agent_tools.facts.steps import exit_signal, failed_steps, step_words
 from agent_tools.families.base import Assessment, Family
 from agent_tools.families.registry import families
 from agent_tools.families.wording import claim, missing
-from agent_tools.runs_told import doubt, restarted, runs_before
+from agent_tools.runs_told import doubt, restarted, runs_before, without_gpus
 from agent_tools.say import resumption, say
 from agent_tools.timeline import timeline
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, RuledOut
@@ -131,7 +131,13 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
         implies=chosen.implies[:24],
         cannot_decide=_missing(chosen, others)[:24],
         ruled_out=[_ruled_out(a, families()[code].explains) for a in others],
-        warnings=[*runs_before(facts), *restarted(facts), *_steps(facts, code), *_warnings(chosen, others)][:24],
+        warnings=[
+            *runs_before(facts),
+            *restarted(facts),
+            *without_gpus(facts),
+            *_steps(facts, code),
+            *_warnings(chosen, others),
+        ][:24],
         actions=[*chosen.actions[:15], *say(resumption(facts) if code in _GOES_ON else "")],
         timeline=timeline(facts),
     )

@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.last_run import sound_at_last
+from agent_tools.facts.on_cpu import on_cpu
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 from agent_tools.say import count
@@ -72,6 +73,16 @@ def restarted(facts: Facts) -> list[Claim]:
             )
         )
     return told
+
+
+def without_gpus(facts: Facts) -> list[Claim]:
+    """That the framework, or the program, says that it works on the CPU."""
+    row = on_cpu(facts)
+    if row is None:
+        return []
+    return [
+        claim(f"By its own words the work was done on the CPU: {row['message']} ({row['file']} line {row['line_no']}).")
+    ]
 
 
 def doubt(facts: Facts, chosen: Assessment) -> None:

@@ -44,4 +44,4 @@ def tells_of_end(row: RowView) -> bool:
     """Whether an event tells how a run ended; a remark does not, nor CUDA's word of a set-up or a connection's first try, with which many a run goes on."""
     if "severity" in row.columns and row.text("severity") == "info":
         return False
-    return row.text("name") not in ("cuda_setup", "retry")
+    return row.text("name") not in ("cuda_setup", "on_cpu", "retry")

@@ -346,7 +346,9 @@ def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
         if broke is not None and _own_error(facts, rows):
             return f"The processes were aborted over an error of the process group that each of them reported: {broke['message']}."
         # ROCm's runtime tells of a memory access fault and aborts at once: that is the crash itself.
-        errors = facts.table("cuda_errors").where(lambda r: r.text("code") != "hip_fault")
+        errors = facts.table("cuda_errors").where(
+            lambda r: r.text("code") != "hip_fault" and r.text("name") != "on_cpu"
+        )
         if errors:
             return f"The process aborted itself over an error of CUDA's: {errors[0]['message']}."
     return ""

@@ -9,6 +9,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.curve import Reading
 from agent_tools.facts.finished import bar_short_of_end, closing_end, completion, done_without_node, program_end
 from agent_tools.facts.last_command import last_command
+from agent_tools.facts.on_cpu import on_cpu
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.steps import step_words
 from agent_tools.facts.views import RowView
@@ -197,6 +198,8 @@ def assess(facts: Facts) -> Assessment:
         head = f"The run says that it finished, but only at {short_of}."
     elif midway is not None:
         head = f"The job completed, but its log stops at {midway['last_step']} of {midway['total_steps']} steps."
+    elif on_cpu(facts) is not None:
+        head = "The run completed, but by its own words without a GPU: its work was done on the CPU."
     elif closed:
         head = "The run looks complete: its log ends with words that it is done."
     elif not facts.progress.begun and facts.overview is None and program_end(facts, end):
@@ -292,7 +295,7 @@ def _its_gpus(idle: RowView) -> str:
 def _actions(facts: Facts, slow: str) -> list[str]:
     spare, idle = never_used(facts), all_unused(facts)
     found = ["Look at data loading and at the share of time between steps."] if slow and idle is None else []
-    if idle is not None:
+    if idle is not None or on_cpu(facts) is not None:
         found.append(
             "Check that the program asks for the GPU and finds it: what torch.cuda.is_available and nvidia-smi say in the job, a build "
             "without CUDA, a device that is set to cpu. If it needs none, run it without."

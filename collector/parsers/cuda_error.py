@@ -23,6 +23,7 @@ NAMES: dict[str, str] = {
     "cuda_setup": "the GPU or driver cannot be used: no_device, devices_unavailable, driver_insufficient, driver_mismatch, "
     "no_kernel_image, cudnn_mismatch, invalid_ordinal, not_compiled, nvml_failed, system_not_ready, bad_binary",
     "device_assert": "the assertion that a kernel printed (detail.assertion)",
+    "on_cpu": "the work goes on without a GPU: detail.code is framework (its own words of it) or device (the device that the program names)",
 }
 
 _RULES: tuple[tuple[str, str, str], ...] = (
@@ -57,6 +58,15 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_error", "unknown_error", r"CUDA (?:unknown error|(?:driver )?error: unknown error)"),
     ("cuda_error", "other", r"CUDA (?:runtime |driver )?error: (?!out of memory|CU(?:BLAS|DNN)_STATUS_ALLOC)(?P<text>[a-zA-Z].{0,100})"),
 )  # fmt: skip
+_ON_CPU: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("framework", re.compile(
+        r"No GPU/TPU found, falling back to CPU|jaxlib is not installed\. Falling back to cpu|Skipping registering GPU devices"
+        r"|CUDA is not available\. {1,2}Disabling|\bGPU available: (?:False|True .{0,20}, used: False)|[Nn]o GPU (?:was )?(?:found|detected|available)[.,;:]? .{0,30}\b(?:CPU|cpu)\b"
+    )),
+    ("device", re.compile(
+        r"^\s*(?:.{0,80}(?:INFO|DEBUG|WARNING|[\]:>-])\s+)?(?:[Uu]s(?:ing|e)|[Rr]unning on|[Tt]raining on|[Dd]evice)(?: (?:the )?device)?(?: is)? ?[:=]? ?['\"(]{0,2}(?:cpu|CPU)\b(?: device)?['\").]{0,3}\s*$"
+    )),
+)  # fmt: skip
 _TABLE = tuple((name, code, re.compile(pattern)) for name, code, pattern in _RULES)
 _KERNEL = re.compile(r"\bNVRM\b|\bXid \(PCI:")
 """The kernel's own words, which the runtime does not print: whoever copied them is not the driver."""
@@ -66,7 +76,7 @@ _ASSERT = re.compile(
 
 
 class CudaError(LineParser):
-    """Remembers which assertions were printed: a kernel prints one line for each of its threads."""
+    """Remembers what was printed: an assertion comes once for each thread of its kernel, a fallback once for each rank."""
 
     name: ClassVar[str] = "cuda_error"
     anchors: ClassVar[tuple[str, ...]] = (
@@ -111,10 +121,32 @@ class CudaError(LineParser):
         "HW Exception by GPU",
         "ssertion `",
         "Error 802",
+        "GPU/TPU",
+        "alling back to cpu",
+        "registering GPU devices",
+        "GPU available:",
+        "o GPU ",
+        "evice: cpu",
+        "evice: CPU",
+        "evice cpu",
+        "evice = cpu",
+        "evice=cpu",
+        "evice = 'cpu",
+        "evice: 'cpu",
+        "evice='cpu",
+        "sing cpu",
+        "sing CPU",
+        "sing the CPU",
+        "sing device='cpu",
+        "unning on cpu",
+        "unning on CPU",
+        "raining on cpu",
+        "raining on CPU",
     )
 
     def __init__(self) -> None:
         self._assertions: set[str] = set()
+        self._on_cpu: set[str] = set()
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -134,6 +166,11 @@ class CudaError(LineParser):
                 got = found.groupdict()
                 status = got.get("cublas") or got.get("cudnn") or got.get("cufft")
                 return [self._row(line, name, "error", detail(code=code, status=status, text=got.get("text")))]
+        if len(text) < 600:
+            for code, pattern in _ON_CPU:
+                if code not in self._on_cpu and pattern.search(text):
+                    self._on_cpu.add(code)  # each rank and each loader says so
+                    return [self._row(line, "on_cpu", "info", detail(code=code))]
         return []
 
     def _row(self, line: Line, name: str, severity: str, extra: str | None) -> ParsedRow:

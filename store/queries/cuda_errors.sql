@@ -4,7 +4,7 @@
 -- NEEDS: log_event.kind = warning
 -- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, TIMESTAMP, VARCHAR, BIGINT, VARCHAR
 -- PRUNE: job_id
--- COLUMN name: cuda_error, cuda_setup or device_assert
+-- COLUMN name: cuda_error, cuda_setup, device_assert, or on_cpu for words that the work goes on without a GPU
 -- COLUMN code: which error
 -- COLUMN events: how many
 -- COLUMN ranks: ranks that printed it, where ranks are told apart
@@ -25,7 +25,7 @@ SELECT
   first(line_no ORDER BY ts NULLS LAST, file, line_no) AS line_no,
   first(left(message, 300) ORDER BY ts NULLS LAST, file, line_no) AS message
 FROM log_event
-WHERE name IN ('cuda_error', 'cuda_setup', 'device_assert') AND kind = 'warning'
+WHERE name IN ('cuda_error', 'cuda_setup', 'device_assert', 'on_cpu') AND kind = 'warning'
   AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 GROUP BY name, code
 ORDER BY error_ts NULLS LAST, file, line_no, name, code
