@@ -38,6 +38,7 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "job_limit": ("a limit of the account or quality of service refused the job", 0.85, "user", "Ask for less, use another account or QOS, or ask the operators about the limit."),
     "step_create_failed": ("Slurm could not create the job step", 0.85, "job", "Check that srun asks for no more than the job holds (tasks, GPUs, memory)."),
     "boot_failed": ("the nodes that were woken for it did not come up", 0.88, "infrastructure", "Submit again; tell the operators: ResumeTimeout, the resume program's log and the cloud's or the power management's record of those nodes say why."),
+    "cpu_bind_failed": ("the tasks were to be bound to CPUs that the step does not have", 0.85, "job", "Leave out --cpu-bind, or ask for the CPUs that it names; look for SLURM_CPU_BIND and SLURM_CPU_BIND_LIST of an outer allocation."),
     "launch_failed": ("Slurm could not launch the tasks", 0.85, "infrastructure", "Submit again; if it fails on the same node, tell the operators and exclude the node."),
     "execve_failed": ("the program could not be executed", 0.93, "job", "Check the program's path on the compute node, its execute permission, and that the environment is activated in the job."),
     "io_setup_failed": ("an output or input file could not be opened", 0.9, "job", "Check that the folder of --output and --error exists on the compute node and may be written to."),

@@ -32,6 +32,8 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("oci", re.compile(r"(?P<text>OCI runtime (?:\w+ )?(?:failed|error): .{1,600})")),
     ("podman", re.compile(r"^Error: (?P<text>(?:initializing source|unable to (?:copy from source|pull)|creating container storage|crun|runc)\b.{1,600})")),
     ("charliecloud", re.compile(r"^ch-run\[\d+\]: (?:fatal|error): (?P<text>.{1,600})")),
+    # what the hook of a runtime says of the node, on a line below the runtime's own
+    ("nvidia-container-cli", re.compile(r"^(?P<text>nvidia-container-cli: .{1,600})")),
     ("enroot", re.compile(r"^enroot-(?:mount|nsenter|switchroot|aufs2ovlfs|mksquashovlfs): (?P<text>.{1,600})")),
 )  # fmt: skip
 # Singularity 2 says in one line what failed and in another that it gives up.
@@ -61,6 +63,7 @@ class Container(LineParser):
         "Error: runc",
         "ch-run[",
         "enroot-",
+        "nvidia-container-cli: ",
     )
 
     def __init__(self) -> None:

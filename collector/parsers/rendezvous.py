@@ -59,7 +59,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("waiting", "info", r"rendezvous\.cc:\d+\].{0,60}waiting for `initialize clique .{1,4000}? and may be stuck\. .{0,60}Expected (?P<size>\d+) threads to join the rendezvous, but (?:only (?P<joined>\d+)|not all) of them"),
         ("timeout", "error", r"RendezvousTimeoutError|[Tt]imed out waiting for (?:the )?rendezvous|Rendezvous timed out|rendezvous .{0,40}timed out"),
         ("timeout", "error", r"(?!.*heartbeat)(?:[Cc]oordination [Ss]ervice|RegisterTask|Barrier|barrier|distributed\.initialize).{0,200}(?:DEADLINE_EXCEEDED|timed out)|DEADLINE_EXCEEDED.{0,200}(?:[Bb]arrier|RegisterTask|coordinat)"),
-        ("address_in_use", "error", r"EADDRINUSE|socket has failed to (?:listen|bind).{0,200}(?:errno: 98|[Aa]ddress already in use|code: -98)|\[Errno 98\]|(?:TCPStore|master|port|Port|bind|server|ddress).{0,80}[Aa]ddress already in use"),
+        ("address_in_use", "error", r"(?!.*(?:mpi/pmix|UNIX socket))(?:EADDRINUSE|socket has failed to (?:listen|bind).{0,200}(?:errno: 98|[Aa]ddress already in use|code: -98)|\[Errno 98\]|(?:TCPStore|master|port|Port|bind|server|ddress).{0,80}[Aa]ddress already in use)"),
         ("bind_failed", "error", r"server socket has failed to (?:listen|bind)"),
         ("retry", "warning", r"client socket (?:cannot be initialized to connect|has failed to connect) to (?!any)"),
         ("refused", "error", r"client socket has failed to connect to any network address"),
