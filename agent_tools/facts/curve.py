@@ -342,7 +342,9 @@ def _diverged(good: list[Point], losses: list[float]) -> Reading | None:
     far = given_back > (0.0 if still and nothing_left(losses, start + width) else 0.4 * scale)
     much = given_back > max(0.8 * learnt, 12.0 * noise) or given_back_for_good(losses, start + width, best, learnt)
     strong = not gradual and lasting >= max(8, n // 10) and far and much
-    return Reading("plateau" if still else "spike", n, at=start, strong=strong)
+    # A climb that never ends lasts but a few reports above any threshold that its last ones set.
+    beyond = min(losses[-max(FEW, n // 10) :]) >= 100.0 * max(0.01, *losses[: n // 3])
+    return Reading("plateau" if still else "spike", n, at=start, strong=strong or beyond)
 
 
 def _died(good: list[Point], losses: list[float]) -> Reading | None:
