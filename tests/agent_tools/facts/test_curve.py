@@ -242,11 +242,13 @@ def test_a_hundredfold_leap_that_lasts_is_a_spike_however_few_reports_came_befor
     assert read(curve([0.31, 9e5, 8e4, 7e3, 650.0, 60.0, 41.0])).shape != "spike", "it comes back"
 
 
-@pytest.mark.parametrize(("growth", "strong"), [(1.5, True), (1.2, True), (1.01, False)])
-def test_a_loss_that_runs_away_is_a_spike_though_its_last_reports_dwarf_all_before(growth: float, strong: bool) -> None:
+@pytest.mark.parametrize("growth", [1.5, 1.2])
+def test_a_loss_that_runs_away_is_a_spike_though_its_last_reports_dwarf_all_before(growth: float) -> None:
     fallen = [3.0 - 0.03 * i for i in range(60)]
-    reading = read(curve([*fallen, *(1.3 * growth**i for i in range(40))]))
-    assert (reading.shape, reading.strong) == ("spike" if strong else reading.shape, strong)
+    climb = [1.3 * growth**i for i in range(40)]
+    reading = read(curve([*fallen, *climb]))
+    assert (reading.shape, reading.strong) == ("spike", True)
+    assert read(curve([*fallen, *climb[:20], *reversed(climb[:20])])).shape != "spike", "it comes back"
 
 
 def test_millions_that_do_not_fall_had_exploded_before_the_first_report() -> None:
