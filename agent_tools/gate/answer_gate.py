@@ -14,14 +14,12 @@ from typing import get_args
 from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate.backing import Backing, remedy
-from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds
-from agent_tools.gate.mood import REMEDY, stated
 from agent_tools.gate.refusal import beyond
 from agent_tools.gate.repeats import flat, repeated
 from agent_tools.gate.sentences import Checked, Kind, check
-from agent_tools.gate.supposed import unasked, unsaved
+from agent_tools.gate.uncited import Uncited
 from agent_tools.questions.answer import Answer
 from agent_tools.references import cited
 from agent_tools.verdict import Claim, ClaimStatus, Draft, Missing
@@ -48,16 +46,23 @@ def check_answer(
     assessments: Sequence[Assessment],
     *,
     ours: bool = False,
-    own: tuple[str, Draft] | None = None,
+    drafts: Sequence[tuple[str, Draft]] = (),
 ) -> AnswerReport:
     """Check an answer; problems name the place and the remedy.
 
-    `own` is the one job that was opened, with its verdict by the rules: an answer that speaks of no other job may repeat its
-    sentences as what they are there, uncited where they are. `ours` are sentences that a program wrote about the very rows that it cites: their words need no backing.
+    `drafts` are the jobs that were opened, each with its verdict by the rules. Where it is one, an answer that speaks of no other
+    job may repeat its sentences as what they are there, uncited where they are. `ours` are sentences that a program wrote about the very rows that it cites: their words need no backing.
     """
     grounds = Grounds(ledger, assessments)
     stand = Stand(ledger, assessments)
-    told = repeated(answer, ledger, own)
+    backing = Backing(ledger, assessments)
+    uncited = Uncited(grounds, stand, backing, assessments, [d for _, d in drafts])
+    told = repeated(answer, ledger, drafts[0] if len(drafts) == 1 else None)
+    answer = (
+        answer
+        if ours
+        else uncited.as_offered(answer, "cannot_answer", cited([answer.short, *(c.text for c in answer.shows)]))
+    )
     problems: list[str] = []
 
     def one(text: str, place: str, kind: Kind = "claim") -> Checked:
@@ -79,14 +84,8 @@ def check_answer(
     ]
     if not cited([short]) and not missing:
         problems.append("short cites nothing: cite the cells that answer, or say under cannot_answer what is missing")
-    elif (
-        not cited([short])
-        and not grounds.verbatim(answer.short)
-        and (clause := stated(answer.short, "open", grounds.speaks_of))
-    ):
-        problems.append(
-            f"short states {clause[:60]!r} and cites nothing: cite the cell that shows it, or say what is open"
-        )
+    elif not cited([short]) and not ours and not grounds.verbatim(answer.short):
+        problems += [f"short {why}" for why in uncited.open(short)]
     problems += [
         f"shows[{i}] cites nothing: an observation needs the cell that shows it"
         for i, c in enumerate(shows)
@@ -103,20 +102,14 @@ def check_answer(
                 f"{place} states a cause that nothing it cites states: open the job and cite its assessment, cite a stored "
                 "verdict, or move the sentence to implies as a hypothesis"
             )
-    for i, m in enumerate(missing):
-        for text in (m.text, m.signal):
-            if not grounds.verbatim(text) and (clause := stated(text, "open", grounds.speaks_of)):
-                problems.append(f"cannot_answer[{i}] states {clause[:60]!r} and cites nothing: {REMEDY['open']}")
-    seen = [short, *(c.text for c in shows)]
-    problems += [
-        p
-        for i, c in enumerate(actions)
-        if not grounds.verbatim(c.text) and (p := _advised(f"actions[{i}]", c.text, seen, stand, grounds))
-    ]
+    if not ours:
+        for i, m in enumerate(missing):
+            problems += [f"cannot_answer[{i}] {why}" for text in (m.text, m.signal) for why in uncited.open(text)]
+        for i, c in enumerate(actions):
+            problems += [f"actions[{i}] {why}" for why in uncited.advice(c.text)]
     implies = [_status(c, told.get(flat(c.text))) or stand.status(c) for c in implies]
     further: list[str] = []
     if not ours:
-        backing = Backing(ledger, assessments)
         if not grounds.verbatim(answer.short) and cited([short]) and (words := backing.unbacked(short)):
             problems.append(f"short {remedy(words)}, or say it in hypotheses")
         further = [
@@ -145,25 +138,6 @@ def _status(claim: Claim, known: ClaimStatus | None) -> Claim | None:
         return None
     order = get_args(ClaimStatus)
     return claim.model_copy(update={"status": max(claim.status, known, key=order.index)})
-
-
-def _advised(place: str, text: str, seen: Sequence[str], stand: Stand, grounds: Grounds) -> str:
-    """Why a sentence is no advice: it claims something, or it condemns hardware that nothing the answer cites blames."""
-    if clause := stated(text, "advice", grounds.speaks_of):
-        return f"{place} states {clause[:60]!r} and cites nothing: {REMEDY['advice']}"
-    if what := unsaved(text, grounds.ledger):
-        return (
-            f"{place} supposes the {what}, which is none: cite the one that was saved, or leave out where to go on from"
-        )
-    cells = cited([*seen, text])
-    if condemns(text) and not (stand.condemned(cells) and stand.condemned_rows(cited([text]), cells)):
-        return (
-            f"{place} condemns hardware, and no assessment or stored verdict that the answer cites blames it: say what to look at "
-            "instead"
-        )
-    if stand.causal(unasked(text)):
-        return f"{place} states a cause: {REMEDY['advice']}"
-    return ""
 
 
 def _sorted(shows: Sequence[Claim], backing: Backing, grounds: Grounds) -> tuple[list[Claim], list[Claim]]:

@@ -121,7 +121,7 @@ class Backing:
         text = without(text, [span for spans in so for span in spans])
         refs = cited([text])
         nothing = nothing_of(text, list(self._cells(refs)), self.ledger)
-        backed, seen = self._vocabulary(refs), self._vocabulary(refs, counted=False)
+        backed, seen = self.vocabulary(refs), self.vocabulary(refs, counted=False)
         if nothing:
             backed |= self._none_of(refs)
         absent = self._absent(refs)
@@ -211,7 +211,7 @@ class Backing:
                 found[low] = None
         return list(found)
 
-    def _vocabulary(self, refs: Iterable[str], *, counted: bool = True) -> frozenset[str]:
+    def vocabulary(self, refs: Iterable[str], *, counted: bool = True) -> frozenset[str]:
         """The stems of what the cited rows say: texts of the rows, names and descriptions of the columns, findings on the cells.
 
         Without `counted` a zero does not speak of what there was none of.

@@ -22,24 +22,6 @@ _OF: tuple[tuple[str, frozenset[str]], ...] = (
     (r"gpus?|cards?|hbm|nvlink|links?|cables?|switch(?:es)?|boards?|devices?|memory", frozenset({"B2", "B3"})),
 )
 """Which family may blame what; hardware as such each of them may."""
-_EXCHANGE = re.compile(
-    r"(?i)\b(?:replac\w+|exchang\w+|swap\w*|rma\w*|retir\w+|discard\w*|scrap\w*|decommission\w*|return\w*|send\w* back|repair\w*|reseat\w*|mend\w*)\b[^.;]{0,40}"
-    r"\b(?:gpus?|cards?|nodes?|hosts?|machines?|boards?|dimms?|cables?|nvlink|switch(?:es)?|nics?|hardware|power supply|\*)(?!\w)"
-)
-"""What is done with broken hardware only; a star is a reference."""
-_SIDELINED = re.compile(
-    r"(?i)^(?!.*\bif\b).*\bout of (?:service|rotation|production)\b|\bsend (?:the |this |that )?(?:gpus?|cards?|nodes?|\*|it)(?: \*)? back\b"
-)
-"""The same in other words; in case of a failure to come a node may be taken out of service."""
-_IT = r"(?:(?:the|this|that|these|those|its|same|such|all|any|rank) )*(?:nodes?|hosts?|gpus?|cards?|machines?|boards?|\*)(?!\w)"
-_SHUNNED = re.compile(
-    rf"(?i)\b(?:avoid(?:ing)?|exclud(?:e|ing)|blacklist(?:ing)?|block|cordon(?:ing)?|drain(?:ing)?|bypass(?:ing)?|shun|ban|quarantine) {_IT}"
-    rf"|\b(?:not|n't|never|no longer|stop|cease|without) (?:us(?:e|ing)|schedul(?:e|ing)(?: jobs?| anything)? on|run(?:ning)?(?: jobs?| anything)? on|trust(?:ing)?) {_IT}"
-    rf"|\btak(?:e|ing) {_IT}[^.;]{{0,12}} (?:out|off|away)\b|\b(?:off|away from) {_IT}"
-    r"|\b(?:new|working|healthy|intact|functioning|spare|replacement|undamaged|sound) (?:[a-z]+ )?(?:gpus?|cards?|nodes?|hosts?|hardware|boards?|machines?)\b"
-)
-"""What is done with a machine that is not trusted; if something happens, or to find something out, it is no verdict on it."""
-_TRIAL = re.compile(r"(?i)\b(?:if|whether|in case|to (?:see|test|find out|rule out|learn|check|tell|isolate|narrow))\b")
 _DENIED = re.compile(r"(?i)^(?:no|nothing|none|not|neither)\b|\b(?:ruled out|rules out|no sign of|no evidence of)\b")
 _TURNED = re.compile(r"(?i)\b(?:but|except|only|other than|besides|apart from)\b")
 _REACH = re.compile(
@@ -72,13 +54,6 @@ def blamed(text: str) -> frozenset[str]:
 def calls_broken(text: str) -> bool:
     """Does the text say that hardware is broken, and not only that it does badly?"""
     return _BROKEN.search(own_words(text)) is not None
-
-
-def condemns(text: str) -> bool:
-    """Does the text blame hardware, or advise what only hardware that is not trusted needs: to replace a card, to send it back, to use a node no more?"""
-    words = own_words(text)
-    shunned = _SHUNNED.search(words) and not _TRIAL.search(words)
-    return blames_hardware(text) or bool(_EXCHANGE.search(words) or _SIDELINED.search(words) or shunned)
 
 
 def without_blame(text: str) -> str:

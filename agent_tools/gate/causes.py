@@ -69,11 +69,6 @@ def states_cause(text: str) -> bool:
     return bool(_CAUSAL.search(words) or _ACTS.search(words))
 
 
-def acts(text: str) -> bool:
-    """Does the text say that one did something to a job or a process?"""
-    return _ACTS.search(own_words(text)) is not None
-
-
 def things(text: str) -> list[str]:
     """What a text names that causes are looked for in."""
     return [m[0].lower() for m in _THINGS.finditer(own_words(text))]
@@ -97,7 +92,6 @@ class Stand:
             t for a in assessments for t in (a.counterfactual, *assessment_facts(a)) if _NO_REASON.search(refused(t))
         ]
         self._no_reason = {parse(ref)[:2] for ref in cited(denying)}
-        self.hardware = {ref for a in found if a.code in BLAMES for ref in cited(assessment_texts(a))}
 
     def causal(self, text: str) -> bool:
         """Does the text state a cause that nothing it cites states?"""
@@ -110,15 +104,6 @@ class Stand:
         families = blamed(text) & (BREAKS if calls_broken(text) else BLAMES)
         found = {ref for a, refs in self.found if a.code in families for ref in refs}
         return not any(r in found or self._verdict_blames(r, families) for r in cited([text]))
-
-    def condemned(self, refs: Sequence[str]) -> bool:
-        """Is there among the references one of a finding, or of a stored verdict, that blames hardware?"""
-        return bool(set(refs) & self.hardware) or any(self._verdict_blames(r) for r in refs)
-
-    def condemned_rows(self, refs: Sequence[str], others: Sequence[str]) -> bool:
-        """Does each row of the references hold a cell that blames hardware, of a finding or among the others cited?"""
-        blaming = {parse(r)[:2] for r in (*self.hardware, *(o for o in others if self._verdict_blames(o)))}
-        return all(parse(r)[:2] in blaming for r in refs)
 
     def status(self, claim: Claim) -> Claim:
         """An inference keeps its status where a cause stands behind it; otherwise it is a hypothesis."""

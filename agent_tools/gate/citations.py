@@ -16,13 +16,11 @@ from agent_tools.evidence import Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate import accord
 from agent_tools.gate.backing import Backing, remedy
-from agent_tools.gate.blame import condemns
 from agent_tools.gate.causes import Stand
 from agent_tools.gate.grounds import Grounds, draft_texts
-from agent_tools.gate.mood import REMEDY, Place, stated
 from agent_tools.gate.refusal import beyond
 from agent_tools.gate.sentences import Checked, Kind, check
-from agent_tools.gate.supposed import unasked, unsaved
+from agent_tools.gate.uncited import Uncited
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOut
 
@@ -60,11 +58,12 @@ class Gate:
         stand = Stand(ledger, assessments)
         problems += _blaming(draft, stand, grounds)
         problems += _causal(draft, stand, grounds)
-        problems += _stated(draft, grounds)
+        backing = Backing(ledger, assessments)
+        uncited = Uncited(grounds, stand, backing, assessments, [preferred] if preferred else [])
+        draft = uncited.as_offered(draft, "cannot_decide")
         walk = _Walk(grounds)
         linked = walk.draft(draft, _keep)
-        problems += walk.problems
-        backing = Backing(ledger, assessments)
+        problems += walk.problems + _uncited_places(linked, uncited)
         if problems:
             more = len(problems) - MAX_PROBLEMS
             listed = problems[:MAX_PROBLEMS] + ([f"... and {more} more of the kind"] if more > 0 else [])
@@ -155,7 +154,7 @@ def _beyond(draft: Draft, backing: Backing, grounds: Grounds) -> list[str]:
     """The sentences of a draft that say more than what they cite, but for those that do not hold anyway."""
     places = [("headline", draft.headline), ("disposition", draft.disposition)]
     for name, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
-        places += [(f"{name}[{i}]", unasked(c.text) if name == "actions" else c.text) for i, c in enumerate(claims)]
+        places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
     places += [(f"implies[{i}]", c.text) for i, c in enumerate(draft.implies) if c.status != "hypothesis"]
     places += [(f"timeline[{i}]", m.text) for i, m in enumerate(draft.timeline)]
     places += [(f"ruled_out[{i}]", r.text) for i, r in enumerate(draft.ruled_out)]
@@ -252,37 +251,21 @@ def _uncited(draft: Draft, grounds: Grounds) -> list[str]:
     ]
 
 
-def _stated(draft: Draft, grounds: Grounds) -> list[str]:
-    """What needs no cell claims nothing: what cannot be decided is a question, and what to do is advice."""
-    places: list[tuple[str, str, Place]] = []
-    for i, m in enumerate(draft.cannot_decide):
-        places.append((f"cannot_decide[{i}]", m.text, "open"))
-        places.append((f"cannot_decide[{i}].signal", m.signal, "open"))
-    for i, c in enumerate(draft.actions):
-        places.append((f"actions[{i}]", c.text, "advice"))
-    for i, moment in enumerate(draft.timeline):
-        places.append((f"timeline[{i}].ts", moment.ts, "open"))
-    return [
-        f"{place} states {clause[:60]!r} and cites nothing: {REMEDY[kind]}"
-        for place, text, kind in places
-        if not grounds.verbatim(text) and (clause := stated(text, kind, grounds.speaks_of))
-    ] + [
-        f"actions[{i}] supposes the {what}, which is none: cite the one that was saved, or leave out where to go on from"
-        for i, c in enumerate(draft.actions)
-        if not grounds.verbatim(c.text) and (what := unsaved(c.text, grounds.ledger))
+def _uncited_places(draft: Draft, uncited: Uncited) -> list[str]:
+    """What needs no cell claims nothing: what cannot be decided is a question, and what to do is offered or only looks."""
+    places = [(f"cannot_decide[{i}]", text) for i, m in enumerate(draft.cannot_decide) for text in (m.text, m.signal)]
+    places += [(f"timeline[{i}].ts", m.ts) for i, m in enumerate(draft.timeline)]
+    return [f"{place} {why}" for place, text in places for why in uncited.open(text)] + [
+        f"actions[{i}] {why}" for i, c in enumerate(draft.actions) for why in uncited.advice(c.text)
     ]
 
 
 def _blaming(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
-    """Hardware is blamed on the cells of a finding that blames it, or in a hypothesis that is marked as one.
-
-    What to do cites nothing: there it is enough that hardware was found to blame.
-    """
+    """Hardware is blamed on the cells of a finding that blames it, or in a hypothesis that is marked as one."""
     claims = [*draft.shows, *draft.warnings, *(c for c in draft.implies if c.status != "hypothesis")]
     moments = [text for m in draft.timeline for text in (m.ts, m.text)]
     said = [draft.headline, draft.disposition, *(c.text for c in claims), *moments, *(r.text for r in draft.ruled_out)]
     wrong = [text for text in said if stand.blames(check(text, grounds).text)]
-    wrong += [c.text for c in draft.actions if not stand.hardware and condemns(c.text)]
     return [
         f"{text[:60]!r} blames hardware, and nothing that it cites does: say what was measured, or make it a hypothesis under implies"
         for text in wrong
@@ -293,8 +276,8 @@ def _blaming(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
 def _causal(draft: Draft, stand: Stand, grounds: Grounds) -> list[str]:
     """A cause outside `implies` follows from what it cites, or is the families' own sentence."""
     places = [("headline", draft.headline), ("disposition", draft.disposition)]
-    for name, claims in (("shows", draft.shows), ("warnings", draft.warnings), ("actions", draft.actions)):
-        places += [(f"{name}[{i}]", unasked(c.text) if name == "actions" else c.text) for i, c in enumerate(claims)]
+    for name, claims in (("shows", draft.shows), ("warnings", draft.warnings)):
+        places += [(f"{name}[{i}]", c.text) for i, c in enumerate(claims)]
     places += [(f"ruled_out[{i}]", r.text) for i, r in enumerate(draft.ruled_out)]
     places += [(f"timeline[{i}]", text) for i, m in enumerate(draft.timeline) for text in (m.ts, m.text)]
     return [

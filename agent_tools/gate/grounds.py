@@ -10,8 +10,6 @@ from agent_tools.evidence import CellValue, Ledger
 from agent_tools.families.base import Assessment, ruling
 from agent_tools.formats import format_cell
 from agent_tools.gate.clauses import SUBJECTS
-from agent_tools.gate.vocabulary import MEANS
-from agent_tools.gate.words import spoken_of, stems
 from agent_tools.untrusted import clean
 from agent_tools.verdict import FAMILIES, Draft
 
@@ -44,7 +42,6 @@ class Grounds:
         self.ledger = ledger
         said = [t for a in assessments for t in assessment_texts(a)] + (draft_texts(preferred) if preferred else [])
         self.facts = [t for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
-        self._titles = [title(a.code) for a in assessments if a.status in ("confirmed", "suspected")]
         self.texts = frozenset(_flat(t) for t in said)
         self.vetted = "\n".join(self.texts)
 
@@ -89,21 +86,13 @@ class Grounds:
         """Whether the families or the differential say exactly this sentence, but for units that the cells carry anyway."""
         return _flat(text) in self.texts or _unitless(text) in self._unitless
 
+    def admit(self, text: str) -> None:
+        """Take a part of the families' sentences as one of them."""
+        self.texts |= {_flat(text)}
+
     @cached_property
     def _unitless(self) -> frozenset[str]:
         return frozenset(_unitless(t) for t in self.texts)
-
-    @cached_property
-    def _spoken(self) -> frozenset[str]:
-        """Texts of cells and findings, the names of the families found, what a state says in other words, and what is not zero."""
-        said = [c.value for c in self.cells if isinstance(c.value, str)]
-        said += [MEANS[w] for value in said for w in re.findall(r"[A-Z_]{4,}", value) if w in MEANS]
-        said += [c.column for c in self.cells if c.value and not isinstance(c.value, str)]
-        return stems("\n".join(dict.fromkeys([*said, *self.facts, *self._titles])))
-
-    def speaks_of(self, word: str) -> bool:
-        """Whether a shown cell, or what the families found, speaks of a thing; of several words whether it has them so."""
-        return self.contains(word) if " " in word else spoken_of(word, self._spoken)
 
     def contains(self, piece: str) -> bool:
         """Whether a piece of text stands in a shown cell, or in what the families say, not inside a longer word."""

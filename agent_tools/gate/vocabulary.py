@@ -156,35 +156,3 @@ SUPERLATIVE = word_set(
     "fastest quickest best furthest first last maximum minimum newest oldest final"
 )
 ORDERING = word_set("before after above below over under")
-
-EVERYDAY = NEUTRAL | word_set(
-    """not no never none nothing nobody only just even still already again ever else other others another same own more most less least much
-    many few several some any all each every both first last latest next previous earlier later long often far little enough too exactly
-    actually really there anything anyone anybody something someone back up down out off away well would could should must cannot
-    memory ram hbm vram loss gradient gradients learning rate batch batches size sizes scale script scripts code config configuration command
-    commands argument arguments option options flag flags setting settings checkpoint checkpoints data dataset datasets loader loaders
-    dataloader worker workers model models optimizer optimiser training train trained program programs file files path paths folder
-    directory output input queue partition account owner administrator operator team colleague support limit limits walltime deadline plan
-    network fabric driver drivers container image environment version versions library libraries package packages firmware runtime
-    traffic temperature temperatures power clock clocks kernel collective collectives communicator launch launches utilization utilisation
-    throughput speed pace duration hour hours minute minutes day days week weeks month second seconds disk disks storage filesystem mount
-    quota cluster scheduler rack switch link links counter counters message messages warning warnings stack stacks trace traces
-    sequence length precision shard shards sharding parallelism tensor pipeline epoch epochs iteration iterations evaluation validation
-    used needed asked requested allocated allocates allocate held holds kept saved saves wrote writes written read reads changed changes
-    change differ differs different looked look meant means mean did done ran running wanted intended expected chosen set sets set-up setup
-    collect collected record sampled imported told tell tells gave give gives given need needs want wants make makes made help helps
-    known unknown possible likely available present usual normal typical old new whole full-time respective relevant affected involved concerned
-    responsible behind above resubmitted submitted released waited waits fit fits owned shared serves served decide decides decided clear
-    free doing completed finished moment point call calls called missing meanwhile hold bound bounds bounded resubmit rerun submit try ask run start restart use check look find
-    place happen happened occurred struck clearer settle settles show tells apart compare compared let lets follow follows followed following work worked works
-    """
-)
-"""What there is in every job, and what is done with it: to name it claims nothing."""
-GENERIC = word_set("failure failures error errors problem problems issue issues symptom exception traceback")
-"""Troubles that by themselves tell of none in particular: `the network failure` does, by what stands before."""
-ORDINARY = NEUTRAL | word_set(
-    "same other another first last next previous earlier later own main actual real exact original whole only"
-)
-"""What stands before a trouble and tells of none in particular."""
-MEASURE = word_set("counter counters count counts status state states history setting settings option options policy")
-"""`The error counters` are there without an error."""

@@ -83,10 +83,9 @@ class Investigation:
         return [a for found in self.found.values() for a in found.assessments]
 
     @property
-    def own(self) -> tuple[str, Draft] | None:
-        """The open job with the rules' verdict on it, where no other job and no other attempt was opened."""
-        found = self.found.get((self.job_id, self.attempt)) if len(self.found) == 1 else None
-        return None if found is None else (self.job_id, found.draft)
+    def drafts(self) -> list[tuple[str, Draft]]:
+        """The jobs that were opened, each with the rules' verdict on it."""
+        return [(job, found.draft) for (job, _), found in self.found.items()]
 
     def ask(self, question: str, **options: Any) -> Reply:
         """`ask_async` for callers without an event loop."""
@@ -187,7 +186,7 @@ class Investigation:
         from agent_tools.endpoints.streamed import Streamed
 
         def passed(part: Answer) -> Answer | None:
-            report = check_answer(part, self.ledger, self.assessments, own=self.own)
+            report = check_answer(part, self.ledger, self.assessments, drafts=self.drafts)
             moved = len(report.answer.shows) < len(
                 part.shows
             )  # one became a hypothesis: where it stands, the whole says
@@ -242,7 +241,7 @@ def answering(investigation: Investigation, small: bool = False) -> Agent[Deps, 
     made = _agent(small)
 
     async def through_the_gate(ctx: RunContext[Deps], answer: Answer) -> Answer:
-        report = check_answer(answer, investigation.ledger, investigation.assessments, own=investigation.own)
+        report = check_answer(answer, investigation.ledger, investigation.assessments, drafts=investigation.drafts)
         if not report.ok:
             ctx.deps.emit(f"the gate refuses {len(report.problems)} sentences")
             raise ModelRetry(refusal("answer", report.problems, report.beyond))

@@ -9,6 +9,9 @@ from agent_tools.tools.base import Deps, show_sentence
 from agent_tools.verdict import FAMILIES
 from prompts import playbook
 
+MAX_OFFERED = 5
+"""Actions of a family that are shown: a model may give what is offered, and of its own only what looks."""
+
 
 async def assess(ctx: RunContext[Deps], family: str) -> str:
     """A family's findings and playbook, by its code (B1). Short. Not assessed: nothing was judged."""
@@ -43,6 +46,9 @@ def describe(deps: Deps, a: Assessment) -> str:
     said += [(f"implies ({c.status})", c.text) for c in a.implies]
     said += [("missing", f"{m.text} ({m.signal})") for m in a.missing]
     said += [("warning", c.text) for c in a.warnings]
+    if deps.opener is not None:  # a verdict gets the rules' actions without being told them
+        offer = deps.draft if a.code == deps.draft.family else a
+        said += [("to do", c.text) for c in offer.actions[:MAX_OFFERED]]
     said += [("counterfactual", a.counterfactual)] if a.status != "confirmed" else []
     once = {text: kind for kind, text in reversed(said) if text}
     told = set[str]()

@@ -111,7 +111,7 @@ def test_each_sentence_is_printed_while_the_next_is_still_being_written(opened: 
 
 def test_what_is_printed_in_parts_is_what_is_printed_whole(opened: Told, monkeypatch: pytest.MonkeyPatch):
     def script(turn: int, request: Request) -> Reply:
-        missing = [{"text": "Who started it.", "signal": "sacct"}]
+        missing = [{"text": "Whether the owner started it.", "signal": "sacct"}]
         return (
             LOOK if turn % 2 else answer(request, "It ran on NODE.", hypotheses=["A bad shard."], cannot_answer=missing)
         )

@@ -65,7 +65,9 @@ def test_a_lie_between_two_honest_sentences_ends_it(size: int):
 
 def test_what_only_the_whole_can_decide_waits_for_it():
     """A short answer that cites nothing stands beside what cannot be answered; that comes last."""
-    raw = json.dumps({"short": "It cannot be told.", "cannot_answer": [{"text": "Who did it.", "signal": "sacct"}]})
+    raw = json.dumps(
+        {"short": "It cannot be told.", "cannot_answer": [{"text": "Whether a user did it.", "signal": "sacct"}]}
+    )
     assert told(raw) == []
     assert check_answer(Answer.model_validate(json.loads(raw)), LEDGER, FOUND).ok
 

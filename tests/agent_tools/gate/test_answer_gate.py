@@ -99,13 +99,14 @@ def test_hardware_may_be_blamed_where_the_verdict_does_and_denied_anywhere(ledge
 
 
 @pytest.mark.parametrize("advice", ["Take node {} out of service.", "Replace the GPU of {}.", "Send node {} back."])
-def test_what_only_broken_hardware_needs_is_advised_of_what_a_cited_verdict_blames(ledger: Ledger, advice: str):
-    """A node with a verdict that blames it, and another; the node may be named by its cell or as `it`."""
+def test_what_only_broken_hardware_needs_is_advised_where_the_rules_offer_it(ledger: Ledger, advice: str):
+    """A node that a finding blames, and another."""
     said = "Job [[E1.job_id]] on [[E1.node_list]] has the verdict [[E1.family]]."
-    guilty, other = advice.format("[[E1.node_list]]"), advice.format("[[E1:1.node_list]]")
-    assert not problems(ledger, said, actions=[Claim(text=guilty)])
-    assert "condemns hardware" in problems(ledger, said, actions=[Claim(text=other)])[0]
-    assert "condemns hardware" in problems(ledger, "It ended as [[E1:1.state]].", actions=[Claim(text=guilty)])[0]
+    guilty, other = (Claim(text=advice.format(cell)) for cell in ("[[E1.node_list]]", "[[E1:1.job_id]]"))
+    fault = Assessment("B2", "confirmed", headline="A counter of [[E1.node_list]] rose", actions=[guilty])
+    assert not problems(ledger, said, (fault,), actions=[guilty])
+    assert problems(ledger, said, (fault,), actions=[other])
+    assert "is quoted" in problems(ledger, said, actions=[guilty])[0]
 
 
 def test_an_assessment_of_an_opened_job_backs_a_cause(ledger: Ledger):

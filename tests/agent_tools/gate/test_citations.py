@@ -202,10 +202,10 @@ def test_a_lie_in_any_other_place_is_refused(fields: dict[str, object]):
     assert not passed(**fields).ok
 
 
-def test_advice_may_name_commands_that_the_families_wrote_and_switches():
+def test_advice_may_name_commands_that_the_families_wrote():
     actions = [
         {"text": "Run `dcgmi diag -r 3` on the node."},
-        {"text": "Set NCCL_P2P_DISABLE=1 or use bf16; see `sacct`."},
+        {"text": "See `sacct`."},
     ]
     report = passed(actions=actions)
     assert report.ok, report.problems
@@ -316,12 +316,13 @@ def test_a_checked_draft_checks_again_to_itself():
     ],
 )
 def test_a_cause_that_no_assessment_states_is_refused_or_called_a_hypothesis(cause: str):
-    for place in ("shows", "warnings", "actions"):
+    for place in ("shows", "warnings"):
         report = passed(**{place: [{"text": cause}]})
         assert not report.ok, place
         assert f"{place}[0] states a cause that nothing it cites states" in "\n".join(report.problems)
     assert not passed(headline=cause).ok
     assert not passed(disposition=cause).ok
+    assert not passed(actions=[{"text": cause}]).ok
     report = passed(implies=[{"text": cause, "status": "established"}])
     assert report.ok, report.problems
     assert [c.status for c in report.draft.implies] == ["hypothesis"]

@@ -73,7 +73,7 @@ DRAFT: dict[str, Any] = {
     "cannot_decide": [{"text": "Whether it leaked.", "signal": "cgroup_sample"}],
     "ruled_out": [{"family": "A2", "text": "The job ended as [[E1.state]]."}],
     "warnings": [{"text": "Slurm restarted it [[E1.restarts]] times."}],
-    "actions": [{"text": "Run with a smaller batch."}],
+    "actions": [{"text": "Check the size of the batch."}],
     "timeline": [{"ts": "[[E1.end_ts]]", "text": "The job ended as [[E1.state]]."}],
     "disposition": "Slurm says [[E1.state]]",
 }
@@ -81,8 +81,8 @@ ANSWER: dict[str, Any] = {
     "short": "The job ended as [[E1.state]].",
     "shows": [{"text": "It ran on [[E1.node]]."}],
     "implies": [{"text": "Its memory was too small.", "status": "hypothesis"}],
-    "cannot_answer": [{"text": "Who started it.", "signal": "sacct"}],
-    "actions": [{"text": "Run with a smaller batch."}],
+    "cannot_answer": [{"text": "Whether the owner started it.", "signal": "sacct"}],
+    "actions": [{"text": "Check the size of the batch."}],
 }
 
 
@@ -137,7 +137,7 @@ def test_no_field_of_an_answer_takes_a_lie(at: Path, lie: str):
     "text",
     [
         "Whether the GPU is faulty.",
-        "Which rank was first to ask for that much memory.",
+        "How much memory each rank used.",
         "Memory of the host was not sampled.",
     ],
 )
@@ -151,10 +151,8 @@ def test_what_is_open_may_be_said(text: str):
 @pytest.mark.parametrize(
     "text",
     [
-        "Check whether the node is healthy before you resubmit.",
-        "Resume from the last checkpoint that was saved.",
-        "If it fails again, drain the node.",
-        "The node should be drained until its diagnostics pass.",
+        "Check whether the node is healthy.",
+        "Run `dcgmi diag -r 3` on the node.",
         "Ask the operators.",
     ],
 )

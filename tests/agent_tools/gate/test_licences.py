@@ -49,14 +49,12 @@ RISKY = [
     "Resume from the newest checkpoint, step <evict.checkpoints.step>, of three kills: the second kill was the last.",
     "Remove the memory limit of the job.",
     "Resume from step <kill.train_summary.last_step>.",
+    "Raise the memory limit of the job.",
 ]
 SOUND = [
-    "Turn the watchdog off to see whether the run goes on.",
-    "Run the job again.",
     "Check whether there are too many workers.",
-    "Start the job again with fewer workers.",
-    "Raise the memory limit of the job.",
-    "Resume from step <evict.checkpoints.step>.",
+    "Check whether the watchdog was used.",
+    "Compare the loss of step <evict.checkpoints.step> with the last loss.",
 ]
 
 
@@ -91,7 +89,7 @@ def test_what_a_row_joins_is(held: Book, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", RISKY)
-def test_an_advice_takes_no_safeguard_away_and_judges_nothing(held: Book, text: str) -> None:
+def test_an_advice_changes_nothing_that_no_rule_offers(held: Book, text: str) -> None:
     assert not advised(held, text)
 
 

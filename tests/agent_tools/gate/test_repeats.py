@@ -24,7 +24,7 @@ SHORT = "Rank [[E2.rank]] asked for [[E2.requested_bytes]]."
 
 
 def asked(own: tuple[str, Draft] | None = ("4812", OWN), short: str = SHORT, **fields: object):
-    return check_answer(Answer.model_validate({"short": short, **fields}), BOOK, FOUND, own=own)
+    return check_answer(Answer.model_validate({"short": short, **fields}), BOOK, FOUND, drafts=[own] if own else [])
 
 
 def test_an_inference_keeps_the_status_that_it_has_in_the_verdict():

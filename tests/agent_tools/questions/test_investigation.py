@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 from agent_tools.endpoints.drive import Limits
 from agent_tools.questions.investigation import Investigation
 from agent_tools.references import plain
+from collector.intake.bundle import import_paths
+from inquest.commands.demo import EXAMPLES
 from store import Reader, Writer
 from store.rows import SlurmJob
 from tests.agent_tools.casekit import INJECTION, TOKEN, T, lake
@@ -70,6 +74,30 @@ def test_an_invented_cause_never_reaches_the_reader(reader: Reader, monkeypatch:
     assert "broken" not in reply.model_dump_json()
     assert "gave no answer" in reply.provenance.notes[0]
     assert reply.tables
+
+
+def test_what_to_do_is_copied_from_what_is_offered(tmp_path: Path, monkeypatch: Any):
+    """What changes something is quoted: the rules' offers are shown beside their findings, and what is made up is told which they are."""
+    import_paths([EXAMPLES / "killed-rank"], tmp_path, durable=False)
+    with Reader(tmp_path, threads=1) as reader:
+        asked = Investigation(reader)
+        asked.open("4805")
+
+        def script(turn: int, request: Request) -> Reply:
+            if turn == 1:
+                return message(calls=[("overview", {}), ("differential", {})])
+            offered = re.findall(r"to do: (.+?)(?=\\n|$)", json.dumps(request))
+            done = (
+                [{"text": "Lower the batch size."}] if turn == 2 else [{"text": offered[0]}, {"text": "Check the log."}]
+            )
+            return answer(asked.drafts[0][1].headline, actions=done)
+
+        with serving(script, monkeypatch) as endpoint:
+            reply = asked.ask("what should I do now?", model="openai:scripted", limits=QUICK)
+    assert reply.provenance.notes == []
+    said = [c.text for c in reply.actions]
+    assert said == [asked.drafts[0][1].actions[0].text, "Check the log."]
+    assert "copy one that the tools offer" in endpoint.text
 
 
 def test_a_dead_endpoint_ends_in_the_tables(reader: Reader, monkeypatch: Any):
