@@ -35,7 +35,7 @@ class Rule:
 
 
 # Words of a file system that fails, at a start as while training runs: neither the program nor what it asked for is why.
-FAILING_FILES = (r"Input/output error", r"Errno (5|116|121)\b", r"Stale (NFS )?file handle", r"Transport endpoint is not connected", r"Remote I/O error", r"Cannot send after transport endpoint")  # fmt: skip
+FAILING_FILES = (r"Input/output error", r"Errno (5|116|121)\b", r"Stale (NFS )?file handle", r"Transport endpoint is not connected", r"Remote I/O error", r"Cannot send after transport endpoint", r"Errno (70|107|108|110|112|113)\] [^:]{1,60}: ['\"]/")  # fmt: skip
 RULES: tuple[Rule, ...] = (
     Rule("config", 0.86, "the ranks of the NPUs were set up in ways that do not go together",
         says=(r"\bEI00(01|03|04|05|14|16|17)\)?: ",)),
@@ -180,12 +180,9 @@ RULES: tuple[Rule, ...] = (
         says=(r"\b(?:429|50\d) (?:Client|Server) Error\b", r"HTTP Error (?:429|50\d)\b")),
     Rule("env", 0.76, "a service on the network cannot be reached",
         names="NewConnectionError|NameResolutionError|MaxRetryError|ConnectTimeoutError|ClientConnectorError"),
+    Rule("asset", 0.94, "the hub cannot be reached, and the cache on disk does not hold it", names="LocalEntryNotFoundError|OfflineModeIsEnabled"),
     Rule("asset", 0.94, "the hub refuses the model, or does not have it",
-        names=(
-            "GatedRepoError|RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|"
-            "RemoteEntryNotFoundError|LocalEntryNotFoundError|"
-            "DisabledRepoError|LocalTokenNotFoundError|BadRequestError"
-        )),
+        names="GatedRepoError|RepositoryNotFoundError|RevisionNotFoundError|EntryNotFoundError|RemoteEntryNotFoundError|DisabledRepoError|LocalTokenNotFoundError|BadRequestError"),
     Rule("asset", 0.94, "a distributed checkpoint cannot be read or written",
         names="CheckpointingException|CheckpointException"),
     Rule("data", 0.9, "the dataset has no such split",

@@ -40,7 +40,7 @@ EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
 
 _STORAGE = re.compile(
     r"No space left|quota exceeded|Errno (27|28|122|30)\b|File too large|Read-only file system|ENOSPC|EDQUOT|file write failed|"
-    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container",
+    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|basic_ios::clear: iostream error",
     re.IGNORECASE,
 )
 # PyTorch's writer does not say why: a folder that is gone, a right, a quota or a disk that is full.

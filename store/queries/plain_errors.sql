@@ -31,7 +31,7 @@ m AS (
       '(?:^|[\s\]])[\w./-]+: error: (?:unrecognized arguments|the following arguments are required|argument |ambiguous option|one of the arguments|invalid |expected )'
       '|can''t open file ''|^Error: (?:No such option|Missing (?:option|argument|command)|Invalid value for|Got unexpected)'
       '|^error: (?:Parser key|Validation failed|Configuration check|Problem with given)|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
-      '|^\W{0,4}(?:x\W{1,3})?Invalid config override |Error locating target|error while loading shared libraries|Value error, |does not recognize this architecture'
+      '|^\W{0,4}(?:x\W{1,3})?Invalid config override |Error locating target|error while loading shared libraries|: version `(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+'' not found \(required by |Value error, |does not recognize this architecture'
       '|No (?:CUDA |Nvidia |NVIDIA )?GPUs? (?:were |was |are |is )?(?:found|detected|available).{0,60}(?:[Ee]xiting|[Aa]borting)'
       '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)')
       OR back <= 40 AND regexp_matches(text, 'op_kernel\.cc:\d+\] OP_REQUIRES failed at \S+ : (?:UNIMPLEMENTED|INTERNAL|FAILED_PRECONDITION|INVALID_ARGUMENT|NOT_FOUND|Unimplemented|Internal|Invalid argument|Not found|Unknown): ')

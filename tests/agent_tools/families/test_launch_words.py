@@ -24,6 +24,7 @@ srun: error: CPU binding outside of job step allocation, allocated CPUs are: 0x0
 srun: error: Task launch for StepId=77.0 failed on node n7: Unable to satisfy cpu bind request
 srun: error: Application launch failed: Unable to satisfy cpu bind request
 """
+OLD_LIBRARY = "python: /lib64/libc.so.6: version `GLIBC_2.34' not found (required by python)\n"
 TAKEN = "RuntimeError: The server socket has failed to listen on any local network address. port: 29500, code: -98, name: EADDRINUSE\n"
 
 
@@ -34,9 +35,10 @@ TAKEN = "RuntimeError: The server socket has failed to listen on any local netwo
         (HOOK, "A4", "infrastructure"),
         (NO_RUNTIME, "A4", "job"),
         (BINDING, "A4", "job"),
+        (OLD_LIBRARY, "A1", "job"),
         (TAKEN, "C1", "undetermined"),
     ],
-    ids=["socket of a plugin", "hook", "no runtime for GPUs", "binding", "port"],
+    ids=["socket of a plugin", "hook", "no runtime for GPUs", "binding", "old library", "port"],
 )
 def test_whose_a_failed_launch_is_follows_from_its_words(text: str, family: str, of: str, tmp_path: Path) -> None:
     draft = drafted(text, tmp_path)

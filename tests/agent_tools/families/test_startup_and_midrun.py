@@ -38,6 +38,8 @@ def test_the_same_exception_after_steps_is_a_crash_in_training(tmp_path: Path) -
     [
         ("OSError", "[Errno 28] No space left on device", "storage", "job"),
         ("OSError", "[Errno 5] Input/output error", "storage", "infrastructure"),
+        ("TimeoutError", "[Errno 110] Connection timed out: '/nfs/data/shard_3.bin'", "storage", "infrastructure"),
+        ("RuntimeError", "basic_ios::clear: iostream error", "storage", "job"),
         ("OSError", "[Errno 30] Read-only file system: '/scratch/run/step_30.pt'", "storage", "infrastructure"),
         ("requests.exceptions.ConnectionError", "HTTPSConnectionPool: Max retries exceeded", "network", "job"),
         ("json.decoder.JSONDecodeError", "Expecting value: line 1 column 1", "data", "job"),
@@ -100,6 +102,24 @@ def test_without_the_log_neither_can_be_decided(tmp_path: Path) -> None:
 )
 def test_the_fault_class_follows_from_type_and_text(name: str, message: str, mode: str) -> None:
     assert classify(name, message, "").mode == mode
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "why"),
+    [
+        ("huggingface_hub.errors.LocalEntryNotFoundError", "An error happened", "cannot be reached"),
+        ("huggingface_hub.errors.RepositoryNotFoundError", "404 Client Error.", "does not have it"),
+        ("OSError", "[Errno 30] Read-only file system: '/out'", "read-only"),
+        ("OSError", "[Errno 28] No space left on device: '/out'", "no space"),
+        (
+            "torch.distributed.DistBackendError",
+            "Mismatched NCCL version detected : rank 0 2.20.5 vs rank 8 2.18.1",
+            "NCCL",
+        ),
+    ],
+)
+def test_the_reason_says_what_the_words_mean(name: str, message: str, why: str) -> None:
+    assert why in classify(name, message, "").why
 
 
 @pytest.mark.parametrize(
