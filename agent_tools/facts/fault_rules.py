@@ -41,6 +41,8 @@ RULES: tuple[Rule, ...] = (
         says=(r"\bEI00(01|03|04|05|14|16|17)\)?: ",)),
     Rule("env", 0.88, "the installed versions of CANN differ between the nodes",
         says=(r"\bEI0008\)?: ",)),
+    Rule("env", 0.84, "a limit of processes or threads is reached",
+        says=(r"can't start new thread", r"pthread_create failed", r"Errno 11\] Resource temporarily unavailable$")),
     Rule("env", 0.86, "the limit of open files is reached",
         says=(r"Too many open files", r"Errno 24\b", r"received \d+ items of ancdata")),
     Rule("config", 0.93, "`python -m` is given the name of a file where it takes that of a module",
@@ -50,7 +52,7 @@ RULES: tuple[Rule, ...] = (
         names="EnvironmentNameNotFound|EnvironmentLocationNotFound|PackagesNotFoundError|ModuleNotFoundError|PackageNotFoundError|LibraryNotLoaded|DistributionNotFound|VersionConflict|ContextualVersionConflict"),
     Rule("env", 0.93, "a shared library does not fit",
         says=(
-            r"undefined symbol", r"cannot open shared object file", r"GLIBC(XX)?_",
+            r"undefined symbol", r"init_fs_encoding", r"cannot open shared object file", r"GLIBC(XX)?_",
             r"version `[A-Z]+_[\d.]+' not found", r"DLL load failed", r"libcud(a|nn|art)\S*\.so",
         )),
     Rule("env", 0.93, "a package or library cannot be loaded",
@@ -83,7 +85,7 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"Failed to find C compiler", r"cuDNN failed to initialize", r"CUDNN_STATUS_NOT_INITIALIZED",
             r"DNN library", r"CUDA driver version is insufficient", r"NVIDIA driver on your system is too old",
-            r"no kernel image is available", r"not compiled with (CUDA|GPU|ROCm)\b", r"Unsupported device target", r"gladLoadGL",
+            r"no kernel image is available", r"device kernel image is invalid", r"not compiled with (CUDA|GPU|ROCm)\b", r"Unsupported device target", r"gladLoadGL",
             r"(Failed|failed|Unable|unable|[Cc]annot|[Cc]ould not) (to )?(create|initiali[sz]e|open|connect to) .{0,30}(OpenGL|EGL|GLX|X server|display)", r"CUDA unknown error",
             r"CUDA_HOME (environment variable )?(is not set|does not exist)", r"nvcc.{0,40}not found",
             r"Error building extension", r"Error compiling objects for extension", r"Ninja is required",

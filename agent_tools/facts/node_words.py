@@ -83,6 +83,7 @@ NODE_WORDS: tuple[NodeWord, ...] = (
         _words(
             r"\bNo CUDA GPUs are available",
             r"no CUDA-capable device is detected",
+            r"you might not have a CUDA gpu",
             r"CUDA_ERROR_NO_DEVICE",
             r"\bNo (?:CUDA )?GPUs? (?:were |was |are |is )?(?:found|detected)",
             r"\bNo visible (?:GPU|CUDA) devices",
@@ -92,6 +93,22 @@ NODE_WORDS: tuple[NodeWord, ...] = (
         _SEES_NONE,
         "Look whether the job asked for GPUs (--gres, --gpus), what CUDA_VISIBLE_DEVICES is in it, and what nvidia-smi shows there.",
         unseen=True,
+    ),
+    NodeWord(
+        _words(r"(?:Permission denied|Operation not permitted): ['\"]/dev/(?:nvidia|infiniband|kfd|dri\b|gdrdrv)"),
+        "it may not open a device of the node",
+        "undetermined",
+        "the request (--gres) in sacct, the device's owner and mode on the node, the devices of the job's cgroup and container",
+        "Look whether the job was given that device (--gres), whether its container passes it on, and who may open it on the node "
+        "(ls -l).",
+    ),
+    NodeWord(
+        _words(r"No space left on device: ['\"]/(?:tmp|var|run|dev/shm|local|localscratch|nvme)\b"),
+        "a disk of the node's own, or its shared memory, is full",
+        "undetermined",
+        "df and du on the node, and what earlier jobs left there",
+        "Look what fills that folder on the node (df, du): where it is not this job tell the operators, else let it write elsewhere "
+        "(TMPDIR) or less.",
     ),
     NodeWord(
         _words(r"Read-only file system", r"\bErrno 30\b", r"\bEROFS\b"),

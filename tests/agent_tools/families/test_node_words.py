@@ -35,6 +35,11 @@ def crashed(folder: Path, text: str, *before: tuple[str, str], **job: object) ->
         ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "undetermined"),
         (NONE_SEEN, "undetermined"),
         ("[Errno 30] Read-only file system: '/scratch/mira/run1'", "undetermined"),
+        ("[Errno 13] Permission denied: '/dev/nvidia3'", "undetermined"),
+        ("[Errno 28] No space left on device: '/tmp/tmpab12/model.safetensors'", "undetermined"),
+        ("[Errno 28] No space left on device: '/scratch/mira/out'", "job"),
+        ("CUDA driver initialization failed, you might not have a CUDA gpu.", "undetermined"),
+        ("can't start new thread", "job"),
         # What does not fit the driver came with the job.
         ("The NVIDIA driver on your system is too old (found version 11040).", "job"),
         ("CUDA error: no kernel image is available for execution on the device", "job"),

@@ -111,6 +111,8 @@ def test_the_fault_class_follows_from_type_and_text(name: str, message: str, mod
         ("huggingface_hub.errors.RepositoryNotFoundError", "404 Client Error.", "does not have it"),
         ("OSError", "[Errno 30] Read-only file system: '/out'", "read-only"),
         ("OSError", "[Errno 28] No space left on device: '/out'", "no space"),
+        ("RuntimeError", "Triton Error [CUDA]: device kernel image is invalid", "does not fit the build"),
+        ("BlockingIOError", "[Errno 11] Resource temporarily unavailable", "processes or threads"),
         (
             "torch.distributed.DistBackendError",
             "Mismatched NCCL version detected : rank 0 2.20.5 vs rank 8 2.18.1",
