@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.wording import gpu_of
-from agent_tools.verdict import Moment
+from agent_tools.verdict import NO_TIME, Moment
 
 MOST, MOST_OF_ONE = 20, 8
 """Moments in all, and from one source."""
@@ -228,4 +228,4 @@ def _entry(row: RowView, ts: str | None, line: str, text: str, weight: int) -> _
     if ts is not None and row.has(ts):
         return (False, row.text(ts), at or 0.0), weight, Moment(ts=row[ts].ref, text=text[:600])
     where = f"{text.rstrip('.')} (line {row[line]})." if at is not None else text
-    return (True, "", at or 0.0), weight, Moment(ts="time not known", text=where[:600])
+    return (True, "", at or 0.0), weight, Moment(ts=NO_TIME, text=where[:600])

@@ -75,6 +75,10 @@ class RuledOut(_Model):
     text: str = Field(max_length=1200)
 
 
+NO_TIME = "time not known"
+"""In the place of a moment's time: what is told was printed, and nothing says when."""
+
+
 class Moment(_Model):
     """One entry of the timeline; `ts` and `text` are references or plain words."""
 

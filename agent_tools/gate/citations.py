@@ -22,7 +22,7 @@ from agent_tools.gate.refusal import beyond
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.gate.uncited import Uncited
 from agent_tools.references import BadReference, Span, cited, plain, render_text, resolve
-from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, Moment, RuledOut
+from agent_tools.verdict import FAMILIES, NO_TIME, Claim, Draft, Missing, Moment, RuledOut
 
 __all__ = ["BadReference", "Gate", "GateReport", "Span", "cited", "draft_texts", "plain", "render_text", "resolve"]
 
@@ -254,7 +254,7 @@ def _uncited(draft: Draft, grounds: Grounds) -> list[str]:
 def _uncited_places(draft: Draft, uncited: Uncited) -> list[str]:
     """What needs no cell claims nothing: what cannot be decided is a question, and what to do is offered or only looks."""
     places = [(f"cannot_decide[{i}]", text) for i, m in enumerate(draft.cannot_decide) for text in (m.text, m.signal)]
-    places += [(f"timeline[{i}].ts", m.ts) for i, m in enumerate(draft.timeline)]
+    places += [(f"timeline[{i}].ts", m.ts) for i, m in enumerate(draft.timeline) if m.ts != NO_TIME]
     return [f"{place} {why}" for place, text in places for why in uncited.open(text)] + [
         f"actions[{i}] {why}" for i, c in enumerate(draft.actions) for why in uncited.advice(c.text)
     ]
