@@ -19,6 +19,7 @@ from store import Writer, triggers
 from store.lake import Lake
 from tests.collector.livekit import asked
 from tests.inquest.watch.test_early import Running_, falling, row, steps
+from tests.inquest.watch.test_early import now as now  # each test has its own "now" here, too
 from tests.software_gpu.driver import POWER, SoftwareGpus, why_not
 
 ROOT = Path(__file__).resolve().parents[3]
