@@ -68,7 +68,8 @@ def played(cluster: Cluster, tasks: int) -> dict[str, Any]:
     left = tasks - len(verdicts(cluster, job))
     told, until = cluster.data / "told.jsonl", time.monotonic() + WAIT_S
     while time.monotonic() < until:
-        waiting = "SELECT (SELECT count(*) FROM note WHERE delivery IS NULL) + (SELECT count(*) FROM delivery WHERE done IS NULL)"
+        # Another user's later jobs are one group, of which only the first is told at once.
+        waiting = f"SELECT (SELECT count(*) FROM note WHERE delivery IS NULL AND array_job = '{job}') + (SELECT count(*) FROM delivery WHERE done IS NULL)"
         if sum(verdicts(cluster, job).values()) >= tasks and not ask(cluster, waiting)[0][0]:
             break
         print(f"\r{sum(verdicts(cluster, job).values())} of {tasks} judged    ", end="", file=sys.stderr, flush=True)

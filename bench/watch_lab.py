@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import random
+import signal
 import sys
 import tempfile
 from collections.abc import Generator
@@ -50,6 +51,9 @@ def lab(name: str, keep: Path | None) -> Generator[Cluster]:
     if problem := why_not():
         print(problem, file=sys.stderr)
         sys.exit(2)
+    signal.signal(
+        signal.SIGTERM, lambda number, _: sys.exit(128 + number)
+    )  # else the cluster would live on, and be watched
     with contextlib.ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{name}-", dir="/var/tmp")))
         cluster = stack.enter_context(Cluster(folder / "lab", spec(name)))
