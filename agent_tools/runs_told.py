@@ -77,12 +77,14 @@ def restarted(facts: Facts) -> list[Claim]:
 
 def without_gpus(facts: Facts) -> list[Claim]:
     """That the framework, or the program, says that it works on the CPU."""
-    row = on_cpu(facts)
-    if row is None:
+    told = on_cpu(facts)
+    if told is None:
         return []
-    return [
-        claim(f"By its own words the work was done on the CPU: {row['message']} ({row['file']} line {row['line_no']}).")
-    ]
+    row = told.row
+    what = (
+        "By its own words the work was done on the CPU" if told.sure else "If JAX is what trained, it did so on the CPU"
+    )
+    return [claim(f"{what}: {row['message']} ({row['file']} line {row['line_no']}).")]
 
 
 def doubt(facts: Facts, chosen: Assessment) -> None:

@@ -1,8 +1,8 @@
-"""A run that had GPUs and did its work on the CPU, by what its framework or the program says of it."""
+"""A run that did its work on the CPU, by what its framework or the program says of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_tools.facts.views import RowView
 
@@ -11,26 +11,40 @@ if TYPE_CHECKING:
 
 _NOTHING = 0.02
 """Mean activity of a GPU on which a context and a monitor are all there is."""
+_OWN = {"lightning": {"lightning"}, "tensorflow": {"keras", "tensorflow"}, "jax": {"maxtext", "clu"}}
+"""Libraries that are loaded beside what trains, too: their word counts where the progress is theirs."""
+_ANY_LOOP = {"loop", "plain", "plain-loop", "custom-pipe", "tqdm"}
+"""Progress that says nothing of who prints it."""
 
 
-def on_cpu(facts: Facts) -> RowView | None:
-    """The line that says so, where no sample shows a GPU at work; None where nothing does.
+class OnCpu(NamedTuple):
+    """The line that says so, and whether it is surely the training's."""
 
-    A framework that falls back says it of itself. That a program names the CPU as its device counts where Slurm gave the job GPUs;
-    where it gave none there was nothing to use.
+    row: RowView
+    sure: bool
+
+
+def on_cpu(facts: Facts) -> OnCpu | None:
+    """The surest line that says so; None where there is none, or anything shows a GPU at work: a sample, a collective, a full card.
+
+    That a program names the CPU as its device counts where Slurm gave the job GPUs; where it gave none there was nothing to use.
     """
     rows = facts.table("cuda_errors").one_of("name", "on_cpu")
-    if not rows or not facts.progress.begun:
+    steps = facts.progress.steps
+    if not rows or steps is None or facts.table("nccl_events") or facts.table("oom_events"):
         return None
     given = facts.overview.number("gpus") if facts.overview is not None and facts.overview.has("gpus") else None
-    if given == 0 or any(_worked(r) for r in _sampled(facts)):
+    if given == 0 or (
+        facts.has("gpu_sample") and facts.beside is None and any(map(_worked, facts.table("gpu_summary")))
+    ):
         return None
-    return next((r for r in rows if r.text("code") == "framework" or given), None)
+    by, said = steps.text("framework"), {r.text("code"): r for r in rows}
+    for code, row in said.items():
+        if code in ("torch", "program") or by in _OWN.get(code, ()) or (code == "device" and given):
+            return OnCpu(row, True)
+    # Few load JAX's devices without computing on them; an unused TensorFlow beside PyTorch says its word at every import.
+    return OnCpu(said["jax"], False) if "jax" in said and by in _ANY_LOOP else None
 
 
 def _worked(gpu: RowView) -> bool:
     return any((gpu.number(c) or 0.0) > _NOTHING for c in ("engine_mean", "sm_mean"))
-
-
-def _sampled(facts: Facts) -> list[RowView]:
-    return list(facts.table("gpu_summary")) if facts.has("gpu_sample") and facts.beside is None else []

@@ -198,7 +198,7 @@ def assess(facts: Facts) -> Assessment:
         head = f"The run says that it finished, but only at {short_of}."
     elif midway is not None:
         head = f"The job completed, but its log stops at {midway['last_step']} of {midway['total_steps']} steps."
-    elif on_cpu(facts) is not None:
+    elif (cpu := on_cpu(facts)) is not None and cpu.sure:
         head = "The run completed, but by its own words without a GPU: its work was done on the CPU."
     elif closed:
         head = "The run looks complete: its log ends with words that it is done."

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
-from collector.parsers.shapes import detail
+from collector.parsers.shapes import detail, strip_label
 
 NAMES: dict[str, str] = {
     "cuda_error": "an error of a running kernel or call: detail.code is one of ecc_uncorrectable, illegal_address, "
@@ -23,7 +23,8 @@ NAMES: dict[str, str] = {
     "cuda_setup": "the GPU or driver cannot be used: no_device, devices_unavailable, driver_insufficient, driver_mismatch, "
     "no_kernel_image, cudnn_mismatch, invalid_ordinal, not_compiled, nvml_failed, system_not_ready, bad_binary",
     "device_assert": "the assertion that a kernel printed (detail.assertion)",
-    "on_cpu": "the work goes on without a GPU: detail.code is framework (its own words of it) or device (the device that the program names)",
+    "on_cpu": "the work goes on without a GPU, in the words of detail.code: torch, lightning, tensorflow, jax, program; or the last device "
+    "that the program names is the CPU: device",
 }
 
 _RULES: tuple[tuple[str, str, str], ...] = (
@@ -59,14 +60,16 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_error", "other", r"CUDA (?:runtime |driver )?error: (?!out of memory|CU(?:BLAS|DNN)_STATUS_ALLOC)(?P<text>[a-zA-Z].{0,100})"),
 )  # fmt: skip
 _ON_CPU: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("framework", re.compile(
-        r"No GPU/TPU found, falling back to CPU|jaxlib is not installed\. Falling back to cpu|Skipping registering GPU devices"
-        r"|CUDA is not available\. {1,2}Disabling|\bGPU available: (?:False|True .{0,20}, used: False)|[Nn]o GPU (?:was )?(?:found|detected|available)[.,;:]? .{0,30}\b(?:CPU|cpu)\b"
-    )),
-    ("device", re.compile(
-        r"^\s*(?:.{0,80}(?:INFO|DEBUG|WARNING|[\]:>-])\s+)?(?:[Uu]s(?:ing|e)|[Rr]unning on|[Tt]raining on|[Dd]evice)(?: (?:the )?device)?(?: is)? ?[:=]? ?['\"(]{0,2}(?:cpu|CPU)\b(?: device)?['\").]{0,3}\s*$"
-    )),
+    ("torch", re.compile(r"CUDA is not available\. {1,2}Disabling")),
+    ("lightning", re.compile(r"\bGPU available: (?:False|True .{0,20}, used: False)")),
+    ("tensorflow", re.compile(r"Skipping registering GPU devices")),
+    ("jax", re.compile(r"No GPU/TPU found, falling back to CPU|jaxlib is not installed\. Falling back to cpu")),
+    ("program", re.compile(r"[Nn]o GPU (?:was )?(?:found|detected|available)[.,;:]? .{0,30}\b(?:CPU|cpu)\b")),
 )  # fmt: skip
+_DEVICE = re.compile(
+    r"^\s*(?:.{0,80}(?:INFO|DEBUG|WARNING|[\]:>-])\s+)?(?:[Uu]s(?:ing|e)|[Rr]unning on|[Tt]raining on|[Dd]evice)(?: (?:the )?device)?(?: is)?"
+    r" ?[:=]? ?['\"(]{0,2}(?:(?P<cpu>cpu|CPU)|cuda|CUDA|gpu|GPU|hip|xpu|mps)(?::?\d{1,2})?\b(?: device)?['\").]{0,3}\s*$"
+)
 _TABLE = tuple((name, code, re.compile(pattern)) for name, code, pattern in _RULES)
 _KERNEL = re.compile(r"\bNVRM\b|\bXid \(PCI:")
 """The kernel's own words, which the runtime does not print: whoever copied them is not the driver."""
@@ -76,7 +79,7 @@ _ASSERT = re.compile(
 
 
 class CudaError(LineParser):
-    """Remembers what was printed: an assertion comes once for each thread of its kernel, a fallback once for each rank."""
+    """Remembers what was printed: an assertion comes once for each thread of its kernel, a fallback once for each rank; and the device that was named last."""
 
     name: ClassVar[str] = "cuda_error"
     anchors: ClassVar[tuple[str, ...]] = (
@@ -126,27 +129,18 @@ class CudaError(LineParser):
         "registering GPU devices",
         "GPU available:",
         "o GPU ",
-        "evice: cpu",
-        "evice: CPU",
-        "evice cpu",
-        "evice = cpu",
-        "evice=cpu",
-        "evice = 'cpu",
-        "evice: 'cpu",
-        "evice='cpu",
-        "sing cpu",
-        "sing CPU",
-        "sing the CPU",
-        "sing device='cpu",
-        "unning on cpu",
-        "unning on CPU",
-        "raining on cpu",
-        "raining on CPU",
+        "evice",
+        "sing c",
+        "sing C",
+        "sing g",
+        "sing G",
+        "ning on ",
     )
 
     def __init__(self) -> None:
         self._assertions: set[str] = set()
         self._on_cpu: set[str] = set()
+        self._device: Line | None = None
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -167,11 +161,18 @@ class CudaError(LineParser):
                 status = got.get("cublas") or got.get("cudnn") or got.get("cufft")
                 return [self._row(line, name, "error", detail(code=code, status=status, text=got.get("text")))]
         if len(text) < 600:
+            if named := _DEVICE.match(strip_label(text)):
+                self._device = line if named["cpu"] else None
             for code, pattern in _ON_CPU:
                 if code not in self._on_cpu and pattern.search(text):
                     self._on_cpu.add(code)  # each rank and each loader says so
                     return [self._row(line, "on_cpu", "info", detail(code=code))]
         return []
+
+    def close(self) -> Iterable[ParsedRow]:
+        """A CPU that is the last device named: a step of preparation may name it before the training names its GPU."""
+        line, self._device = self._device, None
+        return [self._row(line, "on_cpu", "info", detail(code="device"))] if line is not None else []
 
     def _row(self, line: Line, name: str, severity: str, extra: str | None) -> ParsedRow:
         return line.event("warning", name, severity=severity, parser=self.name, framework="cuda", detail=extra)

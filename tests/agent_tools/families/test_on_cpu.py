@@ -25,12 +25,13 @@ def codes(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        (FELL_BACK, "framework"),
-        ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.", "framework"),
-        ("Skipping registering GPU devices...", "framework"),
-        ("UserWarning: User provided device_type of 'cuda', but CUDA is not available. Disabling", "framework"),
-        ("GPU available: False, used: False", "framework"),
-        ("GPU available: True (cuda), used: False", "framework"),
+        (FELL_BACK, "jax"),
+        ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.", "jax"),
+        ("Skipping registering GPU devices...", "tensorflow"),
+        ("UserWarning: User provided device_type of 'cuda', but CUDA is not available. Disabling", "torch"),
+        ("GPU available: False, used: False", "lightning"),
+        ("GPU available: True (cuda), used: False", "lightning"),
+        ("No GPU found, using CPU instead", "program"),
         (NAMED, "device"),
         ("Using device: cpu", "device"),
         ("Using cpu device", "device"),
@@ -48,6 +49,7 @@ def test_words_of_work_on_the_cpu_are_read(text: str, code: str) -> None:
     [
         "GPU available: True (cuda), used: True",
         "Using device: cuda:0",
+        "Using device: cpu\ntokenizing\n2026-10-01 10:00:00 INFO Using device: cuda:3",
         "Using device: cpu for the tokenizer",
         "weights are loaded with map_location device: cpu",
         "Using CPU offload for the optimizer",
@@ -59,46 +61,58 @@ def test_words_that_resemble_them_are_not(text: str) -> None:
     assert codes(text) == []
 
 
-def run(
-    folder: Path, text: str, code: str, engine: float | None = None, state: str = "COMPLETED", **job: object
-) -> World:
+def run(folder: Path, code: str, framework: str, engine: float | None = None, beside: str = "", **job: object) -> World:
+    """A run of fifty reports that came to its end, with such words before it."""
     world = World(folder)
     if job or engine is not None:
-        world.job(state, **job)
-    world.train([9 * 0.97**i for i in range(50)], total_steps=500).text("training finished")
+        world.job("COMPLETED", **job)
+    world.say("warning", "on_cpu", "No GPU here.", severity="info", detail=f'{{"code": "{code}"}}')
+    if beside:
+        world.say(beside, "ib_error" if beside == "nccl_error" else "torch_oom", "of a GPU", severity="warning")
+    world.train([9 * 0.97**i for i in range(50)], total_steps=500, framework=framework).text("training finished")
     world.say("train_end", "finished", "training finished", severity="info")
-    world.say("warning", "on_cpu", text, severity="info", detail=f'{{"code": "{code}"}}')
     if engine is not None:
-        world.add(
-            *(
-                GpuSample(job_id=JOB, node="n1", gpu=k, ts=T, engine_active=engine, fb_used_bytes=1 << 30)
-                for k in range(8)
-            )
-        )
+        busy = {"engine_active": engine, "fb_used_bytes": 1 << 30}
+        world.add(*(GpuSample(job_id=JOB, node="n1", gpu=k, ts=T, **busy) for k in range(8)))
     return world
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "more", "said"),
+    ("code", "framework", "more", "said"),
     [
-        (FELL_BACK, "framework", {}, True),
-        (FELL_BACK, "framework", {"gpus": 16}, True),
-        (FELL_BACK, "framework", {"gpus": 0}, False),
-        (FELL_BACK, "framework", {"engine": 0.9}, False),
-        (NAMED, "device", {}, False),  # of a log alone nobody knows that there was a GPU to use
-        (NAMED, "device", {"gpus": 16}, True),
-        (NAMED, "device", {"gpus": 16, "engine": 0.4}, False),
+        ("torch", "loop", {}, True),
+        ("torch", "loop", {"gpus": 16}, True),
+        ("torch", "loop", {"gpus": 0}, False),
+        ("torch", "loop", {"engine": 0.9}, False),
+        ("torch", "loop", {"engine": 0.0}, True),
+        ("torch", "loop", {"beside": "nccl_error"}, False),
+        ("torch", "loop", {"beside": "cuda_oom"}, False),
+        ("lightning", "lightning", {}, True),
+        ("tensorflow", "keras", {}, True),
+        ("tensorflow", "hf-trainer", {"gpus": 16}, False),  # imported beside it, and never used
+        ("tensorflow", "loop", {"gpus": 16}, False),
+        ("jax", "maxtext", {}, True),
+        ("jax", "megatron", {"gpus": 16}, False),
+        ("device", "loop", {}, False),  # of a log alone nobody knows that there was a GPU to use
+        ("device", "loop", {"gpus": 16}, True),
+        ("device", "loop", {"gpus": 16, "engine": 0.4}, False),
     ],
-)  # fmt: skip
+)
 def test_it_is_told_where_there_was_a_gpu_to_use_and_none_was_seen_at_work(
-    text: str, code: str, more: dict[str, float], said: bool, tmp_path: Path
+    code: str, framework: str, more: dict[str, object], said: bool, tmp_path: Path
 ) -> None:
-    facts = run(tmp_path, text, code, **more).facts()  # type: ignore[arg-type]
+    facts = run(tmp_path, code, framework, **more).facts()  # type: ignore[arg-type]
     assert (on_cpu(facts) is not None) is said
     draft = differential.draft(facts)
     assert draft.family == "G1"
     assert ("on the CPU" in draft.headline) is said and any("on the CPU" in w.text for w in draft.warnings) is said
-    assert any("asks for the GPU" in c.text for c in draft.actions) is said
+    assert any("asks for the GPU" in c.text for c in draft.actions) is (said or more.get("engine") == 0.0)
+
+
+def test_a_word_of_jax_beside_a_loop_of_nobodys_is_told_with_a_doubt(tmp_path: Path) -> None:
+    draft = differential.draft(run(tmp_path, "jax", "loop").facts())
+    assert "CPU" not in draft.headline
+    assert any(w.text.startswith("If JAX is what trained") for w in draft.warnings)
 
 
 def test_a_run_that_its_limit_ended_is_told_it_too(tmp_path: Path) -> None:
@@ -107,6 +121,6 @@ def test_a_run_that_its_limit_ended_is_told_it_too(tmp_path: Path) -> None:
         .job("TIMEOUT", 120, gpus=16)
         .train([9 * 0.97**i for i in range(50)], every_s=140.0, total_steps=5000)
     )
-    world.say("warning", "on_cpu", FELL_BACK, severity="info", detail='{"code": "framework"}')
+    world.say("warning", "on_cpu", FELL_BACK, severity="info", detail='{"code": "torch"}')
     draft = differential.draft(world.facts())
     assert draft.family == "F3" and any("on the CPU" in w.text for w in draft.warnings)
