@@ -52,7 +52,7 @@ RULES: tuple[Rule, ...] = (
         names="EnvironmentNameNotFound|EnvironmentLocationNotFound|PackagesNotFoundError|ModuleNotFoundError|PackageNotFoundError|LibraryNotLoaded|DistributionNotFound|VersionConflict|ContextualVersionConflict"),
     Rule("env", 0.93, "a shared library does not fit",
         says=(
-            r"undefined symbol", r"init_fs_encoding", r"cannot open shared object file", r"GLIBC(XX)?_",
+            r"undefined symbol", r"cannot open shared object file", r"GLIBC(XX)?_",
             r"version `[A-Z]+_[\d.]+' not found", r"DLL load failed", r"libcud(a|nn|art)\S*\.so",
         )),
     Rule("env", 0.93, "a package or library cannot be loaded",
@@ -80,7 +80,7 @@ RULES: tuple[Rule, ...] = (
     Rule("env", 0.9, "an import fails",
         names="ImportError"),
     Rule("env", 0.88, "an import fails",
-        says=(r"Package \w+ not found in current path", r"Failed to import [\w.]+ because of the following error", r"has no attribute '?(ds_opt_|ds_)\w+")),
+        says=(r"init_fs_encoding", r"Package \w+ not found in current path", r"Failed to import [\w.]+ because of the following error", r"has no attribute '?(ds_opt_|ds_)\w+")),
     Rule("env", 0.92, "the CUDA driver, the toolkit or the GPU's architecture does not fit the build",
         says=(
             r"Failed to find C compiler", r"cuDNN failed to initialize", r"CUDNN_STATUS_NOT_INITIALIZED",

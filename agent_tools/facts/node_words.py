@@ -41,11 +41,19 @@ NODE_WORDS: tuple[NodeWord, ...] = (
         _NODE + "systemctl status nvidia-fabricmanager, its version against the driver's, nvidia-smi -q.",
     ),
     NodeWord(
-        _words(r"Driver/library version mismatch", r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", r"system has unsupported display driver"),
+        _words(r"Driver/library version mismatch"),
         "the driver's kernel module and its libraries are of different versions, as after an update without a reload",
         "infrastructure",
         "/proc/driver/nvidia/version against the version of libcuda on the node and in the container",
         _NODE + "the driver has to be reloaded, or the node rebooted. In a container look for a libcuda of the image's own.",
+    ),
+    NodeWord(
+        _words(r"system has unsupported display driver", r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
+        "the driver and the libcuda that was loaded are of different versions: the node's own, or one that the job brought",
+        "undetermined",
+        "which libcuda.so was loaded (LD_LIBRARY_PATH, cuda-compat of the image), /proc/driver/nvidia/version on the node",
+        "Look which libcuda the program loads: one of the image or of a cuda-compat package belongs to the job; where it is the node's "
+        "own, tell the operators.",
     ),
     NodeWord(
         _words(r"CUDA-capable device(?:s|\(s\))? (?:is|are|is/are) (?:all )?busy", r"CUDA_ERROR_DEVICE_UNAVAILABLE"),

@@ -28,6 +28,7 @@ def crashed(folder: Path, text: str, *before: tuple[str, str], **job: object) ->
     [
         (NOT_READY, "infrastructure"),
         ("Driver/library version mismatch", "infrastructure"),
+        ("CUDA error: system has unsupported display driver / cuda driver combination", "undetermined"),
         ("CUDA error: all CUDA-capable devices are busy or unavailable", "undetermined"),
         ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", "undetermined"),
         ("CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server", "undetermined"),
