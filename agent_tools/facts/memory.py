@@ -86,34 +86,36 @@ def read_host_oom(facts: Facts) -> HostOom:
 def _kept_to(facts: Facts, victims: list[RowView]) -> Claim | None:
     """What the job held on the node that ran out, where that is well below what Slurm gave it there.
 
-    Known is it from the job's cgroup, or from accounting: the largest task, as if all tasks of the node were as large. The victims
-    alone tell too little: the others of the job may have been as large.
+    The victims alone tell too little: the others of the job may have been as large.
     """
-    whole, nodes = (facts.overview.number(c) if facts.overview else None for c in ("memory_gib", "node_count"))
-    if not victims or not whole or not nodes:
+    o = facts.overview
+    whole, nodes = (o.number(c) if o is not None else None for c in ("memory_gib", "node_count"))
+    if o is None or not victims or not whole or not nodes:
         return None
-    node, share = victims[0].text("node"), whole / nodes
-    if sum(r.number("rss_gib") or 0.0 for r in victims if r.text("node") == node) > _WELL_BELOW * share:
+    node = victims[0].text("node")
+    told = _held(facts, node, nodes)
+    killed = sum(r.number("rss_gib") or 0.0 for r in victims if r.text("node") == node)
+    if told is None or max(told[0], killed) > _WELL_BELOW * whole / nodes:
         return None
-    given = f"{facts.overview['memory_gib']} GiB on {facts.overview['node_count']} nodes" if facts.overview else ""
-    held = [r for r in facts.table("cgroup_peaks").where(lambda r: r.text("node") == node) if r.has("peak_gib")]
-    if held:
-        most = max(held, key=lambda r: r.number("peak_gib") or 0.0)
-        if (most.number("peak_gib") or 0.0) > _WELL_BELOW * share:
-            return None
-        return Claim(
-            text=f"The job's cgroup on {most['node']} held at most {most['peak_gib']} GiB; Slurm gave it {given}."
-        )
+    return Claim(text=f"{told[1]}; Slurm gave the job {o['memory_gib']} GiB on {o['node_count']} nodes.")
+
+
+def _held(facts: Facts, node: str, nodes: float) -> tuple[float, str] | None:
+    """How much the job held on a node (GiB), in words, too: by its cgroup there, else by accounting's largest task, as if all tasks were as large."""
+    groups = facts.table("cgroup_peaks").where(lambda r: r.text("node") == node and r.has("peak_gib"))
+    if groups:
+        most = max(groups, key=lambda r: r.number("peak_gib") or 0.0)
+        return most.number("peak_gib") or 0.0, f"The job's cgroup on {most['node']} held at most {most['peak_gib']} GiB"
+
+    def together(step: RowView) -> float:
+        return (step.number("max_rss_gib") or 0.0) * (step.number("tasks") or 1.0) / nodes
+
     sampled = facts.table("job_steps").where(lambda r: r.has("max_rss_gib") and r.has("tasks"))
     if not sampled:
         return None
-    most = max(sampled, key=lambda r: (r.number("max_rss_gib") or 0.0) * (r.number("tasks") or 1.0))
-    if (most.number("max_rss_gib") or 0.0) * (most.number("tasks") or 1.0) / nodes > _WELL_BELOW * share:
-        return None
-    return Claim(
-        text=f"The largest task of step {most['step_id']} ({most['tasks']} in all) held {most['max_rss_gib']} GiB; Slurm gave the "
-        f"job {given}."
-    )
+    most = max(sampled, key=together)
+    text = f"The largest task of step {most['step_id']} ({most['tasks']} in all) held {most['max_rss_gib']} GiB"
+    return together(most), text
 
 
 def before_work(facts: Facts) -> bool:
