@@ -1,7 +1,8 @@
 """An array whose tasks all fail alike, on a real Slurm with a watcher: each task has one verdict, and all of them one message.
 
-Meanwhile another user's jobs fail one after the other: they must not wait for the array's. What ended is asked of sacct, what was judged of the lake, what was told of a web server that counts what it receives. The
-watcher's settings are its own but for the address. Needs root and Slurm's packages (`evals/recorder/install.sh`).
+Meanwhile another user's jobs fail one after the other: they must not wait for the array's. What ended is asked of sacct, what was
+judged of the lake, what was told of a web server that counts what it receives. The watcher's settings are its own but for the
+address. Needs root and Slurm's packages (`evals/recorder/install.sh`).
 
 usage: python -m bench.watch_array [--tasks 1000] [--keep DIR] [--json]
 """
@@ -54,7 +55,6 @@ def verdicts(cluster: Cluster, job: int) -> Counter[str]:
 
 def played(cluster: Cluster, tasks: int) -> dict[str, Any]:
     """Submit the array, wait for its end, and reckon."""
-    (cluster.data / "notify.toml").write_text(NOTIFY)
     (cluster.data / "receiver.py").write_text(RECEIVER.replace("PORT", str(PORT)))
     cluster.spawn("receiver", [sys.executable, "/mnt/data/receiver.py"], node="head")
     (cluster.home / "mira" / "sweep.sbatch").write_text(f"#!/bin/bash\n{TRACE}")
@@ -88,7 +88,6 @@ def played(cluster: Cluster, tasks: int) -> dict[str, Any]:
         "judged": len(found),
         "judged_twice": sum(n > 1 for n in found.values()),
         "messages": len({m["key"] for m in messages}),
-        "tasks_in_messages": len({a for m in messages for a in m["attempts"]}),
     }
 
 
@@ -101,7 +100,6 @@ def main() -> int:
         cluster = stack.enter_context(lab("array", args.keep))
         watchers = Watchers(cluster, random.Random(0))
         stack.callback(watchers.stop)
-        cluster.data.mkdir(parents=True, exist_ok=True)
         (cluster.data / "notify.toml").write_text(NOTIFY)
         watchers.start(0)
         found = played(cluster, args.tasks)

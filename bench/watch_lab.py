@@ -51,9 +51,8 @@ def lab(name: str, keep: Path | None) -> Generator[Cluster]:
     if problem := why_not():
         print(problem, file=sys.stderr)
         sys.exit(2)
-    signal.signal(
-        signal.SIGTERM, lambda number, _: sys.exit(128 + number)
-    )  # else the cluster would live on, and be watched
+    # What ends the bench ends the cluster, too: else it would live on, and be watched.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with contextlib.ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{name}-", dir="/var/tmp")))
         cluster = stack.enter_context(Cluster(folder / "lab", spec(name)))
