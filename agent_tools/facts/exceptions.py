@@ -106,7 +106,7 @@ _PEER = re.compile(
     r"Connection (reset|closed) by (remote )?peer|communicator was aborted|Broken pipe|remote process exited|"
     r"ncclRemoteError|NCCL Error \d|NCCL error|recvValue failed|failed to recv, got 0 bytes|Socket Timeout|"
     r"NCCL communicator|Process group .{0,60}(aborted|terminated)|sendBytes failed|peer closed|got aborted|"
-    r"ncclCommAbort|Horovod has been shut down|Software caused connection abort|unhandled (system|cuda) error.{0,200}NCCL",
+    r"ncclCommAbort|Collective ops is aborted by|Horovod has been shut down|Software caused connection abort|unhandled (system|cuda) error.{0,200}NCCL",
     re.IGNORECASE,
 )
 _PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")

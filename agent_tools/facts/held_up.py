@@ -58,6 +58,8 @@ def named(facts: Facts, result: Assessment) -> bool:
         result.attribution = "job" if facts.host_oom else "undetermined"
         result.speaks_for += facts.host_oom.claims
         return True
+    if _worker_gone(facts, result):
+        return True
     silent = facts.table("silent_ranks")
     if silent and silent.row_count <= 2:
         first = silent.rows[0]
@@ -84,6 +86,22 @@ def named(facts: Facts, result: Assessment) -> bool:
         result.implies.append(claim("The rank on that GPU is the one that the others wait for.", "hypothesis"))
         return True
     return node_at_rest(facts, result)
+
+
+def _worker_gone(facts: Facts, result: Assessment) -> bool:
+    """A rank whose DataLoader lost a worker before anybody gave up waiting: it raised, and the others waited for it."""
+    for raised in facts.of_role("worker_killed"):
+        row, first = raised.row, facts.table("nccl_events").first
+        before = first is None or row.text("file") != first.text("file")
+        if not row.has("rank") or not (
+            before or first is None or (row.number("line_no") or 0) < (first.number("line_no") or 0)
+        ):
+            continue
+        text = f"The trigger is a worker that rank {row['rank']} lost: {raised.message_ref} ({raised.where_ref})."
+        result.speaks_for += [claim(text, "supported"), *facts.host_oom.claims]
+        result.attribution = "job" if facts.host_oom else "undetermined"
+        return True
+    return False
 
 
 def node_at_rest(facts: Facts, result: Assessment) -> bool:

@@ -33,8 +33,8 @@ _UNEXPECTED = re.compile(r'"exit_type": ?"SYSTEM_ERROR"')
 _CRASHED = "WorkerCrashedError"
 """Ray's type for a worker that died under a task; of an actor that died it has another, which is also that of a wanted end."""
 _SIGABRT, _SIGBUS = 6, 7
-_BROKE = ("ib_error", "remote_error", "system_error", "internal_error", "cuda_error", "backend_error")
-"""Errors of a communicator, at which PyTorch's process group takes its own process down."""
+_BROKE = ("ib_error", "remote_error", "system_error", "internal_error", "cuda_error", "backend_error", "peer_lost")
+"""Errors of a communicator or of a lost peer, at which PyTorch's process group, UCX and JAX's client take their own process down."""
 _LOADERS = ("dataloader_killed", "shared_memory", "worker_crashed")
 _WORKERS = {**dict.fromkeys(_LOADERS, "A DataLoader worker"), "pool_killed": "A pool's worker"}
 _SAID_ABOVE = re.compile(r"\bprint statements above for the actual error")

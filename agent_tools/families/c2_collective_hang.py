@@ -126,7 +126,7 @@ def assess(facts: Facts) -> Assessment:
 def transfer_failed(facts: Facts) -> bool:
     """A transfer over InfiniBand came back with an error: the group had formed by then, and was at a collective."""
     rows = facts.table("nccl_events").one_of("name", "ib_error")
-    return any("ompletion from peer" in r.text("message") for r in rows)
+    return any(w in r.text("message") for r in rows for w in ("ompletion from peer", "etry count"))
 
 
 def _fabric(facts: Facts, result: Assessment) -> None:
@@ -194,7 +194,7 @@ def _only_weak(facts: Facts, row: RowView, result: Assessment) -> None:
     gone = facts.table("nccl_events").one_of("name", "remote_error", "peer_lost")
     left = [r for r in facts.table("slurm_messages").one_of("name", "task_exit") if r.get("exit_code") in range(1, 126)]
     result.status, result.confidence = "suspected", 0.35 if gone and left else 0.55  # none waits for a task that left
-    if row.text("name") == "peer_lost" and "heartbeat" in row.text("message"):
+    if row.text("name") == "peer_lost" and any(w in row.text("message") for w in ("heartbeat", "another task died")):
         result.confidence = min(result.confidence, 0.45)  # a task that is gone: preempted, killed or crashed, no hang
     result.speaks_for += [claim(f"A task had ended by itself: {r['message']}.") for r in left[:1] if gone]
     result.headline = f"The process group reports a stuck peer: {row['message']}"

@@ -58,9 +58,9 @@ def assess(facts: Facts) -> Assessment:
         if own and count(end, "errors"):
             return _secondary(fallen[0], own)
         return _confirmed(facts, overview, None, fallen, 0.88)
-    dead = facts.table("launcher_failures").one_of("name", "ray_node_died")
+    dead = facts.table("launcher_failures").one_of("name", "ray_node_died", "lost_daemon")
     if dead and overview is None and not facts.causes and not facts.ending.marks and not _outlived(dead[0], end):
-        return _ray(dead[0])
+        return _unheard(dead[0])
     return _not_it(facts, nodes.rows, fallen, state)
 
 
@@ -71,23 +71,24 @@ def _outlived(row: RowView, end: RowView | None) -> bool:
     return count(end, "progress_line") > count(row, "line_no")
 
 
-def _ray(row: RowView) -> Assessment:
-    """Ray's head no longer hears of a node: it is down, or its raylet is."""
+def _unheard(row: RowView) -> Assessment:
+    """Ray's head or mpirun no longer hears of a node: it is down, or what they run on it is."""
+    ray = row.text("name") == "ray_node_died"
     return Assessment(
         CODE,
         "suspected",
         None,
         0.6,
         "infrastructure",
-        "Ray lost a node under the run.",
-        say(f"Ray says: {quoted(row, 'message', 'line_no')}."),
+        "Ray lost a node under the run." if ray else "The launcher lost a node under the run.",
+        say(f"{'Ray' if ray else 'The launcher'} says: {quoted(row, 'message', 'line_no')}."),
         implies=say(
-            "A node that Ray no longer hears of is down, or its raylet was ended; the workers on it are gone.",
+            "A node that is no longer heard of is down, was cut off, or what ran on it was ended; the workers on it are gone.",
             status="supported",
         ),
         missing=[
             lacks(
-                "Whether the node failed, or only Ray's own process on it.",
+                "Whether the node failed, or only the network to it, or the launcher's own process on it.",
                 "the node's kernel log, sacct, or the cloud's record of its machines",
             )
         ],

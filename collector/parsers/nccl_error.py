@@ -21,7 +21,7 @@ NAMES: dict[str, str] = {
     "internal_error": "ncclInternalError",
     "invalid_usage": "ncclInvalidUsage, ncclInvalidArgument (two ranks on one GPU)",
     "remote_error": "ncclRemoteError, connection closed by remote peer: another process went away",
-    "ib_error": "InfiniBand: completion with error, async event (detail.status, detail.vendor_err)",
+    "ib_error": "InfiniBand: completion with error, async event (detail.status, detail.vendor_err), UCX's transport gave up",
     "connect_failed": "a connection could not be made (refused, timed out, no route)",
     "bootstrap_clash": "two processes came to the communicator's meeting as the same rank",
     "no_interface": "no usable network interface or network plugin",
@@ -40,6 +40,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     # What libibverbs calls an event, and is none of an error: a port came up, a subnet manager or an address changed.
     ("warn", re.compile(r"NET/IB ?: ?.{0,60}event.{0,20}: (?P<text>port active|communication established|path migrated$|client reregistration|(?:LID|P_Key|SM|GID table) change|send queue drained|last WQE reached|SRQ limit reached)")),
     ("ib_error", re.compile(r"NET/IB ?: ?.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60}|.*ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
+    ("ib_error", re.compile(r"\b(?:ib_mlx5_log\.c|ib_log\.c|UCX {1,4}ERROR)\b.{0,80}(?i:transport retry count(?:er)? exceeded|remote (?:operation|access) error)")),
     ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|(?:Net(?:work)? : |socketProgress\w*: |NCCL WARN .{0,60}).{0,60}(?:closed by remote peer|Call to (?:recv|send)\w* (?:from|to) (?P<peer2>\S+) failed)|remote process exited or there was a network error")),
     ("bootstrap_clash", re.compile(r"NCCL WARN Bootstrap Root ?: rank \d+ of \d+ ranks has already checked in")),
     ("no_interface", re.compile(r"no socket interface found|NCCL WARN .{0,40}(?:network .{0,30}not found|No interface found)|Failed to initialize any NET plugin")),
@@ -49,7 +50,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("connect_failed", re.compile(r"NCCL WARN (?:Net(?:work)? : |socketStartConnect: )?Connect to (?P<peer>\S*)")),
     ("system_error", re.compile(r"ncclSystemError|unhandled system error|NCCL WARN .{0,60}\bCall to (?:bind|listen|accept|socket|getsockname|getaddrinfo|[gs]etsockopt|fcntl|poll)\b")),
     ("internal_error", re.compile(r"ncclInternalError|NCCL.{0,200}internal error")),
-    ("peer_lost", re.compile(r"(?:ask|task:\d+|tasks).{0,60}heartbeat (?:has )?timed? ?out|heartbeat has timed out for|[Tt]he (?:following )?tasks have crashed")),
+    ("peer_lost", re.compile(r"(?:ask|task:\d+|tasks).{0,60}heartbeat (?:has )?timed? ?out|heartbeat has timed out for|[Tt]he (?:following )?tasks have crashed|JAX distributed service detected fatal errors")),
     ("backend_error", re.compile(r"DistBackendError: NCCL error|NCCL error in: |ncclResult_t|NCCL Error \d+")),
     ("warn", re.compile(r"NCCL WARN (?P<text>\S.*)")),
 )  # fmt: skip
@@ -85,6 +86,9 @@ class NcclError(LineParser):
         "closed by remote peer",
         "heartbeat",
         "asks have crashed",
+        "detected fatal errors",
+        "etry count",
+        "ib_mlx5_log",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:

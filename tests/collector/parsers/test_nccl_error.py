@@ -38,6 +38,8 @@ def parse(text):
         ("n1:7:9 [2] NCCL WARN Bootstrap : no socket interface found", "no_interface", {}),
         ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete", "gloo_timeout", {"timeout_ms": 1_800_000.0}),
         ("RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.7]:1234", "gloo_closed", {}),
+        ("[n4:812 :0:812] ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_2:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)", "ib_error", {}),
+        ("F1012 11:02:03.4 771 client.h:77] Terminating process because the JAX distributed service detected fatal errors. This most likely indicates that another task died", "peer_lost", {}),
         ("n1:7:9 [0] NCCL WARN something new", "warn", {"severity": "warning"}),
         ("n1:7:9 [2] NCCL WARN NET/IB : mlx5_0:1 Got async event : port active", "warn", {"severity": "warning"}),
         ("n1:7:9 [2] NCCL WARN NET/IB : Got async event : client reregistration", "warn", {"severity": "warning"}),
