@@ -19,19 +19,19 @@ _LOAD = re.compile(
     r"invalid load key|Ran out of input|storage has wrong size|pickle data was truncated|[Ii]nvalid magic number|PytorchStreamReader failed|failed finding central directory|failed reading zip archive|"
     r"unexpected EOF|corrupt|No valid checkpoint found|Can't find a valid checkpoint|CheckpointException|"
     r"(checkpoint|state_dict|optimizer state).{0,80}(mismatch|does not match|incompatible|not found|missing|invalid|empty|truncated)|"
-    r"(mismatch|different).{0,80}checkpoint|loaded state dict|doesn't match the size of optimizer's group|shape mismatch|"
+    r"(mismatch|different).{0,80}checkpoint|checkpoint .{0,40}used a \w+ world size of \d+ but|is not compatible with the stored shape|loaded state dict|doesn't match the size of optimizer's group|shape mismatch|"
     r"incomplete metadata|objects could not be loaded|keys? .{0,80}(?:unexpected|missing).{0,20} (?:in|from) the checkpoint|Unable to (load|open).{0,60}checkpoint|could not (find|load|read).{0,60}checkpoint|Cannot load checkpoint",
     re.IGNORECASE,
 )
 _RESUME_ITSELF = re.compile(
     r"No valid checkpoint found in output directory|Can't find a valid checkpoint at|resume_from_checkpoint|"
     r"checkpoint-\d+|global_?step_?\d+|iter_\d{3,}|latest_checkpointed_iteration|optimizer's group|different number of parameter groups|optimizer\.(pt|bin)|"
-    r"optim_states|random_states|trainer_state|last\.ckpt|rng_state|/step[-_=]\d+|state_dict: optim|scheduler\.pt|-epoch=|epoch=\d+-step=\d+|-step=\d+-|last-step=\d",
+    r"from this run's directory latest step|optim_states|random_states|trainer_state|last\.ckpt|rng_state|/step[-_=]\d+|state_dict: optim|scheduler\.pt|-epoch=|epoch=\d+-step=\d+|-step=\d+-|last-step=\d",
     re.IGNORECASE,
 )
 _RESUME_FRAME = re.compile(
     r"_load_from_checkpoint|load_checkpoint|resume|_load_optimizer|_load_rng|restore_state|restore_training|load_state\b|"
-    r"load_training_state|maybe_load|checkpoint_connector|_restore_modules|load_(?:latest_|full_)+state|restore_checkpoint",
+    r"load_training_state|maybe_load|orbax/checkpoint/checkpoint_manager\.py(?::\d+)? in restore\b|checkpoint_connector|_restore_modules|load_(?:latest_|full_)+state|restore_checkpoint",
     re.IGNORECASE,
 )
 _STATE_FILE = re.compile(
@@ -45,7 +45,9 @@ _RESUMING = re.compile(
 )
 # The state of an optimizer, of its schedule or of the loss scale: a run that starts anew has none to load.
 _STATE_FRAME = re.compile(
-    r"(?:^|/)(?:\w*optim(?:izer)?s?|\w*scheduler|grad_scaler)\.py in load_state_dict$", re.I | re.M
+    r"(?:^|/)(?:\w*optim(?:izer)?s?|\w*scheduler|grad_scaler)\.py in load_state_dict$"
+    r"|fsdp/_optim_utils\.py(?::\d+)? in |\bin optim_state_dict_to_load$",
+    re.I | re.M,
 )
 _LOADING = re.compile(
     r"\bin (?:re)?load_(?:checkpoint|ckpt|latest_\w+|full_state)\b|\bin restore_(?:checkpoint|state)\b", re.M
@@ -66,8 +68,12 @@ _STATE_PATH = re.compile(
 )
 # Megatron names the iteration that the checkpoint was saved at; weights that were converted are a release or stand at the first.
 _AT_ITERATION = re.compile(r"\bcheckpoint from \S+ at iteration +(?:[2-9]|[1-9]\d+)\b")
-# torch's and Megatron's readers of a checkpoint that every rank saved a part of.
-_READS = re.compile(r"(?:distributed/checkpoint|dist_checkpointing)/\S+\.py(?::\d+)? in \w*(?:load|read|plan)", re.M)
+# torch's, Megatron's and Orbax's readers of a checkpoint that every rank saved a part of.
+_READS = re.compile(
+    r"(?:distributed/checkpoint|dist_checkpointing)/\S+\.py(?::\d+)? in \w*(?:load|read|plan)"
+    r"|orbax/checkpoint/\S+\.py(?::\d+)? in \w*(?:restore|deserialize)",
+    re.M,
+)
 _RIGHT_ABOVE = 3
 """Lines between the word that a load begins and the traceback that it ends in."""
 _ASKS_CHECKPOINT = re.compile(r"\b\w*(?:ckpt|checkpoint|resume|state|saved|snapshot)\w*\[", re.IGNORECASE)
@@ -112,7 +118,7 @@ class FailedLoad:
                 "Look at the end of the whole log for what the load failed of.",
             )
         if re.search(
-            r"size mismatch|shape mismatch|does not match|doesn't match|key\(s\)|mismatch|MetadataIndex|entries in state dict|number of parameter groups",
+            r"size mismatch|shape mismatch|does not match|doesn't match|key\(s\)|mismatch|MetadataIndex|entries in state dict|number of parameter groups|world size of|the stored shape|cannot reshape",
             self.text,
             re.IGNORECASE,
         ):
@@ -120,7 +126,7 @@ class FailedLoad:
                 "its shapes or names do not match the model",
                 "Use the checkpoint of the same model and configuration (same vocabulary, layers, parallel sizes), or the matching base.",
             )
-        if any(p.search(self.text) for p in (_STATE_KEY, _STATE_PATH, _SLOT)):
+        if any(p.search(self.text) for p in (_STATE_KEY, _STATE_PATH, _SLOT)) or self.text.startswith("KeyError"):
             return (
                 "it lacks a part of the saved run",
                 "Resume from a checkpoint that holds the optimizer and the counters too, or start anew from its weights alone.",
@@ -182,7 +188,8 @@ def _lacks_state(raised: Raised) -> bool:
     """The program asked its checkpoint for a part of a saved run, and it is not in it."""
     asks = _ASKS_CHECKPOINT.search(raised.calls.partition("\n> ")[2])
     text = f"{raised.name}: {raised.message}"
-    return bool(_STATE_PATH.search(text) or (_STATE_KEY.search(text) and asks))
+    missing = raised.name.endswith("KeyError") and _STATE_FRAME.search(raised.calls)
+    return bool(_STATE_PATH.search(text) or (_STATE_KEY.search(text) and asks) or missing)
 
 
 def _broken_off(raised: Raised, frames: str) -> bool:

@@ -74,6 +74,8 @@ def _asked(signs: RowView) -> list[str]:
     asked: list[str] = []
     if signs.has("asked_by"):
         asked.append(f'The command asks to resume: "{signs["asked_by"]}".')
+    elif signs.has("restart_message") and count(signs, "fresh"):
+        asked.append("Slurm had started the job before, and it looked for a checkpoint to go on from.")
     if _NAMED_FILE.search(signs.text("fresh_message")):
         asked.append("It looked for a checkpoint that it had been told of, and the file was not there.")
     if count(signs, "earlier_attempts") and (count(signs, "earlier_saves") or signs.has("earlier_last_step")):
@@ -155,9 +157,13 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
                     "a resume option in its command or script, checkpoints that the run before saved",
                 )
             )
-    elif fresh and (_cut_off(signs) or (signs.has("asked_by") and (ran_before(signs) or asked_step is not None))):
+    elif fresh and (
+        _cut_off(signs)
+        or signs.has("restart_message")
+        or (signs.has("asked_by") and (ran_before(signs) or asked_step is not None))
+    ):
         sure = signs.has("asked_by") and (tied(signs) or asked_step is not None)
-        confidence = 0.85 if sure else _RESTARTED if restarted(signs) or tied(signs) else _BY_NAME
+        confidence = 0.85 if sure else _RESTARTED if (explicit and restarted(signs)) or tied(signs) else _BY_NAME
         if signs.has("restart_message"):
             shows.append(f"Slurm had started the job before: {quoted(signs, 'restart_message', 'restart_line')}.")
         missing.append(

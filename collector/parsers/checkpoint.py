@@ -79,6 +79,8 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("saving", "torchtitan", r"Saving (?:the|a full) checkpoint"),
         ("loaded", "torchtitan", r"Finished loading the checkpoint in (?P<seconds>[\d.]+)"),
         ("loading", "torchtitan", r"Loading the checkpoint (?:at step (?P<step>\d+)|from )"),
+        # MaxText
+        ("loading", "maxtext", r"restoring from this run's directory latest step (?P<step>\d+)"),
         # Keras and TensorFlow
         ("saving", "keras", rf"Epoch \d+: (?:\w+ improved from .{{1,60}}, )?saving model to {_PATH}"),
         ("saved", "tensorflow", rf"Saved checkpoint for step (?P<step>\d+): {_PATH}"),
@@ -134,6 +136,7 @@ class Checkpoint(LineParser):
         "start from random",
         "latest file at",
         "Attempting to resume",
+        "directory latest step",
         "saving model to",
         "from scratch",
         "esumed epoch",
