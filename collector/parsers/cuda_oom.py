@@ -101,6 +101,7 @@ class CudaOom:
         "Failed to CUDA ",
         "INTERNAL: Failed to allocate",
         "from device",
+        "CUDA allocation failed",
         "ERROR_OUT_OF_RESOURCES",
         "EL0004",
         "EL0019",

@@ -1,8 +1,8 @@
-"""Host or cgroup memory ran out, in the words of Slurm, the kernel, Python, the CPU allocators of PyTorch and XLA, Ray and seff.
+"""Host or cgroup memory ran out, in the words of Slurm, the kernel, Python, the CPU allocators of PyTorch and XLA, Ray, earlyoom, systemd-oomd and seff.
 
 SOURCE  slurmstepd, srun, PBS, LSF, Grid Engine, Kubernetes, the kernel's OOM killer (copied into a log), CPython, NumPy, c10, Ray's memory monitor, seff.
 ROWS    `host_oom`; `requested_bytes` for an allocation that failed.
-CAVEAT  only slurmstepd's, the kernel's and Ray's words prove a kill for memory. A failed allocation is the process's own
+CAVEAT  only slurmstepd's, the kernel's, the two daemons' and Ray's words prove a kill for memory. A failed allocation is the process's own
         error; a pool that lost a worker does not know why (`worker_died` suggests and proves nothing).
 EXAMPLE slurmstepd: error: Detected 1 oom_kill event in StepId=123.batch. Some of the step tasks have been OOM Killed.
 """
@@ -23,6 +23,7 @@ NAMES: dict[str, str] = {
     "exceeded_limit": "Slurm says that a memory limit was exceeded",
     "kernel_oom": "the kernel's OOM killer killed a process (pid, detail.process, cgroup)",
     "ray_oom": "Ray's memory monitor killed a worker",
+    "user_oom": "earlyoom or systemd-oomd ended a process or a group of them, before the kernel had to (pid, detail.process)",
     "seff": "seff or sacct text with State OUT_OF_MEMORY",
     "alloc_failed": "an allocation of host memory failed (requested_bytes where printed)",
     "worker_died": "a worker process vanished in a pool, which is what a kill for memory looks like from inside",
@@ -36,6 +37,7 @@ _RULES: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("exceeded_limit", "fatal", re.compile(r"PBS: job killed: (?:mem|vmem|pmem) (?P<used>\d+)kb exceeded limit (?P<limit>\d+)kb|TERM_MEMLIMIT|exceeds job (?:hard|soft|master \w+) limit .{0,40}(?:h_vmem|s_vmem|h_rss)|[Jj]ob has gone over (?:cgroup )?memory limit|[Kk]illed (?:by \w+ )?(?:due to|because of|for) excessive memory")),
     ("oom_kill", "fatal", re.compile(r"(?<![\w.])OOM_?Killed\b(?! ?[:=] ?(?i:false|0))")),
     ("kernel_oom", "fatal", re.compile(r"(?P<cgroup>Memory cgroup o|O)ut of memory: Kill(?:ed)? process (?P<pid>\d+) \((?P<process>[^)]*)\)|oom-kill:constraint=(?P<constraint>\w+)")),
+    ("user_oom", "fatal", re.compile(r"\bearlyoom(?:\[\d+\])?: sending SIG(?:TERM|KILL) to process (?P<pid>\d+)(?: uid \d+)? \"(?P<process>[^\"]{1,80})\"|\bsystemd-oomd(?:\[\d+\])?: Killed \S+ due to memory (?:pressure|used)")),
     ("ray_oom", "fatal", re.compile(r"killed due to (?:the )?(?:node|memory|OOM|out of memory)|OutOfMemoryError: Task was killed|which exceeds the memory usage threshold|[Mm]emory monitor.{0,60}kill|Workers \(tasks / actors\) killed due to memory pressure")),
     ("seff", "fatal", re.compile(r"^\s*State: OUT_OF_ME(?:MORY)?\b")),
     ("alloc_failed", "fatal", re.compile(r"DefaultCPUAllocator: (?:can't|not enough memory).{0,40}you tried to allocate (?P<n>\d+) (?P<u>bytes)")),
@@ -65,6 +67,8 @@ class HostMemory(LineParser):
         "OOMKilled",
         "OOM_Killed",
         "killed due to",
+        "earlyoom",
+        "systemd-oomd",
         "excessive memory",
         "Task was killed",
         "memory usage threshold",

@@ -166,3 +166,18 @@ def test_a_list_of_what_tensorflow_holds_is_told_where_nothing_says_why_it_was_p
 def test_what_a_logger_calls_information_is_told_of_as_caught(before, severity):
     (row,) = parse(f"{before}CUDA out of memory. Tried to allocate 2.50 GiB (INFO)")
     assert row.severity == severity
+
+
+def test_an_allocator_that_went_on_is_no_refusal():
+    """TensorFlow's allocator says so itself where the caller can do with less."""
+    told = "W tsl/framework/bfc_allocator.cc:296] Allocator (GPU_0_bfc) ran out of memory trying to allocate 3.10GiB with freed_by_count=0."
+    assert not parse(
+        told + " The caller indicates that this is not a failure, but this may mean that there could be gains."
+    )
+    (row,) = parse(told.replace(" with freed_by_count=0.", " (rounded to 3328599655) requested by op mul"))
+    assert row.name == "tf_oom"
+
+
+def test_a_loader_on_the_gpu_runs_out_too():
+    (row,) = parse("Error in thread 1: CUDA allocation failed")
+    assert row.name == "cuda_error_oom"

@@ -31,6 +31,8 @@ def parse(text):
         ("numpy.core._exceptions._ArrayMemoryError: Unable to allocate 2.00 GiB for an array with shape (1,)", "alloc_failed", 2 * 1024**3),
         ("OSError: [Errno 12] Cannot allocate memory", "alloc_failed", None),
         ("jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 2048 bytes.", "alloc_failed", 2048),
+        ("Mar 02 11:20:31 n4 earlyoom[911]: sending SIGTERM to process 7712 uid 1003 \"python3\": oom_score 1190, VmRSS 480211 MiB", "user_oom", None),
+        ("Mar 02 11:20:31 n4 systemd-oomd[700]: Killed /system.slice/slurmstepd.scope/job_77 due to memory pressure for /system.slice being 64.10% > 60.00%", "user_oom", None),
         ("MemoryError", "alloc_failed", None),
         ("terminate called after throwing an instance of 'std::bad_alloc'", "alloc_failed", None),
         ("RuntimeError: One of the subprocesses has abruptly died during map operation.To debug the error, disable multiprocessing.", "worker_died", None),
