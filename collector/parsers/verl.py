@@ -9,6 +9,7 @@ EXAMPLES
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from typing import ClassVar
@@ -20,6 +21,8 @@ _VERL = re.compile(r"\bstep:(\d{1,18}) - (.*)")
 _OPENPI = re.compile(rf"\bStep (\d{{1,18}}): ((?:[A-Za-z_]\w*={NUMBER}(?:, |$))+)")
 _PLAN = re.compile(r"^\W*(?:\([^()]{1,60}\)\W*)?Total training steps: (\d{1,12})\s*$")
 _LAST = re.compile(r"\bFinal validation metrics: ")
+_NO_DIGITS = re.compile(r"-?0\.0{1,4}$")
+"""A rate that earlier versions print with three decimals, which show nothing of a rate as small as those of policies."""
 _LOSSES = ("actor/pg_loss", "train/loss", "critic/vf_loss")
 
 
@@ -46,9 +49,12 @@ class Verl(LineParser):
             values: dict[str, float] = {}
             for part in match[2].split(" - "):
                 key, _, raw = part.partition(":")
+                if key.strip().endswith("/lr") and _NO_DIGITS.match(raw.strip()):
+                    continue
                 if (value := number(raw.strip())) is not None:
                     values[key.strip()] = value
-            name = next((n for n in _LOSSES if n in values), None)
+            broken = (n for n in _LOSSES if not math.isfinite(values.get(n, 0.0)))
+            name = next(broken, next((n for n in _LOSSES if n in values), None))
             if name is None:
                 return
             rest = {
@@ -66,7 +72,7 @@ class Verl(LineParser):
                 grad_norm=values.get("actor/grad_norm", values.get("train/grad_norm")),
                 learning_rate=values.get("actor/lr", values.get("train/lr")),
                 step_time_s=values.get("perf/time_per_step"),
-                objective="ppo" if name == "actor/pg_loss" else "sft",
+                objective="ppo" if "actor/pg_loss" in values else "sft",
                 metrics=as_json(rest),
             )
         elif match := _OPENPI.search(line.text):
