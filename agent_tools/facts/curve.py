@@ -24,7 +24,6 @@ Shape = Literal[
 
 FEW = 8
 """Fewer finite points than this decide nothing about a level."""
-
 MANY = 40
 """As many points as a loss that trembles has to show before its standing still says something."""
 
@@ -121,6 +120,8 @@ def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
         if not may_rise and min(losses) >= 0.0:
             risen = _exploded(losses) or _doubled(good, losses) or _died(good, losses)
             risen = risen or _diverged(good, losses) or _huge(good, losses) or _thrown_back(good, losses)
+            if risen is None and 0.0 < 20.0 * losses[0] < losses[-1] and min(losses) > 0.0:
+                risen = _diverged(good, [math.log(v) for v in losses])  # each report dwarfs those before it
             if risen is not None:
                 return risen
     return _trend(losses)
@@ -160,9 +161,10 @@ def _stuck_epochs(good: list[Point], losses: list[float]) -> Reading | None:
         return None
     later = losses[1:]
     level = median(later)
-    if level < 0.1 or max(later) - min(later) > 1e-3 * level or not 0.95 * level <= losses[0] <= 1.05 * level:
+    guessing = any(abs(level - math.log(k)) <= 5e-4 * level for k in (*range(2, 101), 1000))
+    still = (2e-3 if guessing else 1e-3) * level
+    if level < 0.1 or max(later) - min(later) > still or not 0.95 * level <= losses[0] <= 1.05 * level:
         return None
-    guessing = any(abs(level - math.log(k)) <= 5e-4 * level for k in range(2, 101))
     return Reading("flat", n, strong=guessing or (n >= FEW and len(set(later)) == 1), why="epochs")
 
 

@@ -268,6 +268,19 @@ def test_losses_of_single_batches_whose_first_is_the_lowest_are_no_explosion(see
     assert not read(curve([losses[0], *rest])).strong
 
 
+def test_a_climb_over_orders_of_magnitude_is_a_spike_though_each_report_dwarfs_the_last() -> None:
+    reading = read(curve([7.0, 6.4, 6.1, 5.9, 7.2, 11.0, 30.0, 190.0, 700.0, 1500.0, 2600.0, 4100.0, 9000.0, 12000.0]))
+    assert reading.shape in ("spike", "plateau")
+
+
+def test_means_of_epochs_at_the_loss_of_guessing_among_a_thousand_classes_are_flat() -> None:
+    """ImageNet's ln 1000; that level in reports of steps, or means that fall through it, are no guessing."""
+    means = [6.912, 6.909, 6.906, 6.91, 6.907, 6.905, 6.909, 6.908]
+    assert read([Point(None, v, epoch=float(i)) for i, v in enumerate(means)]).shape == "flat"
+    falling = [6.93, 6.92, 6.915, 6.908, 6.89, 6.87, 6.83, 6.78]
+    assert read([Point(None, v, epoch=float(i)) for i, v in enumerate(falling)]).shape != "flat"
+
+
 def epochs(losses: list[float], reports: int, *, named: bool = True) -> list[Point]:
     """The step counts within its epoch, from 10 on."""
     return [
