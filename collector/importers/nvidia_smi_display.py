@@ -36,6 +36,10 @@ _KINDS = (
 )
 """How a display opens, and what its lines are."""
 _FOREIGN = 2
+_JOBS = re.compile(
+    r"\W*(?:srun|slurmstepd|sbatch|salloc|docker|apptainer|Traceback|FATAL)\b|.{1,200}(?:: line \d+: |command not found)"
+)
+"""What the script of a job prints that showed its GPUs first, and then failed."""
 
 
 class NvidiaSmiDisplay:
@@ -52,7 +56,8 @@ class NvidiaSmiDisplay:
         own = next((o for opens, o in _KINDS if any(opens.search(t) for t in texts[:6])), None)
         if own is None:
             return 0
-        return 93 if sum(1 for t in texts if not own.match(t)) <= _FOREIGN else 0
+        others = [t for t in texts if not own.match(t)]
+        return 93 if len(others) <= _FOREIGN and not any(_JOBS.match(t) for t in others) else 0
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A sample per GPU and display; each GPU once as a device."""

@@ -194,6 +194,19 @@ def test_a_job_log_that_shows_the_table_is_a_job_log(tmp_path: Path, after: str)
     assert picked(path) == "job_log"
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        "docker: Error response from daemon: No such image: sim:9\nsrun: error: gpu07: task 0: Exited with exit code 125\n",
+        "/var/spool/slurmd/job7/slurm_script: line 9: torchrun: command not found\n",
+    ],
+)
+def test_a_job_that_failed_right_after_the_table_left_a_job_log(tmp_path: Path, after: str) -> None:
+    table = (SAMPLES / "smi_table.txt").read_text()
+    assert picked(written(tmp_path, table + after, "slurm-7.out")) == "job_log"
+    assert picked(written(tmp_path, table + "done\n", "gpus.out")) == "nvidia_smi_display"
+
+
 def test_processes_alone_are_named_as_not_read(tmp_path: Path) -> None:
     path = written(
         tmp_path,
