@@ -108,3 +108,19 @@ def test_a_place_that_may_not_be_touched_is_not_called_missing() -> None:
     fault = classify("PermissionError", "[Errno 13] Permission denied: '/mnt9'", "~/job/run.py in main")
     assert (fault.mode, "may not be read" in fault.why) == ("config", True)
     assert "may not" not in classify("FileNotFoundError", "[Errno 2] No such file: '/mnt9'", "").why
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "mode"),
+    [
+        ("botocore.exceptions.NoCredentialsError", "Unable to locate credentials", "env"),
+        (
+            "TimeoutError",
+            "waited for placement groups to be ready; it may not have sufficient resources for them",
+            "config",
+        ),
+        ("ValueError", "No available node types can fulfill resource request {'GPU': 9.0}", "config"),
+    ],
+)
+def test_what_is_lacking_outside_the_program_is_not_its_code(name: str, message: str, mode: str) -> None:
+    assert classify(name, message, "").mode == mode
