@@ -15,7 +15,7 @@ from agent_tools.families.wording import WHOSE_MEMORY, claim, gpu_of, missing, o
 CODE = "B1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D1", "D2", "D3", "E1", "E2", "E3", "F4", "G1")
 
-_VAGUE = {"cublas_alloc", "cudnn_alloc", "kv_cache", "tf_dump"}
+_VAGUE = {"torch_unsized", "cublas_alloc", "cudnn_alloc", "kv_cache", "tf_dump"}
 
 
 def assess(facts: Facts) -> Assessment:
@@ -39,7 +39,8 @@ def assess(facts: Facts) -> Assessment:
             # Ray has a type of the same name for a worker that it killed because the host's memory ran out.
             result.status, result.confidence = "suspected", 0.62
             result.missing.append(missing("The text of that exception, with the sizes.", "the rest of the log"))
-    if row is not None and row.text("name") in _VAGUE:
+    vague = row is not None and row.text("name") in _VAGUE
+    if vague:
         result.status, result.confidence = ("confirmed", min(result.confidence, 0.8)) if raised else ("suspected", 0.6)
         result.missing.append(
             missing("This message usually, and not always, means that memory ran out.", "gpu_sample at that moment")
@@ -50,7 +51,9 @@ def assess(facts: Facts) -> Assessment:
     _others(row, result)
     if raised:
         outlived_by_log(facts, raised[0], result)
-    result.implies.insert(0, claim(_CROWDED, "supported") if _crowded(row) else claim(_PLAN))
+    result.implies.insert(
+        0, claim(_CROWDED, "supported") if _crowded(row) else claim(_PLAN, "supported" if vague else "established")
+    )
     result.actions.append(
         claim(
             "Lower the memory per GPU: a smaller micro-batch with gradient accumulation, activation checkpointing, "

@@ -23,6 +23,7 @@ from store.gpu_memory_words import OTHERS, TORCH
 
 NAMES: dict[str, str] = {
     "torch_oom": "PyTorch's caching allocator, with sizes (detail: in_use_bytes, other_processes, private_pool_bytes, reserved)",
+    "torch_unsized": "PyTorch's caching allocator had to report a refused request and could not ask NVML for the sizes",
     "cuda_error_oom": "CUDA error: out of memory, without sizes",
     "cublas_alloc": "CUBLAS_STATUS_ALLOC_FAILED: usually, not surely, memory",
     "cudnn_alloc": "CUDNN_STATUS_ALLOC_FAILED, or no algorithm fits: usually, not surely, memory",
@@ -86,6 +87,7 @@ class CudaOom:
         "OUT_OF_MEMORY",
         "OutOfMemory",
         "STATUS_ALLOC_FAILED",
+        "NVML_SUCCESS == ",
         "RESOURCE_EXHAUSTED",
         "Resource exhausted",
         "cudaErrorMemoryAllocation",

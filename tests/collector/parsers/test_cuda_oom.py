@@ -72,6 +72,7 @@ def test_two_messages_in_a_row_stay_two():
         ("RuntimeError: CUDA error: out of memory", "cuda_error_oom", None),
         ("torch.AcceleratorError: CUDA error: out of memory", "cuda_error_oom", None),
         ("RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "cublas_alloc", None),
+        ('RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "/opt/src/c10/cuda/CUDACachingAllocator.cpp":901, please', "torch_unsized", None),
         ("RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "cudnn_alloc", None),
         ("tensorflow...ResourceExhaustedError: OOM when allocating tensor with shape[64,512,512] and type float on", "tf_oom", None),
         ("jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.", "xla_oom", GIB),
