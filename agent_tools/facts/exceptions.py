@@ -36,8 +36,10 @@ _WRAPPER_TEXT = re.compile(
     r"Background loop (is|has) (stopped|errored)|Failed to start all workers|executing method '?\w+'?\. This might cause deadlock",
     re.IGNORECASE,
 )
-_COMPILER = re.compile(
-    r"CalledProcessError: Command '?\[?'?[\w./+-]*\b(gcc|g\+\+|cc|c\+\+|nvcc|hipcc|ninja|cmake|ldconfig)\b"
+# What a program calls for a purpose of its own, and in which no training runs.
+_TOOL = re.compile(
+    r"CalledProcessError: Command '?\[?['\"]?[\w./+-]*\b(gcc|g\+\+|cc|c\+\+|nvcc|hipcc|ninja|cmake|ldconfig|make|git|nvidia-smi|rocm-smi|"
+    r"which|tar|unzip|wget|curl|rsync|aws|gsutil|azcopy|ffmpeg|ffprobe|scontrol|sinfo|lscpu)\b(?!\.py)"
 )
 _REFUSED = re.compile(
     r"failed to allocate|\bOOM\b|out of memory", re.IGNORECASE
@@ -162,7 +164,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         ("RayTaskError", "ray.exceptions.RayTaskError", "java.")
     ):
         return "cuda_oom"
-    if is_wrapper(name, message) and not _COMPILER.search(text):
+    if is_wrapper(name, message) and not _TOOL.search(text):
         return "wrapper"
     if _ECC.search(text):
         return "ecc"

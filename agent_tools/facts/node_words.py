@@ -88,6 +88,13 @@ NODE_WORDS: tuple[NodeWord, ...] = (
         unseen=True,
     ),
     NodeWord(
+        _words(r"Command '?\[?['\"]?[\w./-]*\bnvidia-smi\b.{0,400} returned non-zero"),
+        "nvidia-smi fails where the program runs",
+        "undetermined",
+        _SEES_NONE,
+        "Run nvidia-smi in a job on that node: what it prints there tells a driver that does not answer from a job without GPUs.",
+    ),
+    NodeWord(
         _words(
             r"\bNo CUDA GPUs are available",
             r"no CUDA-capable device is detected",

@@ -1,7 +1,7 @@
-"""Native code gives up: Rust panics, failed checks of C++ libraries (glog, TensorFlow, XLA), CUDA libraries that do not load.
+"""Native code gives up: Rust panics, failed checks of C++ libraries (glog, TensorFlow, XLA), CUDA libraries that do not load, OpenMP without threads.
 
 SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK, easylogging's FATAL, Kaldi's ERROR lines.
-ROWS    `exception` named `RustPanic`, `CheckFailed`, `KaldiError`, `RestoreFailed` or `LibraryNotLoaded`; the place in `frame`.
+ROWS    `exception` named `RustPanic`, `CheckFailed`, `KaldiError`, `RestoreFailed`, `LibraryNotLoaded` or `ThreadsRefused`; the place in `frame`.
 CAVEAT  a Rust panic reaches Python as pyo3_runtime.PanicException, which is a row of its own.
 EXAMPLE thread '<unnamed>' panicked at src/tokenizer.rs:12:3: index out of bounds
 """
@@ -22,6 +22,7 @@ NAMES: dict[str, str] = {
     "KaldiError": "a program of Kaldi's gave up with an error or a failed assertion",
     "RestoreFailed": "TensorFlow's operation that reads a checkpoint failed; its exception is raised elsewhere",
     "LibraryNotLoaded": "a CUDA library could not be loaded at run time, and the process aborts (detail.library)",
+    "ThreadsRefused": "an OpenMP runtime got no more threads and ends the process: GNU's, LLVM's and Intel's",
 }
 
 _OLD = re.compile(r"thread '(?P<thread>[^']*)' (?:\(\d+\) )?panicked at [‘'](?P<text>.*)[’'], (?P<place>\S+:\d+:\d+)")
@@ -52,6 +53,10 @@ _RESTORE = re.compile(
 _LIBRARY = re.compile(
     r"^\s*(?:Could not load library (?P<a>lib\S+?\.so\S*?)\. Error: |Unable to load any of \{(?P<b>lib[^}]{1,200})\})(?P<text>.{0,400})"
 )
+# OpenBLAS says the like and goes on.
+_THREADS = re.compile(
+    r"^\s*(?:libgomp: Thread creation failed: .{1,200}|OMP: Error #\d+: .{0,80}unable to allocate necessary resources for OMP thread.{0,40})$"
+)
 
 
 class Panic:
@@ -69,6 +74,8 @@ class Panic:
         "FATAL",
         "Could not load library lib",
         "Unable to load any of {lib",
+        "libgomp: ",
+        "OMP: Error #",
     )
 
     def __init__(self) -> None:
@@ -105,6 +112,8 @@ class Panic:
             return [self._row(line, "KaldiError", found["text"], found["place"], None, line.line_no)]
         if found := _RESTORE.search(text):
             return [self._row(line, "RestoreFailed", found["text"], found["place"], None, line.line_no)]
+        if found := _THREADS.match(strip_label(text)):
+            return [line.event("exception", "ThreadsRefused", found[0].strip(), severity="error", parser=self.name)]
         if found := _LIBRARY.match(strip_label(text)):
             return [
                 line.event(

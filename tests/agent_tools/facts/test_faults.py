@@ -67,6 +67,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("FileNotFoundError", "[ERROR] Picture folder not found: 'data/Pictures'", "~/det/parse_voc.py in parse_voc", "data"),
         ("FileNotFoundError", "no file 'runs/a'", "~/det/options.py in parse_flags", "config"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'ninja'", "", "env"),
+        ("subprocess.CalledProcessError", "Command '['git', 'rev-parse', 'HEAD']' returned non-zero exit status 128.", "", "env"),
+        ("ThreadsRefused", "libgomp: Thread creation failed: Resource temporarily unavailable", "", "env"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/run/optimizer.bin'", "", "asset"),
         ("AttributeError", "'NoneType' object has no attribute 'shape'", "~/job/my_dataset.py in __getitem__", "data"),
         ("KeyError", "'x'", "", "code"),

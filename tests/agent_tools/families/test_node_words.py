@@ -55,6 +55,12 @@ def test_whose_it_is_follows_from_what_the_driver_says(text: str, of: str, tmp_p
     assert any("to blame" in m.text for m in found.missing) is (of == "undetermined")
 
 
+def test_a_failed_nvidia_smi_leaves_open_whose_it_is(tmp_path: Path) -> None:
+    said = "Command '['nvidia-smi', '-L']' returned non-zero exit status 9."
+    found = judge(World(tmp_path).job("FAILED", 2).say("exception", "subprocess.CalledProcessError", said), a1.assess)
+    assert (found.status, found.mode, found.attribution) == ("confirmed", "env", "undetermined")
+
+
 @pytest.mark.parametrize(
     ("before", "gpus", "of"),
     [

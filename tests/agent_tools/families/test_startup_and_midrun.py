@@ -142,6 +142,8 @@ def test_the_reason_says_what_the_words_mean(name: str, message: str, why: str) 
         ("RuntimeError", "CUDA error: uncorrectable ECC error encountered", "ecc"),
         ("OSError", "[Errno 98] Address already in use", "application"),
         ("Traceback", "", "cut"),
+        ("CalledProcessError", "Command '['git', 'describe']' returned non-zero exit status 128.", "application"),
+        ("CalledProcessError", "Command '['python', 'make.py']' returned non-zero exit status 1.", "wrapper"),
         ("ProcessLookupError", "[Errno 3] No such process", "wrapper"),
     ],
 )

@@ -77,3 +77,22 @@ def test_a_cuda_library_that_does_not_load_is_an_exception_of_its_own():
         '{"library": "libcudnn_adv_infer.so.8"}',
     )
     assert parse("WARNING: Could not load library libfoo.so.8. Error: ignored") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3: libgomp: Thread creation failed: Resource temporarily unavailable",
+        "OMP: Error #34: System unable to allocate necessary resources for OMP thread:",
+    ],
+)
+def test_an_openmp_runtime_that_gets_no_threads_ends_the_process(text):
+    (row,) = parse(text)
+    assert (row.kind, row.name, row.severity) == ("exception", "ThreadsRefused", "error")
+    assert row.message == text.removeprefix("3: ")
+
+
+def test_a_library_that_goes_on_with_fewer_threads_raised_nothing():
+    assert not parse(
+        "OpenBLAS blas_thread_init: pthread_create failed for thread 3 of 64: Resource temporarily unavailable"
+    )
