@@ -29,7 +29,7 @@ from agent_tools.facts.xids import APPLICATION_XIDS
 
 _OWN = ("illegal_address", "device_assert", "misaligned", "illegal_instruction")
 """CUDA errors of a kernel's own making."""
-_OPEN = frozenset({"launch_failure", "unknown_error", "initialization", "other"})
+_OPEN = frozenset({"launch_failure", "library_failed", "unknown_error", "initialization", "other"})
 """CUDA errors that a kernel and a broken card give alike."""
 _COLD = 0.02
 """Mean engine activity below which a GPU did nothing."""

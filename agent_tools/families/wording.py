@@ -18,7 +18,9 @@ LOOK_AT_FIGURE = "Compare that figure with earlier runs on the same nodes: clock
 
 ALIKE = "A kernel of the program that goes wrong gives this error most often, and a GPU that fails gives it too."
 LOOK_FOR_XID = "Look for XID lines in the kernel log of that node first."
-_RUNTIME = re.compile(r"CUDA (?:driver )?error|cudaError|CUDA_ERROR_|\blaunch failure\b")
+_RUNTIME = re.compile(
+    r"CUDA (?:driver )?error|cudaError|CUDA_ERROR_|\blaunch failure\b|CU(?:BLAS|DNN)_STATUS_|\bCUFFT_"
+)
 _LOST = re.compile(r"launch failure|LAUNCH_FAILED|unknown error")
 
 

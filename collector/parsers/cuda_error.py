@@ -19,7 +19,7 @@ from collector.parsers.shapes import detail, strip_label
 NAMES: dict[str, str] = {
     "cuda_error": "an error of a running kernel or call: detail.code is one of ecc_uncorrectable, illegal_address, "
     "device_assert, launch_failure, launch_timeout, misaligned, illegal_instruction, gpu_lost, nvlink, cublas, cudnn, "
-    "cufft, hip_fault, hw_exception, unknown_error, initialization, other",
+    "cufft, library_failed (one of these three, whose kernel failed), hip_fault, hw_exception, unknown_error, initialization, other",
     "cuda_setup": "the GPU or driver cannot be used: no_device, devices_unavailable, driver_insufficient, driver_mismatch, "
     "no_kernel_image, cudnn_mismatch, invalid_ordinal, not_compiled, nvml_failed, system_not_ready, bad_binary",
     "device_assert": "the assertion that a kernel printed (detail.assertion)",
@@ -50,6 +50,7 @@ _RULES: tuple[tuple[str, str, str], ...] = (
     ("cuda_setup", "not_compiled", r"Torch not compiled with CUDA enabled|Torch is not able to use GPU"),
     ("cuda_setup", "nvml_failed", r"NVIDIA-SMI has failed because it couldn't communicate|Failed to initialize NVML|Can't initialize NVML"),
     ("cuda_setup", "bad_binary", r"CUDA Setup failed despite GPU being available|CUDA_SETUP: WARNING! lib\S+ not found"),
+    ("cuda_error", "library_failed", r"(?P<failed>CU(?:BLAS|DNN)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|MAPPING_ERROR)[A-Z_]*|CUFFT_(?:EXEC_FAILED|INTERNAL_ERROR))"),
     ("cuda_error", "cublas", r"(?P<cublas>CUBLAS_STATUS_(?!ALLOC_FAILED|SUCCESS)[A-Z_]+)"),
     ("cuda_error", "cudnn", r"(?P<cudnn>CUDNN_STATUS_(?!ALLOC_FAILED|SUCCESS)[A-Z_]+)"),
     ("cuda_error", "cufft", r"(?P<cufft>CUFFT_[A-Z_]*(?:FAILED|ERROR|INVALID)[A-Z_]*)"),
@@ -158,7 +159,7 @@ class CudaError(LineParser):
         for name, code, pattern in _TABLE:
             if found := pattern.search(text):
                 got = found.groupdict()
-                status = got.get("cublas") or got.get("cudnn") or got.get("cufft")
+                status = next((got[k] for k in ("failed", "cublas", "cudnn", "cufft") if got.get(k)), None)
                 return [self._row(line, name, "error", detail(code=code, status=status, text=got.get("text")))]
         if len(text) < 600:
             if named := _DEVICE.match(strip_label(text)):

@@ -32,8 +32,11 @@ def parse(text):
         ("RuntimeError: CUDA error: invalid device ordinal", "cuda_setup", "invalid_ordinal"),
         ("AssertionError: Torch not compiled with CUDA enabled", "cuda_setup", "not_compiled"),
         ("Failed to initialize NVML: Driver/library version mismatch", "cuda_setup", "driver_mismatch"),
-        ("RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx`", "cuda_error", "cublas"),
-        ("RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "cuda_error", "cudnn"),
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasGemmEx`", "cuda_error", "library_failed"),
+        ("RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", "cuda_error", "cublas"),
+        ("RuntimeError: cuFFT error: CUFFT_EXEC_FAILED", "cuda_error", "library_failed"),
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED_CUDART", "cuda_error", "library_failed"),
+        ("RuntimeError: cuDNN error: CUDNN_STATUS_BAD_PARAM", "cuda_error", "cudnn"),
         ("RuntimeError: CUDA error: something of next year", "cuda_error", "other"),
     ],
 )  # fmt: skip
