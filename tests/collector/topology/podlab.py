@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
 from evals.recorder.cluster import Cluster, why_not
 from evals.recorder.config import ClusterSpec
 
@@ -35,6 +37,15 @@ def no_pods() -> str | None:
     return reason
 
 
+def _vacated(folder: Path) -> None:
+    """Remove a cgroup, which is busy until the kernel has reaped the last process that was killed in it."""
+    for attempt in Retrying(
+        retry=retry_if_exception_type(OSError), stop=stop_after_delay(20), wait=wait_fixed(0.1), reraise=True
+    ):
+        with attempt:
+            folder.rmdir()
+
+
 class PodLab(Cluster):
     """One node, which is a pod."""
 
@@ -49,7 +60,7 @@ class PodLab(Cluster):
         super().stop()
         for top in Path("/sys/fs/cgroup").glob(f"*/kubepods/burstable/pod{self.pod}"):
             for folder, _, _ in os.walk(top, topdown=False):
-                Path(folder).rmdir()
+                _vacated(Path(folder))
             for above in (top.parent, top.parent.parent):
                 if not any(p.is_dir() for p in above.iterdir()):
                     above.rmdir()
