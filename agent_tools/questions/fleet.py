@@ -8,11 +8,13 @@ from typing import Any
 
 from agent_tools.evidence import Evidence
 from agent_tools.questions.lookup_job import families_named
-from agent_tools.questions.lookup_says import asked, counted
+from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted
 from agent_tools.tools.base import Deps
+from store.result import StoreError
 
 _MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
+    r"|(?:which|what) (?:nodes?|hosts?|machines?|servers?|gpus?)\b.{0,60}\b(?:most|worst|often|repeatedly)|most (?:common|frequent)\w*"
     r"|any (?:nodes?|hosts?|users?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
@@ -21,7 +23,7 @@ _BY: tuple[tuple[str, str], ...] = (
     ("user", r"\b(?:users?|people|owners?|who (?:has|have|had|wast\w+|los\w+))\b"),
     ("partition", r"\bpartitions?\b"),
     ("day", r"\b(?:(?:per|by|each|every|which|what) days?|trend\w*|daily)\b"),
-    ("family", r"\b(?:famil\w+|kinds?|causes?|reasons?|types?|modes?|wast\w+)\b"),
+    ("family", r"\b(?:famil\w+|kinds?|causes?|reasons?|types?|modes?|wast\w+|most (?:common|frequent)\w*)\b"),
     ("name", r"\b(?:job names?|projects?|experiments?)\b"),
 )  # fmt: skip
 _OOM = "OUT_OF_MEMORY"
@@ -40,11 +42,12 @@ _TROUBLE = re.compile(
     r"|\b(?:down|drain\w*|out of service|not responding|unavailable|broken)\b.*\bnodes?\b"
 )
 _CARDS = re.compile(
-    r"(?i)\bs?xids?\b|\becc\b|\b(?:gpus?|cards?)\b.*\b(?:events?|errors?|faults?|trouble|fell off|fallen off|broken?|broke|bad|faulty|died)\b"
+    r"(?i)\bs?xids?\b|\becc\b|\b(?:gpus?|cards?)\b.*\b(?:events?|errors?|faults?|trouble|fell off|fallen off|broken?|broke|bad|faulty|died|fail\w*)\b"
     r"|\b(?:bad|faulty|broken|dead) (?:gpus?|cards?)\b"
 )
+_LONGEST = r"\blong(?:est|er)\b(?:[ -]running\b)?|\bmost time\b"
 _EXTREMES: tuple[tuple[str, str, int, str], ...] = (
-    (r"\blong(?:est|er)\b|\bmost time\b", "elapsed_s", 1, "ran for the most time"),
+    (_LONGEST, "elapsed_s", 1, "ran for the most time"),
     (r"\bshortest\b", "elapsed_s", -1, "ran for the least time"),
     (r"\b(?:largest|biggest)\b|\bmost gpus\b", "gpus", 1, "held the most GPUs"),
     (r"\bsmallest\b|\bfewest gpus\b", "gpus", -1, "held the fewest GPUs"),
@@ -63,11 +66,14 @@ _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
+_USE = re.compile(r"(?i)\b(?:utili[sz]\w*|busy|busier|idle)\b")
 _FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
 _NONE = "No job that these words name is in the store."
 _NONE_THEN = "No job that these words name is in the store for that time."
 _NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
 _NONE_OF_CAUSE = "No stored verdict on such a job is of that kind; inquest watch stores them."
+_NOTHING_FOUND = "Nothing of that kind is found on those that were examined now."
+_NOT_COUNTED = "No tally over jobs has how busy their GPUs were."
 _NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
 _ONE_ONLY = "No job is open that this could be looked up for."
 _OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
@@ -100,11 +106,14 @@ def over_many(
     given: dict[str, Any] = {**limits, **_named(deps, question)}
     if "user" not in given and (stranger := _USER.search(question)) is not None:
         given["user"] = stranger[1]
-    state = next((s for s, words in _STATES if re.search(words, question, re.I)), None)
+    stated = re.sub(_LONGEST, "", question, flags=re.I)
+    state = next((s for s, words in _STATES if re.search(words, stated, re.I)), None)
     family = _FAMILY.search(question)
     by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
     if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
         return _of_causes(deps, codes, state, given)
+    if by is not None and state == _OOM and family is None:
+        return _of_memory(deps, by, given)
     given |= {k: v for k, v in (("state", state), ("family", family and family[1])) if v is not None}
     if by is None or _ONE_JOB.search(question):
         for words, column, end, how in _EXTREMES:
@@ -114,7 +123,13 @@ def over_many(
         whole, each = asked(deps, "fleet_tally", by="all", **given), asked(deps, "fleet_tally", by=by, **given)
         all_of_them, one_by_one = _tally(whole, by) if whole else [], _tally(each, by) if each else []
         said = [*all_of_them, *one_by_one] if by == "family" else [*one_by_one, *all_of_them]
-        return said, [e.id for e in (each, whole) if e is not None]
+        tables = [e.id for e in (each, whole) if e is not None]
+        if by == "family" and whole is not None and whole.rows and not whole.value("examined"):
+            states = asked(deps, "find_jobs_summary", **given)
+            said, tables = [*said, *(counted(states) if states else [])], [*tables, *([states.id] if states else [])]
+        if _USE.search(question):
+            said = [_NOT_COUNTED, *said]
+        return said or [_NONE], tables
     counts = _HOW_MANY.search(question) is not None and state is None
     whole = asked(deps, "fleet_tally", by="all", **given) if counts else None
     states, jobs = asked(deps, "find_jobs_summary", **given), asked(deps, "find_jobs", **given)
@@ -122,8 +137,14 @@ def over_many(
     if not (_IN_ONE.isdisjoint(topics) or counts or state or family):
         return [_ONE_ONLY], tables
     said = counted(states) if states else []
+    requeued: dict[str, Any] = dict(given, state="REQUEUED")
     if jobs and state == "CANCELLED":
         said += _cancelled(jobs)
+    elif said and jobs and state == "RUNNING" and (codes := families_named(question)):
+        said = [*(_examined(deps, jobs, codes, range(len(jobs.rows))) or [_NOTHING_FOUND]), *said]
+    elif not said and state == "PREEMPTED" and (again := asked(deps, "find_jobs", **requeued)):
+        said = [f"{_ended(again, r)[:-1]}, as a preemption leaves it too." for r in range(len(again.rows))[:MAX_SAID]]
+        tables.append(again.id)
     elif jobs and state is None and _FAILED.search(question):
         said = [*_failed(jobs), *said]
     if whole is not None and "family" not in given:
@@ -141,11 +162,36 @@ def _of_causes(
     found += [asked(deps, "find_jobs", **given, state=state)] if state is not None else []
     whole = asked(deps, "fleet_tally", by="all", **given)
     said = [_ended(e, r) for e in found if e is not None for r in range(min(len(e.rows), MAX_SAID))]
+    if not said and (jobs := asked(deps, "find_jobs", told=False, **given)) is not None:
+        unjudged = [r for r, row in enumerate(jobs.dicts()) if row["family"] is None]
+        said = _examined(deps, jobs, codes, unjudged)
+        found += [jobs] if said else list[Evidence]()
     if not said:
         said = [_NONE_OF_CAUSE]
     if whole is not None and whole.rows:
         said.append(f"Attempts with a stored verdict: {whole.ref('examined')} of {whole.ref('attempts')}.")
     return said, [e.id for e in (*found, whole) if e is not None and e.rows]
+
+
+def _examined(deps: Deps, jobs: Evidence, codes: Sequence[str], rows: Sequence[int]) -> list[str]:
+    """What the families find now on the first of those jobs, where it is one of those causes."""
+    said: list[str] = []
+    for r in rows[:MAX_JUDGED]:
+        try:
+            draft = deps.judge(str(jobs.value("job_id", r))).draft if deps.judge is not None else None
+        except (StoreError, KeyError):
+            continue
+        if draft is not None and draft.family in codes:
+            said.append(f"Job {jobs.ref('job_id', r)} ({jobs.ref('state', r)}). {draft.headline}")
+    return said
+
+
+def _of_memory(deps: Deps, by: str, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Whose jobs ran out of memory: a GPU's by their verdicts, the host's by Slurm's word."""
+    either: list[dict[str, Any]] = [{**given, "family": "B1"}, {**given, "state": _OOM}]
+    found = [asked(deps, "fleet_tally", by=by, **each) for each in either]
+    said = [text for e in found if e is not None for text in _tally(e, by)]
+    return said or [_NONE_OF_CAUSE], [e.id for e in found if e is not None]
 
 
 def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str) -> tuple[list[str], list[str]]:
@@ -159,7 +205,12 @@ def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str)
     most = max(known.values())
     first, *others = [r for r, v in known.items() if v == most]
     whose = f" of {jobs.ref('user', first)}" if jobs.value("user", first) else ""
-    text = f"Job {jobs.ref('job_id', first)}{whose} {how}, {jobs.ref(column, first)}, and ended as {jobs.ref('state', first)}."
+    of = (
+        "Job"
+        if len({row["job_id"] for row in jobs.dicts()}) == len(jobs.rows)
+        else f"Attempt {jobs.ref('attempt', first)} of job"
+    )
+    text = f"{of} {jobs.ref('job_id', first)}{whose} {how}, {jobs.ref(column, first)}, and {'is' if jobs.value('state', first) == 'RUNNING' else 'ended as'} {jobs.ref('state', first)}."
     return [text, *(f"So did job {jobs.ref('job_id', r)}, {jobs.ref(column, r)}." for r in others[:MAX_SAID])], [
         jobs.id
     ]

@@ -18,11 +18,13 @@ from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
 from agent_tools.questions.fleet import of_many, over_many
 from agent_tools.questions.lookup_job import what_next, whether
-from agent_tools.questions.lookup_says import earlier_runs, node_victims, of_rank, of_table, one_attempt
+from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
+from agent_tools.questions.lookup_verdict import of_verdict
+from agent_tools.questions.several import jobs_of, of_several
 from agent_tools.questions.when import window
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
-from agent_tools.verdict import Claim, Missing
+from agent_tools.verdict import Claim, Draft, Missing
 
 _MODEL = "a language model (--model)"
 _CALLED = re.compile(r"\b(?:nodes?|hosts?|machine|server)\s+([A-Za-z][\w.-]*\w)", re.I)
@@ -43,10 +45,20 @@ _VICTIMS = re.compile(
 _EARLIER = re.compile(
     r"(?i)\b(?:before the (?:restart|requeue|crash)|before (?:it|the job) (?:was )?re(?:started|queued)|first attempt|earlier attempt)\b"
 )
+_HAPPENED = re.compile(
+    r"(?i)\b(?:happen\w*|seen|occur\w*|known) (?:\w+ ){0,2}(?:before|again|earlier|previously|already)\b"
+)
+_FAR = re.compile(
+    r"(?i)\bhow far\b|\b(?:reach|get to|got to|finish|complet)\w*\b|\bprogress\b|\bhow many (?:steps|epochs|iterations)\b"
+)
 TOPICS: tuple[tuple[str, str], ...] = (
+    (
+        r"\blogs?\b.*\b(?:end|ended|last|tail|final\w*)\b|\b(?:last|final) (?:\w+ )?(?:lines?|output|words|messages?)\b|\b(?:last|tail)\b.*\blogs?\b",
+        "log_tail",
+    ),
     (r"\bcheckpoints?\b|\bsaved?\b|\bresum\w*", "checkpoints"),
     (
-        r"\bhow (?:long|many (?:gpus|nodes|attempts))\b|\b(?:who|whose|partition|submit\w*|command|exit (?:code|status)|cancel\w*"
+        r"\bhow (?:long|often|many (?:gpus|nodes|attempts))\b|\b(?:who|whose|partition|submit\w*|command|exit (?:code|status)|cancel\w*"
         r"|time ?limit|when did it (?:start|end|begin)|state|which nodes?|elapsed|run ?time)\b",
         "overview",
     ),
@@ -56,12 +68,15 @@ TOPICS: tuple[tuple[str, str], ...] = (
         "cause",
     ),
     (
-        r"\b(?:loss|learning rate|lr|grad\w*|curve|converg\w*|diverg\w*|nan|steps?|progress|throughput)\b",
+        r"\b(?:loss|learning rate|lr|grad\w*|curve|converg\w*|diverg\w*|nan|steps?|epochs?|iterations?|progress|throughput|how far)\b",
         "training_curve",
     ),
     (r"\b(?:ranks?|stragglers?|slow\w*|lag\w*)\b", "compare_ranks"),
     (r"\b(?:collectives?|nccl|rccl|all.?reduce|hang|hung|stuck)\b", "collectives"),
-    (r"\b(?:gpus?|xids?|ecc|cards?|nvlink|throttl\w*|temperature|hot|memory)\b", "gpu_health"),
+    (
+        r"\b(?:gpus?|xids?|ecc|cards?|nvlink|throttl\w*|temperature|hot\w*|memory|utili[sz]\w*|power|clocks?)\b",
+        "gpu_health",
+    ),
     (
         r"\b(?:again|before(?! (?:(?:it|the|this|its|that) )?(?:\w+ )?(?:end|ended|crash|fail|died|stop|kill|error|exit|hang|hung|time ?out|step))|earlier|last (?:week|time|month|run)|history|previous|similar|other (?:runs?|jobs?)|same)\b",
         "history",
@@ -77,7 +92,17 @@ TOPICS: tuple[tuple[str, str], ...] = (
 MAX_TOPICS = 3
 _FLEET = frozenset({"find_jobs"})
 _ONE = frozenset(
-    {"checkpoints", "overview", "training_curve", "compare_ranks", "collectives", "processes", "log_events", "history"}
+    {
+        "log_tail",
+        "checkpoints",
+        "overview",
+        "training_curve",
+        "compare_ranks",
+        "collectives",
+        "processes",
+        "log_events",
+        "history",
+    }
 )
 """Topics that only a job has."""
 
@@ -94,8 +119,9 @@ async def look_up(
 
 
 async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime) -> Reply:
-    if deps.opener is not None and (named := job_of(question)) is not None and named != deps.job_id:
-        deps.opener(named, None)
+    several = of_several(deps, jobs_of(question))
+    if deps.opener is not None and not several[0] and (named := job_of(question)) not in (None, deps.job_id):
+        deps.opener(str(named), None)
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
     node = node_of(question) or _known_node(deps, question)
@@ -103,8 +129,14 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     said: list[str] = []
     tables: list[str] = []
     short, unopened = "", False
-    open_end: Missing | None = None
-    if node and (("find_jobs" in topics and _VICTIMS.search(question)) or ("cause" in topics and not deps.job_id)):
+    ends: list[Missing] = []
+    if several[0]:
+        said, tables = several
+        topics = []
+    elif deps.job_id and (of := of_verdict(deps, question))[0]:
+        (short, *said), ends = of
+        topics = []
+    elif node and (("find_jobs" in topics and _VICTIMS.search(question)) or ("cause" in topics and not deps.job_id)):
         said, tables = node_victims(deps, node, times)
         topics = []
     elif of_many(question, opened=bool(deps.job_id)) or not (deps.job_id or _of_one(topics, node)):
@@ -113,12 +145,12 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     elif deps.job_id and (todo := what_next(deps.draft, question)):
         short, said = todo[0], todo[1:]
         topics = []
-        open_end = Missing(text="Whether that is enough: only the next run can show it.", signal="that run")
-    elif deps.job_id and (about := whether(deps, question)):
+        ends = [Missing(text="Whether that is enough: only the next run can show it.", signal="that run")]
+    elif deps.job_id and not _RANK.search(question) and (about := whether(deps, question)):
         short, said = "", about
         topics = []
     elif "cause" in topics and deps.job_id:
-        draft = Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft).draft
+        draft = _verdict(deps)
         short, said = draft.headline, [c.text for c in draft.shows[:6]]
         topics = [t for t in topics if t not in _FLEET]
     topics = [t for t in topics if t != "cause"]
@@ -126,7 +158,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         unopened = _of_one(topics, node) and not tables
         topics = ["history"] if node and "history" in topics else [] if tables else ["find_jobs"]
     if not topics and not short and not said and not tables:
-        topics = ["overview"]
+        short, topics = _verdict(deps).headline, ["overview"]
     if unopened:
         short = "The question is about a job, and none is open."
     found: list[str] = []
@@ -134,22 +166,31 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         ids = await _tables(deps, topic, node, times, question)
         tables += ids
         for id in ids:
-            found += of_table(deps, id)
+            more = of_table(deps, id, question)
+            found = [*more, *found] if deps.ledger.get(id).query == "gpu_summary" else [*found, *more]
         if topic == "history" and node is None:
-            found += earlier_runs(deps, ids)
+            past = earlier_runs(deps, ids)
+            if past and short and _HAPPENED.search(question):
+                past, said, short = [], [*past[1:], short, *said], past[0]
+            found += past
         if topic == "compare_ranks" and (named := _RANK.search(question)):
             about = of_rank(deps, ids, int(named[1]))
             if about and short:
                 found, said, short = [], [short, *found, *said], about[0]
             said = [*about, *said]
     reply = _reply(deps, assessed(), question, short, [*found, *said], list(dict.fromkeys(tables)))
-    if open_end is not None:
-        reply.cannot_answer = [open_end]
+    if ends:
+        reply.cannot_answer = ends
     if unopened:
         reply.cannot_answer = [
             Missing(text="Which job is meant.", signal="its id (job ID), in the question or by opening it")
         ]
     return reply
+
+
+def _verdict(deps: Deps) -> Draft:
+    """The examiner's draft on the open job, as far as it passes the gate."""
+    return Gate().prune(deps.draft, deps.ledger, deps.assessments, deps.draft).draft
 
 
 def _of_one(topics: Sequence[str], node: str | None) -> bool:
@@ -184,11 +225,13 @@ def _reply(
 ) -> Reply:
     """The sentences that hold at the gate, the first of them up front."""
     vetted = Grounds(deps.ledger, assessed)
-    held = [
-        t
-        for t in dict.fromkeys(said)
-        if vetted.verbatim(t) or check_answer(_alone(t), deps.ledger, assessed, ours=True).ok
-    ]
+
+    def passed(text: str) -> str:
+        report = check_answer(_alone(text), deps.ledger, assessed, ours=True)
+        return report.answer.short if report.ok or vetted.verbatim(text) else ""
+
+    short = (passed(short) or short) if short else ""
+    held = [done for t in dict.fromkeys(said) if (done := passed(t))]
     bare = [] if tables else [t for t in held if not cited([t])]  # what is absent has no cell: it is no observation
     held = [t for t in held if t not in bare]
     if not short and held:
@@ -232,8 +275,11 @@ async def _tables(deps: Deps, topic: str, node: str | None, times: dict[str, str
     before = len(deps.answered)
     attempt = deps.attempt
     tool = topic
-    if topic == "checkpoints":
+    if topic in ("checkpoints", "log_tail"):
         tool, named = "question", {"name": topic}
+    far = topic == "training_curve" and _FAR.search(question) is not None
+    if far:
+        asked(deps, "train_summary", job_id=deps.job(), attempt=deps.attempt)
     if topic == "training_curve" and _EARLIER.search(question):
         deps.attempt = one_attempt(deps) or attempt
     try:

@@ -25,12 +25,14 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("B2",),
     ),
     (r"\b(?:throttl\w*|overheat\w*|too hot|thermal|temperature)\b", ("B3",)),
-    (r"\b(?:hang|hung|stuck|deadlock\w*|nccl)\b", ("C2", "C1")),
+    (r"\b(?:hang\w*|hung|stuck|deadlock\w*|nccl)\b", ("C2", "C1", "C3")),
+    (r"\b(?:network\w*|interconnect|infiniband|fabric|link)\b", ("C1", "C2", "D2")),
+    (r"\b(?:slow\w*|faster|speed|bottleneck\w*)\b", ("D2", "D1", "D3", "B3")),
     (r"\b(?:idle|unused)\b", ("C3", "D1")),
     (r"\b(?:starv\w*|data ?load\w*|under-?utili\w*)\b", ("D1",)),
     (r"\b(?:straggl\w*)\b", ("D3",)),
     (r"\b(?:diverg\w*|nan|converg\w*|learn\w*)\b", ("E1",)),
-    (r"\b(?:resum\w*)\b", ("E2",)),
+    (r"\bresum\w*|\b(?:start\w*|began|begin|load\w*) (?:again )?(?:from|over)\b|\bfrom scratch\b", ("E2", "F2")),
     (r"\b(?:node (?:fail\w*|down|lost)|lost (?:a|its|the) node)\b", ("F1",)),
     (r"\b(?:preempt\w*|requeue\w*)\b", ("F2",)),
     (r"\b(?:time ?limit|timed? ?out|wall)\b", ("F3",)),
@@ -40,7 +42,7 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 _NEXT = re.compile(
-    r"(?i)\bwhat (?:should|shall|can|could|do|must) (?:i|we|the user|they)\b|\bwhat (?:to do|now|next|helps)\b|\bnext steps?\b|\bremed\w+|\bworkaround"
+    r"(?i)\b(?:what|which) (?:\w+ ){0,3}(?:should|shall|must) (?:i|we)\b|\bwhat (?:should|shall|can|could|do|must) (?:i|we|the user|they)\b|\bwhat (?:to do|now|next|helps)\b|\bnext steps?\b|\bremed\w+|\bworkaround"
     r"|\bhow (?:do|can|could|should|to) (?:(?:i|we|they|you) )?(?:fix|mend|solve|avoid|prevent|repair|get)\b|\b(?:fix|mend|repair|solve) (?:it|this|that)\b"
     r"|\b(?:re-?(?:submit|start|run|queue|launch|try)\w*|run (?:it|this) again)\b.*\?"
     r"|\b(?:can|could|should|may) (?:i|we|it|they) (?:be )?(?:resum\w*|continu\w*|go on)\b"

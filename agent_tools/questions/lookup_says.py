@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.questions.lookup_gpus import of_gpus
 from agent_tools.questions.lookup_job import attempts, checkpoints
 from agent_tools.references import cited, parse
 from agent_tools.tools.base import Deps
@@ -182,9 +183,11 @@ def one_attempt(deps: Deps) -> int | None:
     return max((k for k in known if k < now), default=None)
 
 
-def of_table(deps: Deps, id: str) -> list[str]:
-    """What stands out in an answer."""
+def of_table(deps: Deps, id: str, question: str) -> list[str]:
+    """What stands out in an answer, for what was asked."""
     e = deps.ledger.get(id)
+    if e.query == "gpu_summary":
+        return of_gpus(e, question)
     return _SAYS[e.query](e) if e.query in _SAYS and e.rows else []
 
 
@@ -203,6 +206,20 @@ def _loss(e: Evidence) -> list[str]:
             f"It was best, {e.ref('best_loss')}, at step {e.ref('best_step')}, and gave back {e.ref('given_back')}."
         )
     return said
+
+
+def _progress(e: Evidence) -> list[str]:
+    at = f" at {e.ref('last_ts')}" if e.value("last_ts") is not None else ""
+    for last, total, unit in (("last_step", "total_steps", "step"), ("last_epoch", "total_epochs", "epoch")):
+        if e.value(last) is not None:
+            of = f" of {e.ref(total)}" if e.value(total) is not None else ""
+            return [f"By the log, training had reached {unit} {e.ref(last)}{of}{at} (line {e.ref('last_line')})."]
+    return []
+
+
+def _tail(e: Evidence) -> list[str]:
+    last = [r for r, row in enumerate(e.dicts()) if str(row["text"]).strip()][-MAX_SAID:]
+    return [f'Line {e.ref("line_no", r)} of {e.ref("file", r)}: "{e.ref("text", r)}".' for r in last[::-1]]
 
 
 def _rows(e: Evidence, wanted: Callable[[dict[str, Any]], bool], say: Callable[[int], str]) -> list[str]:
@@ -278,10 +295,12 @@ _SAYS: dict[str, Callable[[Evidence], list[str]]] = {
     "gpu_events": _events,
     "job_attempts": attempts,
     "log_events": _log,
+    "log_tail": _tail,
     "loss_shape": _loss,
     "node_past": _past,
     "node_states": _states,
     "process_exits": _exits,
+    "train_summary": _progress,
 }
 
 

@@ -1,0 +1,54 @@
+"""Jobs that a question names beside each other: how each ran and what is found on it, and whether they shared nodes."""
+
+from __future__ import annotations
+
+import re
+
+from agent_tools.questions.lookup_job import attempts
+from agent_tools.questions.lookup_says import asked
+from agent_tools.tools.base import Deps
+from store.result import StoreError
+
+MAX_JOBS = 4
+_ID = r"\d{1,10}(?:_\d{1,7}|\+\d{1,4})?"
+_MANY = re.compile(rf"(?i)\bjobs? #?{_ID}\b|\b(?:compar\w*|differ\w*|between|versus|vs)\b")
+_NUMBER = re.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
+
+
+def jobs_of(question: str) -> list[str]:
+    """The jobs that a question sets beside each other; fewer than two are none."""
+    found = list(dict.fromkeys(m[1] for m in _NUMBER.finditer(question)))[:MAX_JOBS]
+    return found if len(found) > 1 and _MANY.search(question) else []
+
+
+def of_several(deps: Deps, jobs: list[str]) -> tuple[list[str], list[str]]:
+    """Sentences and tables on each job that is known; nothing where fewer than two are."""
+    heads: list[str] = []
+    runs: list[str] = []
+    tables: list[str] = []
+    nodes: list[tuple[str, str, set[str]]] = []
+    for job in jobs:
+        try:
+            draft = deps.judge(job).draft if deps.judge is not None else None
+        except (StoreError, KeyError):
+            continue
+        e = asked(deps, "job_attempts", job_id=job)
+        if draft is None or e is None or not e.rows:
+            continue
+        last = len(e.rows) - 1
+        known = asked(deps, "job_overview", told=False, job_id=job)
+        if known is None or not known.rows:
+            continue
+        id = known.ref("job_id")
+        heads.append(f"Job {id}: {draft.headline}")
+        runs += attempts(e)[-1:]
+        tables.append(e.id)
+        if e.value("node_list", last):
+            nodes.append((id, e.ref("node_list", last), set(str(e.value("node_list", last)).split(","))))
+    if len(heads) < 2:
+        return [], []
+    if len(nodes) == 2:
+        (first, one, a), (second, two, b) = nodes
+        how = "the same nodes" if a == b else "some nodes in common" if a & b else "no node in common"
+        runs.append(f"Job {first} ran on {one} and job {second} ran on {two}: {how}.")
+    return [*heads, *runs], tables
