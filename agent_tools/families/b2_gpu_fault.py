@@ -16,6 +16,7 @@ from agent_tools.families.faulted_gpus import (
     RUNTIME,
     SHARED,
     WHOSE,
+    contained,
     event_said,
     fault_said,
     harmless,
@@ -29,8 +30,8 @@ from agent_tools.families.faulted_gpus import (
     unowned,
 )
 from agent_tools.families.faults_around import faults_around
+from agent_tools.families.last_of_it import last_of_it
 from agent_tools.families.wording import claim, gpu_of, missing
-from agent_tools.verdict import Claim
 
 CODE = "B2"
 EXPLAINS = ("A1", "A2", "A3", "B1", "C1", "C2", "C3", "D3", "F1", "F3", "F4")
@@ -39,7 +40,6 @@ _NOTICE = {63, 92, 145, 149, 150, 154}
 _HANG = 0.45
 """Confidence where the runtime says that a GPU hung, and no kernel's log is there to say why."""
 _NEAR_S = 1800.0
-_LONG_QUIET = 20
 _AT_ONCE_S = 600.0
 _BY_SILENCE = 0.85
 
@@ -82,13 +82,15 @@ def _assess(facts: Facts) -> Assessment:
         ]
     if near:
         result = _charged(facts, near[0], bool(risen) and bool(hard))
+    elif (runtime or ecc) and (told := contained(facts, events)):
+        result = _charged(facts, told[0], both=len(told) > 1)
     elif runtime or ecc:
         result = _runtime(facts, runtime)
     elif facts.copied_xid is not None:
         result = _heard(facts, facts.copied_xid)
     elif faults and not facts.times_known:
         result = _undated(faults[0])
-    elif (held := _last_of_it(facts, [r for r in ends if "counter" not in r.columns])) is not None:
+    elif (held := last_of_it(facts, [r for r in ends if "counter" not in r.columns])) is not None:
         result = _charged(facts, held[0], bool(risen))
         result.confidence = min(result.confidence, _BY_SILENCE)
         result.speaks_for.insert(1, held[1])
@@ -294,43 +296,6 @@ def _undated(row: RowView) -> Assessment:
         result.actions.append(claim("Take the GPU out of service and have it tested; rerun elsewhere."))
     result.counterfactual = said
     return result
-
-
-def _last_of_it(facts: Facts, rows: list[RowView]) -> tuple[RowView, Claim] | None:
-    """The first event with which training stopped, and what shows it."""
-    for row in rows:
-        said = _stopped(facts, row)
-        if said is not None:
-            return row, said
-    return None
-
-
-def _stopped(facts: Facts, row: RowView) -> Claim | None:
-    """Long before the end, and the last of it all the same: what shows that nothing was trained after the fault.
-
-    Either the training reports stop with it, or the GPU that failed did no work in the last minutes. None otherwise.
-    """
-    if facts.beside is not None:
-        return None
-    quiet = facts.table("quiet_end").first
-    if (
-        quiet is not None
-        and quiet.has("progress_ts")
-        and (quiet.number("times_usual") or 0) > _LONG_QUIET
-        and abs((row.number("before_end_s") or 0) - (quiet.number("quiet_s") or 0)) <= _AT_ONCE_S
-    ):
-        return claim(
-            f"Training stopped with it: the last report came at {quiet['progress_ts']}, {quiet['quiet_min']} before the end."
-        )
-    own = next((g for g in facts.table("gpu_summary") if same_gpu(g, row)), None)
-    if own is None or facts.silent_gpus is not None or (own.number("late_samples") or 0) < 2:
-        return None
-    if (own.number("engine_late") or 0) < 0.02 < (own.number("engine_mean") or 0):
-        return claim(
-            f"That GPU worked before (mean engine activity {own['engine_mean']}) and not in the last minutes of the run "
-            f"({own['engine_late']})."
-        )
-    return None
 
 
 def _early(row: RowView) -> Assessment:

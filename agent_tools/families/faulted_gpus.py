@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.ending import OUTSIDE
@@ -17,6 +17,9 @@ RUNTIME = ("ecc_uncorrectable", "gpu_lost", "nvlink", "hw_exception")
 """What the runtime says of hardware alone."""
 _OPEN = ("launch_failure", "unknown_error", "initialization", "other")
 """CUDA errors that a broken card gives as well as a kernel does."""
+_NOTICED = (94.0, 63.0)
+_NEXT_LOOK_S = 120.0
+"""How long after the end a counter may be looked at first: exporters are asked every half or whole minute."""
 LONG_S = 600.0
 """A run that trains for longer than this after a fault was not ended by it."""
 _REPORTS = 3
@@ -39,6 +42,28 @@ def is_hard(row: RowView) -> bool:
     if row.text("event") == "ras":  # pages that were retired until too many were are no fault of that moment
         return "bad pages" not in row.text("message")
     return row.text("event") == "fallen_off_bus" or (xid is not None and int(xid) in HARD)
+
+
+def contained(facts: Facts, events: list[RowView]) -> list[RowView]:
+    """What places a memory error that the runtime told of on a GPU: the driver's notice of it, or a counter's first look after it.
+
+    By itself a notice is what programs cause as well (94), or of a row that is spare (63); a counter is sampled every half minute,
+    so that the look which shows the rise is often after the end.
+    """
+    noticed = [r for r in events if r.number("xid") in _NOTICED and _at_the_end(r)]
+    end = facts.scope["to_ts"]
+    if end and facts.times_known:
+        late = (datetime.fromisoformat(end.replace("Z", "+00:00")) + timedelta(seconds=_NEXT_LOOK_S)).isoformat()
+        looked = facts.table("gpu_counter_rises", to_ts=late).where(lambda r: bool(r.get("serious")))
+        noticed += [r for r in looked if (r.number("rise") or 0) > 0 and r.has("risen_ts")]
+    rows, _ = of_the_job(facts, noticed)
+    rows.sort(key=lambda r: 1 if "counter" in r.columns else _NOTICED.index(r.number("xid") or 0.0) * 2)
+    return [r for r in rows if same_gpu(r, rows[0])]
+
+
+def _at_the_end(row: RowView) -> bool:
+    before = row.number("before_end_s")
+    return before is not None and -_NEXT_LOOK_S <= before <= LONG_S
 
 
 def came_up(row: RowView) -> str:

@@ -110,3 +110,83 @@ def test_of_two_lines_of_one_moment_the_one_with_the_code_is_told(tmp_path: Path
     assert "XID" in found.headline
     alone = judge(ran(tmp_path / "alone").add(bus), b2.assess)
     assert "fell off the bus" in alone.headline
+
+
+ECC = "CUDA error: uncorrectable ECC error encountered"
+
+
+def told(folder: Path) -> World:
+    world = ran(folder).say("exception", "RuntimeError", ECC)
+    return world.say("warning", "cuda_error", ECC, detail='{"code": "ecc_uncorrectable"}')
+
+
+def test_the_drivers_notice_of_a_contained_error_names_the_gpu_that_the_runtime_spoke_of(tmp_path: Path) -> None:
+    notices = (
+        event(50, 63, "NVRM: Xid (PCI:0000:b1:00): 63, Row Remapper: New row marked for remapping"),
+        event(51, 94, "NVRM: Xid (PCI:0000:b1:00): 94, Contained: SM (0x1)"),
+    )
+    found = judge(told(tmp_path).add(*notices), b2.assess)
+    assert found.status == "confirmed" and found.confidence > 0.9
+    assert "XID [[E" in found.headline and "GPU [[E" in found.headline
+    assert judge(told(tmp_path), b2.assess).status == "suspected"
+    # a program that was ended by its own fault gets the same notice: without the runtime's word it proves nothing
+    assert judge(ran(tmp_path).add(*notices), b2.assess).status == "ruled_out"
+    # one of hours before the end is another's
+    early = GpuEvent(
+        node="n1", gpu=5, ts=T + timedelta(minutes=2), event="xid", xid=94, message="NVRM: Xid: 94, Contained"
+    )
+    assert judge(told(tmp_path).add(early), b2.assess).status == "suspected"
+
+
+def test_a_counter_whose_first_look_after_the_fault_came_when_the_job_had_ended(tmp_path: Path) -> None:
+    def sampled(rise_min: float) -> World:
+        world = told(tmp_path)
+        for half in range(130):
+            count = 1 if half / 2 >= rise_min else 0
+            at = T + timedelta(minutes=half / 2)
+            world.add(GpuSample(node="n1", gpu=3, ecc_dbe_total=count, engine_active=0.9, ts=at))
+        return world
+
+    found = judge(sampled(60.5), b2.assess)
+    assert found.status == "confirmed" and "counter [[E" in found.headline
+    assert judge(sampled(63.0), b2.assess).status == "suspected"
+
+
+def stood(folder: Path, waited_ms: float | None, state: str = "FAILED") -> World:
+    """A hardware XID half an hour before the end, after which no report of progress came, in a log that has few of them."""
+    world = World(folder).job(state, gpus=8, node_list="n1", node_count=1).train([2.0, 1.9, 1.8], every_s=600.0)
+    at = T + timedelta(minutes=29)
+    world.add(
+        GpuEvent(node="n1", gpu=5, ts=at, event="xid", xid=79, message="NVRM: Xid: 79, GPU has fallen off the bus.")
+    )
+    if waited_ms is not None:
+        world.say(
+            "nccl_watchdog",
+            "collective_timeout",
+            "Watchdog caught collective operation timeout",
+            elapsed_ms=waited_ms,
+            rank=0,
+        )
+    return world
+
+
+def test_a_fault_at_which_the_ranks_began_to_wait_is_the_end_however_long_they_waited(tmp_path: Path) -> None:
+    """last_of_it: the watchdog's own limit may be longer than half an hour."""
+    assert judge(stood(tmp_path, 1_800_000.0), b2.assess).status == "confirmed"
+    assert judge(stood(tmp_path, 600_000.0), b2.assess).status != "confirmed"
+    assert judge(stood(tmp_path, None), b2.assess).status != "confirmed"
+
+
+def test_a_gpu_that_failed_at_the_start_and_never_worked_is_why_nothing_was_trained(tmp_path: Path) -> None:
+    def held(engine: float) -> World:
+        world = World(tmp_path).job("TIMEOUT", gpus=1, node_list="n1", node_count=1, minutes=120.0)
+        at = T + timedelta(minutes=1)
+        world.add(GpuEvent(node="n1", gpu=0, ts=at, event="xid", xid=119, message="NVRM: Xid: 119, Timeout after 45s"))
+        for m in range(121):
+            world.add(
+                GpuSample(node="n1", gpu=0, engine_active=engine, fb_used_bytes=1 << 30, ts=T + timedelta(minutes=m))
+            )
+        return world
+
+    assert judge(held(0.0), b2.assess).status == "confirmed"
+    assert judge(held(0.6), b2.assess).status != "confirmed"

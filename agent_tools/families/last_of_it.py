@@ -1,0 +1,84 @@
+"""A GPU fault long before the end that was the end all the same: nothing was trained after it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.faulted_gpus import same_gpu
+from agent_tools.families.wording import claim
+from agent_tools.verdict import Claim
+
+_LONG_QUIET = 20
+_AT_ONCE_S = 600.0
+_LOOK_S = 120.0
+"""Between two looks of an exporter."""
+_LONG_WAIT_S = 60.0
+_GIVE_UP_S = 240.0
+"""From the first rank that gives up to the end of the job."""
+
+
+def last_of_it(facts: Facts, rows: list[RowView]) -> tuple[RowView, Claim] | None:
+    """The first event with which training stopped, and what shows it."""
+    for row in rows:
+        said = _stopped(facts, row)
+        if said is not None:
+            return row, said
+    return None
+
+
+def _stopped(facts: Facts, row: RowView) -> Claim | None:
+    """Long before the end, and the last of it all the same: what shows that nothing was trained after the fault.
+
+    Either the training reports stop with it, or the GPU that failed did no work in the last minutes. None otherwise.
+    """
+    if facts.beside is not None:
+        return None
+    quiet = facts.table("quiet_end").first
+    if (
+        quiet is not None
+        and quiet.has("progress_ts")
+        and (quiet.number("times_usual") or 0) > _LONG_QUIET
+        and abs((row.number("before_end_s") or 0) - (quiet.number("quiet_s") or 0)) <= _AT_ONCE_S
+    ):
+        return claim(
+            f"Training stopped with it: the last report came at {quiet['progress_ts']}, {quiet['quiet_min']} before the end."
+        )
+    waited = facts.table("nccl_events").one_of("name", "collective_timeout")
+    before = row.number("before_end_s") or 0.0
+    if waited and (waited[0].number("elapsed_s") or 0.0) > _LONG_WAIT_S:
+        since = before - (waited[0].number("elapsed_s") or 0.0)
+        if -_LOOK_S <= since <= _GIVE_UP_S:
+            return claim(
+                f"The ranks came to a standstill with it: {waited[0]['elapsed_s']} later, just before the end, they gave up waiting."
+            )
+    own = next((g for g in facts.table("gpu_summary") if same_gpu(g, row)), None)
+    if own is not None and (lost := _silent_since(facts, row, own)) is not None:
+        return lost
+    if own is None or facts.silent_gpus is not None or (own.number("late_samples") or 0) < 2:
+        return None
+    if (own.number("engine_late") or 0) < 0.02 < (own.number("engine_mean") or 0):
+        return claim(
+            f"That GPU worked before (mean engine activity {own['engine_mean']}) and not in the last minutes of the run "
+            f"({own['engine_late']})."
+        )
+    if (own.number("engine_mean") or 0) < 0.02 and not facts.progress.begun and own.has("engine_mean"):
+        return claim(
+            f"That GPU did nothing in the whole run (mean engine activity {own['engine_mean']}), and nothing was trained."
+        )
+    return None
+
+
+def _silent_since(facts: Facts, row: RowView, own: RowView) -> Claim | None:
+    """A GPU of which the exporter tells nothing any more from the fault on, while it tells of the others to the end."""
+    last = max((g.text("last_ts") for g in facts.table("gpu_summary") if g.has("last_ts")), default="")
+    if not own.has("last_ts") or not row.has("event_ts"):
+        return None
+    told, fault = _time(own.text("last_ts")), _time(row.text("event_ts"))
+    if abs((told - fault).total_seconds()) > _LOOK_S or (_time(last) - told).total_seconds() < _AT_ONCE_S:
+        return None
+    return claim(f"Nothing is told of that GPU after {own['last_ts']}; the others were looked at to the end.")
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
