@@ -10,6 +10,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.memory import of_either
 from agent_tools.families.base import Assessment
+from agent_tools.families.shared_card import whose_card
 from agent_tools.families.wording import WHOSE_MEMORY, claim, gpu_of, missing, outlived_by_log, spread
 
 CODE = "B1"
@@ -60,6 +61,8 @@ def assess(facts: Facts) -> Assessment:
             "sharding of optimizer states and parameters, or shorter sequences."
         )
     )
+    if row is not None and _crowded(row):
+        whose_card(facts, row, result)
     result.missing.append(
         missing(
             "Which setting to turn is not in the telemetry.", "the run's configuration (batch size, sequence length)"

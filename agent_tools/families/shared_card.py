@@ -1,0 +1,56 @@
+"""A card on which another process holds what was lacking: a leftover that was there before the job, or whose it is is open."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim, gpu_of, missing
+
+_BEFORE = timedelta(minutes=15)
+_JUST = timedelta(seconds=5)
+_HALF = 0.5
+
+
+def whose_card(facts: Facts, row: RowView, result: Assessment) -> None:
+    """Say whether that memory was in use before the job began; else leave open whose fault the lack is."""
+    left = _before(facts, row)
+    if left is not None:
+        result.attribution = "infrastructure"
+        result.speaks_for.append(
+            claim(f"Before the job began {left['peak_gib']} GiB were in use on {gpu_of(left)} already.")
+        )
+        result.implies.append(
+            claim(
+                "A process that is not this job's was left on that card, or shares it: the job's own plan is not at fault.",
+                "supported",
+            )
+        )
+        result.actions.insert(
+            0, claim(f"End what is left on {gpu_of(left)}, or drain the node until that is done, then resubmit.")
+        )
+        return
+    result.attribution = "undetermined"
+    result.missing.append(
+        missing(
+            "Whether the other process is one of this job's own.",
+            "GPU memory before the start (gpu_sample), the process table (process) or nvidia-smi on that node",
+        )
+    )
+
+
+def _before(facts: Facts, row: RowView) -> RowView | None:
+    begin, o = facts.scope["from_ts"], facts.overview
+    alone = o is not None and o.number("node_count") == 1
+    if not begin or not row.has("gpu") or not (alone or row.has("node")):
+        return None
+    start = datetime.fromisoformat(begin.replace("Z", "+00:00"))
+    cards = facts.table("gpu_summary", from_ts=(start - _BEFORE).isoformat(), to_ts=(start - _JUST).isoformat())
+    node = row.text("node").partition(".")[0]
+    for card in cards:
+        here = alone or card.text("node").partition(".")[0] == node
+        much = (card.number("peak_gib") or 0.0) >= _HALF * (row.number("other_gib") or 0.0)
+        if here and much and card.get("gpu") == row.get("gpu"):
+            return card
+    return None
