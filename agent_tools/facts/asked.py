@@ -17,9 +17,13 @@ BY_NODE = frozenset(
         "gpu_throttled",
         "gpu_unused",
         "host_events",
+        "host_load",
         "host_memory",
         "link_events",
+        "link_health",
         "node_states",
+        "oom_holders",
+        "storage_stalls",
     }
 )
 """Queries about nodes, which are told the nodes and the time of a job."""

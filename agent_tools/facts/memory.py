@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 _WELL_BELOW = 0.6
 """Of its share of a node: what is sampled misses a peak, and the rest of the node is the system's and others'."""
+_FAR = 2.0
+"""How much more than all of the job's user the largest other tasks have to hold to be what filled the host."""
+_NEAR_END_S = 900.0
+_SIGKILL = 9
 _STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
 
 
@@ -33,6 +37,9 @@ class HostOom:
     kept_to: Claim | None = None
     """That the job held far less than its own share where the whole host ran out: what filled it was not the job, or not seen."""
 
+    holder: RowView | None = None
+    """Who held most of a host that ran out, by the kernel's list of its tasks."""
+
     def __bool__(self) -> bool:
         return bool(self.claims)
 
@@ -47,7 +54,13 @@ def read_host_oom(facts: Facts) -> HostOom:
     claims: list[Claim] = []
     sources: list[str] = []
     limit = False
-    victims = facts.table("host_events").where(lambda r: r.text("event") == "oom_kill" and bool(r.get("of_job")))
+    kills = facts.table("host_events").one_of("event", "oom_kill")
+    victims = [r for r in kills if r.get("of_job")]
+    if not victims and any(
+        _at_end(r) for r in kills
+    ):  # a kernel that knows no job of it: by the process that the log misses
+        gone = {r.number("pid") for r in facts.table("fatal_signals") if r.get("signal") == _SIGKILL and r.has("pid")}
+        victims = [r for r in kills if r.number("pid") in gone and _at_end(r)]
     for row in victims[:2]:
         by = "its cgroup's limit" if "MEMCG" in row.text("limit_kind") else "the host's memory"
         limit = limit or "MEMCG" in row.text("limit_kind")
@@ -80,7 +93,27 @@ def read_host_oom(facts: Facts) -> HostOom:
         claims.append(Claim(text=f"The log says: {words['message']} ({words['file']} line {words['line_no']})."))
         sources.append("log_event")
     doubt = _spared(facts, words) if words is not None and sources == ["log_event"] else None
-    return HostOom(claims, sources, limit, doubt, None if limit else _kept_to(facts, victims))
+    holder = None if limit else _holder(facts, victims)
+    kept = None if limit or (holder is not None and holder.get("same_user")) else _kept_to(facts, victims)
+    return HostOom(claims, sources, limit, doubt, kept, holder)
+
+
+def _at_end(row: RowView) -> bool:
+    before = row.number("before_end_s")
+    return before is not None and -60.0 <= before <= _NEAR_END_S and not row.get("hidden")
+
+
+def _holder(facts: Facts, victims: list[RowView]) -> RowView | None:
+    """The group of tasks that held most on the node of the first victim, and by far, as it was killed; None where none stands out."""
+    if not victims:
+        return None
+    rows = facts.table("oom_holders").where(
+        lambda r: r.text("node") == victims[0].text("node") and r.has("same_user") and not r.get("hidden")
+    )
+    if not rows:
+        return None
+    most, own = rows[0], rows[0].number("user_gib") or 0.0
+    return most if most.get("same_user") or (most.number("held_gib") or 0.0) >= _FAR * own else None
 
 
 def _kept_to(facts: Facts, victims: list[RowView]) -> Claim | None:

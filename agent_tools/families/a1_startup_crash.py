@@ -16,8 +16,10 @@ from agent_tools.facts.faults import Fault, classify, file_system_fails
 from agent_tools.facts.looping import any_time, at_next_batch, in_a_loop, on_a_batch
 from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken, unreached
+from agent_tools.facts.rank_place import say_where
 from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
+from agent_tools.families.lone_node import tell_lone_node
 from agent_tools.families.node_words import tell_node
 from agent_tools.families.wording import (
     ALIKE,
@@ -57,8 +59,6 @@ _BROKEN = "The file system that the program was reading or writing failed, or we
 
 _CLOSING = 40
 """Lines between the words of an interrupt and an exception of the closing down."""
-
-
 _WHOSE_MEMORY = 0.45
 """Highest confidence where the words do not tell the host's memory from a GPU's, which would be B1."""
 _UNFIT = Fault("env", 0.72, "the CUDA libraries that are there do not fit, as the log says before it")
@@ -199,7 +199,11 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
             )
         )
         return
-    if tell_node(facts, cause, result):
+    if not row.has("node") and (row.number("ranks") or 0) < (
+        overview.number("gpus") or 0 if overview is not None else 0
+    ):
+        say_where(facts, row.number("rank"), result)
+    if tell_node(facts, cause, result) or tell_lone_node(facts, cause, result):
         return
     text = f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame."
     broken = file_system_fails(cause.message)

@@ -14,6 +14,7 @@ from agent_tools.facts.first_exit import child_exited_first, exited_first, peers
 from agent_tools.facts.memory import HostOom, before_work
 from agent_tools.facts.native import native_crash
 from agent_tools.facts.status import WHOLE, status_doubt
+from agent_tools.families.bad_memory import bad_memory
 from agent_tools.families.base import Assessment
 from agent_tools.families.host_memory import host_memory
 from agent_tools.families.likeliest_sender import likeliest_sender
@@ -107,7 +108,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
     if oom:
         host_memory(oom, result, killed=bool(rows))
-    else:
+    elif not rows or not bad_memory(facts, rows[0], result):
         _unknown(facts, rows, result)
     return result
 

@@ -15,6 +15,7 @@ from agent_tools.facts.faults import file_system_fails
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.left_waiting import hung_before, left_waiting, unreached_service
 from agent_tools.facts.memory import of_either
+from agent_tools.facts.rank_place import say_where
 from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import (
@@ -183,6 +184,8 @@ def assess(facts: Facts) -> Assessment:
     result.speaks_for.append(
         claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")
     )
+    if not cause.row.has("node"):
+        say_where(facts, cause.row.number("rank"), result)
     if cause.row.has("user_frame"):
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {cause.row['user_frame']}."))
     if wait is not None:
@@ -223,7 +226,8 @@ def assess(facts: Facts) -> Assessment:
     elif no_ram:
         result.implies.append(claim(_NO_RAM))
     elif not either:
-        result.implies.append(claim(meaning, "established" if mode != "network" else "supported"))
+        unseen = of_cuda(cause) and not facts.has("gpu_event")
+        result.implies.append(claim(meaning, "supported" if mode == "network" or unseen else "established"))
     advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else _ACTIONS[mode]
     if mode == "storage" and result.attribution == "infrastructure":
         advice = LOOK_AT_MOUNT

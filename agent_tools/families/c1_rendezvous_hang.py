@@ -15,6 +15,7 @@ from agent_tools.facts.exceptions import beside_workers
 from agent_tools.facts.ports import one_node, port_taken, several_nodes, unreached
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
+from agent_tools.families.link_words import down_at_start
 from agent_tools.families.wording import UNSAID, claim, missing
 
 CODE = "C1"
@@ -233,7 +234,7 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
             )
         )
     result.counterfactual = "Rendezvous messages are there."
-    return result
+    return down_at_start(facts, result)
 
 
 def _unlaunched(result: Assessment) -> Assessment:

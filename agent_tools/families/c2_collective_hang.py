@@ -22,6 +22,7 @@ from agent_tools.facts.held_up import (
 )
 from agent_tools.facts.stalls import STALLS, stalled_for_good, told
 from agent_tools.families.base import Assessment
+from agent_tools.families.hang_causes import rested_by_storage, why_they_stood
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
 
@@ -29,7 +30,6 @@ CODE = "C2"
 EXPLAINS = ("A2", "C1", "C3", "D1", "D2", "D3", "F3", "F4", "G1")
 
 _ACTIVITY = ("gpu_sample", "cuda_sample", "nccl_sample")
-_LINK_NEAR_S = 3600.0
 _SIGABRT = 6
 _KILLS = frozenset({4, 7, 8, 9, 11})
 _NO_WORK = 0.03
@@ -91,8 +91,8 @@ def assess(facts: Facts) -> Assessment:
                 "the flight recorder of every rank (TORCH_NCCL_TRACE_BUFFER_SIZE), or a host stack of each (py-spy)",
             )
         )
-    _stacks(facts, result)
-    _fabric(facts, result)
+    broken = [r for r in weak if r.text("name") == "ib_error"]
+    why_they_stood(facts, result, gave_up[0] if gave_up else None, at_once=not gave_up and bool(broken))
     _slow_before(facts, result)
     _first_collective(facts, gave_up, result)
     result.implies.append(
@@ -127,36 +127,6 @@ def transfer_failed(facts: Facts) -> bool:
     """A transfer over InfiniBand came back with an error: the group had formed by then, and was at a collective."""
     rows = facts.table("nccl_events").one_of("name", "ib_error")
     return any(w in r.text("message") for r in rows for w in ("ompletion from peer", "etry count"))
-
-
-def _fabric(facts: Facts, result: Assessment) -> None:
-    """A link on a node of the job that failed while it ran: beside a stuck collective, where to look first."""
-    rows = [
-        r
-        for r in facts.table("link_events").one_of("event", "down", "flap", "error_burst")
-        if r.has("before_end_s") and 0 <= (r.number("before_end_s") or 0) <= _LINK_NEAR_S
-    ]
-    if not rows:
-        return
-    row = rows[-1]
-    port = f" port {row['port']}" if row.has("port") else ""
-    result.speaks_for.append(
-        claim(
-            f"The link {row['device']}{port} of {row['node']} failed at {row['event_ts']}, {row['before_end_s']} before the end: "
-            f"{row['message']}"
-        )
-    )
-    result.implies.append(
-        claim("A collective that crosses a link while it fails does not finish on any rank.", "hypothesis")
-    )
-    result.actions.insert(0, claim(f"Have the cable, port and switch of {row['device']} on {row['node']} looked at."))
-
-
-def _stacks(facts: Facts, result: Assessment) -> None:
-    """Where a process that was looked at stands on the host."""
-    for row in facts.table("process_exits").where(lambda r: r.has("host_stack"))[:2]:
-        who = f"rank {row['rank']}" if row.has("rank") else f"process {row['pid']}"
-        result.speaks_for.append(claim(f"On the host {who} stands in: {row['host_stack']}."))
 
 
 def _slow_before(facts: Facts, result: Assessment) -> None:
@@ -268,6 +238,8 @@ def _absent(facts: Facts) -> Assessment:
         return _stood_still(facts, quiet)
     if quiet is None and late and many and (stands := _spun(facts) or _launched_no_more(facts)) is not None:
         return stands
+    if late and many and facts.progress.begun and (stands := rested_by_storage(facts)) is not None:
+        return stands
     if facts.state == "RUNNING" and many and rested_long(facts) is not None and (stands := _spun(facts)) is not None:
         stands.headline = "The GPUs only spin, and have for a long time: training has come to a standstill."
         return stands
@@ -309,6 +281,7 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
         result.speaks_for.append(claim(f"That report was: {quiet['progress_text']}."))
     if not done:
         _lost(facts, result)
+        why_they_stood(facts, result)
     watched = facts.has("gpu_sample") and facts.silent_gpus is None
     if (gpus := facts.silent_gpus) is not None:
         result.speaks_for.append(claim(f"The GPUs' samples stop before the end, too, at {gpus['last_ts']}."))
@@ -354,6 +327,7 @@ def _spun(facts: Facts) -> Assessment | None:
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     _lost(facts, result)
+    why_they_stood(facts, result)
     return _mostly_a_collective(
         result, "When the last step was made, and which rank held the others up.", "a log with times; nccl_sample"
     )

@@ -13,6 +13,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.counting import counting
 from agent_tools.facts.worked import never_used
 from agent_tools.families.base import Assessment
+from agent_tools.families.silent_storage import lay_at_storage, silent_to_the_end
 from agent_tools.families.wording import claim, gpu_of, missing
 
 CODE = "C3"
@@ -96,12 +97,16 @@ def _assess(facts: Facts) -> Assessment:
                 "What the process waits for on the host.", "a stack of the process (process.host_stack, py-spy dump)"
             )
         )
-    result.implies.append(
-        claim(
-            "The process is stuck on the host: a deadlock, a blocked read or a dataloader that gives nothing.",
-            "supported",
+    silent = silent_to_the_end(facts)
+    if silent is not None:
+        lay_at_storage(facts, silent, result)
+    else:
+        result.implies.append(
+            claim(
+                "The process is stuck on the host: a deadlock, a blocked read or a dataloader that gives nothing.",
+                "supported",
+            )
         )
-    )
     result.actions.append(
         claim("Cancel it, take a stack of the process when it happens again, and set a wall-clock limit.")
     )

@@ -11,7 +11,9 @@ from __future__ import annotations
 from agent_tools.facts import Facts
 from agent_tools.facts.worked import while_training
 from agent_tools.families.base import Assessment
+from agent_tools.families.crowded import crowded
 from agent_tools.families.faulted_gpus import same_gpu
+from agent_tools.families.silent_storage import lay_at_storage, often_silent
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D1"
@@ -99,12 +101,17 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"The longest pause between kernel launches was {launches[0]['max_gap_s']}."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"The run advanced: {facts.progress.phrase}."))
-    result.implies.append(
-        claim(
-            "The input pipeline or the host most likely cannot keep the GPUs fed.",
-            "supported" if severe else "hypothesis",
+    silent = often_silent(facts)
+    if silent is not None:
+        lay_at_storage(facts, silent, result)
+    else:
+        result.implies.append(
+            claim(
+                "The input pipeline or the host most likely cannot keep the GPUs fed.",
+                "supported" if severe else "hypothesis",
+            )
         )
-    )
+        crowded(facts, result)
     result.missing.append(
         missing(
             "Whether the model could use the GPU better at all.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.link_words import ill_link, link_said, look_at_link
 from agent_tools.families.within_node import on_one_node, waiting
 from agent_tools.families.wording import claim, missing
 
@@ -31,6 +32,11 @@ _ACTIONS = {
     "interconnect": "Give NCCL its fast network: check the plugin, NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and rerun with NCCL_DEBUG=INFO.",
     "launch_blocking": "Unset CUDA_LAUNCH_BLOCKING in the job's script and environment.",
 }
+
+_UNSET = (
+    "Unset that variable (NCCL_IB_DISABLE, NCCL_NET) in the job's script and environment, and see by NCCL_DEBUG=INFO that the fast "
+    "network is used."
+)
 
 
 def assess(facts: Facts) -> Assessment:
@@ -144,10 +150,28 @@ def _interconnect(facts: Facts) -> Assessment | None:
         result.speaks_for.append(
             claim(f"NCCL says: {socket[0]['message']} ({socket[0]['file']} line {socket[0]['line_no']}).")
         )
+    _whose_network(facts, result)
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"It advances: {facts.progress.phrase}."))
     result.implies.append(claim("High engine activity here is waiting and no work.", "supported"))
     return result
+
+
+def _whose_network(facts: Facts, result: Assessment) -> None:
+    """Whose doing a slow interconnect is: a variable of the job's keeps NCCL off the fast one, or a link of one node is ill."""
+    chosen = facts.table("chosen_sockets").first
+    if chosen is not None:
+        where = f" ({chosen['file']} line {chosen['line_no']})" if chosen.has("file") else ""
+        result.attribution = "job"
+        result.speaks_for.append(
+            claim(f"It is the job's own choice; the {chosen['source']} shows it: {chosen['text']}{where}.")
+        )
+        result.actions.append(claim(_UNSET))
+    elif (ill := ill_link(facts)) is not None and result.status == "confirmed":
+        result.attribution = "infrastructure"
+        result.headline = f"{result.headline.rstrip('.')}; the link {ill['device']} of {ill['node']} is in trouble."
+        result.speaks_for.append(claim(link_said(ill)))
+        result.actions += [look_at_link(ill), claim(_ACTIONS["interconnect"])]
 
 
 def _busiest(facts: Facts) -> RowView | None:

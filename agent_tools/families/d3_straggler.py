@@ -11,6 +11,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.worked import lone_worker
 from agent_tools.families.base import Assessment
+from agent_tools.families.slow_gpu import why_slow
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D3"
@@ -76,7 +77,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"{second} is nearly as far above them."))
     if starved is not None:
         _for_want_of_cpu(starved, result)
-    else:
+    elif not why_slow(facts, row, result):
         result.missing.append(
             missing(
                 "Why it is slow: the GPU, its data, NUMA or PCIe placement, or the host's load.",

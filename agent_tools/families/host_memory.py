@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_tools.facts import RowView
 from agent_tools.facts.memory import HostOom
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import UNSAID, claim, missing
@@ -28,7 +29,10 @@ def host_memory(oom: HostOom, result: Assessment, killed: bool) -> None:
     if not oom.limit and set(oom.sources) == {"log_event"}:
         what = "the job's memory limit, or the memory of the whole host,"  # slurmstepd counts the kills of both
     result.implies.append(claim(f"The kill was made because {what} was used up: host RAM, not GPU memory."))
-    if oom.kept_to is not None:
+    if oom.holder is not None:
+        if _by_holder(oom.holder, result):
+            return
+    elif oom.kept_to is not None:
         _of_others(oom.kept_to, result)
         return
     result.actions.append(
@@ -37,6 +41,34 @@ def host_memory(oom: HostOom, result: Assessment, killed: bool) -> None:
             "worker, loading weights once per node; shared memory in /dev/shm counts too."
         )
     )
+
+
+def _by_holder(row: RowView, result: Assessment) -> bool:
+    """By the kernel's own list of tasks: whose they were that filled the host; True where they were not the job's."""
+    held = f"{row['process_name']} held {row['held_gib']} on {row['node']} then, more than all else ({row['message']})"
+    if row.get("same_user"):
+        result.speaks_for.append(
+            claim(f"By the kernel's list of tasks {held}: the same user's as the process that it killed.")
+        )
+        return False
+    result.attribution = "infrastructure"
+    own = f"; the tasks of the job's user held {row['user_gib']}" if row.has("user_gib") else ""
+    result.speaks_for.append(
+        claim(f"By the kernel's list of tasks {held}, of another user than the process that it killed{own}.")
+    )
+    result.implies.append(
+        claim(
+            "What filled the host was not the job's: the kernel took its process because that was large, too.",
+            "supported",
+        )
+    )
+    result.actions.append(
+        claim(
+            f"Look at {row['process_name']} on {row['node']}: let Slurm hold each job to its memory (ConstrainRAMSpace), or mend the "
+            "service that grew; the job itself needs no change."
+        )
+    )
+    return True
 
 
 def _of_others(kept_to: Claim, result: Assessment) -> None:

@@ -27,6 +27,8 @@ _KILLED = re.compile(
     r"(?P<memcg>Memory cgroup out of memory|Out of memory)?(?: \([^)]*\))?:? ?"
     r"Kill(?:ed)? process (?P<pid>\d+)(?:, UID \d+,)? \((?P<name>[^)]*)\)(?P<rest>.*)"
 )
+_TASK = re.compile(r"^\[ *(?P<pid>\d+)\] +(?P<uid>\d+) +\d+ +\d+ +(?P<rss>\d+) +(?:\d+ +){2,7}-?\d+ (?P<name>\S.*)$")
+"""A row of the list of tasks that the kernel prints at a kill; sizes are pages of four KiB."""
 _RSS = re.compile(r"(?:anon|file|shmem)-rss:(\d+)kB")
 _JOB = re.compile(r"/job_(?P<job>\d+)(?:/step_(?P<step>\w+))?")
 _SEGFAULT = re.compile(r"(?P<name>[^\s\[]{1,64})\[(?P<pid>\d+)\]: segfault at ")
@@ -90,6 +92,9 @@ _WORDS = (
 )  # fmt: skip
 
 
+_PAGE, _MOST_TASKS, _LARGEST = 4096, 50_000, 3
+
+
 def interesting(message: str) -> bool:
     """Can this message be an event? True for every one that is; most messages hold none of the words."""
     return any(word in message for word in _WORDS)  # measured: a third of the time of one regular expression
@@ -114,17 +119,30 @@ def pci_address(text: str) -> str:
 
 
 class Recogniser:
-    """Messages of one kernel log in order. An OOM kill is told in several lines and given once."""
+    """Messages of one kernel log in order. An OOM kill is told in several lines and given once.
+
+    Of the tasks that the kernel lists with one the three largest groups, by name and user, are told as `oom_task`.
+    """
 
     def __init__(self) -> None:
         self._uuids: dict[str, str] = {}
         self._kill: Event | None = None
         self._kill_pid: int | None = None
         self._last_killed: int | None = None
+        self._tasks: list[tuple[str, int, int, int]] = []
+        self.listing = False
+        """The kernel lists its tasks just now: rows that hold none of the words of an event."""
         self._rules: tuple[Callable[[str], Event | None], ...] = (self._gpu, self._host, self._link)
 
     def read(self, message: str, line: Any = None) -> list[Event]:
         """The events that are complete with this message; `line` comes back with those that begin here."""
+        if self.listing and (task := _TASK.match(message)) is not None:
+            self._tasks.append((task["name"].strip(), int(task["uid"]), int(task["pid"]), int(task["rss"]) * _PAGE))
+            self.listing = len(self._tasks) < _MOST_TASKS
+            return []
+        if "Tasks state (memory values" in message:
+            self.listing, self._tasks = True, []
+            return []
         if not interesting(message):
             return []
         named = _UUID.search(message)
@@ -169,7 +187,7 @@ class Recogniser:
                 },
                 line,
             )
-            return done
+            return [*done, *self._held(line, begun.group("constraint"))]
         killed = _KILLED.search(message)
         if killed is None:
             return None
@@ -192,6 +210,30 @@ class Recogniser:
             return []
         self._last_killed = pid
         return [pending]
+
+    def _held(self, line: Any, constraint: str) -> list[Event]:
+        """The largest of the tasks that were listed before a kill for the whole host, those of one name and user together."""
+        tasks, self._tasks, self.listing = self._tasks, [], False
+        if constraint != "CONSTRAINT_NONE":
+            return []
+        groups: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for name, uid, pid, size in tasks:
+            groups.setdefault((name, uid), []).append((pid, size))
+        ranked = sorted(groups.items(), key=lambda g: -sum(size for _, size in g[1]))[:_LARGEST]
+        return [
+            Event(
+                "host_event",
+                {
+                    "event": "oom_task",
+                    "pid": max(held, key=lambda h: h[1])[0],
+                    "process_name": name,
+                    "rss_bytes": sum(size for _, size in held),
+                    "message": f"{len(held)} tasks of user {uid}: {name}",
+                },
+                line,
+            )
+            for (name, uid), held in ranked
+        ]
 
     def _gpu(self, message: str) -> Event | None:
         found = XID.search(message)

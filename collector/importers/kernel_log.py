@@ -70,7 +70,7 @@ class KernelLog:
         above: tuple[int, Spoken] | None = None  # the line that this one may go on from, and what it said until now
         plain = _without_times(_begin(first_bytes(path)))
         for number, line in lines(path, ctx):
-            wanted = interesting(line)
+            wanted = recogniser.listing or interesting(line)
             if not wanted and number % 64 != 1:
                 above = None
                 continue

@@ -30,7 +30,7 @@ h AS (
       )
       OR coalesce(contains(cgroup || '/', '/job_' || $job_id || '/'), false) AS of_job
   FROM host_event e
-  WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))
+  WHERE event IS DISTINCT FROM 'oom_task' AND (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))
     AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP)
     AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 5 MINUTE)
 )

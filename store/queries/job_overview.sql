@@ -1,7 +1,7 @@
 -- job_overview: What Slurm's accounting says about the job's attempt: how it ended, how long it ran, what it held.
 -- TABLES: slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- EMPTY: VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, TIMESTAMP, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, VARCHAR, BIGINT, DOUBLE, DOUBLE, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR
+-- EMPTY: VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, TIMESTAMP, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, VARCHAR, BIGINT, BIGINT, DOUBLE, DOUBLE, VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN job_id: job id as Slurm shows it
 -- COLUMN attempt: attempt that is described, the last one unless asked otherwise
@@ -31,6 +31,7 @@
 -- COLUMN node_list: allocated nodes
 -- COLUMN failed_node: node that Slurm names as failed
 -- COLUMN gpus: allocated GPUs
+-- COLUMN cpus: allocated CPUs
 -- COLUMN gpu_hours_held [h]: GPUs times the time running
 -- COLUMN memory_gib [GiB]: requested or allocated memory of the whole job
 -- COLUMN dependency: dependency expression
@@ -51,7 +52,7 @@ SELECT
   elapsed_s, round(elapsed_s / 60, 1) AS elapsed_min,
   time_limit_s, round(time_limit_s / 60, 1) AS time_limit_min,
   CASE WHEN time_limit_s > 0 THEN round(elapsed_s / time_limit_s, 3) END AS limit_used,
-  node_count, node_list, failed_node, gpus,
+  node_count, node_list, failed_node, gpus, cpus,
   CASE WHEN gpus > 0 THEN round(gpus * elapsed_s / 3600, 2) END AS gpu_hours_held,
   round(memory_bytes / 1073741824.0, 1) AS memory_gib,
   dependency, submit_line, command, work_dir, uid

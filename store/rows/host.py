@@ -45,7 +45,9 @@ class HostEvent(JobRow):
 
     event: Annotated[
         str | None,
-        col("oom_kill, segfault, trap, hung_task, mce, storage, filesystem, panic, boot, link, thermal, clock_step"),
+        col(
+            "oom_kill, oom_task, segfault, trap, hung_task, mce, storage, filesystem, panic, boot, link, thermal, clock_step"
+        ),
     ] = None
     pid: Annotated[int | None, col("process that is named")] = None
     process_name: Annotated[str | None, col("its name")] = None

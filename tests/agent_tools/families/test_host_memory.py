@@ -1,7 +1,8 @@
-"""host_memory: a host that ran out of memory is not the doing of a job that held far less than its share of it."""
+"""host_memory, bad_memory: a host that ran out of memory is not the doing of a job that held far less than its share of it."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,61 @@ def test_a_limit_of_its_own_is_the_jobs_however_little_it_held(tmp_path: Path) -
 def test_victims_that_held_most_of_the_share_together_are_the_jobs(tmp_path: Path) -> None:
     found = judge(killed(tmp_path, group("n1", 40), rss=100, times=4), a2.assess)
     assert found.attribution == "job"
+
+
+END = T + timedelta(minutes=60, seconds=-2)
+
+
+def listed(name: str, held: int, user: int) -> HostEvent:
+    message = f"3 tasks of user {user}: {name}"
+    return HostEvent(node="n1", ts=END, event="oom_task", process_name=name, rss_bytes=held * GIB, message=message)
+
+
+def victim(user: int = 500) -> HostEvent:
+    text = f"Out of memory: Killed process 77 (python) total-vm:9kB, anon-rss:9kB, UID:{user} pgtables:1kB"
+    return HostEvent(
+        node="n1", ts=END, event="oom_kill", process_name="python", pid=77, constraint="CONSTRAINT_NONE", rss_bytes=40 * GIB, message=text
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tasks", "of"),
+    [
+        ([("telegraf", 700, 0), ("python", 90, 500)], "infrastructure"),
+        ([("STAR", 700, 900), ("bwa", 90, 901)], "infrastructure"),
+        ([("pt_data_worker", 800, 500), ("telegraf", 90, 0)], "job"),
+        ([("STAR", 300, 900), ("python", 250, 500)], "job"),  # neither stands out: what was there before holds
+    ],
+)
+def test_the_kernels_list_of_tasks_says_who_filled_the_host(
+    tasks: list[tuple[str, int, int]], of: str, tmp_path: Path
+) -> None:
+    world = World(tmp_path).job("FAILED", memory_bytes=1000 * GIB).train([2.0, 1.9, 1.8, 1.7, 1.6])
+    world.say(
+        "launcher_summary", "child_failed", "Signal 9 (SIGKILL) received by PID 77", signal=9, rank=3, host="n1", pid=77
+    )
+    found = judge(world.add(victim(), *(listed(*t) for t in tasks)), a2.assess)
+    assert (found.status, found.attribution) == ("confirmed", of)
+    assert any("list of tasks" in c.text for c in found.speaks_for) == (tasks[0][0] != "STAR" or tasks[0][1] != 300)
+
+
+def bus_error(folder: Path, *said: str, ago_s: float = 2.0, node: str = "n1") -> World:
+    world = World(folder).job("FAILED", minutes=60.0).train([2.0, 1.9, 1.8, 1.7, 1.6])
+    world.say(
+        "launcher_summary", "child_failed", "Signal 7 (SIGBUS) received by PID 77", signal=7, rank=3, host="n1", pid=77
+    )
+    at = T + timedelta(minutes=60, seconds=-ago_s)
+    return world.add(*(HostEvent(node=node, ts=at, event="mce", message=m) for m in said))
+
+
+POISON = "Memory failure: 0x8f1c2a3: Sending SIGBUS to python:77 due to hardware memory corruption"
+
+
+def test_a_bus_error_over_a_broken_page_of_the_host_is_the_nodes(tmp_path: Path) -> None:
+    found = judge(bus_error(tmp_path, POISON), a2.assess)
+    assert found.attribution == "infrastructure" and found.confidence > 0.9
+    corrected = "EDAC MC1: 1 CE memory read error on CPU_SrcID#0_MC#1"
+    assert judge(bus_error(tmp_path, corrected), a2.assess).attribution == "job"
+    assert judge(bus_error(tmp_path, POISON, ago_s=2000.0), a2.assess).attribution == "job"
+    assert judge(bus_error(tmp_path, POISON, node="n2"), a2.assess).attribution == "job"
+    assert judge(bus_error(tmp_path), a2.assess).attribution == "job"

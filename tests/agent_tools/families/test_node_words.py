@@ -1,7 +1,8 @@
-"""node_words: a start that failed at the node's driver or files is the node's, the job's, or not to be told, by the words."""
+"""node_words, lone_node: a start that failed at the node's driver or files is the node's, the job's, or not to be told, by the words."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from agent_tools.facts.node_words import NODE_WORDS, node_word
 from agent_tools.families import a1_startup_crash as a1
 from agent_tools.families.node_words import tell_node
-from tests.agent_tools.families.world import World, judge
+from store.rows import HostEvent, Row
+from tests.agent_tools.families.world import T, World, judge
 
 NOT_READY = "Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"
 NONE_SEEN = "No CUDA GPUs are available"
@@ -86,3 +88,30 @@ def test_other_words_are_not_the_drivers(tmp_path: Path) -> None:
     assert len({w.why for w in NODE_WORDS}) == len(NODE_WORDS)
     facts = crashed(tmp_path, "KeyError: 'gpu'").facts()
     assert not tell_node(facts, facts.causes[0], a1.assess(facts))
+
+
+def absent(folder: Path, first: int, many: int, *rows: Row) -> World:
+    """Four nodes with two ranks each, of which `many` ranks from `first` on do not find a file."""
+    world = World(folder).job("FAILED", 1.0, node_list="n1,n2,n3,n4", gpus=8)
+    for rank in range(first, first + many):
+        world.say("exception", "FileNotFoundError", "[Errno 2] No such file or directory: '/lfs/tok.model'", rank=rank)
+    world.say("launcher_summary", "child_failed", "exit 1", rank=first, host=f"n{1 + first // 2}", exit_code=1)
+    return world.add(*rows)
+
+
+def test_a_file_that_is_missing_for_all_ranks_of_one_node_alone_is_not_surely_the_jobs(tmp_path: Path) -> None:
+    found = judge(absent(tmp_path, 4, 2), a1.assess)
+    assert found.attribution == "undetermined" and found.confidence <= 0.75
+    assert not any("nodes and GPUs are not to blame" in c.text for c in found.implies)
+    assert any("ranks of [[E" in c.text for c in found.speaks_for)
+    mount = HostEvent(node="n3", event="storage", ts=T - timedelta(minutes=9), message="LustreError: Unable to mount")
+    assert judge(absent(tmp_path, 4, 2, mount), a1.assess).attribution == "infrastructure"
+    elsewhere = HostEvent(
+        node="n1", event="storage", ts=T - timedelta(minutes=9), message="LustreError: Unable to mount"
+    )
+    assert judge(absent(tmp_path, 4, 2, elsewhere), a1.assess).attribution == "undetermined"
+
+
+@pytest.mark.parametrize(("first", "many"), [(0, 8), (4, 1), (3, 2)], ids=["all", "one rank", "across nodes"])
+def test_a_file_that_others_miss_too_is_the_jobs(tmp_path: Path, first: int, many: int) -> None:
+    assert judge(absent(tmp_path, first, many), a1.assess).attribution == "job"

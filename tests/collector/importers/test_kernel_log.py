@@ -310,3 +310,32 @@ def test_a_message_of_several_lines_is_read_whole_and_once(tmp_path: Path) -> No
     ]
     more = f"[ 90.100000] {XID}\n               NVRM: Xid recovery is being tried\n"
     assert [r.xid for r in lines(tmp_path, more)[0] if isinstance(r, GpuEvent)] == [79]
+
+
+TASKS = """\
+[Mon Mar  2 10:00:00 2026] python invoked oom-killer: gfp_mask=0x140dca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0
+[Mon Mar  2 10:00:00 2026] Tasks state (memory values in pages):
+[Mon Mar  2 10:00:00 2026] [  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name
+[Mon Mar  2 10:00:00 2026] [    901]     0   901     9000     3000    90112        0         -1000 sshd
+[Mon Mar  2 10:00:00 2026] [   4101]   500  4101  9000000  8000000    90112        0             0 python
+[Mon Mar  2 10:00:00 2026] [   4102]   500  4102  9000000  9000000    90112        0             0 python
+[Mon Mar  2 10:00:00 2026] [   7001]     0  7001 99000000 90000000    90112        0             0 node agent
+[Mon Mar  2 10:00:00 2026] oom-kill:constraint=%s,nodemask=(null),cpuset=x,mems_allowed=0-1,global_oom,task_memcg=/a/job_7/step_0,task=python,pid=4102,uid=500
+[Mon Mar  2 10:00:00 2026] Out of memory: Killed process 4102 (python) total-vm:36000000kB, anon-rss:36000000kB, file-rss:0kB, shmem-rss:0kB, UID:500 pgtables:98112kB oom_score_adj:0
+"""
+
+
+def test_the_largest_of_the_tasks_that_are_listed_at_a_kill_for_the_whole_host(tmp_path: Path) -> None:
+    def held(constraint: str) -> list[tuple[str | None, int | None, str | None]]:
+        (tmp_path / "n1.log").write_text(TASKS % constraint)
+        rows, _ = read(tmp_path / "n1.log")
+        assert sum(1 for r in rows if isinstance(r, HostEvent) and r.event == "oom_kill") == 1
+        tasks = [r for r in rows if isinstance(r, HostEvent) and r.event == "oom_task"]
+        return [(r.process_name, r.rss_bytes, r.message) for r in tasks]
+
+    assert held("CONSTRAINT_NONE") == [
+        ("node agent", 90_000_000 * 4096, "1 tasks of user 0: node agent"),
+        ("python", 17_000_000 * 4096, "2 tasks of user 500: python"),
+        ("sshd", 3000 * 4096, "1 tasks of user 0: sshd"),
+    ]
+    assert held("CONSTRAINT_MEMCG") == []
