@@ -6,8 +6,8 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 
-_CROWDED = 1.5
-"""Load over the CPUs that the job was given on a node: loaders that are a few too many stay below."""
+_CROWDED, _MOST_CPUS = 2.0, 192.0
+"""Load over the CPUs that the job was given on a node, and what few nodes have CPUs for: beside a small job others have theirs."""
 _UNLIKE = 4.0
 """Load over that of the other nodes, which run the same program."""
 _LEAST = 16.0
@@ -22,7 +22,8 @@ def crowded(facts: Facts, result: Assessment) -> None:
     row = _busiest(facts)
     o = facts.overview
     cpus, nodes = (o.number(c) if o is not None else None for c in ("cpus", "node_count"))
-    if row is None or o is None or not cpus or not nodes or (row.number("load") or 0.0) < _CROWDED * cpus / nodes:
+    load = row.number("load") or 0.0 if row is not None else 0.0
+    if row is None or o is None or not cpus or not nodes or load < max(_MOST_CPUS, _CROWDED * cpus / nodes):
         return
     result.attribution = "undetermined"
     result.speaks_for.append(

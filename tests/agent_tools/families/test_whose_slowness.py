@@ -159,9 +159,9 @@ def test_whose_fault_starved_gpus_are(tmp_path: Path) -> None:
     ]
     found = judge(starved(tmp_path).add(*stalls), d1.assess)
     assert found.attribution == "infrastructure" and any("file server" in c.text for c in found.implies)
-    loads = [HostSample(node="n1", load1=90.0, ts=T + at(m)) for m in range(60)]
+    loads = [HostSample(node="n1", load1=230.0, ts=T + at(m)) for m in range(60)]
     assert judge(starved(tmp_path).add(*loads), d1.assess).attribution == "undetermined"
-    easy = [HostSample(node="n1", load1=30.0, ts=T + at(m)) for m in range(60)]
+    easy = [HostSample(node="n1", load1=90.0, ts=T + at(m)) for m in range(60)]
     assert judge(starved(tmp_path).add(*easy), d1.assess).attribution == "job"
 
 
