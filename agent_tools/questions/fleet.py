@@ -13,14 +13,14 @@ from agent_tools.tools.base import Deps
 from store.result import StoreError
 
 _MANY = re.compile(
-    r"(?i)\b(?:jobs|users|people|who (?:has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
+    r"(?i)\b(?:jobs|users|people|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
     r"|(?:which|what) (?:nodes?|hosts?|machines?|servers?|gpus?)\b.{0,60}\b(?:most|worst|often|repeatedly)|most (?:common|frequent)\w*"
     r"|any (?:nodes?|hosts?|users?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
 _BY: tuple[tuple[str, str], ...] = (
     ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
-    ("user", r"\b(?:users?|people|owners?|who (?:has|have|had|wast\w+|los\w+))\b"),
+    ("user", r"\b(?:users?|people|owners?|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+))\b"),
     ("partition", r"\bpartitions?\b"),
     ("day", r"\b(?:(?:per|by|each|every|which|what) days?|trend\w*|daily)\b"),
     ("family", r"\b(?:famil\w+|kinds?|causes?|reasons?|types?|modes?|wast\w+|most (?:common|frequent)\w*)\b"),
@@ -60,6 +60,17 @@ _EXTREMES: tuple[tuple[str, str, int, str], ...] = (
     ),
 )
 """Words for the one job that stands out, the column in which it does, which end of it, and how that is said."""
+_AMOUNT = re.compile(
+    r"(?i)\b(?P<how>more than|over|above|at least|less than|fewer than|under|below|at most) (?P<n>\d{1,6}) (?P<of>gpus?|nodes?|hours?|h|minutes?|min|days?)\b"
+)
+_MEASURES: dict[str, tuple[str, int, str]] = {
+    "g": ("gpus", 1, "with {} GPUs"),
+    "n": ("node_count", 1, "on {} nodes"),
+    "m": ("elapsed_s", 60, "after {}"),
+    "h": ("elapsed_s", 3600, "after {}"),
+    "d": ("elapsed_s", 86_400, "after {}"),
+}
+"""What an amount's unit is of, in that of the column; and how it is said."""
 _ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
 _PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
 _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
@@ -112,6 +123,8 @@ def over_many(
     by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
     if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
         return _of_causes(deps, codes, state, given)
+    if by is None and (amount := _AMOUNT.search(question)) is not None:
+        return _of_amount(deps, amount, given | ({"state": state} if state is not None else {}))
     if by is not None and state == _OOM and family is None:
         return _of_memory(deps, by, given)
     given |= {k: v for k, v in (("state", state), ("family", family and family[1])) if v is not None}
@@ -147,6 +160,8 @@ def over_many(
         tables.append(again.id)
     elif jobs and state is None and _FAILED.search(question):
         said = [*_failed(jobs), *said]
+    elif jobs and state is None and not counts and len(jobs.rows) <= MAX_SAID:
+        said = [*(_ended(jobs, r) for r in range(len(jobs.rows))), *said]
     if whole is not None and "family" not in given:
         said = [*_tally(whole, "all"), *said]
     if not said:
@@ -192,6 +207,22 @@ def _of_memory(deps: Deps, by: str, given: dict[str, Any]) -> tuple[list[str], l
     found = [asked(deps, "fleet_tally", by=by, **each) for each in either]
     said = [text for e in found if e is not None for text in _tally(e, by)]
     return said or [_NONE_OF_CAUSE], [e.id for e in found if e is not None]
+
+
+def _of_amount(deps: Deps, amount: re.Match[str], given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The jobs that held or lasted more, or less, than a question says."""
+    jobs = asked(deps, "find_jobs", told=False, max_rows=_ALL, **given)
+    if jobs is None:
+        return [], []
+    column, unit, said = _MEASURES[amount["of"][0].lower()]
+    how, bound = amount["how"].lower(), int(amount["n"]) * unit
+    known = [(r, float(v)) for r, row in enumerate(jobs.dicts()) if isinstance(v := row[column], int | float)]
+    if how in ("at least", "at most"):
+        fits = [r for r, v in known if (v >= bound if how == "at least" else v <= bound)]
+    else:
+        fits = [r for r, v in known if (v > bound if how in ("more than", "over", "above") else v < bound)]
+    told = [f"{_ended(jobs, r)[:-1]}, {said.format(jobs.ref(column, r))}." for r in fits[:MAX_SAID]]
+    return told or [_NONE], [jobs.id]
 
 
 def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str) -> tuple[list[str], list[str]]:

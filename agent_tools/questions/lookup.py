@@ -40,7 +40,7 @@ _PLAIN = frozenset(
 _JOB = re.compile(r"\bjob\s+#?(\d{1,10}(?:_\d{1,7}|\+\d{1,4})?)\b", re.I)
 _RANK = re.compile(r"\branks?\s+#?(\d{1,6})\b", re.I)
 _VICTIMS = re.compile(
-    r"(?i)\b(?:kill\w*|fail\w*|crash\w*|br[eo]a?k\w*|died|lost|hit|bad|trouble\w*|victims?|responsible)\b"
+    r"(?i)\b(?:kill\w*|fail\w*|crash\w*|br[eo]a?k\w*|died|lost|hit|bad|trouble\w*|problems?|issues?|victims?|responsible)\b"
 )
 _EARLIER = re.compile(
     r"(?i)\b(?:before the (?:restart|requeue|crash)|before (?:it|the job) (?:was )?re(?:started|queued)|first attempt|earlier attempt)\b"
@@ -49,7 +49,7 @@ _HAPPENED = re.compile(
     r"(?i)\b(?:happen\w*|seen|occur\w*|known) (?:\w+ ){0,2}(?:before|again|earlier|previously|already)\b"
 )
 _FAR = re.compile(
-    r"(?i)\bhow far\b|\b(?:reach|get to|got to|finish|complet)\w*\b|\bprogress\b|\bhow many (?:steps|epochs|iterations)\b"
+    r"(?i)\bhow far\b|\b(?:reach|get to|got to|finish|complet)\w*\b|\b(?:progress|throughput|speed|step time)\b|\bhow many (?:steps|epochs|iterations)\b"
 )
 TOPICS: tuple[tuple[str, str], ...] = (
     (
@@ -68,7 +68,7 @@ TOPICS: tuple[tuple[str, str], ...] = (
         "cause",
     ),
     (
-        r"\b(?:loss|learning rate|lr|grad\w*|curve|converg\w*|diverg\w*|nan|steps?|epochs?|iterations?|progress|throughput|how far)\b",
+        r"\b(?:loss|learning rate|lr|grad\w*|curve|converg\w*|diverg\w*|nan|steps?|epochs?|iterations?|progress|throughput|speed|how far)\b",
         "training_curve",
     ),
     (r"\b(?:ranks?|stragglers?|slow\w*|lag\w*)\b", "compare_ranks"),
@@ -136,7 +136,10 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     elif deps.job_id and (of := of_verdict(deps, question))[0]:
         (short, *said), ends = of
         topics = []
-    elif node and (("find_jobs" in topics and _VICTIMS.search(question)) or ("cause" in topics and not deps.job_id)):
+    elif node and (
+        (_VICTIMS.search(question) and ("find_jobs" in topics or not deps.job_id))
+        or ("cause" in topics and not deps.job_id)
+    ):
         said, tables = node_victims(deps, node, times)
         topics = []
     elif of_many(question, opened=bool(deps.job_id)) or not (deps.job_id or _of_one(topics, node)):

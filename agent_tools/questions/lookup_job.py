@@ -12,7 +12,7 @@ from agent_tools.verdict import Draft
 
 MAX_SAID = 6
 _WHETHER = re.compile(
-    r"(?i)^\W*(?:so,? )?(?:was|were|is|are|did|could|can|has|had|does|do|why not)\b|\b(?:the problem|to blame|at fault|responsible|ruled out)\b"
+    r"(?i)^\W*(?:so,? )?(?:was|were|is|are|did|could|can|has|had|does|do|why not|(?:which|what) (?:ranks?|gpus?|nodes?|process\w*) (?:is|was|are|were|got|hangs?|hung))\b|\b(?:the problem|to blame|at fault|responsible|ruled out)\b"
 )
 """A question that wants yes or no, and the grounds."""
 _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -21,7 +21,7 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\b(?:memory|oom)\b", ("B1", "A2")),
     (
         r"\b(?:hardware|ecc|xids?|nvlink|gpus? (?:fault\w*|problem|error|failure)|(?:broken|bad|faulty|defective|dead|failed|failing) (?:gpus?|cards?)"
-        r"|(?:gpus?|cards?) (?:broken|bad|defective|dead|break|fail\w*|die\w*))\b",
+        r"|(?:gpus?|cards?) (?:(?:is|was|are|were) )?(?:broken|bad|faulty|defective|dead|break|fail\w*|die\w*))\b",
         ("B2",),
     ),
     (r"\b(?:throttl\w*|overheat\w*|too hot|thermal|temperature)\b", ("B3",)),
@@ -42,7 +42,7 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 _NEXT = re.compile(
-    r"(?i)\b(?:what|which) (?:\w+ ){0,3}(?:should|shall|must) (?:i|we)\b|\bwhat (?:should|shall|can|could|do|must) (?:i|we|the user|they)\b|\bwhat (?:to do|now|next|helps)\b|\bnext steps?\b|\bremed\w+|\bworkaround"
+    r"(?i)^\W*(?:should|shall|must) (?:i|we)\b|\b(?:what|which) (?:\w+ ){0,3}(?:should|shall|must) (?:i|we)\b|\bwhat (?:should|shall|can|could|do|must) (?:i|we|the user|they)\b|\bwhat (?:to do|now|next|helps)\b|\bnext steps?\b|\bremed\w+|\bworkaround"
     r"|\bhow (?:do|can|could|should|to) (?:(?:i|we|they|you) )?(?:fix|mend|solve|avoid|prevent|repair|get)\b|\b(?:fix|mend|repair|solve) (?:it|this|that)\b"
     r"|\b(?:re-?(?:submit|start|run|queue|launch|try)\w*|run (?:it|this) again)\b.*\?"
     r"|\b(?:can|could|should|may) (?:i|we|it|they) (?:be )?(?:resum\w*|continu\w*|go on)\b"
@@ -70,13 +70,15 @@ def whether(deps: Deps, question: str) -> list[str]:
     codes = families_named(question)
     found = {a.code: a for a in deps.assessments}
     said: list[str] = []
+    ruled: list[str] = []
     for code in codes:
         if (a := found.get(code)) is None:
             continue
         if a.status in ("confirmed", "suspected"):
             said += [a.headline, *(c.text for c in a.speaks_for[:2])]
         else:
-            said.append(ruling(a))
+            ruled.append(ruling(a))
+    said += ruled
     held = any(a.code == deps.draft.family for a in deps.assessments if a.code in codes)
     return said if held or not said else [*said, deps.draft.headline]
 

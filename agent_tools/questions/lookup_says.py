@@ -213,7 +213,8 @@ def _progress(e: Evidence) -> list[str]:
     for last, total, unit in (("last_step", "total_steps", "step"), ("last_epoch", "total_epochs", "epoch")):
         if e.value(last) is not None:
             of = f" of {e.ref(total)}" if e.value(total) is not None else ""
-            return [f"By the log, training had reached {unit} {e.ref(last)}{of}{at} (line {e.ref('last_line')})."]
+            pace = f", {e.ref('step_time_s')} a step" if e.value("step_time_s") is not None else ""
+            return [f"By the log, training had reached {unit} {e.ref(last)}{of}{at} (line {e.ref('last_line')}){pace}."]
     return []
 
 

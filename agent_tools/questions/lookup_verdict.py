@@ -1,9 +1,10 @@
-"""What the examiner says of its own verdict on the open job: whose the fault is, how sure it is, and what else it could be."""
+"""What the examiner says of its own verdict on the open job: whose the fault is, what it cost, how sure it is, and what else it could be."""
 
 from __future__ import annotations
 
 import re
 
+from agent_tools.cost import cost
 from agent_tools.families.base import ruling
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Missing
@@ -19,6 +20,9 @@ _SURE = re.compile(
 _ELSE = re.compile(
     r"(?i)\bwhat else\b|\b(?:something|anything) else\b|\bother (?:possible )?(?:causes?|explanations?|possibilit\w+|reasons?|suspects?)\b"
     r"|\balternativ\w+\b|\b(?:what|which) .{0,30}(?:ruled out|rule out|exclude\w*)\b"
+)
+_COST = re.compile(
+    r"(?i)\bhow (?:much|many|expensive)\b.*\b(?:lost|los[et]|wast\w*|cost\w*|gpu[- ]?hours?|thrown away)\b|\bgpu[- ]?hours?\b|\bwhat did (?:it|this|that) cost\b"
 )
 _OF = {
     "job": "By the verdict it is a matter of the job, and not of the nodes or GPUs.",
@@ -42,6 +46,10 @@ def of_verdict(deps: Deps, question: str) -> tuple[list[str], list[Missing]]:
     if _WHOSE.search(question):
         why = [*(c.text for c in draft.implies[:3]), *(c.text for c in draft.shows[:3])]
         return [_OF[draft.attribution], draft.headline, *why], draft.cannot_decide[:3]
+    if _COST.search(question):
+        spent = cost(deps.reader, deps.ledger, deps.job(), deps.attempt, draft.family)
+        held, _, wasted = spent.basis.partition(". Wasted: ")
+        return [f"{held}. Wasted: {wasted}" if wasted else held, draft.headline], []
     if _SURE.search(question):
         band = next(text for least, text in _BANDS if draft.confidence >= least)
         return [band, draft.headline, *(c.text for c in draft.shows[:4])], draft.cannot_decide[:MAX_SAID]

@@ -96,6 +96,17 @@ def test_whether_it_happened_before_is_answered_by_the_runs_before_it(reader: Re
     assert any("Hardware fault" in s for s in said), "what it is that is asked about follows"
 
 
+def test_what_it_cost_and_what_to_do_with_the_node(reader: Reader):
+    _, short, said = asked(reader, "how many GPU hours were wasted?", "12")
+    assert short.startswith("GPU-hours held, all attempts: 8 h. Wasted: 8 h (the whole last attempt")
+    assert said[0].startswith("Hardware fault")
+    assert asked(reader, "should I drain the node?", "12")[1].startswith("Drain n2")
+
+
+def test_which_of_its_parts_it_was_is_the_finding_of_the_families_that_are_named(reader: Reader):
+    assert asked(reader, "which GPU was broken?", "12")[1].startswith("Hardware fault on GPU 3 of n2")
+
+
 def test_two_jobs_are_set_beside_each_other(reader: Reader):
     _, short, said = asked(reader, "what is the difference between job 11 and 12?")
     assert short.startswith("Job 11: The program crashed while training: KeyError")
@@ -121,6 +132,13 @@ def test_what_is_asked_of_all_jobs_is_not_taken_for_one_that_is_not_open(tmp_pat
         assert asked(opened, "which jobs were preempted?")[1].endswith("as a preemption leaves it too.")
         _, short, _ = asked(opened, "what was the longest running job?")
         assert short == "Attempt 2 of job 2 of lin ran for the most time, 9 h, and ended as COMPLETED."
+        assert asked(opened, "who is wasting the most GPU time?")[1].startswith("mira: 1 of 1 attempts failed")
+        assert asked(opened, "did n1 have any problems?")[1].endswith("nothing found on them speaks against it.")
+        assert asked(opened, "what happened to user lin's jobs?")[1].startswith("Job 2 of lin ended as COMPLETED")
+        _, short, said = asked(opened, "which jobs ran for more than 2 hours?")
+        assert (short, said) == ("Job 2 of lin ended as COMPLETED at 2026-03-09 19:00:00 UTC, after 9 h.", [])
+        assert asked(opened, "which jobs held at least 8 GPUs?")[1].endswith("a matter of job, with 8 GPUs.")
+        assert asked(opened, "which jobs used fewer than 2 nodes and over 900 GPUs?")[2], "the first of them counts"
         assert asked(opened, "GPU utilisation by user?")[1] == "No tally over jobs has how busy their GPUs were."
         assert asked(opened, "what is the most common failure?")[2], "by family where there are verdicts"
         assert asked(opened, "is there a GPU that failed twice?")[1].startswith("No event of a GPU is recorded")
