@@ -14,10 +14,13 @@ from store.result import StoreError
 
 _MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
-    r"|(?:which|what) (?:nodes?|hosts?|machines?|servers?|gpus?)\b.{0,60}\b(?:most|worst|often|repeatedly)|most (?:common|frequent)\w*"
     r"|any (?:nodes?|hosts?|users?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
+_MOST = re.compile(
+    r"(?i)\b(?:which|what) (?:nodes?|hosts?|machines?|servers?)\b.{0,60}\b(?:most|worst|often|repeatedly)|\bmost (?:common|frequent)\w*"
+)
+"""The same, while none is open."""
 _BY: tuple[tuple[str, str], ...] = (
     ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
     ("user", r"\b(?:users?|people|owners?|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+))\b"),
@@ -101,7 +104,7 @@ MAX_SAID = 8
 
 def of_many(question: str, *, opened: bool) -> bool:
     """Whether a question is about more than one job, or about GPUs while no job is `opened` whose they could be."""
-    return bool(_MANY.search(question) or (not opened and _CARDS.search(question)))
+    return bool(_MANY.search(question) or (not opened and (_CARDS.search(question) or _MOST.search(question))))
 
 
 def over_many(

@@ -6,19 +6,22 @@ import re
 
 from agent_tools.cost import cost
 from agent_tools.families.base import ruling
+from agent_tools.questions.fleet import of_many
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Missing
 
 _OURS = r"(?:my|our|their|the (?:user|job)'?s?) (?:own )?(?:code|fault|job|program|script|bug|mistake|side|end)"
+_THEIRS = r"(?:cluster|hardware|nodes?|gpus?|machines?|systems?|infra\w*|platform|network|storage|admins?|operators?)"
 _WHOSE = re.compile(
-    rf"(?i)\b(?:is|was) (?:it|this|that) {_OURS}\b|\b{_OURS}\b.*\bor\b|\bor\b.*\b{_OURS}\b|\bwhose (?:fault|problem|mistake|doing)\b"
-    r"|\bwho(?:'s| is| was)? (?:to blame|at fault|responsible)\b|\bwhom? (?:do|should|must|can) (?:i|we) (?:call|page|ask|tell|blame|talk)\b"
+    rf"(?i)\b(?:is|was) (?:it|this|that) {_OURS}\b|\b{_OURS} or (?:(?:is|was) it )?(?:the |your |a )?{_THEIRS}\b|\b{_THEIRS} or (?:(?:is|was) it )?{_OURS}\b"
+    r"|\bwhose (?:fault|problem|mistake|doing)\b|\bwho(?:'s| is| was)? (?:to blame|at fault|responsible)\b"
+    r"|\bwhom? (?:do|should|must|can) (?:i|we) (?:call|page|ask|tell|blame|talk)\b"
 )
 _SURE = re.compile(
     r"(?i)\b(?:how|are you) (?:sure|certain|confident|reliable)\b|\bconfidence\b|\bcan (?:i|we) (?:trust|rely)\b|\bdo you really\b"
 )
 _ELSE = re.compile(
-    r"(?i)\bwhat else\b|\b(?:something|anything) else\b|\bother (?:possible )?(?:causes?|explanations?|possibilit\w+|reasons?|suspects?)\b"
+    r"(?i)\bwhat else (?:could|might|may|can|would|is|was) (?:it|this|that|be|have)\b|\b(?:something|anything) else\b|\bother (?:possible )?(?:causes?|explanations?|possibilit\w+|reasons?|suspects?)\b"
     r"|\balternativ\w+\b|\b(?:what|which) .{0,30}(?:ruled out|rule out|exclude\w*)\b"
 )
 _COST = re.compile(
@@ -46,7 +49,7 @@ def of_verdict(deps: Deps, question: str) -> tuple[list[str], list[Missing]]:
     if _WHOSE.search(question):
         why = [*(c.text for c in draft.implies[:3]), *(c.text for c in draft.shows[:3])]
         return [_OF[draft.attribution], draft.headline, *why], draft.cannot_decide[:3]
-    if _COST.search(question):
+    if _COST.search(question) and not of_many(question, opened=True):
         spent = cost(deps.reader, deps.ledger, deps.job(), deps.attempt, draft.family)
         held, _, wasted = spent.basis.partition(". Wasted: ")
         return [f"{held}. Wasted: {wasted}" if wasted else held, draft.headline], []

@@ -11,14 +11,19 @@ from store.result import StoreError
 
 MAX_JOBS = 4
 _ID = r"\d{1,10}(?:_\d{1,7}|\+\d{1,4})?"
-_MANY = re.compile(rf"(?i)\bjobs? #?{_ID}\b|\b(?:compar\w*|differ\w*|between|versus|vs)\b")
+_LISTED = re.compile(
+    rf"(?i)\bjobs? #?{_ID}\b(?:(?:\s*,\s*|\s+)(?:(?:and|or|with|to|vs\.?|versus|against|from|than)\s+)?(?:jobs? )?#?{_ID}\b(?! \w+s\b))*"
+)
+"""Jobs that are called so, one after the other; what counts steps or nodes is none."""
+_COMPARED = re.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
 _NUMBER = re.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
 
 
 def jobs_of(question: str) -> list[str]:
     """The jobs that a question sets beside each other; fewer than two are none."""
-    found = list(dict.fromkeys(m[1] for m in _NUMBER.finditer(question)))[:MAX_JOBS]
-    return found if len(found) > 1 and _MANY.search(question) else []
+    words = [question] if _COMPARED.search(question) else [m[0] for m in _LISTED.finditer(question)]
+    found = list(dict.fromkeys(m[1] for text in words for m in _NUMBER.finditer(text)))[:MAX_JOBS]
+    return found if len(found) > 1 else []
 
 
 def of_several(deps: Deps, jobs: list[str]) -> tuple[list[str], list[str]]:

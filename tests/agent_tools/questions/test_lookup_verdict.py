@@ -113,9 +113,31 @@ def test_two_jobs_are_set_beside_each_other(reader: Reader):
     assert said[0].startswith("Job 12: Hardware fault on GPU 3 of n2")
     assert said[-1] == "Job 11 ran on n3 and job 12 ran on n1,n2: no node in common."
     assert "Job 12: " not in asked(reader, "compare job 12 and job 404")[1], "a job that is not there leaves one"
-    assert jobs_of("why did job 12 fail after 300 steps?") == ["12", "300"], "which is no job that is known"
-    assert asked(reader, "why did job 12 fail after 300 steps?")[1].startswith("Hardware fault")
-    assert jobs_of("which of 10 jobs failed in 2026?") == []
+    assert asked(reader, "why did job 12 fail after 11 steps?")[1].startswith("Hardware fault"), "and not of job 11"
+
+
+@pytest.mark.parametrize(
+    ("question", "jobs"),
+    [
+        ("is job 12 slower than job 13?", ["12", "13"]),
+        ("jobs 12, 13 and 14_2 failed alike?", ["12", "13", "14_2"]),
+        ("compare 12 with 13", ["12", "13"]),
+        ("why did job 12 fail after 300 steps?", []),
+        ("why did job 12 on 2 nodes fail?", []),
+        ("did job 12 and 2 nodes fail?", []),
+        ("which of 10 jobs failed in 2026?", []),
+    ],
+)
+def test_only_what_is_called_a_job_is_set_beside_another(question: str, jobs: list[str]):
+    assert jobs_of(question) == jobs
+
+
+@pytest.mark.parametrize(
+    "question", ["did my job finish or crash?", "what else happened on n2?", "which users wasted the most GPU hours?"]
+)
+def test_a_question_about_something_else_is_not_taken_for_one_about_the_verdict(question: str, reader: Reader):
+    _, short, _ = asked(reader, question, "12")
+    assert not short.startswith(("By the verdict", "GPU-hours held", "Nothing else is left open", "Startup crash (A1)"))
 
 
 def test_what_is_asked_of_all_jobs_is_not_taken_for_one_that_is_not_open(tmp_path: Path):
