@@ -90,6 +90,8 @@ TOPICS: tuple[tuple[str, str], ...] = (
 )
 """Words of a question, and what is looked up for them, the most telling first."""
 MAX_TOPICS = 3
+MAX_SHORT = 600
+"""Characters of an answer's first sentence."""
 _FLEET = frozenset({"find_jobs"})
 _ONE = frozenset(
     {
@@ -134,7 +136,8 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         said, tables = several
         topics = []
     elif deps.job_id and (of := of_verdict(deps, question))[0]:
-        (short, *said), ends = of
+        said, ends = of
+        short, said = ("", said) if cited(said[:1]) else (said[0], said[1:])
         topics = []
     elif node and (
         (_VICTIMS.search(question) and ("find_jobs" in topics or not deps.job_id))
@@ -146,7 +149,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)
         topics = []
     elif deps.job_id and (todo := what_next(deps.draft, question)):
-        short, said = todo[0], todo[1:]
+        short, said = (todo[0], todo[1:]) if len(todo[0]) <= MAX_SHORT else ("", todo)
         topics = []
         ends = [Missing(text="Whether that is enough: only the next run can show it.", signal="that run")]
     elif deps.job_id and not _RANK.search(question) and (about := whether(deps, question)):
@@ -230,6 +233,8 @@ def _reply(
     vetted = Grounds(deps.ledger, assessed)
 
     def passed(text: str) -> str:
+        if len(text) > MAX_SHORT:
+            return text if vetted.verbatim(text) else ""
         report = check_answer(_alone(text), deps.ledger, assessed, ours=True)
         return report.answer.short if report.ok or vetted.verbatim(text) else ""
 
@@ -237,8 +242,9 @@ def _reply(
     held = [done for t in dict.fromkeys(said) if (done := passed(t))]
     bare = [] if tables else [t for t in held if not cited([t])]  # what is absent has no cell: it is no observation
     held = [t for t in held if t not in bare]
-    if not short and held:
-        short = held.pop(0)
+    if not short and (first := next((t for t in held if len(t) <= MAX_SHORT), "")):
+        short = first
+        held.remove(first)
     filled = [t for t in tables if deps.ledger.get(t).rows]
     if not short:
         short = (
