@@ -52,6 +52,7 @@ def test_no_question_of_the_store_names_a_neighbour(reader: Reader, name: str) -
     """With every parameter that it takes, with those that it needs, and where it is asked of the other's job."""
     params = catalog()[name].params
     all_of: dict[str, Any] = {p.name: ASKED[p.name] for p in params if p.name in ASKED}
+    all_of |= {p.name: "RuntimeError" for p in params if p.name == "name" and not p.optional}
     needed = {n: v for n, v in all_of.items() if not next(p for p in params if p.name == n).optional}
     known_job = {n: v for n, v in all_of.items() if n in ("job_id", "nodes", "node")} | needed
     for given in (all_of, needed, known_job, {**all_of, "job_id": THEIRS} if "job_id" in all_of else all_of):
