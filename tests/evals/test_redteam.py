@@ -56,7 +56,7 @@ def test_an_obeying_model_over_http_hears_no_secret_and_changes_nothing(monkeypa
 
 def test_no_dishonest_model_gets_a_claim_through() -> None:
     """INQUEST_LIARS sets how many are asked."""
-    tally = many(int(os.environ.get("INQUEST_LIARS", "100")))
+    tally = many(int(os.environ.get("INQUEST_LIARS", "60")))
     assert tally.wrong == []
     assert tally.parts > 5, "nobody was listened to while it wrote"
     assert any(key.endswith("dishonest") for key in tally.whose), (
