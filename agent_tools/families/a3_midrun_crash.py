@@ -15,7 +15,6 @@ from agent_tools.facts.faults import file_system_fails
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.left_waiting import hung_before, left_waiting, unreached_service
 from agent_tools.facts.memory import of_either
-from agent_tools.facts.node_words import node_word
 from agent_tools.facts.rank_place import say_where
 from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
@@ -232,9 +231,6 @@ def assess(facts: Facts) -> Assessment:
     advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else _ACTIONS[mode]
     if mode == "storage" and result.attribution == "infrastructure":
         advice = LOOK_AT_MOUNT
-    elif mode == "storage" and (own := node_word(cause.message)) is not None:
-        result.attribution, advice = own.whose, own.advice
-        result.missing.append(missing(f"Whether the job is to blame: {own.why}.", own.signal))
     result.actions.append(claim(LOOK_FOR_XID if either else advice))
     if not facts.has("gpu_event"):
         result.missing.append(

@@ -37,7 +37,6 @@ def test_the_same_exception_after_steps_is_a_crash_in_training(tmp_path: Path) -
     ("name", "message", "mode", "blamed"),
     [
         ("OSError", "[Errno 28] No space left on device", "storage", "job"),
-        ("OSError", "[Errno 28] No space left on device: '/tmp/cache/x.arrow'", "storage", "undetermined"),
         ("OSError", "[Errno 5] Input/output error", "storage", "infrastructure"),
         ("TimeoutError", "[Errno 110] Connection timed out: '/nfs/data/shard_3.bin'", "storage", "infrastructure"),
         ("RuntimeError", "basic_ios::clear: iostream error", "storage", "job"),
