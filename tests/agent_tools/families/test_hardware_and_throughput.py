@@ -370,23 +370,6 @@ def test_a_fault_with_which_the_training_reports_stop_ended_the_training(tmp_pat
     assert judge(ran(tmp_path, "CANCELLED", minutes=120).add(early), b2.assess).status == "suspected"
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "most"),
-    [
-        ("CUDA error: unspecified launch failure", "launch_failure", 0.45),
-        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "library_failed", 0.6),
-    ],
-)
-def test_an_error_that_a_kernel_and_a_broken_gpu_give_alike_blames_neither(
-    text: str, code: str, most: float, tmp_path: Path
-) -> None:
-    world = ran(tmp_path, "FAILED").say("exception", "RuntimeError", text)
-    world.say("warning", "cuda_error", text, detail=f'{{"code": "{code}"}}')
-    draft = differential.draft(world.facts())
-    assert (draft.family, draft.attribution, draft.confidence) == ("A3", "undetermined", most)
-    assert not any("not to blame" in c.text for c in draft.implies)
-
-
 def test_a_few_slow_ranks_are_told_and_the_stages_of_a_pipeline_are_not(tmp_path: Path) -> None:
     few = judge(
         gpus(ran(tmp_path), 8, sm_active=lambda g, m: 0.6 if g in (2, 5) else 0.15, engine_active=0.98), d3.assess

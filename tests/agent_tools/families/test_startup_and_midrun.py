@@ -56,6 +56,23 @@ def test_the_mode_of_a_crash_in_training_follows_from_its_text(
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "most"),
+    [
+        ("CUDA error: unspecified launch failure", "launch_failure", 0.45),
+        ("cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", "library_failed", 0.6),
+    ],
+)
+def test_an_error_that_a_kernel_and_a_broken_gpu_give_alike_blames_neither(
+    text: str, code: str, most: float, tmp_path: Path
+) -> None:
+    world = World(tmp_path).job("FAILED").train(LOSSES).say("exception", "RuntimeError", text)
+    world.say("warning", "cuda_error", text, detail=f'{{"code": "{code}"}}')
+    draft = differential.draft(world.facts())
+    assert (draft.family, draft.attribution, draft.confidence) == ("A3", "undetermined", most)
+    assert not any("not to blame" in c.text for c in draft.implies)
+
+
 def test_an_exception_that_a_data_worker_carries_is_told_in_its_own_words(tmp_path: Path) -> None:
     world = World(tmp_path).job("FAILED").train(LOSSES)
     carried = {"cause_name": "KeyError", "cause_message": "'scan_02011'"}
