@@ -8,9 +8,8 @@ from typing import Any
 
 from agent_tools.evidence import Evidence
 from agent_tools.questions.lookup_job import families_named
-from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted
+from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
 from agent_tools.tools.base import Deps
-from store.result import StoreError
 
 _MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
@@ -195,10 +194,7 @@ def _examined(deps: Deps, jobs: Evidence, codes: Sequence[str], rows: Sequence[i
     """What the families find now on the first of those jobs, where it is one of those causes."""
     said: list[str] = []
     for r in rows[:MAX_JUDGED]:
-        try:
-            draft = deps.judge(str(jobs.value("job_id", r))).draft if deps.judge is not None else None
-        except (StoreError, KeyError):
-            continue
+        draft = drafted(deps, str(jobs.value("job_id", r)))
         if draft is not None and draft.family in codes:
             said.append(f"Job {jobs.ref('job_id', r)} ({jobs.ref('state', r)}). {draft.headline}")
     return said

@@ -121,9 +121,12 @@ async def look_up(
 
 
 async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime) -> Reply:
-    several = of_several(deps, jobs_of(question))
+    several = of_several(deps, jobs_of(question, deps.job_id))
     if deps.opener is not None and not several[0] and (named := job_of(question)) not in (None, deps.job_id):
+        before = deps.job_id
         deps.opener(str(named), None)
+        if deps.job_id == before:
+            return _which(_reply(deps, assessed(), question, "No job of that id is in the store.", [], []))
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
     node = node_of(question) or _known_node(deps, question)
@@ -187,10 +190,13 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     reply = _reply(deps, assessed(), question, short, [*found, *said], list(dict.fromkeys(tables)))
     if ends:
         reply.cannot_answer = ends
-    if unopened:
-        reply.cannot_answer = [
-            Missing(text="Which job is meant.", signal="its id (job ID), in the question or by opening it")
-        ]
+    return _which(reply) if unopened else reply
+
+
+def _which(reply: Reply) -> Reply:
+    """The reply, which says that it is not known which job is meant."""
+    signal = "its id (job ID), in the question or by opening it"
+    reply.cannot_answer = [Missing(text="Which job is meant.", signal=signal)]
     return reply
 
 

@@ -10,6 +10,7 @@ from agent_tools.questions.lookup_gpus import of_gpus
 from agent_tools.questions.lookup_job import attempts, checkpoints
 from agent_tools.references import cited, parse
 from agent_tools.tools.base import Deps
+from agent_tools.verdict import Draft
 from store.result import StoreError
 
 BAD = frozenset(
@@ -35,6 +36,14 @@ def asked(deps: Deps, query: str, *, told: bool = True, **params: Any) -> Eviden
     if told:
         deps.answered.append(evidence.id)
     return evidence
+
+
+def drafted(deps: Deps, job: str) -> Draft | None:
+    """What the families find on a job now; None where it is not known, or may not be asked about."""
+    try:
+        return deps.judge(job).draft if deps.judge is not None else None
+    except (StoreError, KeyError):
+        return None
 
 
 def node_victims(deps: Deps, node: str, times: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -76,11 +85,7 @@ def node_victims(deps: Deps, node: str, times: dict[str, str]) -> tuple[list[str
 
 def _judged(deps: Deps, jobs: Evidence, row: int, node: str) -> tuple[str, bool] | None:
     """The families' headline on a job, and whether it names this node as the machine that is at fault."""
-    if deps.judge is None:
-        return None
-    try:
-        draft = deps.judge(str(jobs.value("job_id", row))).draft
-    except (StoreError, KeyError):
+    if (draft := drafted(deps, str(jobs.value("job_id", row)))) is None:
         return None
     cells = [parse(ref) for ref in cited([draft.headline, *(c.text for c in draft.shows)])]
     values = {str(deps.ledger.get(id).value(column, r)) for id, r, column in cells}

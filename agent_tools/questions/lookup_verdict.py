@@ -27,6 +27,8 @@ _ELSE = re.compile(
 _COST = re.compile(
     r"(?i)\bhow (?:much|many|expensive)\b.*\b(?:lost|los[et]|wast\w*|cost\w*|gpu[- ]?hours?|thrown away)\b|\bgpu[- ]?hours?\b|\bwhat did (?:it|this|that) cost\b"
 )
+_ANOTHER_S = re.compile(r"(?i)\b(?:did|does|do|has|have|by) (?!(?:it|this|that|the|my|our|we|i)\b)\w+|\w['’]s\b")
+"""Of somebody else than the open job."""
 _OF = {
     "job": "By the verdict it is a matter of the job, and not of the nodes or GPUs.",
     "infrastructure": "By the verdict it is a matter of the infrastructure, and not of the job.",
@@ -49,7 +51,7 @@ def of_verdict(deps: Deps, question: str) -> tuple[list[str], list[Missing]]:
     if _WHOSE.search(question):
         why = [*(c.text for c in draft.implies[:3]), *(c.text for c in draft.shows[:3])]
         return [_OF[draft.attribution], draft.headline, *why], draft.cannot_decide[:3]
-    if _COST.search(question) and not of_many(question, opened=True):
+    if _COST.search(question) and not _ANOTHER_S.search(question) and not of_many(question, opened=True):
         spent = cost(deps.reader, deps.ledger, deps.job(), deps.attempt, draft.family)
         held, _, wasted = spent.basis.partition(". Wasted: ")
         return [f"{held}. Wasted: {wasted}" if wasted else held, draft.headline], []

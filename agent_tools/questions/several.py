@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from agent_tools.questions.lookup_job import attempts
-from agent_tools.questions.lookup_says import asked
+from agent_tools.questions.lookup_says import asked, drafted
 from agent_tools.tools.base import Deps
-from store.result import StoreError
 
 MAX_JOBS = 4
 _ID = r"\d{1,10}(?:_\d{1,7}|\+\d{1,4})?"
@@ -19,10 +18,12 @@ _COMPARED = re.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
 _NUMBER = re.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
 
 
-def jobs_of(question: str) -> list[str]:
-    """The jobs that a question sets beside each other; fewer than two are none."""
+def jobs_of(question: str, opened: str = "") -> list[str]:
+    """The jobs that a question sets beside each other, the open one where it names one other; fewer than two are none."""
     words = [question] if _COMPARED.search(question) else [m[0] for m in _LISTED.finditer(question)]
     found = list(dict.fromkeys(m[1] for text in words for m in _NUMBER.finditer(text)))[:MAX_JOBS]
+    if len(found) == 1 and opened not in ("", *found) and _COMPARED.search(question):
+        found = [opened, *found]
     return found if len(found) > 1 else []
 
 
@@ -33,12 +34,10 @@ def of_several(deps: Deps, jobs: list[str]) -> tuple[list[str], list[str]]:
     tables: list[str] = []
     nodes: list[tuple[str, str, set[str]]] = []
     for job in jobs:
-        try:
-            draft = deps.judge(job).draft if deps.judge is not None else None
-        except (StoreError, KeyError):
+        if (draft := drafted(deps, job)) is None:
             continue
         e = asked(deps, "job_attempts", job_id=job)
-        if draft is None or e is None or not e.rows:
+        if e is None or not e.rows:
             continue
         last = len(e.rows) - 1
         known = asked(deps, "job_overview", told=False, job_id=job)

@@ -132,8 +132,26 @@ def test_only_what_is_called_a_job_is_set_beside_another(question: str, jobs: li
     assert jobs_of(question) == jobs
 
 
+def test_a_job_that_is_not_there_is_told_as_that_and_not_by_others(reader: Reader):
+    for opened in ("", "12"):
+        investigation, short, said = asked(reader, "why did job 404 fail?", opened)
+        assert (short, said) == ("No job of that id is in the store.", [])
+        assert investigation.turns[-1].cannot_answer[0].text == "Which job is meant."
+
+
+def test_the_open_job_is_set_beside_the_one_that_is_named(reader: Reader):
+    assert asked(reader, "compare it with job 11", "12")[1].startswith("Job 12: Hardware fault")
+    assert jobs_of("compare it with job 12", "12") == []
+
+
 @pytest.mark.parametrize(
-    "question", ["did my job finish or crash?", "what else happened on n2?", "which users wasted the most GPU hours?"]
+    "question",
+    [
+        "did my job finish or crash?",
+        "what else happened on n2?",
+        "which users wasted the most GPU hours?",
+        "how many gpu hours did lin waste?",
+    ],
 )
 def test_a_question_about_something_else_is_not_taken_for_one_about_the_verdict(question: str, reader: Reader):
     _, short, _ = asked(reader, question, "12")
