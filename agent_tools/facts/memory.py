@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agent_tools.facts.ending import worked_after
@@ -21,6 +22,8 @@ _WELL_BELOW = 0.6
 _FAR = 2.0
 """How much more than all of the job's user the largest other tasks have to hold to be what filled the host."""
 _NEAR_END_S = 900.0
+_TOLD_S = 120.0
+"""How far a launcher's word of a killed process may be from the kernel's, where the job's end is known by a file's date at best."""
 _SIGKILL = 9
 _STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
 
@@ -56,11 +59,9 @@ def read_host_oom(facts: Facts) -> HostOom:
     limit = False
     kills = facts.table("host_events").one_of("event", "oom_kill")
     victims = [r for r in kills if r.get("of_job")]
-    if not victims and any(
-        _at_end(r) for r in kills
-    ):  # a kernel that knows no job of it: by the process that the log misses
-        gone = {r.number("pid") for r in facts.table("fatal_signals") if r.get("signal") == _SIGKILL and r.has("pid")}
-        victims = [r for r in kills if r.number("pid") in gone and _at_end(r)]
+    if kills and not victims:  # a kernel that knows no job of it: by the process that the log misses
+        gone = facts.table("fatal_signals").where(lambda r: r.get("signal") == _SIGKILL and r.has("pid"))
+        victims = [r for r in kills if any(_missed(r, g) for g in gone)]
     for row in victims[:2]:
         by = "its cgroup's limit" if "MEMCG" in row.text("limit_kind") else "the host's memory"
         limit = limit or "MEMCG" in row.text("limit_kind")
@@ -98,9 +99,18 @@ def read_host_oom(facts: Facts) -> HostOom:
     return HostOom(claims, sources, limit, doubt, kept, holder)
 
 
-def _at_end(row: RowView) -> bool:
+def _missed(row: RowView, gone: RowView) -> bool:
+    """Whether the kernel's victim is the process that a source says was killed: at the job's end, or as that source tells of it."""
+    if row.number("pid") != gone.number("pid") or row.get("hidden"):
+        return False
     before = row.number("before_end_s")
-    return before is not None and -60.0 <= before <= _NEAR_END_S and not row.get("hidden")
+    if before is not None and -60.0 <= before <= _NEAR_END_S:
+        return True
+    named = gone.text("host").partition(".")[0] in ("", row.text("node").partition(".")[0])
+    if not named or not row.has("event_ts") or not gone.has("signal_ts"):
+        return False
+    told, killed = (datetime.fromisoformat(t) for t in (gone.text("signal_ts"), row.text("event_ts")))
+    return abs((told - killed).total_seconds()) <= _TOLD_S
 
 
 def _holder(facts: Facts, victims: list[RowView]) -> RowView | None:

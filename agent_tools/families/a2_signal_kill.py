@@ -17,7 +17,7 @@ from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.bad_memory import bad_memory
 from agent_tools.families.base import Assessment
 from agent_tools.families.host_memory import host_memory
-from agent_tools.families.likeliest_sender import likeliest_sender
+from agent_tools.families.likeliest_sender import known_sender, likeliest_sender, sent_by
 from agent_tools.families.meant_signals import MEANT, meant
 from agent_tools.families.wording import UNSAID, claim, missing
 
@@ -33,7 +33,7 @@ _SYSTEM = frozenset(
 _UNEXPECTED = re.compile(r'"exit_type": ?"SYSTEM_ERROR"')
 _CRASHED = "WorkerCrashedError"
 """Ray's type for a worker that died under a task; of an actor that died it has another, which is also that of a wanted end."""
-_SIGABRT, _SIGBUS = 6, 7
+_SIGABRT, _SIGBUS, _SIGKILL = 6, 7, 9
 _BROKE = ("ib_error", "remote_error", "system_error", "internal_error", "cuda_error", "backend_error", "peer_lost")
 """Errors of a communicator or of a lost peer, at which PyTorch's process group, UCX and JAX's client take their own process down."""
 _LOADERS = ("dataloader_killed", "shared_memory", "worker_crashed")
@@ -239,8 +239,8 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
     )
     if who.startswith("Task") and (row.number("events") or 0) > 1:
         result.speaks_for.append(claim(f"srun tells of {row['events']} such ends, and of this one first."))
-    if row.has("sender"):
-        result.speaks_for.append(claim(f"The signal came from {row['sender']}."))
+    if (sent := sent_by(facts, row)) is not None:
+        result.speaks_for.append(claim(f"The signal came from {sent['sender']}."))
     if row.has("frame"):
         result.speaks_for.append(claim(f"The crash handler's innermost frame is {row['frame']}."))
     if row.text("source") == "shell" and not facts.failed_children:
@@ -299,6 +299,9 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
         return
     if signal in MEANT:
         meant(rows[0], result)
+        return
+    if rows and signal == _SIGKILL and (sent := sent_by(facts, rows[0])) is not None:
+        known_sender(sent, result)
         return
     likeliest_sender(facts, rows[0].text("host") if rows and "host" in rows[0].columns else "", result)
     result.missing.append(

@@ -1,13 +1,44 @@
-"""Who sent a SIGKILL that nobody owns up to: by the node's memory where that was sampled, else by what is usual."""
+"""Who sent a SIGKILL: by the process table where that tells, else by the node's memory where that was sampled, else by what is usual."""
 
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim
+from agent_tools.families.wording import claim, missing
 
 _SCANT = 0.05
 """Share of a node's memory below which its kernel may have had to kill for it."""
+
+
+def sent_by(facts: Facts, row: RowView) -> RowView | None:
+    """The row that tells who sent that signal: itself, or another source's of the same process or rank."""
+    if "sender" not in row.columns:
+        return None
+    if row.has("sender"):
+        return row
+    return next((r for r in facts.table("fatal_signals") if r.has("sender") and _same(r, row)), None)
+
+
+def _same(told: RowView, row: RowView) -> bool:
+    """Whether two sources tell of the end of one process; each may know more of them, and tells of its first by name."""
+    if told.get("signal") != row.get("signal"):
+        return False
+    shared = {r for r in row.text("all_ranks").split(", ") if r} & set(told.text("all_ranks").split(", "))
+    return bool(shared) or (row.has("pid") and row.get("pid") == told.get("pid"))
+
+
+def known_sender(sent: RowView, result: Assessment) -> None:
+    """Say of a kill whose sender is on record what that leaves open."""
+    text = f"{sent['sender']} ended it: not the program itself, and not the kernel for want of memory."
+    result.implies.append(claim(text, "supported"))
+    result.missing.append(
+        missing(f"Why {sent['sender']} sent it.", "the operators, or the log of that program on the node")
+    )
+    result.actions.append(
+        claim(f"Ask whoever stands behind {sent['sender']} on {sent['host']} why, then resubmit.", "supported")
+        if sent.has("host")
+        else claim(f"Ask whoever stands behind {sent['sender']} why, then resubmit.", "supported")
+    )
 
 
 def likeliest_sender(facts: Facts, host: str, result: Assessment) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from agent_tools.families import a2_signal_kill as a2
-from store.rows import CgroupSample, HostEvent, Row, SlurmStep
+from store.rows import CgroupSample, HostEvent, Process, Row, SlurmStep
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 GIB = 1 << 30
@@ -118,3 +119,33 @@ def test_a_bus_error_over_a_broken_page_of_the_host_is_the_nodes(tmp_path: Path)
     assert judge(bus_error(tmp_path, POISON, ago_s=2000.0), a2.assess).attribution == "job"
     assert judge(bus_error(tmp_path, POISON, node="n2"), a2.assess).attribution == "job"
     assert judge(bus_error(tmp_path), a2.assess).attribution == "job"
+
+
+@pytest.mark.parametrize(("later_s", "of"), [(1, "job"), (200, "undetermined")])
+def test_a_kill_without_times_of_the_job_is_found_by_the_process_that_its_launcher_misses(
+    later_s: float, of: str, tmp_path: Path
+) -> None:
+    """sacct's own columns have no times; the launcher's summary and the kernel's log have."""
+    world = World(tmp_path).job("FAILED", start_ts=None, ts=T).train([2.0, 1.9, 1.8, 1.7, 1.6])
+    said = "Signal 9 (SIGKILL) received by PID 77"
+    world.say("launcher_summary", "child_failed", said, signal=9, rank=3, host="n1.site", pid=77, happened_ts=T)
+    row = victim()
+    found = judge(world.add(dataclasses.replace(row, ts=T + timedelta(seconds=later_s))), a2.assess)
+    assert found.attribution == of
+
+
+@pytest.mark.parametrize(("pid", "rank", "known"), [(77, 3, True), (None, 3, True), (77, None, True), (78, 4, False)])
+def test_who_sent_a_kill_is_taken_from_the_process_table_for_the_launchers_word_too(
+    pid: int | None, rank: int | None, known: bool, tmp_path: Path
+) -> None:
+    world = World(tmp_path).job("FAILED").train([2.0, 1.9, 1.8, 1.7, 1.6])
+    world.say(
+        "launcher_summary", "child_failed", "Signal 9 (SIGKILL)", signal=9, rank=3, host="n1", pid=77, happened_ts=T
+    )
+    gone = Process(
+        job_id=JOB, node="n1", ts=T, pid=pid, rank=rank, end_ts=END, exit_signal=9, signal_sender="9001:bash user:root"
+    )
+    found = judge(world.add(gone), a2.assess)
+    assert found.attribution == "undetermined"
+    assert any("came from" in c.text for c in found.speaks_for) is known
+    assert any("OOM killer" in m.text for m in found.missing) is not known
