@@ -11,6 +11,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.link_words import ill_link, link_said, look_at_link
+from agent_tools.families.slowed_link import slowed_by_link
 from agent_tools.families.within_node import on_one_node, waiting
 from agent_tools.families.wording import claim, missing
 
@@ -41,7 +42,7 @@ _UNSET = (
 
 def assess(facts: Facts) -> Assessment:
     """Judge the three reasons in turn; the surest is taken."""
-    found = [a for a in (_saves(facts), _interconnect(facts), _blocking(facts)) if a is not None]
+    found = [a for a in (_saves(facts), _interconnect(facts), slowed_by_link(facts), _blocking(facts)) if a is not None]
     if not found:
         return _absent(facts)
     best = max(found, key=lambda a: (a.status == "confirmed", a.confidence))
