@@ -18,6 +18,7 @@ from agent_tools.facts.memory import of_either
 from agent_tools.facts.rank_place import say_where
 from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
+from agent_tools.families.full_disk import tell_full
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -231,6 +232,7 @@ def assess(facts: Facts) -> Assessment:
     advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else _ACTIONS[mode]
     if mode == "storage" and result.attribution == "infrastructure":
         advice = LOOK_AT_MOUNT
+    advice = (tell_full(facts, cause, result) if mode == "storage" else None) or advice
     result.actions.append(claim(LOOK_FOR_XID if either else advice))
     if not facts.has("gpu_event"):
         result.missing.append(

@@ -113,6 +113,13 @@ def _later(row: RowView) -> str:
     )
 
 
+def faults_before(facts: Facts, node: str) -> list[RowView]:
+    """Hardware faults of a node's GPUs in the day before the run, the last one of each GPU."""
+    if not facts.scope["from_ts"] or not facts.scope["nodes"]:
+        return []
+    return [r for r in _each(_before(facts)) if r.text("node") == node]
+
+
 def _own(facts: Facts, row: RowView) -> bool:
     return holding(facts, row).whose in ("own", "unsaid")
 

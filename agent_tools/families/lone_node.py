@@ -1,5 +1,5 @@
-"""A file that is missing, or a file system that does not answer, on one node of several only: where the others can read it, the
-program's path is right and that node's mount is not, or whoever copied the file left the node out."""
+"""A file that is missing, or a file system or host that does not answer, on one node of several only: where the others can read it,
+the program's path is right and that node's mount or network is not, or whoever copied the file left the node out."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from datetime import datetime, timedelta
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
+from agent_tools.families.lacking_gpu import tell_lacking_gpu
 from agent_tools.families.wording import claim, missing
 
 _ABSENT = re.compile(
     r"No such file or directory|does not exist|is not a local folder|[Cc]an(?:not|'t) find|Transport endpoint|Errno (?:2|107|116)\b|FileNotFound"
+)
+_UNREACHED = re.compile(
+    r"check your (?:internet )?connection|Max retries exceeded|name resolution|Name or service not known|Network is unreachable|"
+    r"No route to host|Connection (?:refused|reset|timed out)|couldn't connect to",
+    re.IGNORECASE,
 )
 _MOUNT = re.compile(r"mount|not responding|LustreError|server .*(?:lost|evicted)|connection", re.IGNORECASE)
 _EARLIER = timedelta(hours=24)
@@ -23,7 +29,10 @@ _OPEN = 0.75
 def tell_lone_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
     """Write down that every rank of one node failed alike and none of the others; False where that is not so."""
     text = f"{cause.name}: {cause.message}"
-    place = _lone_node(facts, cause) if _ABSENT.search(text) else None
+    if tell_lacking_gpu(facts, cause, result):
+        return True
+    far = _UNREACHED.search(text) is not None
+    place = _lone_node(facts, cause) if far or _ABSENT.search(text) else None
     if place is None:
         return False
     by = facts.table("raised_by", name=cause.name).rows[0]
@@ -34,6 +43,9 @@ def tell_lone_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
             "rank of another node."
         )
     )
+    if far:
+        _out_of_reach(facts, place, result)
+        return True
     told = _mount_trouble(facts, place.text("node"))
     result.attribution = "infrastructure" if told is not None else "undetermined"
     if told is not None:
@@ -57,6 +69,40 @@ def tell_lone_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
         )
     )
     return True
+
+
+def _out_of_reach(facts: Facts, place: RowView, result: Assessment) -> None:
+    """What that node alone does not reach: its own network, where a link of it is known to have gone down and not come back."""
+    down = _link_down(facts, place.text("node"))
+    result.attribution = "infrastructure" if down is not None else "undetermined"
+    if down is not None:
+        result.speaks_for.append(
+            claim(
+                f"The link {down['device']} of {down['node']} went down at {down['event_ts']} and did not come back: {down['message']}"
+            )
+        )
+    text = f"What {place['node']} does not reach is not known to be out of the other nodes' reach: its network or name service, sooner than the program."
+    result.implies.append(claim(text, "supported"))
+    result.actions.append(
+        claim(f"Look whether {place['node']} reaches that host (getent hosts, curl), then resubmit without that node.")
+    )
+    result.missing.append(
+        missing(
+            "Whether the other nodes reached it.",
+            "the same request from that node and from another, the links of that node (link_event)",
+        )
+    )
+
+
+def _link_down(facts: Facts, node: str) -> RowView | None:
+    """A link of the node that went down in the day before, or in the run, and of whose return nothing is known."""
+    begin, end = facts.scope["from_ts"], facts.scope["to_ts"]
+    if not begin:
+        return None
+    since = datetime.fromisoformat(begin.replace("Z", "+00:00")) - _EARLIER
+    rows = facts.table("link_events", from_ts=since.isoformat(), to_ts=end or begin).rows
+    last = {r.text("device"): r for r in rows if r.text("node") == node and r.text("event") in ("up", "down")}
+    return next((r for r in last.values() if r.text("event") == "down"), None)
 
 
 def _lone_node(facts: Facts, cause: Raised) -> RowView | None:
