@@ -5,6 +5,7 @@ from __future__ import annotations
 BY_NODE = frozenset(
     {
         "coverage_nodes",
+        "cpu_shares",
         "disk_space",
         "gpu_cold_nodes",
         "gpu_counter_rises",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView, View
@@ -93,14 +94,25 @@ def _worker_gone(facts: Facts, result: Assessment) -> bool:
     for raised in facts.of_role("worker_killed"):
         row, first = raised.row, facts.table("nccl_events").first
         before = first is None or row.text("file") != first.text("file")
-        if not row.has("rank") or not (
-            before or first is None or (row.number("line_no") or 0) < (first.number("line_no") or 0)
-        ):
+        earlier = before or first is None or (row.number("line_no") or 0) < (first.number("line_no") or 0)
+        if not row.has("rank") or not (earlier or _killed_by_kernel(facts, raised.message)):
             continue
         text = f"The trigger is a worker that rank {row['rank']} lost: {raised.message_ref} ({raised.where_ref})."
         result.speaks_for += [claim(text, "supported"), *facts.host_oom.claims]
         result.attribution = "job" if facts.host_oom else "undetermined"
         return True
+    return False
+
+
+def _killed_by_kernel(facts: Facts, message: str) -> bool:
+    """Whether a node's kernel tells of having killed the worker, before anybody had waited in vain: output can come late."""
+    pids = {int(n) for n in re.findall(r"\bpid(?:\(s\))?\s*(\d+)", message)}
+    first = next((r for r in facts.table("nccl_events") if r.has("elapsed_s") and r.has("first_ts")), None)
+    for row in facts.table("host_events").one_of("event", "oom_kill"):
+        if row.get("hidden") or row.number("pid") not in pids:
+            continue
+        if first is None or row.text("event_ts") < first.text("first_ts"):
+            return True
     return False
 
 

@@ -127,7 +127,7 @@ def assess(facts: Facts) -> Assessment:
     if overview is not None and overview.number("exit_signal") == 53:
         return _no_output(facts, overview)
     if overview is not None and (state == "BOOT_FAIL" or launch_said_failed(overview)):
-        return by_reason(overview)
+        return by_reason(facts, overview)
     return _not_it(facts)
 
 

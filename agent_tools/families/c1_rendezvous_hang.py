@@ -393,4 +393,4 @@ def _never_began(facts: Facts, cold: bool, banner: list[RowView], last: RowView 
     result.actions.append(
         claim("Check the coordinator's address and port from every node, and set a shorter rendezvous time-out.")
     )
-    return result
+    return down_at_start(facts, result)

@@ -11,6 +11,8 @@ _CROWDED, _MOST_CPUS = 2.0, 192.0
 _UNLIKE = 4.0
 """Load over that of the other nodes, which run the same program."""
 _LEAST = 16.0
+_MOSTLY = 2.0
+"""How many times the CPUs of the one the other has to have kept busy to be who crowded the node."""
 _WHO = missing(
     "What kept the CPUs of that node busy: the job's own workers, another job, or a service.",
     "CPU time by cgroup (cgroup_sample), the node's processes (top), other jobs there (sacct)",
@@ -31,7 +33,22 @@ def crowded(facts: Facts, result: Assessment) -> None:
             f"The load of {row['node']} was {row['load']} (median); the job was given {o['cpus']} CPUs on {o['node_count']} nodes."
         )
     )
-    result.missing.append(_WHO)
+    shares = next((r for r in facts.table("cpu_shares") if r.get("node") == row.get("node")), None)
+    if shares is None or not shares.has("own_cpus") or not shares.has("others_cpus"):
+        result.missing.append(_WHO)
+        return
+    text = f"There the job's own processes kept {shares['own_cpus']} CPUs busy, and those of {shares['other_jobs']} other jobs {shares['others_cpus']}."
+    result.speaks_for.append(claim(text))
+    own, others = (shares.number(c) or 0.0 for c in ("own_cpus", "others_cpus"))
+    if others >= _MOSTLY * own and others >= _MOSTLY * (cpus / nodes):
+        result.attribution = "infrastructure"
+        result.implies.append(
+            claim("What takes the CPUs of that node is not the job's: its own had few of them.", "supported")
+        )
+        text = f"Have Slurm keep each job of {row['node']} to its own CPUs (TaskPlugin=task/cgroup, ConstrainCores), or ask for the whole node."
+        result.actions.append(claim(text))
+    elif own >= _MOSTLY * others:
+        result.attribution = "job"
 
 
 def unlike_others(facts: Facts, node: str, result: Assessment) -> None:

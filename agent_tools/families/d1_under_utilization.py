@@ -13,7 +13,7 @@ from agent_tools.facts.worked import while_training
 from agent_tools.families.base import Assessment
 from agent_tools.families.crowded import crowded
 from agent_tools.families.faulted_gpus import same_gpu
-from agent_tools.families.silent_storage import lay_at_storage, often_silent
+from agent_tools.families.silent_storage import lay_at_files, lay_at_storage, often_silent, slow_files
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D1"
@@ -104,6 +104,8 @@ def assess(facts: Facts) -> Assessment:
     silent = often_silent(facts)
     if silent is not None:
         lay_at_storage(facts, silent, result)
+    elif (files := slow_files(facts)) is not None:
+        lay_at_files(facts, files, result)
     else:
         result.implies.append(
             claim(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.rests import rest_since
@@ -50,7 +51,9 @@ def _stood(facts: Facts, waited: RowView | None, at_once: bool) -> tuple[list[fl
 def _stacks(facts: Facts, result: Assessment) -> None:
     """Where a process that was looked at stands on the host; one that waits for its own loader holds the others up by itself."""
     stacks = facts.table("process_exits").where(lambda r: r.has("host_stack"))
-    for row in stacks[:2]:
+    alike = Counter(r.text("host_stack") for r in stacks)
+    # What one rank alone stands in tells more than what all of them wait in.
+    for row in sorted(stacks, key=lambda r: alike[r.text("host_stack")])[:2]:
         who = f"rank {row['rank']}" if row.has("rank") else f"process {row['pid']}"
         result.speaks_for.append(claim(f"On the host {who} stands in: {row['host_stack']}."))
     alone = [r for r in stacks if _LOADER.search(r.text("host_stack"))]

@@ -85,18 +85,20 @@ def launch_said_failed(overview: RowView) -> bool:
     return not ran and re.search(r"launch|prolog|boot", overview.text("state_reason"), re.IGNORECASE) is not None
 
 
-def by_reason(overview: RowView) -> Assessment:
+def by_reason(facts: Facts, overview: RowView) -> Assessment:
     """A4 for a job of which nothing but that reason, or the state, says so."""
     text = f"Slurm recorded {overview['state']}"
     text += f" with the reason {overview['state_reason']}." if overview.has("state_reason") else "."
+    out = facts.table("launch_failures").where(lambda r: r.text("told_by") == "node")
+    where = f" on {out[0]['node']}" if len(out) == 1 else ""
     return Assessment(
         "A4",
         "confirmed",
         "launch",
         0.9,
         "infrastructure",
-        "The job's launch failed on the cluster's side before the program ran.",
-        say(text),
+        f"The job's launch failed on the cluster's side{where} before the program ran.",
+        say(text, *(out_of_service(r) for r in out[:3])),
         missing=[lacks("Which step of the launch failed.", "slurmd's log on the node")],
         actions=say("Submit again; if it happens on the same node, exclude it and tell the operators."),
     )

@@ -92,17 +92,27 @@ def down_at_start(facts: Facts, result: Assessment) -> Assessment:
     last = {(r.text("node"), r.text("device")): r for r in events if r.text("event") in ("up", "down")}
     down = [r for r in last.values() if r.text("event") == "down"]
     nodes = {r.text("node") for r in down}
-    if not down or len(nodes) != 1 or (facts.overview is not None and facts.overview.number("node_count") == 1):
+    if facts.overview is not None and facts.overview.number("node_count") == 1:
         return result
-    row = down[0]
+    if down and len(nodes) == 1:
+        row = down[0]
+        said = f"The link {row['device']} of {row['node']} went down at {row['event_ts']} and did not come back: {row['message']}"
+    elif not down and (row := _down_all_along(facts)) is not None:
+        said = link_said(row)
+    else:
+        return result
     result.attribution = "infrastructure"
-    result.speaks_for.append(
-        claim(
-            f"The link {row['device']} of {row['node']} went down at {row['event_ts']} and did not come back: {row['message']}"
-        )
-    )
+    result.speaks_for.append(claim(said))
     result.implies.append(
         claim(f"The ranks on {row['node']} most likely could not reach the others over that link.", "supported")
     )
     result.actions.insert(0, look_at_link(row))
     return result
+
+
+def _down_all_along(facts: Facts) -> RowView | None:
+    """A link that was down from its first sample in the run to the last, on one node alone."""
+    if ill_link(facts, "down") is None:
+        return None
+    rows = facts.table("link_health").where(lambda r: r.text("trouble") == "down" and not r.has("since_ts"))
+    return rows[0] if rows and len({r.text("node") for r in rows}) == 1 else None

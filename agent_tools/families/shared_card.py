@@ -43,14 +43,23 @@ def whose_card(facts: Facts, row: RowView, result: Assessment) -> None:
 def _before(facts: Facts, row: RowView) -> RowView | None:
     begin, o = facts.scope["from_ts"], facts.overview
     alone = o is not None and o.number("node_count") == 1
-    if not begin or not row.has("gpu") or not (alone or row.has("node")):
+    if not begin or not row.has("gpu"):
+        return None
+    node = row.text("node").partition(".")[0] or ("" if alone else _node_of_rank(facts, row))
+    if not alone and not node:
         return None
     start = datetime.fromisoformat(begin.replace("Z", "+00:00"))
     cards = facts.table("gpu_summary", from_ts=(start - _BEFORE).isoformat(), to_ts=(start - _JUST).isoformat())
-    node = row.text("node").partition(".")[0]
     for card in cards:
         here = alone or card.text("node").partition(".")[0] == node
         much = (card.number("peak_gib") or 0.0) >= _HALF * (row.number("other_gib") or 0.0)
         if here and much and card.get("gpu") == row.get("gpu"):
             return card
     return None
+
+
+def _node_of_rank(facts: Facts, row: RowView) -> str:
+    """Where the rank that was refused ran, as a source ties it to a node; by their usual order alone it may have run elsewhere."""
+    rank = row.number("rank")
+    place = facts.table("rank_place", rank=int(rank)).first if rank is not None and row.number("ranks") == 1 else None
+    return place.text("node") if place is not None and place.text("known_by") in ("told", "only") else ""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.rests import rest_since
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim
+from agent_tools.families.wording import claim, missing
 
 _MUCH = 0.1
 """Share of the run without an answer that starves a training, all together."""
 _AS_IT_BEGAN_S = 300.0
 """Between the first line of the kernel's, which waits for minutes itself, and the standstill."""
 _MOST_OF_IT = 0.5
+_REMOTE = re.compile(r"nfs|lustre|ceph|fuse|beegfs|gpfs")
+_AGAIN = 3
+_LONG = 0.4
+"""Share of the run that a rank waits in calls on files, which starves its GPU."""
 
 
 def silent_to_the_end(facts: Facts, stood_s: float | None = None) -> RowView | None:
@@ -44,6 +50,34 @@ def _worst(facts: Facts) -> RowView | None:
     return facts.table("storage_stalls").first
 
 
+def slow_files(facts: Facts) -> RowView | None:
+    """The file system over a network on whose files a rank waited longest, where that was for a good part of the run."""
+    o = facts.overview
+    elapsed = o.number("elapsed_s") if o is not None else None
+    row = next((r for r in facts.table("io_waits") if _REMOTE.match(r.text("fs_type"))), None)
+    return row if row is not None and elapsed and (row.number("total_s") or 0.0) >= _LONG * elapsed else None
+
+
+def lay_at_files(facts: Facts, row: RowView, result: Assessment) -> None:
+    """Say who waited for which file system; whose that is, is told by the kernels where a server fell silent again and again."""
+    text = f"What keeps the GPUs waiting are the files on {row['mount']}, which come slowly."
+    result.implies.append(claim(text, "supported"))
+    stall = _worst(facts)
+    if stall is not None and (stall.number("stalls") or 0) >= _AGAIN:
+        lay_at_storage(facts, stall, result)
+        return
+    who = f"rank {row['rank']}" if row.has("rank") else "a process"
+    text = f"On {row['node']} {who} waited {row['total_s']} in calls on {row['mount']} ({row['fs_type']}), {row['max_s']} at once."
+    result.speaks_for.append(claim(text))
+    result.attribution = "undetermined"
+    result.missing.append(
+        missing(
+            "Whether that file system is slow for everybody, or for how the job reads.",
+            "the file server's own load and latency, the same read from another node, sizes and order of the reads",
+        )
+    )
+
+
 def lay_at_storage(facts: Facts, row: RowView, result: Assessment) -> None:
     """Write down what the server did, and what of it is surely the job's: that a process waits for it, where that was seen."""
     result.attribution = "infrastructure"
@@ -57,11 +91,7 @@ def lay_at_storage(facts: Facts, row: RowView, result: Assessment) -> None:
         )
     result.speaks_for.append(claim(text))
     waits = next(
-        (
-            r
-            for r in facts.table("io_waits")
-            if r.text("fs_type").startswith(("nfs", "lustre", "ceph", "fuse", "beegfs", "gpfs"))
-        ),
+        (r for r in facts.table("io_waits") if _REMOTE.match(r.text("fs_type"))),
         None,
     )
     stuck = next((r for r in facts.table("host_events").one_of("event", "hung_task") if not r.get("hidden")), None)

@@ -48,10 +48,12 @@ def test_memory_that_another_process_holds_is_said_to_have_been_lacking(
 def test_a_card_that_was_filled_before_the_job_began_is_not_the_jobs_fault(tmp_path: Path) -> None:
     """shared_card: a leftover is the cluster's; whose another process is that came with the job is open."""
 
-    def crowded(before_gib: int, gpu: int = 2) -> World:
+    def crowded(before_gib: int, gpu: int = 2, host: str | None = "n1", ran_on: str = "") -> World:
         detail = f'{{"in_use_bytes": {7 * GIB}, "other_processes": [{{"pid": 9, "bytes": {60 * GIB}}}]}}'
         sizes = {"requested_bytes": 20 * GIB, "free_bytes": 5 * GIB, "allocated_bytes": 6 * GIB}
-        world = oom(tmp_path, **sizes, detail=detail, gpu=2, host="n1")
+        world = oom(tmp_path, **sizes, detail=detail, gpu=2, host=host, rank=3)
+        if ran_on:
+            world.say("launcher_summary", "child_failed", "failed", rank=3, local_rank=2, host=ran_on)
         for minute in range(-10, 60):
             used = before_gib if minute < 0 else 75
             at = T + timedelta(minutes=minute)
@@ -62,6 +64,8 @@ def test_a_card_that_was_filled_before_the_job_began_is_not_the_jobs_fault(tmp_p
     assert found.attribution == "infrastructure" and "left on" in found.actions[0].text
     assert judge(crowded(1), b1.assess).attribution == "undetermined"
     assert judge(crowded(61, gpu=3), b1.assess).attribution == "undetermined"
+    assert judge(crowded(61, host=None, ran_on="n1"), b1.assess).attribution == "infrastructure"
+    assert judge(crowded(61, host=None, ran_on="n2"), b1.assess).attribution == "undetermined"
 
 
 def test_a_kill_without_a_stack_is_named_and_its_sender_left_open(tmp_path: Path) -> None:

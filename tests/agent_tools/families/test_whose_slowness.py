@@ -13,7 +13,7 @@ from agent_tools.families import c3_idle_gpu as c3
 from agent_tools.families import d1_under_utilization as d1
 from agent_tools.families import d2_throughput_bound as d2
 from agent_tools.families import d3_straggler as d3
-from store.rows import GpuSample, HostEvent, HostSample, LinkEvent, LinkSample, Process
+from store.rows import CgroupSample, GpuSample, HostEvent, HostSample, IoWait, LinkEvent, LinkSample, Process
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 SILENT = "nfs: server filer9 not responding, still trying"
@@ -62,6 +62,25 @@ def test_a_link_is_ill_where_the_same_one_of_the_other_nodes_is_not(
     rows = links(World(tmp_path).job(node_list="n1,n2,n3"), **ill).facts().table("link_health").rows
     assert [(r.text("node"), r.text("trouble")) for r in rows] == ([("n2", trouble)] if trouble else [])
     assert all(r.has("since_ts") for r in rows)
+
+
+@pytest.mark.parametrize(
+    ("down", "of"), [({"n2": 0}, "infrastructure"), ({"n2": 0, "n3": 0}, "undetermined"), ({}, "undetermined")]
+)
+def test_ranks_that_never_met_over_a_link_that_was_down_all_along(
+    down: dict[str, int], of: str, tmp_path: Path
+) -> None:
+    """Nobody saw it go down: it had been so since before the first sample."""
+    world = World(tmp_path).job("TIMEOUT", node_list="n1,n2,n3,n4,n5", gpus=10)
+    world.text("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/10")
+    for node in ("n1", "n2", "n3", "n4", "n5"):
+        for minute in range(60):
+            state = "DOWN" if node in down else "ACTIVE"
+            world.add(
+                LinkSample(node=node, device="ib0", port="1", fabric="infiniband", ts=T + at(minute), state=state)
+            )
+            world.add(GpuSample(node=node, gpu=0, ts=T + at(minute), engine_active=0.0, sm_active=0.0))
+    assert judge(world, c1.assess).attribution == of
 
 
 def test_a_port_that_nobody_uses_is_no_trouble(tmp_path: Path) -> None:
@@ -163,6 +182,56 @@ def test_whose_fault_starved_gpus_are(tmp_path: Path) -> None:
     assert judge(starved(tmp_path).add(*loads), d1.assess).attribution == "undetermined"
     easy = [HostSample(node="n1", load1=90.0, ts=T + at(m)) for m in range(60)]
     assert judge(starved(tmp_path).add(*easy), d1.assess).attribution == "job"
+
+
+@pytest.mark.parametrize(
+    ("fs_type", "waited_s", "stalls", "of"),
+    [
+        ("nfs4", 30.0, 4, "infrastructure"),
+        ("nfs4", 30.0, 1, "undetermined"),  # one short silence slows no run
+        ("lustre", 30.0, 0, "undetermined"),
+        ("xfs", 30.0, 0, "job"),
+        ("nfs4", 5.0, 0, "job"),
+    ],
+)
+def test_gpus_that_starve_for_files_over_a_network(
+    fs_type: str, waited_s: float, stalls: int, of: str, tmp_path: Path
+) -> None:
+    calls = [
+        IoWait(job_id=JOB, node="n1", rank=0, ts=T + at(m), call="read", mount="/data", fs_type=fs_type, count=3, total_s=waited_s, max_s=9.0)
+        for m in range(1, 59)
+    ]  # fmt: skip
+    silent = [
+        HostEvent(node="n1", event="storage", ts=T + at(10 * k + off), message=said)
+        for k in range(stalls)
+        for off, said in ((1, SILENT), (1.4, "nfs: server filer9 OK"))
+    ]
+    found = judge(starved(tmp_path).add(*calls, *silent), d1.assess)
+    assert found.attribution == of
+    assert any("come slowly" in c.text for c in found.implies) is (of != "job")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "of"),
+    [(5, 120, "infrastructure"), (150, 20, "job"), (60, 70, "undetermined"), (5, 0, "undetermined")],
+)
+def test_whose_processes_crowded_a_node_is_asked_of_its_cgroups(
+    own: float, other: float, of: str, tmp_path: Path
+) -> None:
+    world = starved(tmp_path).add(*(HostSample(node="n1", load1=300.0, ts=T + at(m)) for m in range(60)))
+    for job, cpus in ((JOB, own), ("99", other)):
+        for group in ("", "/step_0") if cpus else ():
+            world.add(
+                *(
+                    CgroupSample(
+                        job_id=job, node="n1", ts=T + at(m), cgroup=f"/job_{job}{group}", cpu_usage_s=60.0 * m * cpus
+                    )
+                    for m in range(61)
+                )
+            )
+    found = judge(world, d1.assess)
+    assert found.attribution == of
+    assert any("cgroup_sample" in m.signal for m in found.missing) is (other == 0)
 
 
 def spun(folder: Path, *said: str) -> World:
