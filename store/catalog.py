@@ -18,7 +18,8 @@ says so; `log exception` is told as what the log holds, and no more. Queries wit
 `-- HIDES: process_name, message` names the columns in which a row that is not the job's own may name a stranger: see
 `store.strangers`. Such a query has a column `_own` besides; columns that begin with `_` are not part of its answer.
 
-`-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own.
+`-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own; of
+several, with commas between them, each may use those before it.
 
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
 
@@ -149,10 +150,13 @@ def _with(query: str, shared: str, sql: str) -> str:
     """The query after the common table expressions that it shares with others."""
     if not shared:
         return sql
-    path = SHARED / f"{shared}.sql"
-    if not path.is_file():
-        raise StoreError(f"{query}.sql: there is no queries/shared/{shared}.sql")
-    common = re.sub(r"(?m)^--.*\n", "", path.read_text(encoding="utf-8")).strip()
+    texts: list[str] = []
+    for name in _split(shared):
+        path = SHARED / f"{name}.sql"
+        if not path.is_file():
+            raise StoreError(f"{query}.sql: there is no queries/shared/{name}.sql")
+        texts.append(re.sub(r"(?m)^--.*\n", "", path.read_text(encoding="utf-8")).strip())
+    common = ", ".join(texts)
     rest = re.match(r"WITH\s+", sql)
     return f"WITH {common}, {sql[rest.end() :]}" if rest else f"WITH {common}\n{sql}"
 

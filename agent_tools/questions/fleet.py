@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.questions.fleet_use import NOT_MEASURED, in_logs, logged, of_one, of_slow_nodes, of_use, slow, used
 from agent_tools.questions.lookup_job import families_named
 from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
 from agent_tools.tools.base import Deps
@@ -79,14 +80,15 @@ _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
-_USE = re.compile(r"(?i)\b(?:utili[sz]\w*|busy|busier|idle)\b")
+_AVERAGE = re.compile(r"(?i)\b(?:average|mean|overall|in all|on the whole|of all|whole)\b")
+_WASTED = re.compile(r"(?i)\bwast\w*")
+_USED_BY = frozenset({"user", "node", "partition", "name", "day"})
 _FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
 _NONE = "No job that these words name is in the store."
 _NONE_THEN = "No job that these words name is in the store for that time."
 _NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
 _NONE_OF_CAUSE = "No stored verdict on such a job is of that kind; inquest watch stores them."
 _NOTHING_FOUND = "Nothing of that kind is found on those that were examined now."
-_NOT_COUNTED = "No tally over jobs has how busy their GPUs were."
 _NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
 _ONE_ONLY = "No job is open that this could be looked up for."
 _OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
@@ -103,7 +105,13 @@ MAX_SAID = 8
 
 def of_many(question: str, *, opened: bool) -> bool:
     """Whether a question is about more than one job, or about GPUs while no job is `opened` whose they could be."""
-    return bool(_MANY.search(question) or (not opened and (_CARDS.search(question) or _MOST.search(question))))
+    if not opened:
+        return (
+            any(p.search(question) for p in (_MANY, _CARDS, _MOST))
+            or of_slow_nodes(question)
+            or logged(question) is not None
+        )
+    return _MANY.search(question) is not None and not of_one(question)
 
 
 def over_many(
@@ -116,6 +124,8 @@ def over_many(
         return _in_trouble(deps, question, limits)
     if _CARDS.search(question) and not plain:
         return _cards(deps, limits)
+    if of_slow_nodes(question) and not plain:
+        return slow(deps, limits)
     given: dict[str, Any] = {**limits, **_named(deps, question)}
     if "user" not in given and (stranger := _USER.search(question)) is not None:
         given["user"] = stranger[1]
@@ -123,6 +133,17 @@ def over_many(
     state = next((s for s, words in _STATES if re.search(words, stated, re.I)), None)
     family = _FAMILY.search(question)
     by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
+    # "Which nodes are idle?" is for those that are free, which is no matter of how busy GPUs were.
+    if of_use(question) and (by is not None or family is None) and (by != "node" or "gpu" in question.lower()):
+        running: dict[str, Any] = {"state": state} if state == "RUNNING" else {}
+        each = by if by not in (None, "family") else "all" if _AVERAGE.search(question) else "job"
+        return used(deps, question, each, {**given, **running})
+    if by is None and family is None and (meant := logged(question)) is not None:
+        said, tables = in_logs(deps, question, meant, given)
+        if meant[0] != "cuda_oom":
+            return said, tables
+        more, others = _of_causes(deps, ["B1"], None, given)
+        return [*said, *(t for t in more if t != _NONE_OF_CAUSE)], [*tables, *others]
     if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
         return _of_causes(deps, codes, state, given)
     if by is None and (amount := _AMOUNT.search(question)) is not None:
@@ -142,8 +163,9 @@ def over_many(
         if by == "family" and whole is not None and whole.rows and not whole.value("examined"):
             states = asked(deps, "find_jobs_summary", **given)
             said, tables = [*said, *(counted(states) if states else [])], [*tables, *([states.id] if states else [])]
-        if _USE.search(question):
-            said = [_NOT_COUNTED, *said]
+        if _WASTED.search(question) and whole is not None and whole.rows and not whole.value("examined"):
+            idle, idled = used(deps, question, by if by in _USED_BY else "job", given)
+            said, tables = ([*idle, *said], [*idled, *tables]) if idle != [NOT_MEASURED] else (said, tables)
         return said or [_NONE], tables
     counts = _HOW_MANY.search(question) is not None and state is None
     whole = asked(deps, "fleet_tally", by="all", **given) if counts else None

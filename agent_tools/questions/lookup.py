@@ -150,6 +150,8 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         topics = []
     elif of_many(question, opened=bool(deps.job_id)) or not (deps.job_id or _of_one(topics, node)):
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)
+        if said and not tables:  # it is not this viewer's to ask
+            return _reply(deps, assessed(), question, said[0], said[1:], [])
         topics = []
     elif deps.job_id and (todo := what_next(deps.draft, question)):
         short, said = (todo[0], todo[1:]) if len(todo[0]) <= MAX_SHORT else ("", todo)

@@ -116,4 +116,6 @@ def test_what_queries_share_stands_before_their_own_expressions() -> None:
     assert alone.startswith("WITH v AS (") and alone.endswith(")\nSELECT 1 FROM j")
     beside = parse("q", "-- q: t\n-- WITH: attempts_asked\nWITH x AS (SELECT 1 FROM j)\nSELECT 1 FROM x").sql
     assert beside.count("WITH") == 1 and beside.endswith("), x AS (SELECT 1 FROM j)\nSELECT 1 FROM x")
+    both = parse("q", "-- q: t\n-- WITH: attempts_asked, minutes_owned\nSELECT 1 FROM j, owned").sql
+    assert both.count("WITH ") == 1 and both.index("j AS (") < both.index("owned AS (")
     assert "--" not in alone
