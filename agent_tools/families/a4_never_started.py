@@ -22,6 +22,7 @@ from agent_tools.families.launch_reason import (
     out_of_service,
     where_before,
 )
+from agent_tools.families.lost_folder import ADVICE, WHY, folder_lost
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -231,11 +232,15 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
         row, why, whose, advice = fault
     if _OWN_COPY.search(row.text("message")):
         why, whose, advice = "slurmd could not execute its copy of the job script", "undetermined", _COPY_ADVICE
+    lost = folder_lost(facts, row)
+    if lost is not None:
+        why, whose, advice = WHY, "undetermined", ADVICE
     shows = [
         f"{'The scheduler' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
         "The program that submitted it failed because of that, and no progress was printed."
         if facts.causes
         else "No line of the log comes from the program itself, and no progress was printed.",
+        *([f"It says too: {quoted(lost, 'message', 'line_no')}."] if lost is not None else []),
     ]
     return Assessment(
         CODE,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.facts.pending import reason
-from agent_tools.families import a2_signal_kill, f2_requeue, f4_cancelled
+from agent_tools.families import a2_signal_kill, f2_requeue, f4_cancelled, lost_folder
 from agent_tools.families.a4_never_started import assess
 from store.rows import LogEvent, LogLine, SlurmJob, SlurmJobEvent, SlurmNodeState
 from tests.agent_tools.families.logkit import drafted
@@ -335,3 +335,25 @@ def test_a_driver_that_does_not_answer_the_container_tool_is_the_nodes(tmp_path:
 def test_what_the_node_lacked_to_bring_a_container_up(tmp_path: Path, said: str, whose: str, why: str) -> None:
     found = drafted(said, tmp_path)
     assert (found.family, found.attribution) == ("A4", whose) and why in found.headline
+
+
+@pytest.mark.parametrize(
+    ("entered", "executed", "whose"),
+    [
+        ("/home/mira/run", "/home/mira/venvs/train/bin/python", "undetermined"),
+        ("/home/mira/run", "/home/mira/run/train.sh", "undetermined"),
+        ("/home/mira/run", "/opt/conda/bin/python", "job"),
+        ("/tmp/run", "/tmp/run/train.sh", "job"),
+    ],
+)
+def test_a_program_below_a_folder_that_the_node_lacks_is_not_laid_at_the_job(
+    tmp_path: Path, entered: str, executed: str, whose: str
+) -> None:
+    draft = drafted(
+        f"slurmstepd: error: couldn't chdir to `{entered}': No such file or directory: going to /tmp instead\n"
+        f"slurmstepd: error: execve(): {executed}: No such file or directory\n"
+        "srun: error: gpu07: task 0: Exited with exit code 2\n",
+        tmp_path,
+    )
+    assert (draft.family, draft.mode, draft.attribution) == ("A4", "launch", whose)
+    assert (lost_folder.WHY in draft.headline) is (whose == "undetermined")
