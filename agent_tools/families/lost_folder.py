@@ -18,7 +18,7 @@ _LOCAL = ("/tmp", "/var/tmp", "/dev/shm", "/local", "/localscratch")
 WHY = "the node does not have the folder that the job was to run in, nor the program below it"
 ADVICE = (
     "Look on that node whether the file system of that folder is mounted (findmnt, ls), and submit again without the node "
-    "(--exclude); where the folder is one machine's own, submit from a shared one."
+    "(--exclude); where that folder belongs to a single machine, submit from a shared folder."
 )
 
 
