@@ -111,6 +111,11 @@ _PEER = re.compile(
     r"ncclCommAbort|Collective ops is aborted by|Horovod has been shut down|Software caused connection abort|unhandled (system|cuda) error.{0,200}NCCL",
     re.IGNORECASE,
 )
+# NCCL passes on what CUDA said to this rank of its own set-up: no other rank has to do with it.
+_OWN_SETUP = re.compile(
+    r"Cuda failure (?:\d+ )?'(?:CUDA driver version is insufficient|no kernel image|unsupported display driver|system (?:not yet|has unsupported)|"
+    r"all CUDA-capable devices are busy|invalid device ordinal|no CUDA-capable device|forward compatibility)"
+)
 _PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")
 _LAUNCHER_FRAMES = re.compile(
     r"torch/distributed/(elastic|launcher|run)|accelerate/commands|deepspeed/launcher|bin/torchrun"
@@ -168,6 +173,8 @@ def role_of(name: str, message: str, frames: str) -> Role:
         return "wrapper"
     if _ECC.search(text):
         return "ecc"
+    if _OWN_SETUP.search(message):
+        return "application"
     if (
         (short == "RuntimeError" and message.strip() == "Address already in use")
         or _RENDEZVOUS.search(message)

@@ -162,6 +162,16 @@ def test_the_reason_says_what_the_words_mean(name: str, message: str, why: str) 
         ("CalledProcessError", "Command '['git', 'describe']' returned non-zero exit status 128.", "application"),
         ("CalledProcessError", "Command '['python', 'make.py']' returned non-zero exit status 1.", "wrapper"),
         ("ProcessLookupError", "[Errno 3] No such process", "wrapper"),
+        (
+            "torch.distributed.DistBackendError",
+            "NCCL error, unhandled cuda error\nLast error:\nCuda failure 'CUDA driver version is insufficient for CUDA runtime version'",
+            "application",
+        ),
+        (
+            "torch.distributed.DistBackendError",
+            "NCCL error, unhandled cuda error\nLast error:\nCuda failure 'unspecified launch failure'",
+            "peer",
+        ),
     ],
 )
 def test_what_an_exception_is(name: str, message: str, role: str) -> None:
