@@ -19,6 +19,7 @@ from agent_tools.facts.rank_place import say_where
 from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
 from agent_tools.families.full_disk import tell_full
+from agent_tools.families.storage_words import tell_storage
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -232,7 +233,8 @@ def assess(facts: Facts) -> Assessment:
     advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else _ACTIONS[mode]
     if mode == "storage" and result.attribution == "infrastructure":
         advice = LOOK_AT_MOUNT
-    advice = (tell_full(facts, cause, result) if mode == "storage" else None) or advice
+    if mode == "storage":
+        advice = tell_full(facts, cause, result) or tell_storage(facts, cause, result) or advice
     result.actions.append(claim(LOOK_FOR_XID if either else advice))
     if not facts.has("gpu_event"):
         result.missing.append(

@@ -18,11 +18,11 @@ from agent_tools.families.deadline import never_ran, too_late
 from agent_tools.families.launch_reason import (
     by_reason,
     launch_said_failed,
+    lone_path,
     nodes_fault,
     out_of_service,
     where_before,
 )
-from agent_tools.families.lost_folder import ADVICE, WHY, folder_lost
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -227,20 +227,18 @@ def _before_error(row: RowView, end: RowView | None) -> bool:
 
 def _launch(facts: Facts, row: RowView) -> Assessment:
     why, confidence, whose, advice = LAUNCH[row.text("name")]
-    fault = nodes_fault(facts.table("slurm_messages")) if row.text("name") == "container_failed" else None
+    contained = row.text("name") == "container_failed"
+    fault = nodes_fault(facts.table("slurm_messages")) if contained else lone_path(facts, row)
     if fault is not None:
-        row, why, whose, advice = fault
+        row, why, whose, advice, _ = fault
     if _OWN_COPY.search(row.text("message")):
         why, whose, advice = "slurmd could not execute its copy of the job script", "undetermined", _COPY_ADVICE
-    lost = folder_lost(facts, row)
-    if lost is not None:
-        why, whose, advice = WHY, "undetermined", ADVICE
     shows = [
         f"{'The scheduler' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
         "The program that submitted it failed because of that, and no progress was printed."
         if facts.causes
         else "No line of the log comes from the program itself, and no progress was printed.",
-        *([f"It says too: {quoted(lost, 'message', 'line_no')}."] if lost is not None else []),
+        *(fault.shows if fault is not None else ()),
     ]
     return Assessment(
         CODE,

@@ -32,10 +32,16 @@ def assess(facts: Facts) -> Assessment:
         own = _held(facts, low.rows)
         return _by_clock(facts, own[0]) if own else _of_others(low.rows[0], "worked at far less than its full clock")
     if not gpus:
+        clocked = any(r.has("sm_clock_median_mhz") for r in facts.table("gpu_summary"))
+        what = (
+            "No throttle bits were recorded, and by its clock alone no GPU is seen to slow down"
+            if clocked
+            else "No throttle bits or clocks were recorded"
+        )
         return Assessment(
             CODE,
             "undecidable",
-            counterfactual="No throttle bits or clocks were recorded, so throttling can be neither seen nor ruled out.",
+            counterfactual=f"{what}, so throttling can be neither seen nor ruled out.",
             missing=[
                 missing(
                     "Whether GPUs lowered their clocks.", "throttle reasons and clocks (gpu_sample) of the job's nodes"

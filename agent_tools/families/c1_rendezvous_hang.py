@@ -16,6 +16,7 @@ from agent_tools.facts.ports import one_node, port_taken, several_nodes, unreach
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
 from agent_tools.families.link_words import down_at_start
+from agent_tools.families.node_words import at_driver
 from agent_tools.families.wording import UNSAID, claim, missing
 
 CODE = "C1"
@@ -83,7 +84,7 @@ def assess(facts: Facts) -> Assessment:
     )
     gone = [] if transfer_failed(facts) else events.one_of("name", "remote_error")
     if (failed or gone) and not facts.causes and not facts.ending.succeeded:
-        return _communicator(failed[0]) if failed else _peer_gone(gone[0])
+        return at_driver(facts, _communicator(failed[0])) if failed else _peer_gone(gone[0])
     waiting = _waits(facts)
     return _waiting(facts, waiting) if waiting is not None else _silent(facts)
 

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
-from agent_tools.say import count, lacks, say
+from agent_tools.families.lone_node import mount_trouble
+from agent_tools.families.lost_folder import ADVICE, WHY, folder_lost
+from agent_tools.say import count, lacks, quoted, say
 from agent_tools.verdict import Attribution
 
 _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
@@ -59,6 +61,41 @@ class NodesFault(NamedTuple):
     why: str
     whose: Attribution
     advice: str
+    shows: tuple[str, ...] = ()
+
+
+_NOT_THERE = re.compile(r"No such file or directory|chdir")
+
+
+def lone_path(facts: Facts, row: RowView) -> NodesFault | None:
+    """A program that a single node of several does not find, or that is missing with the very folder that the job was to run in."""
+    lost = folder_lost(facts, row)
+    said = () if lost is None else (f"It says too: {quoted(lost, 'message', 'line_no')}.",)
+    node = _lone(facts, row)
+    if node is None:
+        return NodesFault(row, WHY, "undetermined", ADVICE, said) if lost is not None else None
+    told = mount_trouble(facts, node.text("host"))
+    of = facts.overview["node_count"] if facts.overview is not None else ""
+    shows = [*said, f"Of the job's {of} nodes {node['host']} alone tells of it: {node['message']}."]
+    if told is not None:
+        shows.append(f"The kernel of {told['node']} said at {told['event_ts']}: {told['message']}")
+    return NodesFault(
+        row,
+        f"{node['host']} does not find what the other nodes found",
+        "infrastructure" if told is not None else "undetermined",
+        f"Look whether the path can be read on {node['host']} (findmnt, ls), then resubmit without that node.",
+        tuple(shows),
+    )
+
+
+def _lone(facts: Facts, row: RowView) -> RowView | None:
+    """The end of a task on the only node of several whose tasks failed, where the message is of a path that is not there."""
+    o = facts.overview
+    if o is None or (o.number("node_count") or 0) < 2 or not _NOT_THERE.search(row.text("message")):
+        return None
+    rows = facts.table("slurm_messages").one_of("name", "task_exit")
+    ended = [r for r in rows if r.has("host") and (r.number("exit_code") or 0) > 0]
+    return ended[0] if len({r.text("host") for r in ended}) == 1 else None
 
 
 def nodes_fault(messages: View) -> NodesFault | None:

@@ -46,7 +46,7 @@ def tell_lone_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
     if far:
         _out_of_reach(facts, place, result)
         return True
-    told = _mount_trouble(facts, place.text("node"))
+    told = mount_trouble(facts, place.text("node"))
     result.attribution = "infrastructure" if told is not None else "undetermined"
     if told is not None:
         result.speaks_for.append(claim(f"The kernel of {told['node']} said at {told['event_ts']}: {told['message']}"))
@@ -121,7 +121,7 @@ def _lone_node(facts: Facts, cause: Raised) -> RowView | None:
     return place if place is not None and place.has("node") else None
 
 
-def _mount_trouble(facts: Facts, node: str) -> RowView | None:
+def mount_trouble(facts: Facts, node: str) -> RowView | None:
     """What the node's kernel said of a mount or a file server in the day before, or in the run."""
     begin, end = facts.scope["from_ts"], facts.scope["to_ts"]
     if not begin:

@@ -12,6 +12,8 @@ _LOOK_AT_NODE = (
     "Submit again on other nodes, and have the operators look at that node: nvidia-smi, the versions of the driver and of its "
     "libraries, the Fabric Manager where there is NVSwitch."
 )
+_SAID = 0.8
+"""Confidence that it was the node's driver where NCCL's own line says so."""
 _ASK = "Ask for GPUs when you submit (--gres=gpu:N, --gpus-per-node), or run the program without CUDA."
 
 
@@ -37,6 +39,22 @@ def tell_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
         result.missing.append(missing("Whether the node, or how the job was set up, is to blame.", word.signal))
     result.actions.append(claim(_LOOK_AT_NODE if told is not None else word.advice))
     return True
+
+
+def at_driver(facts: Facts, result: Assessment) -> Assessment:
+    """Lay a communicator that could not be set up at the node's driver, where NCCL itself says that the driver is not ready."""
+    for row in facts.table("nccl_events"):
+        word = node_word(row.text("message"))
+        if word is None or word.whose != "infrastructure":
+            continue
+        result.status, result.confidence, result.attribution = "confirmed", _SAID, "infrastructure"
+        result.headline = "The process group could not be set up: a node's GPU driver did not come up for NCCL."
+        result.speaks_for.append(claim(f"NCCL says: {row['message']} ({row['file']} line {row['line_no']})."))
+        text = f"No network and no other rank has a part in it: {word.why}."
+        result.implies, result.missing = [claim(text, "supported")], []
+        result.actions = [claim(word.advice)]
+        break
+    return result
 
 
 def _told_beside(facts: Facts, cause: Raised) -> RowView | None:
