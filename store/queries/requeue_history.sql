@@ -40,9 +40,8 @@ a AS (
     count(*) FILTER (WHERE upper(state) = 'PREEMPTED' OR state_flags ILIKE '%PREEMPT%') AS preempted_attempts,
     count(*) FILTER (WHERE upper(state) = 'NODE_FAIL') AS node_fail_attempts,
     count(*) FILTER (WHERE place < n AND upper(state) IN ('FAILED', 'TIMEOUT', 'OUT_OF_MEMORY')) AS failed_attempts,
-    count(*) FILTER (WHERE upper(state) = 'REQUEUED' OR state_flags ILIKE '%REQUEUE%') AS requeued_states,
     arg_min(end_ts, place) AS first_end_ts, arg_max(coalesce(attempt, place), place) AS last_attempt,
-    arg_max(state, place) AS last_state, arg_max(state_reason, place) AS last_reason, arg_max(start_ts, place) AS last_start_ts,
+    arg_max(state, place) AS last_state, arg_max(state_reason, place) AS last_reason, max(start_ts) FILTER (WHERE place = n) AS last_start_ts,
     arg_max(exit_code, place) AS last_exit, arg_max(exit_signal, place) AS last_signal,
     round(sum(elapsed_s) FILTER (WHERE place < n) / 3600, 2) AS earlier_h,
     round(sum(gpus * elapsed_s) FILTER (WHERE place < n) / 3600, 2) AS earlier_gpu_hours,
@@ -52,9 +51,6 @@ a AS (
 ),
 e AS (
   SELECT
-    -- one requeue of an attempt can be told by several sources, each with its own idea of when
-    greatest(count(DISTINCT attempt) FILTER (WHERE event = 'requeued'), count(*) FILTER (WHERE event = 'requeued' AND attempt IS NULL))
-      AS requeue_events,
     count(*) FILTER (WHERE event = 'preempted') AS preempt_events,
     count(DISTINCT attempt) FILTER (WHERE event = 'blocked' AND regexp_matches(reason, '(?i)launch[ _]failed')) AS launch_failures,
     min(ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_ts,
@@ -62,6 +58,14 @@ e AS (
     arg_min(reason, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_reason
   FROM slurm_job_event WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
 ),
+-- one requeue of an attempt can be told by several sources, each with its own idea of when, and by its state
+t AS (
+  SELECT attempt FROM slurm_job_event
+  WHERE event = 'requeued' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
+  UNION ALL
+  SELECT coalesce(attempt, place) FROM j WHERE upper(state) = 'REQUEUED' OR state_flags ILIKE '%REQUEUE%'
+),
+r AS (SELECT greatest(count(DISTINCT attempt), count(*) FILTER (WHERE attempt IS NULL)) AS requeue_events FROM t),
 w AS (
   SELECT *, (kind = 'slurm' AND name = 'requeued')
       OR (kind IN ('interrupt', 'checkpoint', 'banner', 'slurm') AND regexp_matches(coalesce(message, ''), '(?i)\brequeu(e|ing|ed)\b')) AS requeue,
@@ -78,7 +82,7 @@ l AS (
 )
 SELECT
   a.attempts, a.restarts, a.preempted_attempts, a.node_fail_attempts, a.failed_attempts,
-  e.requeue_events + a.requeued_states AS requeue_events, e.preempt_events, e.launch_failures, e.event_ts, e.event_actor, e.event_reason,
+  r.requeue_events, e.preempt_events, e.launch_failures, e.event_ts, e.event_actor, e.event_reason,
   l.log_requeues, l.log_preemptions, l.log_message, l.log_line, l.warned, a.first_end_ts, a.last_attempt, a.last_state,
   a.last_reason, a.last_start_ts, a.last_exit, a.last_signal, a.earlier_h, a.earlier_gpu_hours, a.waited_min
-FROM a, e, l
+FROM a, e, r, l

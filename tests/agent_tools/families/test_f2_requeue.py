@@ -34,6 +34,29 @@ def test_a_requeue_that_waits_again_is_open(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("states", "told", "times"),
+    [
+        (("REQUEUED", "PENDING"), (1,), 1),  # the state and the event of one requeue
+        (("REQUEUED", "PENDING"), (), 1),
+        (("REQUEUED", "PENDING"), (None,), 1),
+        (("NODE_FAIL", "REQUEUED", "PENDING"), (1,), 2),
+        (("REQUEUED", "REQUEUED", "PENDING"), (1, 2, 2), 2),
+    ],
+)
+def test_one_requeue_that_several_sources_tell_is_counted_once(
+    states: tuple[str, ...], told: tuple[int | None, ...], times: int, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    for n, state in enumerate(states, 1):
+        start = None if state == "PENDING" else T + timedelta(minutes=40 * n)
+        world.job(state, 30, attempt=n, exit_code=0, start_ts=start)
+    for attempt in told:
+        world.add(SlurmJobEvent(job_id=JOB, attempt=attempt, event="requeued", ts=T + timedelta(minutes=30)))
+    row = world.facts().table("requeue_history").first
+    assert row is not None and row.number("requeue_events") == times and not row.has("last_start_ts")
+
+
+@pytest.mark.parametrize(
     ("last", "reason", "said"),
     [
         ("PENDING", None, "it waits to run again"),
