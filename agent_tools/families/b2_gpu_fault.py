@@ -23,6 +23,7 @@ from agent_tools.families.faulted_gpus import (
     in_doubt,
     is_hard,
     latent,
+    met_by,
     of_the_job,
     same_gpu,
     spoken_of,
@@ -200,6 +201,8 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
     if facts.lone_nodes:
         result.confidence = 0.85
         result.missing.append(missing("That the job ran on this node is taken from the files lying together.", "sacct"))
+    if (met := met_by(facts, row)) is not None:
+        result.speaks_for.append(met)
     _others(facts, row, result)
     result.implies.append(claim("The hardware is the cause; no change of code or configuration mends it."))
     drain = f"Drain {row['node']} or take" if row.has("node") else "Take"

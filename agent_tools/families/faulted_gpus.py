@@ -22,6 +22,8 @@ _NEXT_LOOK_S = 120.0
 """How long after the end a counter may be looked at first: exporters are asked every half or whole minute."""
 LONG_S = 600.0
 """A run that trains for longer than this after a fault was not ended by it."""
+_RAISED = 4
+"""So many ranks that failed are asked where they ran."""
 _REPORTS = 3
 """So many reports of training have to follow."""
 _WORK, _AS_BEFORE = 0.1, 0.7
@@ -179,3 +181,18 @@ def unowned(facts: Facts, row: RowView, held: Holding) -> Assessment:
     result.counterfactual = f"{said} It is not known to have been a GPU of the job."
     result.warnings.append(claim(f"{said} It may have been another job's GPU: {doubt} Have it looked at."))
     return result
+
+
+def met_by(facts: Facts, row: RowView) -> Claim | None:
+    """The rank that failed on the node of that GPU under the GPU's own number, as the log and the launcher tell of it."""
+    own = [r for r in facts.fatal if r.role not in ("wrapper", "peer", "collective") and r.row.number("ranks") == 1]
+    for raised in own[:_RAISED]:
+        rank = raised.row.number("rank")
+        place = facts.table("rank_place", rank=int(rank)).first if rank is not None else None
+        if place is None or place.text("known_by") == "order" or place.get("node") != row.get("node"):
+            continue
+        if row.has("gpu") and place.has("local_rank") and place.get("local_rank") == row.get("gpu"):
+            return claim(
+                f"Rank {place['rank']}, which ran there as number {place['local_rank']}, raised {raised.name_ref} ({raised.where_ref})."
+            )
+    return None

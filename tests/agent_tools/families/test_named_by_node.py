@@ -1,4 +1,4 @@
-"""held_up, hang_causes, launch_reason: the rank or node is named by what the kernel, a stack or the scheduler tells of it alone."""
+"""held_up, hang_causes, launch_reason, faulted_gpus: the rank or node is named by what the kernel, a stack or the scheduler tells of it alone."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent_tools.families import a4_never_started as a4
+from agent_tools.families import b2_gpu_fault as b2
 from agent_tools.families import c2_collective_hang as c2
-from store.rows import HostEvent, Process, SlurmNodeState
+from store.rows import GpuEvent, HostEvent, Process, SlurmNodeState
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 GAVE_UP = T + timedelta(minutes=50)
@@ -62,3 +63,25 @@ def test_a_launch_that_failed_names_the_node_whose_prolog_did(reason: str, named
     found = judge(world, a4.assess)
     assert (found.status, found.attribution) == ("confirmed", "infrastructure")
     assert ("node]]" in found.headline) is named
+
+
+@pytest.mark.parametrize(
+    ("rank", "local", "host", "named"),
+    [(5, 1, "n2", True), (5, 2, "n2", False), (1, 1, "n1", False), (5, None, "n2", False)],
+)
+def test_the_rank_that_met_a_gpus_fault_is_told_where_the_launcher_ties_it_to_that_gpu(
+    rank: int, local: int | None, host: str, named: bool, tmp_path: Path
+) -> None:
+    world = World(tmp_path).job("FAILED").train([2.0, 1.9, 1.8, 1.7, 1.6])
+    world.say("exception", "RuntimeError", "CUDA error: unspecified launch failure", rank=rank)
+    world.say("exception", "RuntimeError", "NCCL error: remote process exited or there was a network error", rank=0)
+    world.say("launcher_summary", "child_failed", "failed", rank=rank, local_rank=local, host=host)
+    world.add(
+        GpuEvent(
+            node="n2", gpu=1, pci_bus_id="00000000:3b:00.0", event="xid", xid=79, ts=T + timedelta(minutes=59, seconds=50),
+            message="NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.",
+        )
+    )  # fmt: skip
+    found = judge(world, b2.assess)
+    assert found.status == "confirmed"
+    assert any("ran there as number" in c.text for c in found.speaks_for) is named
