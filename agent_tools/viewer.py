@@ -15,7 +15,7 @@ from store.result import Cell, Result, StoreError
 
 OWN = frozenset({"find_jobs", "find_jobs_summary", "fleet_tally", "gpu_use", "jobs_events"})
 """Questions over many jobs that take a user: another viewer's jobs are left out of them."""
-OPEN = frozenset({"node_states", "nodes_in_trouble", "host_metric"})
+OPEN = frozenset({"node_states", "nodes_in_trouble", "nodes_free", "host_metric"})
 """Questions about nodes that any user of the cluster may ask."""
 
 

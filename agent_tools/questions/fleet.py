@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.questions.fleet_now import now, of_free, of_holders, of_suspects, pending, running
 from agent_tools.questions.fleet_use import NOT_MEASURED, in_logs, logged, of_one, of_slow_nodes, of_use, slow, used
 from agent_tools.questions.lookup_job import families_named
 from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
@@ -14,7 +15,7 @@ from agent_tools.tools.base import Deps
 
 _MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
-    r"|any (?:nodes?|hosts?|users?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
+    r"|any (?:nodes?|hosts?|users?|jobs?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
 _MOST = re.compile(
@@ -37,7 +38,7 @@ _STATES: tuple[tuple[str, str], ...] = (
     ("NODE_FAIL", r"\bnode[ -_]?fail\w*"),
     ("PREEMPTED", r"\bpreempt\w*"),
     ("REQUEUED", r"\brequeue\w*"),
-    ("PENDING", r"\b(?:pending|waiting|queued|in the queue)\b"),
+    ("PENDING", r"\b(?:pending|waiting|waits?|queued|the queue)\b"),
     ("RUNNING", r"\brunning\b|\bright now\b|\bcurrently\b|\bat the moment\b"),
 )
 _TROUBLE = re.compile(
@@ -46,7 +47,7 @@ _TROUBLE = re.compile(
 )
 _CARDS = re.compile(
     r"(?i)\bs?xids?\b|\becc\b|\b(?:gpus?|cards?)\b.*\b(?:events?|errors?|faults?|trouble|fell off|fallen off|broken?|broke|bad|faulty|died|fail\w*)\b"
-    r"|\b(?:bad|faulty|broken|dead) (?:gpus?|cards?)\b"
+    r"|\b(?:bad|faulty|broken|dead|worst) (?:gpus?|cards?)\b|\b(?:gpus?|cards?) (?:is|are) the worst\b"
 )
 _LONGEST = r"\blong(?:est|er)\b(?:[ -]running\b)?|\bmost time\b"
 _EXTREMES: tuple[tuple[str, str, int, str], ...] = (
@@ -80,6 +81,10 @@ _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
+_ABOUT_ALL = (of_slow_nodes, of_free, of_holders, of_suspects)
+_QUEUE = re.compile(
+    r"(?i)\b(?:the queue|what (?:is|are) (?:running|pending|waiting)|who (?:is|are) (?:running|waiting))\b"
+)
 _AVERAGE = re.compile(r"(?i)\b(?:average|mean|overall|in all|on the whole|of all|whole)\b")
 _WASTED = re.compile(r"(?i)\bwast\w*")
 _USED_BY = frozenset({"user", "node", "partition", "name", "day"})
@@ -106,11 +111,8 @@ MAX_SAID = 8
 def of_many(question: str, *, opened: bool) -> bool:
     """Whether a question is about more than one job, or about GPUs while no job is `opened` whose they could be."""
     if not opened:
-        return (
-            any(p.search(question) for p in (_MANY, _CARDS, _MOST))
-            or of_slow_nodes(question)
-            or logged(question) is not None
-        )
+        words = any(p.search(question) for p in (_MANY, _CARDS, _MOST, _QUEUE))
+        return words or logged(question) is not None or any(about(question) for about in _ABOUT_ALL)
     return _MANY.search(question) is not None and not of_one(question)
 
 
@@ -120,6 +122,8 @@ def over_many(
     """Sentences and tables on the jobs that a question names. `limits` are given already: node, since, until; `topics` are
     what its words would be looked up for in a job."""
     plain = _PLAIN.search(question) is not None
+    if not plain and (told := now(deps, question, limits)) is not None:
+        return told
     if _TROUBLE.search(question) and not plain:
         return _in_trouble(deps, question, limits)
     if _CARDS.search(question) and not plain:
@@ -135,9 +139,9 @@ def over_many(
     by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
     # "Which nodes are idle?" is for those that are free, which is no matter of how busy GPUs were.
     if of_use(question) and (by is not None or family is None) and (by != "node" or "gpu" in question.lower()):
-        running: dict[str, Any] = {"state": state} if state == "RUNNING" else {}
+        only: dict[str, Any] = {"state": state} if state == "RUNNING" else {}
         each = by if by not in (None, "family") else "all" if _AVERAGE.search(question) else "job"
-        return used(deps, question, each, {**given, **running})
+        return used(deps, question, each, {**given, **only})
     if by is None and family is None and (meant := logged(question)) is not None:
         said, tables = in_logs(deps, question, meant, given)
         if meant[0] != "cuda_oom":
@@ -163,7 +167,13 @@ def over_many(
         if by == "family" and whole is not None and whole.rows and not whole.value("examined"):
             states = asked(deps, "find_jobs_summary", **given)
             said, tables = [*said, *(counted(states) if states else [])], [*tables, *([states.id] if states else [])]
-        if _WASTED.search(question) and whole is not None and whole.rows and not whole.value("examined"):
+        if (
+            _WASTED.search(question)
+            and not families_named(question)
+            and whole is not None
+            and whole.rows
+            and not whole.value("examined")
+        ):
             idle, idled = used(deps, question, by if by in _USED_BY else "job", given)
             said, tables = ([*idle, *said], [*idled, *tables]) if idle != [NOT_MEASURED] else (said, tables)
         return said or [_NONE], tables
@@ -177,8 +187,12 @@ def over_many(
     requeued: dict[str, Any] = dict(given, state="REQUEUED")
     if jobs and state == "CANCELLED":
         said += _cancelled(jobs)
+    elif said and jobs and state == "PENDING":
+        said += pending(jobs)
     elif said and jobs and state == "RUNNING" and (codes := families_named(question)):
         said = [*(_examined(deps, jobs, codes, range(len(jobs.rows))) or [_NOTHING_FOUND]), *said]
+    elif said and jobs and state == "RUNNING":
+        said += running(jobs)
     elif not said and state == "PREEMPTED" and (again := asked(deps, "find_jobs", **requeued)):
         said = [f"{_ended(again, r)[:-1]}, as a preemption leaves it too." for r in range(len(again.rows))[:MAX_SAID]]
         tables.append(again.id)
@@ -202,7 +216,7 @@ def _of_causes(
     whole = asked(deps, "fleet_tally", by="all", **given)
     said = [_ended(e, r) for e in found if e is not None for r in range(min(len(e.rows), MAX_SAID))]
     if not said and (jobs := asked(deps, "find_jobs", told=False, **given)) is not None:
-        unjudged = [r for r, row in enumerate(jobs.dicts()) if row["family"] is None]
+        unjudged = [r for r, row in enumerate(jobs.dicts()) if row["family"] is None and row["start_ts"] is not None]
         said = _examined(deps, jobs, codes, unjudged)
         found += [jobs] if said else list[Evidence]()
     if not said:
@@ -348,7 +362,8 @@ def _ended(e: Evidence, r: int) -> str:
     whose = f" of {e.ref('user', r)}" if row["user"] else ""
     when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
     why = f"; its verdict: {e.ref('family', r)}, a matter of {e.ref('attribution', r)}" if row["family"] else ""
-    return f"Job {e.ref('job_id', r)}{whose} ended as {e.ref('state', r)}{when}{why}."
+    how = "is" if row["state"] in ("RUNNING", "PENDING", "COMPLETING") else "ended as"
+    return f"Job {e.ref('job_id', r)}{whose} {how} {e.ref('state', r)}{when}{why}."
 
 
 def _cancelled(e: Evidence) -> list[str]:

@@ -9,6 +9,7 @@
 -- COLUMN user: Unix user
 -- COLUMN partition: partition
 -- COLUMN state: base state
+-- COLUMN state_reason: why it waits, or Slurm's word on its end
 -- COLUMN cancelled_by: user or user's number that Slurm says cancelled it
 -- COLUMN exit_code: exit status of the batch script
 -- COLUMN exit_signal: signal that ended the batch script
@@ -24,7 +25,7 @@
 -- COLUMN gpu_hours_wasted [h]: GPU time wasted, as the stored verdict has it
 -- CAVEAT: That a job ran on a node and failed does not say that the node made it fail; only its verdict does.
 SELECT
-  job_id, attempt, name, "user", partition, state, cancelled_by, exit_code, exit_signal, start_ts, end_ts, elapsed_s,
+  job_id, attempt, name, "user", partition, state, state_reason, cancelled_by, exit_code, exit_signal, start_ts, end_ts, elapsed_s,
   node_count, gpus, left(node_list, 200) AS node_list,
   v.family AS family, v.attribution AS attribution, v.confidence AS confidence, v.gpu_hours_wasted AS gpu_hours_wasted
 FROM j

@@ -9,6 +9,8 @@
 -- COLUMN failed: attempts that failed, timed out, ran out of memory or lost their node
 -- COLUMN cancelled: attempts that were cancelled
 -- COLUMN sent_back: attempts that were preempted or requeued
+-- COLUMN running: attempts that are running
+-- COLUMN gpus_held: GPUs that those hold now; not told by node, of which a job may have several
 -- COLUMN examined: attempts with a stored verdict
 -- COLUMN infrastructure: attempts whose stored verdict attributes them to the infrastructure
 -- COLUMN gpu_hours_held [h]: GPU time that they held
@@ -31,6 +33,8 @@ SELECT
   count(*) FILTER (state IN ('FAILED', 'TIMEOUT', 'OUT_OF_MEMORY', 'NODE_FAIL', 'BOOT_FAIL', 'DEADLINE')) AS failed,
   count(*) FILTER (state = 'CANCELLED') AS cancelled,
   count(*) FILTER (state IN ('PREEMPTED', 'REQUEUED')) AS sent_back,
+  count(*) FILTER (state = 'RUNNING') AS running,
+  CASE WHEN lower($by) <> 'node' THEN (sum(gpus) FILTER (state = 'RUNNING'))::BIGINT END AS gpus_held,
   count(v.family) AS examined,
   count(*) FILTER (v.attribution = 'infrastructure') AS infrastructure,
   round(sum(elapsed_s * gpus) / 3600, 2) AS gpu_hours_held,

@@ -16,11 +16,12 @@ T = datetime(2026, 3, 9, 10, tzinfo=UTC)
 
 def job(id: str, day: int, state: str, nodes: str, user: str = "mira", **fields: Any) -> SlurmJob:
     start = T + timedelta(days=day)
-    values: dict[str, Any] = {"elapsed_s": 3600.0, "gpus": 8, **fields}
-    return SlurmJob(
-        job_id=id, attempt=1, name="pretrain", user=user, partition="batch", state=state, exit_code=0 if state == "COMPLETED" else 1, ts=start,
-        start_ts=start, end_ts=start + timedelta(hours=1), node_list=nodes, node_count=nodes.count(",") + 1, **values,
-    )  # fmt: skip
+    values: dict[str, Any] = {
+        "job_id": id, "attempt": 1, "name": "pretrain", "user": user, "partition": "batch", "state": state, "exit_code": int(state != "COMPLETED"),
+        "ts": start, "start_ts": start, "end_ts": start + timedelta(hours=1), "elapsed_s": 3600.0, "gpus": 8, "node_list": nodes,
+        "node_count": nodes.count(",") + 1,
+    }  # fmt: skip
+    return SlurmJob(**{**values, **fields})
 
 
 def asked(reader: Reader, question: str, job: str = "") -> tuple[Investigation, str, list[str]]:
