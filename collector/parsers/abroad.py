@@ -2,13 +2,14 @@
 
 SOURCE    scripts that print their epochs, batches and losses in French, German, Spanish, Portuguese, Italian, Russian, Chinese,
           Japanese and Korean
-ROWS      train_step (split train or eval), as `epoch_lines` gives them
-CAVEAT    a line counts only where its loss is named in such a language; what it means is left to `epoch_lines`. Of a Latin-1 log
+ROWS      train_step (split train or eval), as `epoch_lines` gives them, else `steady_lines`
+CAVEAT    a line counts only where its loss is named in such a language; what it means is left to those two. Of a Latin-1 log
           the letters with accents are lost
 EXAMPLES
     エポック 3/50 バッチ 20/200 損失: 0.4123
     Époque 2 - lot 150/5000 - perte : 1.8122
     Epoch 4/20, 训练损失: 0.3121, 验证损失: 0.3307
+    Schritt 400: Verlust 3.2811
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, LineParser, ParsedRow
 from collector.parsers.epoch_lines import EpochLines
+from collector.parsers.steady_lines import SteadyLines
 
 _LOSSES = ("perte", "Perte", "Verlust", "verlust", "pérdida", "Pérdida", "perda", "Perda", "perdita", "Perdita", "потер", "Потер", "损失", "損失", "ロス", "손실")  # fmt: skip
 _WORDS: tuple[tuple[str, str], ...] = (
@@ -46,6 +48,7 @@ class Abroad(LineParser):
 
     def __init__(self) -> None:
         self._lines = EpochLines()
+        self._loops = SteadyLines()
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
@@ -55,4 +58,5 @@ class Abroad(LineParser):
         for pattern, word in _TABLE:
             text = pattern.sub(lambda m, word=word: word.format(**m.groupdict()), text)
         text = _BEHIND.sub("val loss", re.sub(r" {2,}", " ", text))
-        return self._lines.feed(replace(line, text=text))
+        told = replace(line, text=text)
+        return list(self._lines.feed(told)) or self._loops.feed(told)

@@ -87,7 +87,7 @@ def _of(words: set[str], joined: bool) -> Of:
 
 # A count of steps or epochs, and of how many: `Epoch [3/50]`, `iter: 400 / 20000`, `Step 00100`, `epoch 3 of 50`.
 _COUNT = re.compile(
-    r"(?<![\w/.-])(?<!warmup )(?<!max )(?<!every )(?:(?P<word>(?i:global[ _]?step|(?:mini-?)?batch|epochiter|iteration|iter|itr|update|epoch|step|round)s?)[\s:=#]{0,4}|(?P<short>(?i:ep|it|up)(?: ?[:=] ?|\. )|Ep |it (?=\d+/)))"
+    r"(?<![\w/.-])(?<!warmup )(?<!max )(?<!every )(?:(?P<word>(?i:global[ _]?step|(?:mini-?)?batch|epochiter|iteration|iter|itr|update|epoch|step|round)s?)[\s:=#]{0,4}|(?P<short>(?i:ep|it|up)(?: ?[:=] ?|\. )|Ep |it (?=\d+/)|(?<=\[)(?i:ep|it) {1,8}(?=\d{1,12}\])))"
     r"[\[(]?\s{0,6}(?P<n>(?:\d{1,3}(?:,\d{3})++|\d{1,12}+))(?:\s?(?:/|of)\s{0,6}(?P<total>\d{1,12}+))?(?![\w.]\d|[A-Za-z])"
 )
 # Without a word for the steps, right behind the epoch, `[3/50][100/448]`, `3 (100/448)`, `3: 100/448`, `3/50 ( 6%) [ 100/448`.
@@ -100,8 +100,9 @@ _BOTH = re.compile(
     rf"(?:{_LEAD}|(?<=[\s|])(?=\[))\[?\s{{0,4}}(?P<epoch>\d{{1,9}}+)(?:\s?/\s{{0,4}}(?P<epochs>\d{{1,9}}+))?\]?\s{{0,3}}(?:\(\s{{0,3}}\d{{1,3}}%\)\s{{0,3}})?"
     r"[\[(]\s{0,6}(?P<n>\d{1,12}+)\s?/\s{0,6}(?P<total>\d{1,12}+)\s{0,3}[\])(]"
 )
+# A table's row begins with its bar.
 _FIRST = re.compile(
-    rf"{_LEAD}(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
+    rf"(?:{_LEAD}|^\s{{0,8}}\|\s{{0,12}})(?:\[\s{{0,6}}(?P<n>\d{{1,12}}+)\s?/\s{{0,6}}(?P<total>\d{{1,12}}+)\]|(?P<n2>\d{{1,12}}+)(?:/(?P<total2>\d{{1,12}}+)(?=[\s:,])|\s{{0,3}}\|(?=\s)))"
 )
 _AHEAD = re.compile(r"(?<![\w./-])(?P<n>\d{1,12}+)(?P<total>) (?i:iterations?|iters?|steps?|updates?)(?=[,:])")
 # Nobody fills a total up with zeros: `[03/00000100]` is the hundredth step, and not three out of hundred.

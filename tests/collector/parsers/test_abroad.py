@@ -56,3 +56,14 @@ def test_a_loss_of_the_validation_is_none_of_the_training(text, loss):
 )
 def test_prose_and_other_losses_are_no_progress(text):
     assert parse(text) == []
+
+
+def test_steps_without_an_epoch_are_a_loop_from_the_third_on() -> None:
+    lines = [f"Schritt {n}00: Verlust {4 - n / 4}" for n in range(1, 5)]
+    assert parse("\n".join(lines[:2])) == []
+    assert [(row.step, row.loss) for row in parse("\n".join(lines))] == [
+        (100, 3.75),
+        (200, 3.5),
+        (300, 3.25),
+        (400, 3.0),
+    ]

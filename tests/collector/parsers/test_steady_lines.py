@@ -136,3 +136,14 @@ def test_a_stream_without_steady_lines_is_given_up() -> None:
     for n in range(300):
         parse_text(parser, f"some words about a loss {n * 7 % 13}")
     assert not [r for n in range(1, 9) for r in parse_text(parser, f"step {n}: loss 0.{n}")]
+
+
+def test_a_row_of_a_table_counts_by_its_first_cell() -> None:
+    got = steps(*(f"|   {n}00 | loss 3.{9 - n}1 | gnorm 0.8 | lr 2.0e-04 | 640 ms |" for n in range(1, 5)))
+    assert [(r.step, r.loss) for r in got] == [(100, 3.81), (200, 3.71), (300, 3.61), (400, 3.51)]
+    assert steps(*(f"| class {n} | loss 0.{n} | 212 images |" for n in range(1, 5))) == []
+
+
+def test_an_episode_in_brackets_is_counted() -> None:
+    got = steps(*(f"[ep   {n}] reward {n}.5 kl 0.02 loss 0.1{n} entropy 1.2" for n in range(1, 5)))
+    assert [(r.epoch, r.loss) for r in got] == [(1, 0.11), (2, 0.12), (3, 0.13), (4, 0.14)]
