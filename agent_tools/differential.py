@@ -42,7 +42,7 @@ _WHOLE = (
     "the job's whole standard output and error (log_line), sacct (slurm_job)",
 )
 _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
-_DOUBTED_BY = frozenset({"D3", "E1"})
+_DOUBTED_BY = frozenset({"B3", "D3", "E1", "E2"})
 """Families whose suspicion leaves health open: with the others a run that completed is healthy, and could have been faster."""
 _ORDER = ("confirmed", "suspected")
 _MOST = 400
@@ -150,7 +150,7 @@ def _headline(elsewhere: str, own: str) -> str:
 
 
 def _doubts(assessed: Iterable[Assessment]) -> list[Assessment]:
-    """Suspicions that would explain why a run that looks healthy is not: a slow rank, a loss that went astray."""
+    """Suspicions that would explain why a run that looks healthy is not: a slow rank or card, a loss that went astray, a start over."""
     return [
         a
         for a in assessed

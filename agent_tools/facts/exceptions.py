@@ -26,7 +26,7 @@ _WRAPPERS = re.compile(
     r"WorkerCrashedError|LocalRayletDiedError|OwnerDiedError|NodeDiedError|ProcessRaisedException|ProcessExitedException|SystemExit|TrainingFailedError|"
     r"TuneError|EngineDeadError|EngineGenerateError|BrokenProcessPool|CancelledError|RemoteTraceback|_RemoteTraceback|WorkerGroupError|"
     r"ControllerError|JobSubmissionError|SimpleElasticError|ElasticChildFailedError|HorovodInternalError|"
-    r"Empty|MultiprocessingException|ProcessLookupError|AsyncEngineDeadError|Exit|click\.exceptions\.Exit)(\(.*\))?$"
+    r"Empty|UncompletedJobError|MultiprocessingException|ProcessLookupError|AsyncEngineDeadError|Exit|click\.exceptions\.Exit)(\(.*\))?$"
 )
 _WRAPPER_TEXT = re.compile(
     r"\b(?:sbatch|salloc): (?:error|fatal): |Batch job submission failed|Engine core initialization failed|See root cause above|WorkerProc initialization failed|returned non-zero exit status|"

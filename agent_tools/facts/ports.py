@@ -40,3 +40,8 @@ def unreached(facts: Facts) -> list[RowView]:
     return facts.table("rendezvous_events").where(
         lambda r: r.text("name") == "retry" and "errno: 97 " not in r.text("message")
     )
+
+
+def unformed(facts: Facts) -> bool:
+    """Whether NCCL could not bring up a communicator: what a script says after it only tells that it did not go on."""
+    return bool(facts.table("nccl_events").one_of("name", "connect_failed", "no_interface", "system_error"))

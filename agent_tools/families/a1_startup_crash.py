@@ -15,7 +15,7 @@ from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify, file_system_fails
 from agent_tools.facts.looping import any_time, at_next_batch, in_a_loop, on_a_batch
 from agent_tools.facts.memory import of_either
-from agent_tools.facts.ports import one_node, port_taken, unreached
+from agent_tools.facts.ports import one_node, port_taken, unformed, unreached
 from agent_tools.facts.rank_place import say_where
 from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
@@ -252,7 +252,7 @@ def _without_cause(facts: Facts) -> Assessment:
     if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
         if plain.get("known"):
             return _plain(facts, plain)
-        if not facts.raised and _gave_up(facts):
+        if not facts.raised and not unformed(facts) and _gave_up(facts):
             return _worded(facts, plain)
     cut = facts.cut_short
     if cut is not None and not (_sought(facts, cut) or facts.after_steps(cut) or in_a_loop(facts, cut)):

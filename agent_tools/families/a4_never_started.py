@@ -226,7 +226,8 @@ def _before_error(row: RowView, end: RowView | None) -> bool:
 
 
 def _launch(facts: Facts, row: RowView) -> Assessment:
-    why, confidence, whose, advice = LAUNCH[row.text("name")]
+    prolog = row.text("name") == "step_create_failed" and "Prolog" in row.text("message")
+    why, confidence, whose, advice = LAUNCH["prolog_failed" if prolog else row.text("name")]
     contained = row.text("name") == "container_failed"
     fault = nodes_fault(facts.table("slurm_messages")) if contained else lone_path(facts, row)
     if fault is not None:

@@ -32,6 +32,7 @@ from agent_tools.families.faulted_gpus import (
 )
 from agent_tools.families.faults_around import faults_around
 from agent_tools.families.last_of_it import last_of_it
+from agent_tools.families.recomputed import recomputed
 from agent_tools.families.wording import claim, gpu_of, missing
 
 CODE = "B2"
@@ -95,6 +96,8 @@ def _assess(facts: Facts) -> Assessment:
         result = _charged(facts, held[0], bool(risen))
         result.confidence = min(result.confidence, _BY_SILENCE)
         result.speaks_for.insert(1, held[1])
+    elif not faults and (again := recomputed(facts)) is not None:
+        result = again
     elif faults:
         result = _early(faults[0])
         result.speaks_for += [c for r, c in went_on if r is faults[0]]

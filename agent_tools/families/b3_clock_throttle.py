@@ -31,6 +31,8 @@ def assess(facts: Facts) -> Assessment:
     if not gpus and (low := facts.table("gpu_low_clocks")):
         own = _held(facts, low.rows)
         return _by_clock(facts, own[0]) if own else _of_others(low.rows[0], "worked at far less than its full clock")
+    if not gpus and (told := _by_words(facts)) is not None:
+        return told
     if not gpus:
         clocked = any(r.has("sm_clock_median_mhz") for r in facts.table("gpu_summary"))
         what = (
@@ -150,6 +152,25 @@ def _by_clock(facts: Facts, row: RowView) -> Assessment:
     result.counterfactual = result.speaks_for[-1].text if pace is None else result.speaks_for[-2].text
     if result.status == "suspected":
         result.warnings.append(claim(f"Low clocks at work: {result.counterfactual}", "supported"))
+    return result
+
+
+def _by_words(facts: Facts) -> Assessment | None:
+    """What nvidia-smi told in the job's own output of one moment: severe reasons, without a GPU's name or a clock over time."""
+    rows = facts.table("other_events").where(lambda r: r.text("kind") == "throttle" and r.text("severity") == "error")
+    if not rows:
+        return None
+    pace = _slower(facts)
+    row = next((r for r in rows if r.text("name") != "hw_slowdown"), rows[0])
+    result = Assessment(CODE, "suspected", attribution="undetermined", confidence=0.45 if pace is not None else 0.35)
+    result.headline = f"The driver told in the job's output that clocks were lowered: {row['message']}."
+    result.speaks_for.append(claim(f"The log says: {row['message']} ({row['file']} line {row['line_no']})."))
+    _cost(pace, result)
+    result.missing.append(
+        missing("Which GPU it was, and for how long.", "throttle reasons and clocks (gpu_sample) of the job's nodes")
+    )
+    result.actions.append(claim("Look at the clocks and temperatures of that node's GPUs while they are at work."))
+    result.counterfactual = result.headline
     return result
 
 

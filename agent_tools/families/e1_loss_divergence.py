@@ -162,7 +162,8 @@ def _without_scale(facts: Facts, row: RowView) -> Assessment:
 
 def _stopped_by_nan(facts: Facts, end: RowView, reading: Reading) -> bool:
     """Whether words about NaN ended a run whose reported losses are finite, or are too few to tell."""
-    if facts.ending.succeeded or count(end, "ends") or (end.number("done") or 0) >= 1:
+    complete = count(end, "ends") and end.text("end_name") != "exited"
+    if facts.ending.succeeded or complete or (end.number("done") or 0) >= 1:
         return False
     if count(end, "nan_stops"):
         return True
@@ -342,8 +343,6 @@ def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
     if scale is not None:
         return _without_scale(facts, scale)
     if end is not None and count(end, "nan_errors"):
-        return _named(facts, end)
-    if end is not None and _stopped_by_nan(facts, end, Reading("none", 0)):
         return _named(facts, end)
     words = facts.table("end_words").first
     last = words is not None and words.number("nan_last_line") == words.number("last_line")

@@ -1,7 +1,7 @@
 """NaN, infinity and overflow named in words; a step that loss scaling skipped.
 
-SOURCE  PyTorch Lightning, Megatron, Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, TensorFlow's estimators, Detectron2,
-        DETR-style loops, autograd's anomaly mode,
+SOURCE  PyTorch Lightning, Megatron (also its check of a result by running the step again), Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, TensorFlow's estimators, Detectron2,
+        ESPnet, icefall, DETR-style loops, autograd's anomaly mode,
         darknet (what a region says of cells without an object; `-nan` elsewhere in its line only means that no object was there).
 ROWS    `non_finite`; the loss scale in detail.scale.
 CAVEAT  a skipped step with a lower scale is how mixed precision starts: normal unless it goes on. Numbers in progress lines
@@ -30,12 +30,14 @@ NAMES: dict[str, str] = {
 
 _N = r"(?:NaN|nan|NAN|[Ii]nf(?:inity|inite)?|non-?finite|not finite)"
 _RULES: tuple[tuple[str, str, str], ...] = (
-    ("scale_exhausted", "fatal", r"[Ll]oss scale already at minimum|Minimum loss scale reached"),
+    ("scale_exhausted", "fatal", r"[Ll]oss scale already at minimum|Minimum loss scale reached|^\W*(?:\w+Error: )?grad_scale is too small, exiting"),
     ("overflow", "info", r"Gradient overflow\.?\s+Skipping step.{0,40}?(?:reducing loss scale to (?P<scale>[\d.e+-]+))?$"),
     ("overflow", "info", r"OVERFLOW!.{0,40}?Skipping step\. Attempted loss scale: [\d.e+-]+, (?:but hysteresis.{0,60}|reducing to (?P<scale>[\d.e+-]+))"),
     ("overflow", "info", r"overflow detected, setting loss scale to:? (?P<scale>[\d.e+-]+)|Found inf(?:s)? in gradients?, skipping"),
     ("overflow", "info", r"[Oo]verflow detected(?:\. Skipping step\. Attempted loss scale: [\d.e+-]+, reducing to (?P<scale>[\d.e+-]+))?"),
     ("stopped", "fatal", rf"(?:[Ll]oss|grad(?:ient)?[_ ]?norm|gradients?|(?:[Oo]utput|[Ll]ogit|[Pp]rediction|[Ww]eight|[Pp]arameter)s?) (?:is|became|was|are) (?:a )?{_N}\b.{{0,40}}?(?:[Ss]top|[Tt]erminat|[Aa]bort|[Ee]xit|[Hh]alt)"),
+    ("stopped", "fatal", r"The gradients at all steps are invalid in this epoch\..{0,60}training was stopped"),
+    ("stopped", "fatal", rf"Correct result \(but possible Application error\) \(.{{0,60}}{_N}"),
     ("stopped", "fatal", r"Batch \d+: Invalid loss, terminating training|Model diverged with loss = NaN|Loss became infinite or NaN at iteration"),
     ("anomaly", "fatal", r"Function '(?P<where>\w+)' returned nan values"),
     ("nan_loss", "error", rf"[Ll]oss (?:returned in .{{1,40}} )?(?:is|became|was|=) (?:a )?{_N}\b(?! *, *time)|[Nn]on-?finite loss|found {_N} in local forward loss|Unexpected result {_N}|(?:NaN|Inf|nan|inf) (?:or (?:NaN|Inf|nan|inf) )?(?:detected |found |encountered )?in (?:the )?loss"),
@@ -96,6 +98,9 @@ class NonFinite(LineParser):
         "oss scale already",
         "Minimum loss scale",
         "Invalid loss",
+        "grad_scale is too small",
+        "gradients at all steps",
+        "possible Application error",
     )
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:

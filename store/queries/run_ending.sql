@@ -59,16 +59,23 @@
 -- CAVEAT: Standard error and standard output are buffered apart, so lines of different files have no common order.
 -- Planning takes longer than the rest here, and it grows with the columns that are handed on (those that are read, by name), with
 -- subqueries that look at the row around them (joins do without) and with counted repeats in a pattern.
-WITH said AS (
+WITH t AS (
+  SELECT * FROM train_step
+  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
+    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+),
+said AS (
   SELECT file, line_no, line_end, kind, name, message, severity, framework, entry_frame, cause_name, cause_message, host,
     exit_code, signal, total_steps, coalesce(happened_ts, ts) AS at_ts,
     regexp_matches(concat_ws(' ', name, cause_name),
       'KeyboardInterrupt|SystemExit|GeneratorExit|CancelledError|SignalException|SignalInterruption')
       OR coalesce(kind = 'exception' AND regexp_matches(message, '^KeyboardInterrupt(: |:?\s*$)'), false) AS interrupt,
-    regexp_matches(coalesce(name, ''), 'ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException')
+    regexp_matches(coalesce(name, ''), 'ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException|UncompletedJobError')
       AS wrapper,
     regexp_matches(concat_ws(' ', name, message, cause_message),
-      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan|found invalid values:(?s:.)*\bnan\b|to satisfy the constraint (IndependentConstraint\()?Real\(\)')
+      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan|found invalid values:(?s:.)*\bnan\b|to satisfy the constraint (IndependentConstraint\()?Real\(\)|\bgrad_scale is too small\b')
+      -- what a policy draws from: before any step it is a setting
+      OR (coalesce(contains(message, 'normal expects all elements of std >= 0'), false) AND (SELECT count(*) FROM t) > 0)
       AS nanny,
     -- what a program is fed may hold NaN before anything is trained
     regexp_matches(coalesce(message, ''),
@@ -78,11 +85,6 @@ WITH said AS (
       OR (kind = 'launcher_event' AND name IN ('child_finished', 'group_finished')) AS ended
   FROM log_event
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-),
-t AS (
-  SELECT * FROM train_step
-  WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
-    AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 full_at AS (
   SELECT file, rank, min(line_no) AS line FROM t WHERE total_steps > 0 AND step >= total_steps GROUP BY file, rank

@@ -22,6 +22,15 @@ def parse(text):
         ("Batch 12: Invalid loss, terminating training", "stopped"),
         ("ERROR:tensorflow:Model diverged with loss = NaN.", "stopped"),
         ("FloatingPointError: Loss became infinite or NaN at iteration=166!", "stopped"),
+        (
+            "(trainer:404) WARNING: The gradients at all steps are invalid in this epoch. Something seems wrong. This training was stopped at 7epoch",
+            "stopped",
+        ),
+        (
+            "Rank 1, node n2, device 0, iteration #9: Correct result (but possible Application error) (found NaN in local grad norm)!",
+            "stopped",
+        ),
+        ("RuntimeError: grad_scale is too small, exiting: 2.5e-21", "scale_exhausted"),
         ("warning: the loss became infinite at step 12", "nan_loss"),
         ("The loss returned in `training_step` is nan.", "nan_loss"),
         ("Unexpected result nan (message='found NaN in local forward loss calculation')", "nan_loss"),
