@@ -52,6 +52,7 @@ def assess(facts: Facts) -> Assessment:
     # Of what one rank prints as it gives up, the line that names the collective tells most.
     gave_up = sorted(gave_up, key=lambda r: not r.has("collective")) or stalled_for_good(facts, events)
     weak = [r for r in events.one_of("name", *_WEAK) if not facts.trained_past(r)]
+    gave_up = gave_up or [r for r in events.one_of("name", "silent_rank") if not facts.trained_past(r)]
     raised = facts.of_role("collective")
     # The process group aborts its process (SIGABRT) when its transport fails: only another signal is a death of its own.
     dead = facts.table("fatal_signals").where(lambda r: r.get("signal") != _SIGABRT)
@@ -68,6 +69,8 @@ def assess(facts: Facts) -> Assessment:
     stalled = bool(gave_up) and gave_up[0].text("name") in STALLS
     if stalled:
         told(gave_up[0], result)
+    elif gave_up and gave_up[0].text("name") == "silent_rank":
+        _no_heartbeat(gave_up[0], result)
     elif gave_up:
         _watchdog(gave_up[0], result)
     elif waits:
@@ -158,6 +161,15 @@ def _watchdog(row: RowView, result: Assessment) -> None:
         result.speaks_for.append(claim(f"{rank} reports: {row['message']} ({where})."))
     if row.has("timeout_s"):
         result.speaks_for.append(claim(f"The limit was {row['timeout_s']} s."))
+
+
+def _no_heartbeat(row: RowView, result: Assessment) -> None:
+    """The launcher's monitor of a rank: whether the rank stood in a collective or elsewhere, it does not know."""
+    result.confidence = 0.75
+    result.headline = f"The job hung: a rank gave no sign of life for {row['elapsed_s']} s, and its launcher ended it."
+    result.speaks_for.append(
+        claim(f"The launcher's monitor says: {row['message']} ({row['file']} line {row['line_no']}).")
+    )
 
 
 def _only_weak(facts: Facts, row: RowView, result: Assessment) -> None:

@@ -27,6 +27,7 @@ NAMES: dict[str, str] = {
     "heartbeat": "the watchdog itself made no progress for a while (elapsed_ms)",
     "teardown": "the process is taken down to avoid corrupted data",
     "aborted": "a communicator was aborted",
+    "silent_rank": "NVIDIA's launcher had no sign of life from a rank for so long (elapsed_ms) and ends it",
     "desync": "the desynchronisation report names a rank (detail.report)",
     "monitored_barrier": "ranks did not pass a monitored barrier (detail.ranks)",
     "not_destroyed": "warning at exit: the process group was not destroyed",
@@ -45,13 +46,14 @@ _STATE = re.compile(
     r"(?:(?:Timeout at NCCL|detected by watchdog at) work: (?P<seq>-?\d+), )?[Ll]ast enqueued(?: NCCL)? work: (?P<enqueued>-?\d+), last completed(?: NCCL)?(?: work)?: (?P<completed>-?\d+)"
 )
 _FROM = re.compile(r"collective timeout from\s+(?:rank (?P<rank>\d+)|(?P<own>this local rank))")
-_STUCK = re.compile(r"got stuck for (?P<s>\d+) ?seconds")
+_STUCK = re.compile(r"(?:got stuck for|heartbeat\. Waited) (?P<s>\d+)(?:\.\d+)? ?seconds")
 
 _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("watchdog_exception", "fatal", re.compile(r"(?:NCCL|[Pp]rocess group) watchdog thread terminated with exception|Exception raised from checkTimeout at .{0,80}ProcessGroupNCCL")),
     ("collective_timeout", "fatal", re.compile(r"caught collective operation timeout|Watchdog caught collective operati?o?n?$|timed out in (?:blocking wait|ncclBlockingWait)|Operation timed out in blocking|Termination timeout for .{0,200} exceeded.{0,200}to join the rendezvous")),
     ("dump_signal", "error", re.compile(r"Received a dump signal|Received a (?:global )?timeout signal")),
     ("timeout_state", "error", re.compile(r"Timeout at NCCL work: |[Ll]ast enqueued NCCL work: ")),
+    ("silent_rank", "error", re.compile(r"Did not get subsequent heartbeat\. Waited [\d.]+ seconds")),
     ("heartbeat", "error", re.compile(r"watchdog got stuck for|[Hh]eartbeat monitor timed out")),
     ("teardown", "error", re.compile(r"To avoid (?:data |this )?inconsistency, we are taking the entire process down|Some NCCL operations have failed or timed out")),
     ("aborted", "error", re.compile(r"NCCL communicator was aborted|communicator .{0,40}was aborted on rank|Aborting? (?:all )?(?:communicator|process group)")),
@@ -78,6 +80,7 @@ class NcclWatchdog:
         "timeout signal",
         "NCCL work",
         "eartbeat monitor",
+        "subsequent heartbeat",
         "taking the entire process down",
         "have failed or timed out",
         "was aborted on rank",

@@ -95,3 +95,15 @@ def test_what_may_have_slowed_or_reset_a_run_leaves_its_health_open(tmp_path: Pa
     assert hot.family == "G1" and hot.confidence <= 0.65
     named = "+ python train.py --resume old/last.pth\n=> no checkpoint found at 'old/last.pth'\n"
     assert drafted(named + done, tmp_path / "named").confidence <= 0.5
+
+
+def test_a_rank_that_its_launcher_killed_for_want_of_heartbeats_hung(tmp_path: Path) -> None:
+    silent = "[2026-01-01 10:00:00,000] [WARNING] [RankMonitorServer:3] Did not get subsequent heartbeat. Waited 171.92 seconds.\n"
+    killed = (
+        "[2026-01-01 10:00:02,000] [ERROR] failed (exitcode: -9) local_rank: 3 (pid: 712) of binary: /e/bin/python\n"
+    )
+    hung = drafted(looped(0, 400) + silent + killed, tmp_path / "hung")
+    assert (hung.family, hung.attribution) == ("C2", "undetermined")
+    went_on = drafted(looped(0, 400) + silent + looped(400, 9010) + "training finished\n", tmp_path / "on")
+    assert went_on.family == "G1"
+    assert drafted(looped(0, 400) + killed, tmp_path / "killed").family == "A2"
