@@ -1,4 +1,4 @@
-"""What trainers and schedulers' helpers say of their own end, in words that name no family."""
+"""What trainers and schedulers' helpers say of their own end, in words that name no family; a step recomputed elsewhere (recomputed)."""
 
 from __future__ import annotations
 
