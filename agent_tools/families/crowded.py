@@ -37,7 +37,7 @@ def crowded(facts: Facts, result: Assessment) -> None:
     if shares is None or not shares.has("own_cpus") or not shares.has("others_cpus"):
         result.missing.append(_WHO)
         return
-    text = f"There the job's own processes kept {shares['own_cpus']} CPUs busy, and those of {shares['other_jobs']} other jobs {shares['others_cpus']}."
+    text = f"There the job's own processes kept {shares['own_cpus']} CPUs busy, and those of other jobs ({shares['other_jobs']} in all) {shares['others_cpus']}."
     result.speaks_for.append(claim(text))
     own, others = (shares.number(c) or 0.0 for c in ("own_cpus", "others_cpus"))
     if others >= _MOSTLY * own and others >= _MOSTLY * (cpus / nodes):

@@ -228,7 +228,7 @@ class Recogniser:
                     "pid": max(held, key=lambda h: h[1])[0],
                     "process_name": name,
                     "rss_bytes": sum(size for _, size in held),
-                    "message": f"{len(held)} tasks of user {uid}: {name}",
+                    "message": f"{len(held)} task{'s' if len(held) > 1 else ''} of user {uid}: {name}",
                 },
                 line,
             )

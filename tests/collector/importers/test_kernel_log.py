@@ -334,8 +334,8 @@ def test_the_largest_of_the_tasks_that_are_listed_at_a_kill_for_the_whole_host(t
         return [(r.process_name, r.rss_bytes, r.message) for r in tasks]
 
     assert held("CONSTRAINT_NONE") == [
-        ("node agent", 90_000_000 * 4096, "1 tasks of user 0: node agent"),
+        ("node agent", 90_000_000 * 4096, "1 task of user 0: node agent"),
         ("python", 17_000_000 * 4096, "2 tasks of user 500: python"),
-        ("sshd", 3000 * 4096, "1 tasks of user 0: sshd"),
+        ("sshd", 3000 * 4096, "1 task of user 0: sshd"),
     ]
     assert held("CONSTRAINT_MEMCG") == []
