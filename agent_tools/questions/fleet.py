@@ -144,9 +144,10 @@ def over_many(
         return used(deps, question, each, {**given, **only})
     if by is None and family is None and (meant := logged(question)) is not None:
         said, tables = in_logs(deps, question, meant, given)
-        if meant[0] != "cuda_oom":
+        code = {"cuda_oom": "B1", "non_finite": "E1"}.get(meant[0])
+        if code is None:
             return said, tables
-        more, others = _of_causes(deps, ["B1"], None, given)
+        more, others = _of_causes(deps, [code], None, given)
         return [*said, *(t for t in more if t != _NONE_OF_CAUSE)], [*tables, *others]
     if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
         return _of_causes(deps, codes, state, given)

@@ -24,7 +24,7 @@ _FLEET = re.compile(
 )
 _LAST = re.compile(r"(?i)\b(?:last|latest|newest|most recent\w*)\b")
 _NAMED = re.compile(r"\b([A-Z]\w*(?:Error|Exception|Warning))\b")
-_QUOTED = re.compile(r"[\"“`']([^\"”`']{3,80})[\"”`']")
+_QUOTED = re.compile(r"(?<!\w)[\"“`']([^\"”`']{3,80})[\"”`'](?!\w)")
 _SAYS = re.compile(
     r"(?i)\b(?:print\w*|log(?:s|ged)?|say|says|said|mention\w*|contain\w*|with|see|saw|seen|had|have|has|got|hit|raised?|threw)\b"
 )
@@ -45,7 +45,8 @@ _ALL_KINDS = "exception,cuda_oom,host_oom,launcher_summary,signal,slurm,nccl_wat
 
 NOT_MEASURED = "No GPU of such a job was measured, so how busy it was is not known."
 _NO_SLOW = "No node stands out: where GPUs were measured, none is slower than the other nodes of its jobs, and none was held back."
-_NOT_LOGGED = "No log of such a job says that, as far as logs were taken in."
+_NOT_LOGGED = "Nothing of that kind was recognised in the logs of such jobs that were taken in."
+_NOT_PRINTED = "No line that was kept of such a job's logs holds these words."
 _OPERATORS = "Only an operator may ask about the nodes of a whole cluster."
 
 
@@ -65,14 +66,15 @@ def of_one(question: str) -> bool:
 
 
 def logged(question: str) -> tuple[str, str | None] | None:
-    """The kinds of log event that a question names, and what such an event must say; None where it names none."""
+    """The kinds of log event that a question names, and what such an event must say; no kind and a text that lines must hold
+    where it quotes one; None where it names nothing of the sort."""
     for words, kinds, pattern in _LOGGED:
         if re.search(words, question, re.I):
             return kinds, pattern
     if (named := _NAMED.search(question)) is not None:
         return _ALL_KINDS, rf"\b{named[1]}\b"
     if _SAYS.search(question) and (quoted := _QUOTED.search(question)) is not None:
-        return _ALL_KINDS, re.escape(quoted[1])
+        return "", quoted[1]
     return None
 
 
@@ -140,18 +142,22 @@ def slow(deps: Deps, limits: dict[str, str]) -> Said:
 
 def in_logs(deps: Deps, question: str, meant: tuple[str, str | None], given: dict[str, Any]) -> Said:
     """Which jobs' logs say something, the newest first."""
-    kinds, pattern = meant
-    e = asked(deps, "jobs_events", kinds=kinds, pattern=pattern, **given)
+    kinds, words = meant
+    if kinds:
+        e, none = asked(deps, "jobs_events", kinds=kinds, pattern=words, **given), _NOT_LOGGED
+    else:
+        e, none = asked(deps, "jobs_lines", text=words, **given), _NOT_PRINTED
     if e is None:
         return [], []
     if not e.rows:
-        return [_NOT_LOGGED], [e.id]
+        return [none], [e.id]
+    count = "events" if kinds else "lines"
     said: list[str] = [] if _LAST.search(question) else [f"Jobs whose logs say so: {e.ref('jobs')}."]
     for r, row in enumerate(e.dicts()[: 1 if _LAST.search(question) else MAX_SAID]):
         whose = f" of {e.ref('user', r)}" if row["user"] else ""
-        what = e.ref("event", r) if row["event"] else e.ref("kind", r)
-        text = f"Job {e.ref('job_id', r)}{whose} ({e.ref('state', r)}): {what}, events: {e.ref('events', r)}"
-        if row["last_ts"] is not None:
+        what = f"{e.ref('event' if row['event'] else 'kind', r)}, " if kinds else ""
+        text = f"Job {e.ref('job_id', r)}{whose} ({e.ref('state', r)}): {what}{count}: {e.ref(count, r)}"
+        if row.get("last_ts") is not None:
             text += f", the last at {e.ref('last_ts', r)}"
         elif row["end_ts"] is not None:
             text += f" in the log of an attempt that ended at {e.ref('end_ts', r)}"

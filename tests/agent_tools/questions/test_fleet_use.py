@@ -14,7 +14,7 @@ from agent_tools.questions.fleet_use import logged
 from agent_tools.questions.investigation import Investigation
 from agent_tools.viewer import Guarded, Viewer
 from store import Reader, Writer
-from store.rows import GpuSample, LogEvent, Row
+from store.rows import GpuSample, LogEvent, LogLine, Row
 from tests.agent_tools.questions.lookupkit import T, asked, job
 
 
@@ -56,6 +56,7 @@ def rows() -> list[Row]:
         *samples("n9", 3),
         said("1", 0, "nccl_watchdog", "collective_timeout", "Watchdog caught collective operation timeout", rank=1),
         said("2", 1, "exception", "ModuleNotFoundError", "No module named 'apex'"),
+        LogLine(job_id="2", ts=T, file="slurm-2.out", line_no=3, text="loading shard 17 of 64"),
         said("3", 2, "nccl_watchdog", "collective_timeout", "Watchdog caught collective operation timeout", rank=0),
     ]  # fmt: skip
 
@@ -129,14 +130,19 @@ def test_what_logs_say_is_looked_for_in_all_of_them(reader: Reader):
     assert asked(reader, "which jobs raised a ModuleNotFoundError?")[2][0].startswith(
         "Job 2 of lin (COMPLETED): ModuleNotFoundError"
     )
-    assert asked(reader, "which jobs printed \"named 'apex'\"?")[2][0].startswith("Job 2 of lin")
-    assert asked(reader, "which jobs had a segfault?")[1].startswith("No log of such a job says that")
+    _, short, more = asked(reader, 'which jobs printed "Loading Shard"?')
+    assert short == "Jobs whose logs say so: 1."
+    assert more[0].startswith(
+        "Job 2 of lin (COMPLETED): lines: 1 in the log of an attempt that ended at 2026-03-10 11:00"
+    )
+    assert asked(reader, 'which jobs printed "shard .*"?')[1].startswith("No line that was kept")
+    assert asked(reader, "which jobs had a segfault?")[1].startswith("Nothing of that kind was recognised")
 
 
 def test_a_user_learns_of_own_jobs_and_of_no_node(reader: Reader):
     mine = Investigation(Guarded(reader, Viewer("lin")))
     assert "mira" not in str(mine.ask("which jobs had a low GPU utilization?").model_dump())
-    assert mine.ask("which jobs had an NCCL timeout?").short.startswith("No log of such a job says that")
+    assert mine.ask("which jobs had an NCCL timeout?").short.startswith("Nothing of that kind was recognised")
     assert mine.ask("which nodes are slow?").short == "Only an operator may ask about the nodes of a whole cluster."
 
 
@@ -145,3 +151,4 @@ def test_of_an_open_job_its_own_nodes_are_asked_about():
     assert of_many("which nodes of the cluster are slow?", opened=True)
     assert not of_many("is there an NCCL time-out?", opened=True)
     assert logged("did any job print nothing at all?") is None
+    assert logged("which of bo's and lin's jobs had errors?") is None, "an apostrophe quotes nothing"

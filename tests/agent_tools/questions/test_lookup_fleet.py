@@ -76,5 +76,5 @@ def test_a_question_for_a_cause_finds_the_jobs_whose_verdict_names_it(tmp_path: 
         assert said[1] == "Attempts with a stored verdict: 1 of 3."
     with Reader(tmp_path / "without") as opened:
         _, short, said = asked(opened, "which jobs ran out of GPU memory since March 10?")
-        assert short == "No log of such a job says that, as far as logs were taken in."
+        assert short == "Nothing of that kind was recognised in the logs of such jobs that were taken in."
         assert said == ["Attempts with a stored verdict: 0 of 2."]
