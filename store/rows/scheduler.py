@@ -28,11 +28,14 @@ class SlurmJob(JobRow):
     # A job that ends in the second in which it starts was seen running at the time of its end.
     SETTLED: ClassVar[str] = "coalesce(upper(state) NOT IN ('PENDING', 'CONFIGURING', 'RUNNING', 'SUSPENDED'), false)"
     # Two clusters of a federation, or a cluster before and after it was renamed, have a record of one submission; the job ran
-    # where it started. Two clusters that merely use the same ids submitted theirs at different times.
+    # where it started. Two clusters that merely use the same ids submitted theirs at different times. A sibling that lost the race
+    # may have got its record a second later.
     MERGED: ClassVar[Mapping[str, str]] = _WHOLE
     CHOSEN: ClassVar[str] = (
-        "job_id IS NULL OR submit_ts IS NULL OR row_number() OVER (PARTITION BY job_id, attempt, submit_ts ORDER BY"
+        "job_id IS NULL OR submit_ts IS NULL OR (row_number() OVER (PARTITION BY job_id, attempt, submit_ts ORDER BY"
         " upper(state) = 'REVOKED' NULLS FIRST, end_ts IS NULL, start_ts IS NULL, ts DESC NULLS LAST, origin DESC) = 1"
+        " AND (coalesce(upper(state), '') <> 'REVOKED' OR NOT coalesce(bool_or(upper(state) <> 'REVOKED') OVER (PARTITION BY job_id, attempt"
+        " ORDER BY submit_ts RANGE BETWEEN INTERVAL 1 MINUTE PRECEDING AND INTERVAL 1 MINUTE FOLLOWING), false)))"
     )
 
     job_id_raw: Annotated[str | None, col("the unique numeric id (an array task's own)")] = None

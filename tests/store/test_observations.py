@@ -54,11 +54,16 @@ def test_a_row_without_a_cluster_belongs_to_the_one_that_knows_the_job(tmp_path:
     assert asked(lake, "SELECT cluster, name, restarts FROM slurm_job") == [("x", "sft", 1)]
 
 
-@pytest.mark.parametrize("first", ["REVOKED", "PENDING", "RUNNING"])
-def test_of_one_submission_that_two_clusters_know_the_one_where_it_ran_is_shown(tmp_path: Path, first: str) -> None:
+@pytest.mark.parametrize(("first", "late_s"), [("REVOKED", 0), ("REVOKED", 1), ("PENDING", 0), ("RUNNING", 0)])
+def test_of_one_submission_that_two_clusters_know_the_one_where_it_ran_is_shown(
+    tmp_path: Path, first: str, late_s: int
+) -> None:
     """A sibling of a federation that lost the race, or a record from before the cluster was renamed."""
     mine = {"job_id": "67108871", "attempt": 1, "submit_ts": DAY}
-    sibling = SlurmJob(**mine, cluster="x", ts=DAY.replace(hour=14), state=first, origin="slurm_queue:9")
+    late = DAY.replace(second=late_s)
+    sibling = SlurmJob(
+        **{**mine, "submit_ts": late}, cluster="x", ts=DAY.replace(hour=14), state=first, origin="slurm_queue:9"
+    )
     ran = SlurmJob(
         **mine,
         cluster="w",
