@@ -229,7 +229,7 @@ def assert_true(text: str) -> None:
         at = end
 
 
-@settings(max_examples=500 * MORE, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200 * MORE, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.one_of(sentence, honest), min_size=6, max_size=6), st.sampled_from(["claim", "time"]))
 def test_no_generated_lie_gets_through_as_a_sentence(texts: list[str], kind: Any):
     """What the check passes, or links and passes, holds."""
@@ -286,7 +286,7 @@ def every_text(made: Draft) -> list[str]:
 anything = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), sentence, st.lists(sentence, max_size=2))
 
 
-@settings(max_examples=300 * MORE, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200 * MORE, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.one_of(st.sampled_from([*FAMILIES, "Z9", "b1", "B1 ", "[[E1.state]]", "", "B", "B11"]), sentence),
     st.one_of(st.none(), st.sampled_from(["data", "code", "healthy", "[[E1.state]]", "", "pending"]), sentence),
