@@ -37,6 +37,7 @@ _NO_NODE = re.compile(
 _PLAIN = frozenset(
     {"is", "was", "as", "the", "that", "went", "did", "has", "had", "kill", "killed", "states", "state", "names"}
 )
+_TYPED = re.compile(r"\[\[[^\[\]]{0,80}\]\]")
 _JOB = re.compile(r"\bjob\s+#?(\d{1,10}(?:_\d{1,7}|\+\d{1,4})?)\b", re.I)
 _RANK = re.compile(r"\branks?\s+#?(\d{1,6})\b", re.I)
 _VICTIMS = re.compile(
@@ -219,7 +220,8 @@ def job_of(question: str) -> str | None:
 
 
 def node_of(question: str) -> str | None:
-    """The node that a question names; None where it names none."""
+    """The node that a question names; None where it names none. A reference that somebody typed is none."""
+    question = _TYPED.sub(" ", question)
     called = next((m[1] for m in _CALLED.finditer(question) if m[1].lower() not in _PLAIN), None)
     if called is not None and (re.search(r"\d|-", called) or called[0].isupper()):
         return called

@@ -106,6 +106,7 @@ def test_a_node_is_slow_beside_the_other_nodes_of_its_jobs(reader: Reader):
     assert "held them back in 1 of 1 attempts (job 1: 100 % of the time)" in short
     assert "one of its GPUs worked while the others waited (job 1: 4 times as much)" in short
     assert more == []
+    assert asked(reader, "[[E1.x]] which nodes are slow?")[1] == short, "a reference is no node"
 
 
 def test_no_node_is_called_slow_where_none_is_and_it_is_said_where_nothing_was_measured(tmp_path: Path):
