@@ -7,8 +7,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
-from agent_tools.questions.fleet_now import now, of_free, of_holders, of_suspects, pending, running
-from agent_tools.questions.fleet_use import NOT_MEASURED, in_logs, logged, of_one, of_slow_nodes, of_use, slow, used
+from agent_tools.questions.fleet_now import (
+    cards_in_trouble,
+    nodes_in_trouble,
+    now,
+    of_free,
+    of_holders,
+    of_suspects,
+    pending,
+    running,
+)
+from agent_tools.questions.fleet_use import (
+    MAX_SAID,
+    NOT_MEASURED,
+    in_logs,
+    logged,
+    of_one,
+    of_slow_nodes,
+    of_use,
+    of_user,
+    slow,
+    used,
+)
 from agent_tools.questions.lookup_job import families_named
 from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
 from agent_tools.tools.base import Deps
@@ -94,9 +114,7 @@ _NONE_THEN = "No job that these words name is in the store for that time."
 _NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
 _NONE_OF_CAUSE = "No stored verdict on such a job is of that kind; inquest watch stores them."
 _NOTHING_FOUND = "Nothing of that kind is found on those that were examined now."
-_NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
 _ONE_ONLY = "No job is open that this could be looked up for."
-_OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
 _ALL = 20_000
 """Jobs among which one is looked for that stands out."""
 _IN_ONE = frozenset(
@@ -105,7 +123,6 @@ _IN_ONE = frozenset(
 """What only one job's own telemetry answers."""
 FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
 """Slurm's states of an attempt that failed, as `fleet_tally` counts them."""
-MAX_SAID = 8
 
 
 def of_many(question: str, *, opened: bool) -> bool:
@@ -125,9 +142,9 @@ def over_many(
     if not plain and (told := now(deps, question, limits)) is not None:
         return told
     if _TROUBLE.search(question) and not plain:
-        return _in_trouble(deps, question, limits)
+        return nodes_in_trouble(deps, limits, still=_NOW.search(question) is not None)
     if _CARDS.search(question) and not plain:
-        return _cards(deps, limits)
+        return cards_in_trouble(deps, limits)
     if of_slow_nodes(question) and not plain:
         return slow(deps, limits)
     given: dict[str, Any] = {**limits, **_named(deps, question)}
@@ -271,55 +288,15 @@ def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str)
         return [_NONE_OF_FAMILY if column == "gpu_hours_wasted" else _NONE], [jobs.id]
     most = max(known.values())
     first, *others = [r for r, v in known.items() if v == most]
-    whose = f" of {jobs.ref('user', first)}" if jobs.value("user", first) else ""
     of = (
         "Job"
         if len({row["job_id"] for row in jobs.dicts()}) == len(jobs.rows)
         else f"Attempt {jobs.ref('attempt', first)} of job"
     )
-    text = f"{of} {jobs.ref('job_id', first)}{whose} {how}, {jobs.ref(column, first)}, and {'is' if jobs.value('state', first) == 'RUNNING' else 'ended as'} {jobs.ref('state', first)}."
+    text = f"{of} {jobs.ref('job_id', first)}{of_user(jobs, first)} {how}, {jobs.ref(column, first)}, and {'is' if jobs.value('state', first) == 'RUNNING' else 'ended as'} {jobs.ref('state', first)}."
     return [text, *(f"So did job {jobs.ref('job_id', r)}, {jobs.ref(column, r)}." for r in others[:MAX_SAID])], [
         jobs.id
     ]
-
-
-def _cards(deps: Deps, limits: dict[str, str]) -> tuple[list[str], list[str]]:
-    """What the driver reported of any node's GPUs."""
-    e = asked(deps, "gpus_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
-    if e is None:
-        return [_OPERATORS], []
-    said: list[str] = []
-    for r, row in enumerate(e.dicts()[:MAX_SAID]):
-        at = "gpu" if row["gpu"] is not None else "pci_bus_id" if row["pci_bus_id"] is not None else None
-        card = f"GPU {e.ref(at, r)}" if at else "A GPU"
-        where = f" of {e.ref('node', r)}" if row["node"] is not None else ""
-        xid = f" {e.ref('xid', r)}" if row["xid"] is not None else ""
-        said.append(
-            f"{card}{where}: {e.ref('event', r)}{xid}, events: {e.ref('events', r)}, the last at {e.ref('last_ts', r)}."
-        )
-    return said or [_NO_CARD], [e.id]
-
-
-def _in_trouble(deps: Deps, question: str, limits: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Which nodes Slurm has as down or drained: now, unless the question is about a time that is over."""
-    e = asked(deps, "nodes_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
-    if e is None:
-        return [], []
-    now = _NOW.search(question) is not None
-    rows = [r for r, row in enumerate(e.dicts()) if row["still"] or not now]
-    said = [f"Nodes that are down or drained now: {e.ref('nodes_still')}."] if now and len(rows) > 1 else list[str]()
-    for r in rows[:MAX_SAID]:
-        flags = f" ({e.ref('state_flags', r)})" if e.value("state_flags", r) else ""
-        why = f': "{e.ref("reason", r)}"' if e.value("reason", r) else ""
-        node, state, begun = e.ref("node", r), e.ref("state", r), e.ref("begin_ts", r)
-        if e.value("still", r):
-            said.append(f"Node {node} is {state}{flags} since {begun}{why}.")
-        else:
-            said.append(f"Node {node} was {state}{flags} from {begun} until {e.ref('until_ts', r)}{why}.")
-    if not said:
-        which = "This node is not recorded" if "node" in limits else "No node is recorded"
-        said = [f"{which} as down or drained{' now' if now else ''}."]
-    return said, [e.id]
 
 
 def _named(deps: Deps, question: str) -> dict[str, str]:
@@ -360,18 +337,16 @@ def _failed(e: Evidence) -> list[str]:
 def _ended(e: Evidence, r: int) -> str:
     """How one job ended, and what its verdict is, from `find_jobs`."""
     row = e.dicts()[r]
-    whose = f" of {e.ref('user', r)}" if row["user"] else ""
     when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
     why = f"; its verdict: {e.ref('family', r)}, a matter of {e.ref('attribution', r)}" if row["family"] else ""
     how = "is" if row["state"] in ("RUNNING", "PENDING", "COMPLETING") else "ended as"
-    return f"Job {e.ref('job_id', r)}{whose} {how} {e.ref('state', r)}{when}{why}."
+    return f"Job {e.ref('job_id', r)}{of_user(e, r)} {how} {e.ref('state', r)}{when}{why}."
 
 
 def _cancelled(e: Evidence) -> list[str]:
     said: list[str] = []
     for r, row in enumerate(e.dicts()[:MAX_SAID]):
-        whose = f" of {e.ref('user', r)}" if row["user"] else ""
         who = f" by {e.ref('cancelled_by', r)}" if row["cancelled_by"] else ", by whom is not recorded,"
         when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
-        said.append(f"Job {e.ref('job_id', r)}{whose} was cancelled{who}{when}.")
+        said.append(f"Job {e.ref('job_id', r)}{of_user(e, r)} was cancelled{who}{when}.")
     return said

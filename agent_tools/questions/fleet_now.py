@@ -1,4 +1,5 @@
-"""What the examiner makes of a question about the cluster as it is now: what is free, what runs and waits, who holds GPUs, which nodes to look at."""
+"""What the examiner makes of a question about the cluster as it is now: what is free, what runs and waits, who holds GPUs, which nodes and GPUs are
+in trouble, and which nodes to look at."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import re
 from typing import Any
 
 from agent_tools.evidence import Evidence
-from agent_tools.questions.fleet_use import MAX_SAID, Said, slow
+from agent_tools.questions.fleet_use import MAX_SAID, Said, of_user, slow
 from agent_tools.questions.lookup_says import asked
+from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 
 _FREE = re.compile(
@@ -23,6 +25,8 @@ _DRAIN = re.compile(
     r"(?i)\b(?:should|shall|must|which|what)\b.*\bnodes?\b.*\b(?:drain|take out|exclude|avoid|look at|check|repair|replace)\b"
     r"|\b(?:drain|exclude|avoid)\b.*\bwhich nodes?\b|\bwhich nodes?\b.*\b(?:suspicious|suspect|unhealthy|worst)\b"
 )
+_NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
+_OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
 _NOT_SEEN = "What nodes have free is not recorded here: sinfo tells it."
 _NOBODY = "No job is recorded as running."
 _NOTHING = "Nothing in the store speaks against a node."
@@ -86,40 +90,72 @@ def _holders(deps: Deps, by: str) -> Said:
 
 
 def _suspects(deps: Deps, limits: dict[str, str]) -> Said:
-    """Nodes that verdicts lay something at, whose GPUs had trouble, or that are slow: whoever drains one should look first."""
-    said: list[str] = []
+    """Nodes that are out of service, that verdicts lay something at, whose GPUs had trouble, or that are slow: the grounds, not a judgement."""
+    cards, card_ids = cards_in_trouble(deps, limits)
+    if not card_ids:
+        return cards, []  # not this viewer's to ask
     given: dict[str, Any] = {**limits}
+    down, down_ids = nodes_in_trouble(deps, limits, still=True)
+    slowed, slow_ids = slow(deps, limits)
+    said: list[str] = []
     blamed = asked(deps, "fleet_tally", by="node", **given)
-    cards = asked(
-        deps, "gpus_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until")
-    )
     for r, row in enumerate(blamed.dicts() if blamed is not None else []):
         if blamed is not None and row["value"] is not None and row["infrastructure"]:
             said.append(
                 f"{blamed.ref('value', r)}: {blamed.ref('infrastructure', r)} of {blamed.ref('attempts', r)} attempts that ran there have a verdict"
                 " that lays them at the infrastructure, on this node or another of theirs."
             )
-    for r, row in enumerate(cards.dicts() if cards is not None else []):
-        if cards is not None and row["node"] is not None:
-            xid = f" {cards.ref('xid', r)}" if row["xid"] is not None else ""
-            said.append(
-                f"{cards.ref('node', r)}: its driver reported {cards.ref('event', r)}{xid}, events: {cards.ref('events', r)}, the last at {cards.ref('last_ts', r)}."
-            )
-    told, ids = slow(deps, limits)
-    said = [*said[:MAX_SAID], *(t for t in told if t.startswith("Node "))]
-    tables = [e.id for e in (blamed, cards) if e is not None and e.rows]
-    return said or [_NOTHING], [*tables, *ids]
+    said = [*said[:MAX_SAID], *(t for t in (*cards, *down, *slowed) if cited([t]))]
+    tables = [blamed.id] if blamed is not None and blamed.rows else list[str]()
+    return said or [_NOTHING], [*tables, *card_ids, *down_ids, *slow_ids]
+
+
+def cards_in_trouble(deps: Deps, limits: dict[str, str]) -> tuple[list[str], list[str]]:
+    """What the driver reported of any node's GPUs."""
+    e = asked(deps, "gpus_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
+    if e is None:
+        return [_OPERATORS], []
+    said: list[str] = []
+    for r, row in enumerate(e.dicts()[:MAX_SAID]):
+        at = "gpu" if row["gpu"] is not None else "pci_bus_id" if row["pci_bus_id"] is not None else None
+        card = f"GPU {e.ref(at, r)}" if at else "A GPU"
+        where = f" of {e.ref('node', r)}" if row["node"] is not None else ""
+        xid = f" {e.ref('xid', r)}" if row["xid"] is not None else ""
+        said.append(
+            f"{card}{where}: {e.ref('event', r)}{xid}, events: {e.ref('events', r)}, the last at {e.ref('last_ts', r)}."
+        )
+    return said or [_NO_CARD], [e.id]
+
+
+def nodes_in_trouble(deps: Deps, limits: dict[str, str], *, still: bool) -> tuple[list[str], list[str]]:
+    """Which nodes Slurm has, or in a time that is over had, as down or drained; those that `still` are only where that is asked."""
+    e = asked(deps, "nodes_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
+    if e is None:
+        return [], []
+    rows = [r for r, row in enumerate(e.dicts()) if row["still"] or not still]
+    said = [f"Nodes that are down or drained now: {e.ref('nodes_still')}."] if still and len(rows) > 1 else list[str]()
+    for r in rows[:MAX_SAID]:
+        flags = f" ({e.ref('state_flags', r)})" if e.value("state_flags", r) else ""
+        why = f': "{e.ref("reason", r)}"' if e.value("reason", r) else ""
+        node, state, begun = e.ref("node", r), e.ref("state", r), e.ref("begin_ts", r)
+        if e.value("still", r):
+            said.append(f"Node {node} is {state}{flags} since {begun}{why}.")
+        else:
+            said.append(f"Node {node} was {state}{flags} from {begun} until {e.ref('until_ts', r)}{why}.")
+    if not said:
+        which = "This node is not recorded" if "node" in limits else "No node is recorded"
+        said = [f"{which} as down or drained{' now' if still else ''}."]
+    return said, [e.id]
 
 
 def running(e: Evidence) -> list[str]:
     """The jobs that run, from `find_jobs`."""
     said: list[str] = []
     for r, row in enumerate(e.dicts()[:MAX_SAID]):
-        whose = f" of {e.ref('user', r)}" if row["user"] else ""
         with_what = f", GPUs: {e.ref('gpus', r)}" if row["gpus"] else ""
         where = f" on {e.ref('node_list', r)}" if row["node_list"] else ""
         since = f" since {e.ref('start_ts', r)}" if row["start_ts"] else ""
-        said.append(f"Job {e.ref('job_id', r)}{whose} is {e.ref('state', r)}{where}{since}{with_what}.")
+        said.append(f"Job {e.ref('job_id', r)}{of_user(e, r)} is {e.ref('state', r)}{where}{since}{with_what}.")
     return said
 
 
@@ -127,7 +163,6 @@ def pending(e: Evidence) -> list[str]:
     """The jobs that wait and Slurm's reason, from `find_jobs`."""
     said: list[str] = []
     for r, row in enumerate(e.dicts()[:MAX_SAID]):
-        whose = f" of {e.ref('user', r)}" if row["user"] else ""
         why = f" with the reason {e.ref('state_reason', r)}" if row["state_reason"] else ""
-        said.append(f"Job {e.ref('job_id', r)}{whose} is {e.ref('state', r)}{why}.")
+        said.append(f"Job {e.ref('job_id', r)}{of_user(e, r)} is {e.ref('state', r)}{why}.")
     return said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from agent_tools.evidence import Evidence
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
 
@@ -34,7 +35,7 @@ _LOGGED: tuple[tuple[str, str, str | None], ...] = (
     (r"\b(?:nccl|gloo)\b", "nccl_watchdog,nccl_error", None),
     (r"\brendezvous\b|\btcp ?store\b|\bc10d\b", "rendezvous", None),
     (r"\bseg(?:mentation)?[ -]?faults?\b|\bsigsegv\b", "signal,launcher_summary", r"SIGSEGV|seg(?:mentation )?fault|signal 11\b|-11\b"),
-    (r"\bcuda errors?\b|\billegal memory access\w*|\bdevice-side asserts?\b", "exception", r"CUDA error|cudaError|illegal memory access|device-side assert|AcceleratorError"),
+    (r"\bcuda errors?\b|\billegal memory access\w*|\bdevice-side asserts?\b", "exception,warning", r"\bcuda_(?:error|setup)\b|device_assert|CUDA error|cudaError|illegal memory access|device-side assert|AcceleratorError"),
     (r"\b(?:(?:gpu|cuda|device|video) memory|vram|cuda oom)\b|\b(?:cuda|gpu)s? (?:ran |run )?out of memory\b", "cuda_oom", None),
     (r"\b(?:host|system|cpu) memory\b|\boom[ -]?kill\w*", "host_oom", None),
     (r"\bno space\b|\bdisk(?:s)? (?:is |was |were )?full\b|\bquotas?\b|\bi/o errors?\b|\bread-only\b|\bstorage errors?\b", "storage", None),
@@ -48,6 +49,11 @@ _NO_SLOW = "No node stands out: where GPUs were measured, none is slower than th
 _NOT_LOGGED = "Nothing of that kind was recognised in the logs of such jobs that were taken in."
 _NOT_PRINTED = "No line that was kept of such a job's logs holds these words."
 _OPERATORS = "Only an operator may ask about the nodes of a whole cluster."
+
+
+def of_user(e: Evidence, r: int) -> str:
+    """Whose a row's job is, where that is known."""
+    return f" of {e.ref('user', r)}" if e.value("user", r) else ""
 
 
 def of_use(question: str) -> bool:
@@ -95,7 +101,7 @@ def used(deps: Deps, question: str, by: str, given: dict[str, Any]) -> Said:
         if by == "all":
             who = f"In all, {e.ref('measured', r)} of {e.ref('attempts', r)} attempts measured"
         elif by == "job":
-            who = f"Job {e.ref('value', r)}" + (f" of {e.ref('user', r)}" if row["user"] else "")
+            who = f"Job {e.ref('value', r)}{of_user(e, r)}"
             who += f" ({e.ref('state', r)})" if row["state"] else ""
         else:
             who = f"{e.ref('value', r)}, {e.ref('measured', r)} of {e.ref('attempts', r)} attempts measured"
@@ -118,7 +124,7 @@ def slow(deps: Deps, limits: dict[str, str]) -> Said:
         signs: list[str] = []
         if row["clock_low"]:
             signs.append(
-                f"its clocks at work were far below the other nodes' in {e.ref('clock_low', r)} of {e.ref('compared', r)} attempts that ran on others too"
+                f"its clocks at work were clearly below the other nodes' in {e.ref('clock_low', r)} of {e.ref('compared', r)} attempts that ran on others too"
                 f" (job {e.ref('clock_job', r)}: {e.ref('clock_share', r)} of theirs)"
             )
         if row["held_back"]:
@@ -154,9 +160,8 @@ def in_logs(deps: Deps, question: str, meant: tuple[str, str | None], given: dic
     count = "events" if kinds else "lines"
     said: list[str] = [] if _LAST.search(question) else [f"Jobs whose logs say so: {e.ref('jobs')}."]
     for r, row in enumerate(e.dicts()[: 1 if _LAST.search(question) else MAX_SAID]):
-        whose = f" of {e.ref('user', r)}" if row["user"] else ""
         what = f"{e.ref('event' if row['event'] else 'kind', r)}, " if kinds else ""
-        text = f"Job {e.ref('job_id', r)}{whose} ({e.ref('state', r)}): {what}{count}: {e.ref(count, r)}"
+        text = f"Job {e.ref('job_id', r)}{of_user(e, r)} ({e.ref('state', r)}): {what}{count}: {e.ref(count, r)}"
         if row.get("last_ts") is not None:
             text += f", the last at {e.ref('last_ts', r)}"
         elif row["end_ts"] is not None:

@@ -57,6 +57,7 @@ def rows() -> list[Row]:
         said("1", 0, "nccl_watchdog", "collective_timeout", "Watchdog caught collective operation timeout", rank=1),
         said("2", 1, "exception", "ModuleNotFoundError", "No module named 'apex'"),
         LogLine(job_id="2", ts=T, file="slurm-2.out", line_no=3, text="loading shard 17 of 64"),
+        LogEvent(job_id="3", ts=T, ts_kind="embedded", file="slurm-3.out", line_no=2, kind="warning", name="cuda_error", message="ECC error"),
         said("3", 2, "nccl_watchdog", "collective_timeout", "Watchdog caught collective operation timeout", rank=0),
     ]  # fmt: skip
 
@@ -101,7 +102,7 @@ def test_how_busy_gpus_were_is_told_lowest_first_and_over_all_where_that_is_aske
 
 def test_a_node_is_slow_beside_the_other_nodes_of_its_jobs(reader: Reader):
     _, short, more = asked(reader, "which nodes are slow?")
-    assert short.startswith("Node n2: its clocks at work were far below the other nodes' in 1 of 1 attempts")
+    assert short.startswith("Node n2: its clocks at work were clearly below the other nodes' in 1 of 1 attempts")
     assert "(job 1: 55.6 % of theirs)" in short
     assert "held them back in 1 of 1 attempts (job 1: 100 % of the time)" in short
     assert "one of its GPUs worked while the others waited (job 1: 4 times as much)" in short
@@ -137,6 +138,7 @@ def test_what_logs_say_is_looked_for_in_all_of_them(reader: Reader):
         "Job 2 of lin (COMPLETED): lines: 1 in the log of an attempt that ended at 2026-03-10 11:00"
     )
     assert asked(reader, 'which jobs printed "shard .*"?')[1].startswith("No line that was kept")
+    assert asked(reader, "did any job see a CUDA error?")[2][0].startswith("Job 3 of mira (COMPLETED): cuda_error")
     assert asked(reader, "which jobs had a segfault?")[1].startswith("Nothing of that kind was recognised")
 
 
