@@ -25,6 +25,8 @@ _NEAR_END_S = 900.0
 _TOLD_S = 120.0
 """How far a launcher's word of a killed process may be from the kernel's, where the job's end is known by a file's date at best."""
 _SIGKILL = 9
+_DAEMONS_SIGNALS = frozenset({9, 15})
+_BY_DAEMON = re.compile(r"(?:earlyoom|systemd-oomd): ")
 _STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
 
 
@@ -62,7 +64,14 @@ def read_host_oom(facts: Facts) -> HostOom:
     if kills and not victims:  # a kernel that knows no job of it: by the process that the log misses
         gone = facts.table("fatal_signals").where(lambda r: r.get("signal") == _SIGKILL and r.has("pid"))
         victims = [r for r in kills if any(_missed(r, g) for g in gone)]
+    daemons = [r for r in kills if _BY_DAEMON.match(r.text("message"))]
+    if daemons and not victims:
+        victims = [r for r in daemons if _told_to_end(facts, r)]
     for row in victims[:2]:
+        if row in daemons:
+            claims.append(_by_daemon(row))
+            sources.append("host_event")
+            continue
         by = "its cgroup's limit" if "MEMCG" in row.text("limit_kind") else "the host's memory"
         limit = limit or "MEMCG" in row.text("limit_kind")
         rss = f", which held {row['rss_gib']} GiB" if row.has("rss_gib") else ""
@@ -97,6 +106,27 @@ def read_host_oom(facts: Facts) -> HostOom:
     holder = None if limit else _holder(facts, victims)
     kept = None if limit or (holder is not None and holder.get("same_user")) else _kept_to(facts, victims)
     return HostOom(claims, sources, limit, doubt, kept, holder)
+
+
+def _by_daemon(row: RowView) -> Claim:
+    """What a program of the node did that ends processes before the kernel has to."""
+    who = "earlyoom" if row.text("message").startswith("earlyoom") else "systemd-oomd"
+    whom = f"{row['process_name']}" if row.has("process_name") else "the job's processes"
+    rss = f", which held {row['rss_gib']} GiB" if row.has("rss_gib") else ""
+    return Claim(text=f"{who} on {row['node']} ended {whom}{rss}, because the host's memory was nearly used up.")
+
+
+def _told_to_end(facts: Facts, row: RowView) -> bool:
+    """Whether a process of the job was ended by a signal as such a program told of it: nobody else was on the node to be meant."""
+    before = row.number("before_end_s")
+    if row.get("hidden") or before is None or not -60.0 <= before <= _TOLD_S:
+        return False
+    node = row.text("node").partition(".")[0]
+    return any(
+        r.get("signal") in _DAEMONS_SIGNALS and r.text("host").partition(".")[0] in ("", node)
+        for table in ("fatal_signals", "slurm_messages")
+        for r in facts.table(table)
+    )
 
 
 def _missed(row: RowView, gone: RowView) -> bool:

@@ -57,6 +57,8 @@ class Spoken:
     host: str | None
     message: str
     kernel: bool
+    who: str = ""
+    """The program that says it, where that is named and not the kernel."""
 
 
 class Clock:
@@ -76,14 +78,15 @@ class Clock:
             return None
         rest = line[found.end() :]
         host: str | None = None
-        kernel = True
+        kernel, who = True, ""
         if found.group("iso") or found.group("short"):
             # dmesg alone writes a fraction behind a comma or the level first, and names no host; a device's address is no program.
             own = "," in found.group() or ":" in line[: found.start("iso")] if found.group("iso") else False
             spoken = None if own or _DEVICE.match(rest) else _HOST.match(rest)
             if spoken is not None:
                 host = spoken.group("host").partition(".")[0]
-                kernel = spoken.group("who").partition("[")[0] == "kernel"
+                who = spoken.group("who").partition("[")[0]
+                kernel = who == "kernel"
                 rest = rest[spoken.end() :]
             bracket = _BOOT.match(rest)
             rest = rest[bracket.end() :] if bracket else rest
@@ -95,7 +98,7 @@ class Clock:
                 moment = to_utc(datetime.fromisoformat(clock.group(1) + "+00:00"), self._zone)
                 self.boot = moment - timedelta(seconds=since) if moment else None
                 ts = moment
-        return Spoken(ts, since, host, rest, kernel)
+        return Spoken(ts, since, host, rest, kernel, "" if kernel else who)
 
     def _since(self, found: re.Match[str]) -> float | None:
         if found.group("boot"):
@@ -153,4 +156,5 @@ class Clock:
         host = str(entry.get("_HOSTNAME") or "").partition(".")[0] or None
         kernel = entry.get("_TRANSPORT", "kernel") == "kernel"
         moment = to_utc(datetime.fromtimestamp(micros / 1e6, self._zone), self._zone) if 0 < micros < 4e15 else None
-        return Spoken(moment, None, host, message, kernel)
+        who = "" if kernel else str(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM") or "")
+        return Spoken(moment, None, host, message, kernel, who)

@@ -1,5 +1,7 @@
 """A node's kernel log: XIDs, OOM kills, crashes, storage stalls, links. See kernel_times for the printings that are read.
 
+Of what other programs say in a journal only the words are read of those that end processes for want of memory (memory_daemons).
+
 SOURCE  `dmesg -T`, `dmesg --time-format iso`, `journalctl -k -o short-iso` (or json), syslog, /dev/kmsg, pstore; `dmesg -t`
         where it holds nothing but what drivers say of devices.
 ROWS    gpu_event, host_event, link_event. The file's name is the node's (`kernel/NODE.log`), else the host in the lines.
@@ -17,6 +19,7 @@ from typing import ClassVar, cast
 
 from collector.formats.kernel_events import Event, Recogniser, interesting
 from collector.formats.kernel_times import Clock, Spoken
+from collector.formats.memory_daemons import DAEMONS, memory_kill
 from collector.formats.text import decode, lines
 from collector.formats.text import head as first_bytes
 from collector.importers.base import ImportContext, ImportFailed
@@ -47,7 +50,7 @@ class KernelLog:
         split = [(t, clock.split(t)) for t in texts]
         dated = [(t, s) for t, s in split if s is not None]
         texts = [t for t, s in split if s is not None or not t[:1].isspace()]
-        spoken = [s for t, s in dated if s.kernel and not _SLURM.search(t)]
+        spoken = [s for t, s in dated if (s.kernel or s.who in DAEMONS) and not _SLURM.search(t)]
         if path.parent.name not in {"kernel", "logs"} and _syslog(dated, len(texts), head):
             return 91
         if not spoken:
@@ -67,10 +70,12 @@ class KernelLog:
         clock, recogniser = Clock(ctx.zone, ctx.modified), Recogniser()
         read = number = 0
         undated: list[int] = []
+        ended: set[int] = set()  # processes that such a program has told of
         above: tuple[int, Spoken] | None = None  # the line that this one may go on from, and what it said until now
         plain = _without_times(_begin(first_bytes(path)))
         for number, line in lines(path, ctx):
-            wanted = recogniser.listing or interesting(line)
+            daemon = " to process " in line or "Killed /" in line
+            wanted = recogniser.listing or daemon or interesting(line)
             if not wanted and number % 64 != 1:
                 above = None
                 continue
@@ -84,6 +89,13 @@ class KernelLog:
                 above = (number, spoken) if spoken is not None and spoken.kernel else None
             if spoken is None and plain and _PLAIN.match(line):
                 spoken = Spoken(None, None, None, line.strip(), True)
+            if spoken is not None and spoken.who in DAEMONS:
+                read += 1
+                ctx.saw(spoken.ts)
+                if (fields := memory_kill(spoken.who, spoken.message)) is not None and fields.get("pid") not in ended:
+                    ended.add(fields.get("pid") or -number)
+                    yield _row(Event("host_event", fields, (number, spoken)), ctx, undated)
+                continue
             if spoken is None or not spoken.kernel:
                 continue
             read += 1

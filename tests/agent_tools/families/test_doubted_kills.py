@@ -11,7 +11,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families import a2_signal_kill as a2
 from agent_tools.references import render_text
-from store.rows import SlurmStep
+from store.rows import HostEvent, SlurmStep
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 LOSSES = [2.0, 1.9, 1.8, 1.7, 1.6]
@@ -82,3 +82,34 @@ def test_a_helper_that_ran_out_of_memory_before_the_work_leaves_the_run_well(
     assert draft.family == family, draft.headline
     warned = ["".join(part.text for part in render_text(w.text, facts.ledger)) for w in draft.warnings]
     assert any("Detected 1 oom-kill event(s)" in w for w in warned) is (family == "G1"), warned
+
+
+END = T + timedelta(minutes=60)
+EARLY = 'earlyoom: sending SIGTERM to process 5120 uid 4100 "python3": badness 1190, VmRSS 471000 MiB'
+
+
+def by_earlyoom(folder: Path, before_s: float, signal: int = 15, node: str = "n1") -> World:
+    world = World(folder).job("FAILED", exit_code=143).train([2.0, 1.9, 1.8, 1.7, 1.6])
+    world.say("slurm", "task_exit", "srun: error: n1: task 1: Terminated", signal=signal, host=node)
+    return world.add(
+        HostEvent(
+            node="n1",
+            ts=END - timedelta(seconds=before_s),
+            event="oom_kill",
+            pid=5120,
+            process_name="python3",
+            constraint="CONSTRAINT_NONE",
+            message=EARLY,
+        )
+    )
+
+
+def test_a_program_of_the_node_that_ends_processes_for_memory_is_heard(tmp_path: Path) -> None:
+    found = judge(by_earlyoom(tmp_path, 5.0), a2.assess)
+    assert found.status == "confirmed"
+    assert "earlyoom on" in " ".join(c.text for c in found.speaks_for)
+
+
+def test_what_it_ended_long_before_was_not_this_end(tmp_path: Path) -> None:
+    found = judge(by_earlyoom(tmp_path, 900.0), a2.assess)
+    assert found.status != "confirmed"
