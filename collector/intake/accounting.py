@@ -100,7 +100,7 @@ def reconcile(told: Sequence[Told], with_steps: frozenset[str] = frozenset({"sac
 def _runs(items: Sequence[Told]) -> list[list[Told]]:
     """The rows of one job grouped by run: those of one file never share a run, the same start always does."""
     groups: list[list[Told]] = []
-    for item in sorted(items, key=lambda t: (RANK.get(t[2], 9), t[1], t[0].attempt or 1)):
+    for item in sorted(items, key=lambda t: (RANK.get(t[2], 9), t[1], not _waits(t[0]), t[0].attempt or 1)):
         home = next((g for g in groups if item[1] not in {f for _, f, _ in g} and _same(g[0][0], item[0])), None)
         if home is None:
             groups.append([item])
@@ -112,11 +112,17 @@ def _runs(items: Sequence[Told]) -> list[list[Told]]:
 def _same(a: SlurmJob, b: SlurmJob) -> bool:
     if a.sluid and b.sluid:
         return a.sluid == b.sluid  # every run has its own
+    if _waits(a) and _waits(b):
+        return a.restarts is None or b.restarts is None or a.restarts == b.restarts  # no job waits twice at a time
     for column in ("start_ts", "submit_ts"):
         one, other = getattr(a, column), getattr(b, column)
         if one is not None and other is not None:
             return abs(one - other) <= _SAME
     return (a.attempt or 1) == (b.attempt or 1)
+
+
+def _waits(job: SlurmJob) -> bool:
+    return job.state == "PENDING" and job.start_ts is None
 
 
 def _numbers(groups: list[list[Told]]) -> list[int]:

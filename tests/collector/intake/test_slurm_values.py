@@ -163,6 +163,28 @@ def test_of_a_job_that_has_not_ended_the_controller_knows_what_holds_it() -> Non
     assert (books.jobs["5", 1].state, books.jobs["5", 1].state_reason) == ("FAILED", "NonZeroExitCode")
 
 
+def test_a_job_waits_once_at_a_time_whatever_submit_time_each_file_gives() -> None:
+    submitted = datetime(2026, 3, 1, 10, tzinfo=UTC)
+    text = SlurmJob(job_id="5", attempt=1, state="PENDING", submit_ts=submitted + timedelta(minutes=1))
+    controller = replace(text, submit_ts=submitted, restarts=0)
+    books = reconcile([(text, "sacct.txt", "sacct"), (controller, "scontrol.txt", "scontrol_job")])
+    assert list(books.jobs) == [("5", 1)]
+    # the controller's log has the run before, too: the row that waits finds the one that waits
+    ran = SlurmJob(job_id="5", attempt=1, state="NODE_FAIL", start_ts=submitted)
+    again = SlurmJob(job_id="5", attempt=2, state="PENDING", submit_ts=submitted + timedelta(minutes=9))
+    books = reconcile(
+        [
+            (text, "sacct.txt", "sacct"),
+            (ran, "slurmctld.log", "slurmctld_log"),
+            (again, "slurmctld.log", "slurmctld_log"),
+        ]
+    )
+    assert {n: job.state for (_, n), job in books.jobs.items()} == {1: "NODE_FAIL", 2: "PENDING"}
+    other = replace(controller, restarts=2, attempt=3)
+    books = reconcile([(replace(text, restarts=0), "sacct.txt", "sacct"), (other, "scontrol.txt", "scontrol_job")])
+    assert len(books.jobs) == 2
+
+
 @given(st.lists(st.tuples(st.integers(1, 4), st.sampled_from("abc"), st.integers(0, 3)), max_size=8))
 def test_attempts_stay_distinct_whatever_the_files_say(told: list[tuple[int, str, int]]) -> None:
     base = datetime(2026, 3, 1, tzinfo=UTC)
