@@ -45,6 +45,8 @@ def assess(facts: Facts) -> Assessment:
     failed_before = history if history is not None and count(history, "node_fail_attempts") else None
     if state == "NODE_FAIL" or says is not None or (overview is not None and overview.has("failed_node")):
         return _confirmed(facts, overview, says, fallen, 0.97 if state == "NODE_FAIL" else 0.93)
+    if failed_before is not None and overview is not None and (held := _launch_failed(overview)):
+        return Assessment(CODE, "ruled_out", confidence=0.05, counterfactual=held)
     if failed_before is not None:
         return _before(facts, failed_before)
     if "node_fail" in facts.ending.marks:
@@ -62,6 +64,14 @@ def assess(facts: Facts) -> Assessment:
     if dead and overview is None and not facts.causes and not facts.ending.marks and not _outlived(dead[0], end):
         return _unheard(dead[0])
     return _not_it(facts, nodes.rows, fallen, state)
+
+
+def _launch_failed(overview: RowView) -> str:
+    """The controller writes of a prolog or a launch that failed on a node what it writes of a node that failed."""
+    waits = overview.text("state") == "PENDING"
+    if not waits or re.search(r"launch[ _]failed", overview.text("state_reason"), re.IGNORECASE) is None:
+        return ""
+    return f"The node did not fail: by the reason {overview['state_reason']} it was the launch that failed on it."
 
 
 def _outlived(row: RowView, end: RowView | None) -> bool:

@@ -204,3 +204,11 @@ def test_the_same_node_under_two_attempts_is_told(tmp_path: Path) -> None:
     assert any("under an attempt before that, too" in c.text for c in told.speaks_for)
     assert any("--exclude" in c.text for c in told.actions)
     assert not any("before that, too" in c.text for c in judge(third("other", "n1"), assess).speaks_for)
+
+
+def test_a_launch_that_failed_on_a_node_is_no_failure_of_it_whatever_the_controller_calls_it(tmp_path: Path) -> None:
+    held = {"start_ts": None, "end_ts": None, "attempt": 2, "minutes": 0.0}
+    world = World(tmp_path).job("NODE_FAIL", minutes=0.1)
+    assert judge(world.job("PENDING", state_reason="launch failed requeued held", **held), assess).status == "ruled_out"
+    world = World(tmp_path).job("NODE_FAIL", minutes=30.0)
+    assert judge(world.job("PENDING", state_reason="BeginTime", **held), assess).status == "confirmed"
