@@ -1,6 +1,7 @@
 """A4: the program never ran: the job is pending for a reason that Slurm gives, or its launch failed.
 
-Launch: submission refused, step not created, prolog or container failed, path not there, exit status 126 or 127.
+Launch: submission refused, step not created, prolog or container failed, ssh to a node refused, path not there, exit
+status 126 or 127.
 Not A4: a program that ran and raised an exception (A1), a job that ran and waits again after a requeue (F2).
 """
 
@@ -19,15 +20,18 @@ from agent_tools.families.launch_reason import (
     by_reason,
     launch_said_failed,
     lone_path,
+    no_output,
     nodes_fault,
     out_of_service,
+    remote_start,
+    speaker,
     where_before,
 )
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
 CODE = "A4"
-EXPLAINS = ("A1", "A2", "C3")
+EXPLAINS = ("A1", "A2", "C1", "C3")
 
 _EITHER = 0.55
 """Highest confidence of a status that may be one of the program's own."""
@@ -41,6 +45,7 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "boot_failed": ("the nodes that were woken for it did not come up", 0.88, "infrastructure", "Submit again; tell the operators: ResumeTimeout, the resume program's log and the cloud's or the power management's record of those nodes say why."),
     "cpu_bind_failed": ("the tasks were to be bound to CPUs that the step does not have", 0.85, "job", "Leave out --cpu-bind, or ask for the CPUs that it names; look for SLURM_CPU_BIND and SLURM_CPU_BIND_LIST of an outer allocation."),
     "launch_failed": ("Slurm could not launch the tasks", 0.85, "infrastructure", "Submit again; if it fails on the same node, tell the operators and exclude the node."),
+    "remote_start_failed": ("the launcher could not start its processes on another node", 0.85, "undetermined", "Try ssh to that node from the job's first node."),
     "execve_failed": ("the program could not be executed", 0.93, "job", "Check the program's path on the compute node, its execute permission, and that the environment is activated in the job."),
     "io_setup_failed": ("an output or input file could not be opened", 0.9, "job", "Check that the folder of --output and --error exists on the compute node and may be written to."),
     "prolog_failed": ("a prolog or plugin of the cluster failed", 0.85, "infrastructure", "Submit again on other nodes and tell the operators which node it was."),
@@ -117,6 +122,8 @@ def assess(facts: Facts) -> Assessment:
     message = _message(facts)
     if message is not None and message.text("name") == "submit_failed" and _before_error(message, end):
         return _launch(facts, message)
+    if message is not None and message.text("name") == "remote_start_failed" and remote_start(facts, message):
+        return _launch(facts, message)
     if own or facts.causes:
         text = f"The program ran: {own}." if own else "The program ran and raised an exception."
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
@@ -126,7 +133,7 @@ def assess(facts: Facts) -> Assessment:
     if code is not None:
         return code
     if overview is not None and overview.number("exit_signal") == 53:
-        return _no_output(facts, overview)
+        return no_output(facts, overview)
     if overview is not None and (state == "BOOT_FAIL" or launch_said_failed(overview)):
         return by_reason(facts, overview)
     return _not_it(facts)
@@ -229,15 +236,18 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
     prolog = row.text("name") == "step_create_failed" and "Prolog" in row.text("message")
     why, confidence, whose, advice = LAUNCH["prolog_failed" if prolog else row.text("name")]
     contained = row.text("name") == "container_failed"
-    fault = nodes_fault(facts.table("slurm_messages")) if contained else lone_path(facts, row)
+    remote = remote_start(facts, row) if row.text("name") == "remote_start_failed" else None
+    fault = remote or (nodes_fault(facts.table("slurm_messages")) if contained else lone_path(facts, row))
     if fault is not None:
         row, why, whose, advice, _ = fault
     if _OWN_COPY.search(row.text("message")):
         why, whose, advice = "slurmd could not execute its copy of the job script", "undetermined", _COPY_ADVICE
     shows = [
-        f"{'The scheduler' if row.text('kind') == 'slurm' else 'The container runtime'} says: {quoted(row, 'message', 'line_no')}.",
+        f"{speaker(row)} says: {quoted(row, 'message', 'line_no')}.",
         "The program that submitted it failed because of that, and no progress was printed."
-        if facts.causes
+        if facts.causes and remote is None
+        else "No progress was printed."
+        if remote is not None
         else "No line of the log comes from the program itself, and no progress was printed.",
         *(fault.shows if fault is not None else ()),
     ]
@@ -249,7 +259,12 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
         whose,
         f"The program never started: {why}.",
         say(*shows),
-        implies=say("Nothing of the training code ran, so it is not at fault.", status="supported"),
+        implies=say(
+            "Ranks that did start could only wait for those that were missing; the training code is not at fault."
+            if remote is not None
+            else "Nothing of the training code ran, so it is not at fault.",
+            status="supported",
+        ),
         missing=[] if facts.overview else [lacks("What Slurm recorded for the job.", "sacct (slurm_job)")],
         actions=say(advice),
     )
@@ -356,31 +371,6 @@ def _shell_only(facts: Facts) -> bool:
     """Whether the log is so short that the shell's complaint is its content, and ends with it."""
     tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
     return 0 < len(tail) <= _SHORT and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
-
-
-def _no_output(facts: Facts, overview: RowView) -> Assessment:
-    attempts = facts.table("job_attempts").rows
-    last = attempts[-1] if attempts else None
-    shows = [
-        f"The exit signal was {overview['exit_signal']}, which Slurm gives when it cannot open the job's files, after {overview['elapsed_s']}."
-    ]
-    paths = (("work_dir", "working folder"), ("stdout_path", "standard output"), ("stderr_path", "standard error"))
-    asked = [f"its {what} {last[column]}" for column, what in paths if last is not None and last.has(column)]
-    if asked:
-        shows.append(f"The job asked for {', '.join(asked)}.")
-    return Assessment(
-        CODE,
-        "confirmed",
-        "launch",
-        0.8,
-        "job",
-        "The job ended at once because Slurm could not set up its output or working folder.",
-        say(*shows),
-        missing=[lacks("Which path it was.", f"slurmd's log on the node{'' if asked else ', scontrol show job'}")],
-        actions=say(
-            "Check that the folders of --output, --error and --chdir exist on the compute nodes and may be written to."
-        ),
-    )
 
 
 def _not_it(facts: Facts) -> Assessment:

@@ -54,6 +54,27 @@ _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
 """What the node lacked or did not reach, whatever image was asked for: the words, what they say, whose it is, and what to do."""
 
 
+_AT_SSH: tuple[tuple[re.Pattern[str], Attribution, str], ...] = (
+    (
+        re.compile(r"Host key verification|Permission denied \("),
+        "user",
+        "Give the job's user a key and a known host key for every node (ssh without a password, from node to node), or start the ranks with srun, which needs none.",
+    ),
+    (
+        re.compile(r"orted|prted"),
+        "job",
+        "Load the MPI module in the job script and hand its paths on (mpirun --prefix, or srun), so that the daemon is found on every node.",
+    ),
+    (
+        re.compile(r"No route to host|[Tt]imed out|Connection refused|exchange_identification"),
+        "infrastructure",
+        "Have the operators look whether that node is up and its ssh answers, then submit again without it.",
+    ),
+)
+_ANY_SSH = "Try ssh to that node from the job's first node (ssh NODE hostname); where nodes allow none, start the ranks with srun."
+_UNREACHED = re.compile(r"not reachable via ssh|returned non-zero exit status 255")
+
+
 class NodesFault(NamedTuple):
     """A line in which a container runtime says what its node lacked."""
 
@@ -62,6 +83,17 @@ class NodesFault(NamedTuple):
     whose: Attribution
     advice: str
     shows: tuple[str, ...] = ()
+
+
+def remote_start(facts: Facts, row: RowView) -> NodesFault | None:
+    """Whose it is that a launcher could not start its processes on another host; None where a program failed by itself."""
+    if not all(r.role == "wrapper" or _UNREACHED.search(r.message) for r in facts.fatal):
+        return None
+    said = row.text("message")
+    on = f" on {row['host']}" if row.has("host") else " on another node"
+    why = f"the launcher could not start its processes{on}"
+    known = (NodesFault(row, why, whose, advice) for words, whose, advice in _AT_SSH if words.search(said))
+    return next(known, NodesFault(row, why, "undetermined", _ANY_SSH))
 
 
 _NOT_THERE = re.compile(r"No such file or directory|chdir")
@@ -152,3 +184,36 @@ def where_before(facts: Facts, overview: RowView) -> list[RowView]:
 def out_of_service(row: RowView) -> str:
     """What is said of a node that a launch failed on."""
     return f"Slurm took {row['node']} out of service at {row['since_ts']}, as the attempt ended: {row['reason']}."
+
+
+def speaker(row: RowView) -> str:
+    """Who says what is quoted of a launch that failed."""
+    if row.text("kind") == "slurm":
+        return "The scheduler"
+    return "The launcher's log" if row.text("name") == "remote_start_failed" else "The container runtime"
+
+
+def no_output(facts: Facts, overview: RowView) -> Assessment:
+    """A4 for a job of which Slurm says by a signal of its own that it could not open its files."""
+    attempts = facts.table("job_attempts").rows
+    last = attempts[-1] if attempts else None
+    shows = [
+        f"The exit signal was {overview['exit_signal']}, which Slurm gives when it cannot open the job's files, after {overview['elapsed_s']}."
+    ]
+    paths = (("work_dir", "working folder"), ("stdout_path", "standard output"), ("stderr_path", "standard error"))
+    asked = [f"its {what} {last[column]}" for column, what in paths if last is not None and last.has(column)]
+    if asked:
+        shows.append(f"The job asked for {', '.join(asked)}.")
+    return Assessment(
+        "A4",
+        "confirmed",
+        "launch",
+        0.8,
+        "job",
+        "The job ended at once because Slurm could not set up its output or working folder.",
+        say(*shows),
+        missing=[lacks("Which path it was.", f"slurmd's log on the node{'' if asked else ', scontrol show job'}")],
+        actions=say(
+            "Check that the folders of --output, --error and --chdir exist on the compute nodes and may be written to."
+        ),
+    )

@@ -14,11 +14,11 @@
 -- COLUMN file: file
 -- COLUMN line_no: line
 -- COLUMN message: text
--- COLUMN kind: slurm, or launcher_event for a container runtime
+-- COLUMN kind: slurm, or launcher_event for a container runtime and for a launcher that cannot start its processes on a host
 -- CAVEAT: A message may be cut by a line's end; a task's number is srun's and not a training rank.
 SELECT
   name, coalesce(happened_ts, CASE WHEN ts_kind IS DISTINCT FROM 'file' THEN ts END) AS message_ts, coalesce(host, node) AS host, step_id, exit_code, signal, severity, file,
   line_no, left(message, 400) AS message, kind
 FROM log_event
-WHERE (kind = 'slurm' OR kind = 'launcher_event' AND name = 'container_failed') AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
+WHERE (kind = 'slurm' OR kind = 'launcher_event' AND name IN ('container_failed', 'remote_start_failed')) AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ORDER BY message_ts NULLS LAST, file, line_no

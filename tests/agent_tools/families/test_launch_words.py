@@ -1,4 +1,4 @@
-"""Words of a launch that failed: a plugin's socket is no rendezvous, a hook tells of the node, a binding is the job's."""
+"""Words of a launch that failed: a plugin's socket is no rendezvous, a hook tells of the node, a binding is the job's, a key its user's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_tools.families.logkit import drafted
+from tests.agent_tools.families.logkit import drafted, looped
 
 STALE_SOCKET = """\
 slurmstepd: error:  mpi/pmix_v4: pmixp_usock_create_srv: n7 [0]: pmixp_utils.c:105: Cannot bind() UNIX socket /var/spool/slurmd/stepd.slurm.pmix.77.0: Address already in use (98)
@@ -26,6 +26,26 @@ srun: error: Application launch failed: Unable to satisfy cpu bind request
 """
 OLD_LIBRARY = "python: /lib64/libc.so.6: version `GLIBC_2.34' not found (required by python)\n"
 TAKEN = "RuntimeError: The server socket has failed to listen on any local network address. port: 29500, code: -98, name: EADDRINUSE\n"
+PDSH = "n1: setting up, waiting for n2\nn2: {}\npdsh@n1: n2: ssh exited with exit code 255\n"
+NO_DAEMON = """\
+bash: line 1: orted: command not found
+--------------------------------------------------------------------------
+ORTE was unable to reliably start one or more daemons.
+This usually is caused by:
+"""
+HOSTFILE = """\
+Traceback (most recent call last):
+  File "/opt/env/lib/python3.11/site-packages/deepspeed/launcher/runner.py", line 437, in main
+    subprocess.check_call(ssh_check_cmd, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, shell=True)
+subprocess.CalledProcessError: Command 'ssh -o PasswordAuthentication=no n2 hostname' returned non-zero exit status 255.
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/opt/env/lib/python3.11/site-packages/deepspeed/launcher/runner.py", line 443, in main
+    raise RuntimeError(
+RuntimeError: Using hostfile at /job/hostfile but host=n2 was not reachable via ssh. If you are running with a single node please remove /job/hostfile or setup passwordless ssh.
+"""
 
 
 @pytest.mark.parametrize(
@@ -37,9 +57,35 @@ TAKEN = "RuntimeError: The server socket has failed to listen on any local netwo
         (BINDING, "A4", "job"),
         (OLD_LIBRARY, "A1", "job"),
         (TAKEN, "C1", "undetermined"),
+        (PDSH.format("Host key verification failed."), "A4", "user"),
+        (PDSH.format("ssh: connect to host n2 port 22: No route to host"), "A4", "infrastructure"),
+        (NO_DAEMON, "A4", "job"),
+        (HOSTFILE, "A4", "undetermined"),
     ],
-    ids=["socket of a plugin", "hook", "no runtime for GPUs", "binding", "old library", "port"],
+    ids=[
+        "socket of a plugin",
+        "hook",
+        "no runtime for GPUs",
+        "binding",
+        "old library",
+        "port",
+        "host key",
+        "no route",
+        "no daemon",
+        "hostfile",
+    ],
 )
 def test_whose_a_failed_launch_is_follows_from_its_words(text: str, family: str, of: str, tmp_path: Path) -> None:
     draft = drafted(text, tmp_path)
     assert (draft.family, draft.attribution) == (family, of), draft.headline
+
+
+def test_a_run_that_trained_was_launched(tmp_path: Path) -> None:
+    draft = drafted(PDSH.format("Host key verification failed.") + looped(10, 600), tmp_path)
+    assert draft.family != "A4", draft.headline
+
+
+def test_what_a_program_raised_by_itself_is_not_its_launchers(tmp_path: Path) -> None:
+    own = 'Traceback (most recent call last):\n  File "/job/train.py", line 9, in <module>\n    cfg["lr"]\nKeyError: \'lr\'\n'
+    draft = drafted(own + PDSH.format("Host key verification failed."), tmp_path)
+    assert draft.family == "A1", draft.headline
