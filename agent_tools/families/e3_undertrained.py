@@ -26,6 +26,12 @@ _UPDATES = re.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterat
 
 _NO_TIME = re.compile(r"\bend of training\b.{0,20}\btime (?:consumed|used|elapsed|taken):? *0:00:00\b", re.IGNORECASE)
 """An end that came in the second of the beginning: nothing was left to train."""
+_TEST = re.compile(
+    r"\b(?:smoke[ _-]?tests?|dry[ _-]?run|sanity[ _-]?(?:test|run)|fast_dev_run)\b(?!['\"]?\)?\s*[=:]\s*['\"]?(?:False|None|0|no|off)\b)"
+    r"|(?:^|[ _-])smoke(?:$|[ -])",
+    re.IGNORECASE,
+)
+"""What a run is called that is to show that it runs, and not to train."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +129,15 @@ def assess(facts: Facts) -> Assessment:
             counterfactual=f"The log shows step {steps.ref} and no end: it may be cut or still running.",
             missing=[lacks("Whether the run was complete.", "the end of the log, or sacct (slurm_job)")],
         )
+    meant = _test_run(facts)
+    if meant:
+        return Assessment(
+            CODE,
+            "ruled_out",
+            confidence=0.05,
+            counterfactual=f"The run made {steps.ref} optimizer steps, and was meant as a test: {meant}.",
+            warnings=say(f"The run made only {steps.ref} optimizer steps, as a test does: {meant}."),
+        )
     if steps.number > MAY_BE_MEANT:
         return Assessment(
             CODE,
@@ -138,6 +153,18 @@ def assess(facts: Facts) -> Assessment:
     if steps.number > HANDFUL:
         return _undertrained(row, steps, 0.65)
     return _undertrained(row, steps, 0.9 if sure else 0.75)
+
+
+def _test_run(facts: Facts) -> str:
+    """Who calls the run a test, in words with a reference: the program in its last lines, or whoever named or submitted the job."""
+    line = next((r for r in facts.table("log_tail") if _TEST.search(r.text("text"))), None)
+    if line is not None:
+        return f"the log says {quoted(line, 'text', 'line_no')}"
+    o = facts.overview
+    if o is not None and "name" in o.columns and _TEST.search(o.text("name")):
+        return f"the job is called {o['name']}"
+    rows = facts.table("job_attempts").where(lambda r: _TEST.search(r.text("submit_line")) is not None)
+    return f"it was submitted as {rows[0]['submit_line']}" if rows else ""
 
 
 def _over_at_once(facts: Facts) -> RowView | None:

@@ -73,3 +73,23 @@ def test_few_steps_before_a_crash_are_a_consequence(tmp_path: Path) -> None:
 def test_without_steps_and_end_it_is_undecidable(tmp_path: Path) -> None:
     world = World(tmp_path).job().train([1.0], total_steps=1).text("hello")
     assert judge(world.without(TrainStep, LogEvent, SlurmJob), assess).status == "undecidable"
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "status"),
+    [
+        ("pretrain", "smoke test ok", "ruled_out"),
+        ("smoke_test", "done", "ruled_out"),
+        ("pretrain", "Running in `fast_dev_run` mode: will run the requested loop using 1 batch(es)", "ruled_out"),
+        ("pretrain", "args: dry_run=False, smoke_test: false", "confirmed"),
+        ("pretrain", "Sanity Checking DataLoader 0: 100%", "confirmed"),
+        ("smokehouse", "done", "confirmed"),
+    ],
+)
+def test_so_few_steps_are_meant_where_the_run_is_called_a_test(
+    name: str, said: str, status: str, tmp_path: Path
+) -> None:
+    world = World(tmp_path).job(name=name).train([10.0, 9.9, 9.8], stride=1, total_steps=3).text(said)
+    a = judge(world, assess)
+    assert a.status == status
+    assert bool(a.warnings) == (status == "ruled_out")
