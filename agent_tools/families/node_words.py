@@ -32,6 +32,8 @@ def tell_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
     if told is not None:
         result.speaks_for.append(claim(f"The log says too: {told['message']} ({told['file']} line {told['line_no']})."))
     result.attribution = whose = "infrastructure" if told is not None else word.whose
+    if overview is not None and overview.number("node_count") == 1 and overview.has("node_list"):
+        result.speaks_for.append(claim(f"The job had a single node: {overview['node_list']}."))
     result.implies.append(
         claim(f"The program did not get to its own work: {word.why}. Its code is not to blame.", "supported")
     )

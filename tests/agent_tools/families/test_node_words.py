@@ -115,3 +115,9 @@ def test_a_file_that_is_missing_for_all_ranks_of_one_node_alone_is_not_surely_th
 @pytest.mark.parametrize(("first", "many"), [(0, 8), (4, 1), (3, 2)], ids=["all", "one rank", "across nodes"])
 def test_a_file_that_others_miss_too_is_the_jobs(tmp_path: Path, first: int, many: int) -> None:
     assert judge(absent(tmp_path, first, many), a1.assess).attribution == "job"
+
+
+@pytest.mark.parametrize(("nodes", "named"), [("n1", True), ("n1,n2", False)])
+def test_the_only_node_of_the_job_is_the_one_to_look_at(nodes: str, named: bool, tmp_path: Path) -> None:
+    found = judge(crashed(tmp_path, NOT_READY, node_list=nodes), a1.assess)
+    assert any("single node" in c.text for c in found.speaks_for) == named
