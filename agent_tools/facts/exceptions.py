@@ -58,7 +58,7 @@ _KILLED_WORKER = re.compile(
     re.IGNORECASE,
 )
 _RENDEZVOUS = re.compile(
-    r"client socket has (timed out|failed to connect)|server socket has failed|waiting for clients|clients joined|"
+    r"client socket has (timed out|failed to connect)|Failed to connect to GCS\b|server socket has failed|waiting for clients|clients joined|"
     r"Timed out waiting for (?:tasks|processes|hosts|workers) to (?:start|register|connect)|"
     r"Stop_waiting response is expected|EI00(?:06|09|15|19|20)\)?: |EJ000[1-4]\)?: |Getting socket times out|"
     r"connectFullMesh failed|nccl(?:Comm)?InitRank\w* failed|retrieving ncclUniqueId|store->get\('\d+'\)|Timed out initializing process group|"

@@ -89,3 +89,14 @@ def test_what_a_program_raised_by_itself_is_not_its_launchers(tmp_path: Path) ->
     own = 'Traceback (most recent call last):\n  File "/job/train.py", line 9, in <module>\n    cfg["lr"]\nKeyError: \'lr\'\n'
     draft = drafted(own + PDSH.format("Host key verification failed."), tmp_path)
     assert draft.family == "A1", draft.headline
+
+
+def test_a_ray_that_never_reaches_its_head_is_a_meeting_that_failed(tmp_path: Path) -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/opt/env/lib/python3.11/site-packages/ray/_private/node.py", line 182, in __init__\n'
+        "    self._init_gcs_client()\n"
+        "RuntimeError: Failed to connect to GCS. Please check `gcs_server.out` for more details.\n"
+    )
+    draft = drafted(text, tmp_path)
+    assert draft.family == "C1", draft.headline
