@@ -21,6 +21,7 @@ from agent_tools.families.nothing_saved import (
     tied,
     unsaved,
 )
+from agent_tools.families.older_checkpoint import older_loaded
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -57,6 +58,8 @@ def assess(facts: Facts) -> Assessment:
     crash = _load_crash(facts, signs)
     if crash is not None:
         return crash
+    if count(signs, "loads") and (older := older_loaded(facts, signs)) is not None:
+        return older
     if count(signs, "loads"):
         text = f"The run did load its checkpoint: {quoted(signs, 'load_message', 'load_line')}."
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
