@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.link_words import ill_link, link_said, look_at_link
-from agent_tools.families.wording import claim
+from agent_tools.families.wording import claim, missing
 
 _SLOWER, _REPORTS = 1.5, 10
 """A late step over an early one, and reports of progress, of a run that grew slow for good and not for a moment."""
 _FELL = 0.7
 """SM activity of all GPUs from then on over what it was before."""
 _SLACK = timedelta(minutes=2)
+_OFTEN, _LEAST_S = 5, 600.0
+"""Times that a link goes down, and the time from the first to the last, of one that is ill and was not reset once."""
 _LEAST = timedelta(minutes=10)
 """What has to lie before and behind such a moment to be compared."""
 
@@ -33,7 +36,7 @@ def slowed_by_link(facts: Facts) -> Assessment | None:
     else:
         row = _one_nodes_event(facts)
         if row is None or (found := _less_since(facts, row.text("event_ts"))) is None:
-            return None
+            return _flapped(facts, pace) if not facts.table("gpu_spread") else None
         said = f"The link {row['device']} of {row['node']} is told of at {row['event_ts']}: {row['message']}"
     before, after = found
     result = Assessment("D2", "confirmed", "interconnect", 0.82, attribution="infrastructure")
@@ -51,6 +54,31 @@ def slowed_by_link(facts: Facts) -> Assessment | None:
     )
     result.implies.append(claim(text, "supported"))
     result.actions.append(look_at_link(row))
+    return result
+
+
+def _flapped(facts: Facts, pace: RowView) -> Assessment | None:
+    """A link of one node that went down again and again, where nothing tells what the GPUs did meanwhile: a suspicion."""
+    downs = facts.table("link_events").one_of("event", "down", "flap")
+    of = Counter((r.text("node"), r.text("device")) for r in downs)
+    if len({r.text("node") for r in downs}) != 1:
+        return None
+    most = max(of, key=lambda k: of[k])
+    rows = [r for r in downs if (r.text("node"), r.text("device")) == most]
+    first, last = rows[0], rows[-1]
+    if len(rows) < _OFTEN or (first.number("before_end_s") or 0) - (last.number("before_end_s") or 0) < _LEAST_S:
+        return None
+    result = Assessment("D2", "suspected", "interconnect", 0.5, attribution="infrastructure")
+    result.headline = f"The run became much slower, and the link {first['device']} of {first['node']} went down again and again meanwhile."
+    result.speaks_for.append(
+        claim(f"It went down first at {first['event_ts']} and last at {last['event_ts']}: {last['message']}")
+    )
+    result.speaks_for.append(claim(f"A step took {pace['late_s']} late in the run, and {pace['early_s']} early in it."))
+    result.missing.append(
+        missing("Whether the GPUs waited since then.", "SM and engine activity of every GPU (gpu_sample)")
+    )
+    result.implies.append(claim("Every synchronised step waits for what crosses that link.", "hypothesis"))
+    result.actions.append(look_at_link(first))
     return result
 
 

@@ -83,3 +83,22 @@ def test_the_kernels_word_of_a_link_does_where_nobody_sampled_it(
 def test_a_slow_link_that_cost_nothing_is_none_of_the_runs_troubles(tmp_path: Path) -> None:
     assert judge(rate(slow(tmp_path, less=False)), d2.assess).status == "ruled_out"
     assert judge(rate(slow(tmp_path / "b", late_s=2.2)), d2.assess).status == "ruled_out"
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ([("n2", "down", 20 + 4 * k) for k in range(6)], "suspected"),
+        ([("n2", "down", 20 + k / 10) for k in range(6)], "ruled_out"),  # one reset
+        ([(f"n{1 + k % 3}", "down", 20 + 4 * k) for k in range(6)], "ruled_out"),  # a switch's doing, or a scan's
+        ([("n2", "down", 20), ("n2", "down", 50)], "ruled_out"),
+    ],
+)
+def test_a_link_that_goes_down_again_and_again_is_told_though_no_gpu_was_sampled(
+    told: list[tuple[str, str, float]], status: str, tmp_path: Path
+) -> None:
+    world = event(slow(tmp_path), *told, *[(n, "up", m + 0.05) for n, _, m in told])
+    world.rows = [r for r in world.rows if not isinstance(r, GpuSample)]
+    found = judge(world, d2.assess)
+    assert found.status == status
+    assert bool(found.warnings) == (status == "suspected")
