@@ -11,7 +11,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.worked import lone_worker
 from agent_tools.families.base import Assessment
-from agent_tools.families.slow_gpu import why_slow
+from agent_tools.families.slow_gpu import low_alone, why_slow
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 
 CODE = "D3"
@@ -33,6 +33,8 @@ def assess(facts: Facts) -> Assessment:
         return by_memory
     if row is None and (by_power := _by_power(facts)) is not None:
         return by_power
+    if row is None and (by_clock := low_alone(facts)) is not None:
+        return by_clock
     if row is None and not facts.has("gpu_sample") and (told := _by_report(facts)) is not None:
         return told
     if row is None:

@@ -10,6 +10,7 @@ import pytest
 
 from agent_tools.facts import Facts
 from agent_tools.families import b3_clock_throttle as b3
+from agent_tools.families import d3_straggler as d3
 from agent_tools.families.base import Assessment
 from store.rows import GpuSample
 from tests.agent_tools.families.world import JOB, T, World, check
@@ -88,3 +89,23 @@ def test_reasons_without_lower_clocks_are_not_told_as_lowered_clocks(tmp_path: P
     found, facts = judged(throttled(tmp_path, SW_THERMAL, slow=1890.0))
     assert found.status == "suspected" and "not seen to be down" in found.headline
     assert "had reasons of heat to lower its clocks: software thermal slowdown" in shown(facts, found.headline)
+
+
+@pytest.mark.parametrize(
+    ("bits", "slowed", "status"),
+    [
+        (CAP, (1,), "suspected"),
+        (CAP, (1, 2, 3), "undecidable"),
+        (CAP, (), "undecidable"),
+        (THERMAL, (1,), "undecidable"),
+    ],
+)
+def test_a_lone_card_at_a_low_clock_without_a_severe_reason_may_hold_the_others_up(
+    bits: int, slowed: tuple[int, ...], status: str, tmp_path: Path
+) -> None:
+    """Throttling is B3's; of a clock that is low on all cards nobody knows that it is."""
+    facts = throttled(tmp_path, bits, slowed).facts()
+    found = d3.assess(facts)
+    check(facts, found)
+    assert (found.status, bool(found.warnings)) == (status, status == "suspected")
+    assert found.attribution in ("undetermined", "none")
