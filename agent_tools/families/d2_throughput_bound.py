@@ -20,6 +20,8 @@ _LOW_SM = 0.45
 """A setting that serialises launches shows where the GPUs do less than this."""
 _RESTS = 0.7
 """Engine activity of a GPU that has nothing to do for a good part of each step."""
+_LONG = 0.35
+"""Share of a run's time from which on its saves bound it, however many there are."""
 _EVERY, _MANY = 0.8, 20
 """Saves over steps, and saves, of a storm that half-used GPUs confirm."""
 _CHEAP = 1.2
@@ -57,8 +59,10 @@ def assess(facts: Facts) -> Assessment:
 
 def _saves(facts: Facts) -> Assessment | None:
     pace = facts.table("save_pace").first
-    if pace is None or (pace.number("saves") or 0) < 8 or (pace.number("saves_per_step") or 0) < 0.4:
+    if pace is None or (pace.number("saves") or 0) < 8:
         return None
+    if (pace.number("saves_per_step") or 0) < 0.4:
+        return _long_saves(pace)
     costly = (pace.number("times_plain") or 0) >= 1.5 or (pace.number("times_early") or 0) >= 1.5
     spread = facts.table("gpu_spread").first
     idle = spread is not None and (spread.number("all_sm_median") or 1.0) < 0.2
@@ -92,6 +96,30 @@ def _saves(facts: Facts) -> Assessment | None:
         )
     result.implies.append(
         claim("The run waits for storage more than it computes.", "established" if idle else "supported")
+    )
+    return result
+
+
+def _long_saves(pace: RowView) -> Assessment | None:
+    """Saves that are not many and take a good part of the run by its own clock: a suspicion, for an evaluation may stand beside each."""
+    if (pace.number("saving_share") or 0.0) < _LONG or (pace.number("evals") or 0) > 0:
+        return None
+    result = Assessment(CODE, "suspected", "save_storm", 0.45)
+    result.headline = (
+        f"Around its saves the run stood for {pace['saving_share']} of its time: {pace['saves']} saves in {_of(pace)}."
+    )
+    result.speaks_for.append(
+        claim(
+            f"Between reports with a save between them {pace['saving_min']} of {pace['reported_min']} passed beyond what usually "
+            f"lies between reports; {pace['saves']} saves were announced (from line {pace['first_line']} on)."
+        )
+    )
+    result.implies.append(claim("The run may wait for storage for much of its time.", "hypothesis"))
+    result.missing.append(
+        missing(
+            "What of that time the save itself took, and what the GPUs did.",
+            "SM activity (gpu_sample), the trainer's own timers",
+        )
     )
     return result
 

@@ -2,7 +2,7 @@
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: train_step
--- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, VARCHAR
+-- EMPTY: BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, BIGINT, VARCHAR, DOUBLE, DOUBLE, DOUBLE, BIGINT
 -- PRUNE: job_id
 -- COLUMN saves: checkpoints that were announced
 -- COLUMN steps: steps from the first to the last report; NULL where no step is named, or the steps begin anew
@@ -17,11 +17,16 @@
 -- COLUMN first_line: line of the first save
 -- COLUMN last_line: line of the last save
 -- COLUMN file: its file
+-- COLUMN saving_min [min]: time between reports with a save between them, beyond what lies between others; NULL without times of day
+-- COLUMN reported_min [min]: time from the first report to the last
+-- COLUMN saving_share [ratio]: the one over the other
+-- COLUMN evals: reports of an evaluation
 -- CAVEAT: Step times are those that the program prints, else the times between reports.
 WITH t AS (
   SELECT *, lag(line_no) OVER w AS before_line, step < lag(step) OVER w AS anew,
     coalesce(step_time_s, CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) / nullif(step::DOUBLE - lag(step) OVER w, 0) END)
       AS pace_s,
+    CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) END AS gap_s,
     ntile(3) OVER w AS third
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND coalesce(rank, 0) = 0 AND job_id = $job_id
@@ -44,7 +49,8 @@ a AS (
   SELECT
     count(*) AS reports, CASE WHEN NOT coalesce(bool_or(anew), false) THEN TRY_CAST(max(step)::HUGEINT - min(step) + 1 AS BIGINT) END AS steps, median(pace_s) FILTER (WHERE saved) AS save_s,
     median(pace_s) FILTER (WHERE NOT saved AND before_line IS NOT NULL) AS plain_s, median(pace_s) FILTER (WHERE third = 1) AS early_s,
-    median(pace_s) FILTER (WHERE third = 3) AS late_s
+    median(pace_s) FILTER (WHERE third = 3) AS late_s, sum(gap_s) AS span_s, median(gap_s) FILTER (WHERE NOT saved) AS plain_gap_s,
+    sum(gap_s) FILTER (WHERE saved) AS saved_s, count(gap_s) FILTER (WHERE saved) AS saved_gaps
   FROM m
 )
 SELECT
@@ -53,6 +59,9 @@ SELECT
   round(a.save_s, 3) AS step_save_s, round(a.plain_s, 3) AS step_plain_s,
   round(a.save_s / nullif(a.plain_s, 0), 1) AS times_plain, round(a.early_s, 3) AS early_s, round(a.late_s, 3) AS late_s,
   round(a.late_s / nullif(a.early_s, 0), 1) AS times_early, (SELECT min(line_no) FROM c) AS first_line,
-  (SELECT max(line_no) FROM c) AS last_line, (SELECT min(file) FROM c) AS file
+  (SELECT max(line_no) FROM c) AS last_line, (SELECT min(file) FROM c) AS file,
+  round((a.saved_s - a.saved_gaps * a.plain_gap_s) / 60, 1) AS saving_min, round(a.span_s / 60, 1) AS reported_min,
+  round((a.saved_s - a.saved_gaps * a.plain_gap_s) / nullif(a.span_s, 0), 2) AS saving_share,
+  (SELECT count(*) FROM train_step WHERE split = 'eval' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)) AS evals
 FROM a
 WHERE a.reports > 0

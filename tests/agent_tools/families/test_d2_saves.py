@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from agent_tools.families import d2_throughput_bound as d2
-from tests.agent_tools.families.world import World, judge
+from tests.agent_tools.families.world import T, World, judge
 
 
 def test_saves_are_counted_against_steps_only_where_steps_are_named(tmp_path: Path) -> None:
@@ -15,3 +18,28 @@ def test_saves_are_counted_against_steps_only_where_steps_are_named(tmp_path: Pa
     anew = World(tmp_path / "c").job().train([2.0] * 6, stride=5, epoch=0.0).train([2.0] * 6, stride=5, epoch=1.0)
     for told in (unnamed, judge(anew, d2.assess)):
         assert ".reports]] reports of progress are no storm" in told.counterfactual
+
+
+def saving(folder: Path, stands_s: float, evaluates: bool = False, saves: int = 10) -> World:
+    """A report a minute, and a save after every fifth, for which the run stands."""
+    world, at = World(folder).job(minutes=600.0), T
+    for k in range(5 * saves):
+        at += timedelta(seconds=60)
+        world.train([3.0 - k / 100], first_step=10 * (k + 1), ts=at, ts_kind="embedded")
+        if k % 5 == 4:
+            world.say("checkpoint", "saved", "checkpoint saved", step=10 * (k + 1), severity="info")
+            at += timedelta(seconds=stands_s)
+            if evaluates:
+                world.train([2.9], first_step=10 * (k + 1), split="eval", ts=at, ts_kind="embedded")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("stands_s", "evaluates", "saves", "status"),
+    [(600.0, False, 10, "suspected"), (20.0, False, 10, "ruled_out"), (600.0, True, 10, "ruled_out"), (600.0, False, 4, "ruled_out")],
+)  # fmt: skip
+def test_few_saves_that_a_run_stands_for_are_told(
+    stands_s: float, evaluates: bool, saves: int, status: str, tmp_path: Path
+) -> None:
+    found = judge(saving(tmp_path, stands_s, evaluates, saves), d2.assess)
+    assert (found.status, bool(found.warnings)) == (status, status == "suspected")
