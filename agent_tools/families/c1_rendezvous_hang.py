@@ -15,6 +15,7 @@ from agent_tools.facts.exceptions import beside_workers
 from agent_tools.facts.ports import one_node, port_taken, several_nodes, unreached
 from agent_tools.families.base import Assessment
 from agent_tools.families.c2_collective_hang import transfer_failed
+from agent_tools.families.last_at_start import launched, stuck_at_start
 from agent_tools.families.link_words import down_at_start
 from agent_tools.families.node_words import at_driver
 from agent_tools.families.wording import UNSAID, claim, missing
@@ -39,12 +40,7 @@ _FEWER = 0.75
 """Confidence where some of the processes never said their place, and the run waited for them until its limit."""
 _AGAIN = 3
 """So often a rank has to say that it waits: each of them once is how a group forms."""
-_FORMING = re.compile(
-    r"[Ii]nitializ(?:ing|ed) (?:torch[. ]distributed|process group|distributed|ddp: GLOBAL_RANK)|distributed init \(rank \d|"
-    r"Initializing TorchBackend in DeepSpeed with backend|Rendezvous'ing worker group"
-)
 _LOST = re.compile(r"RendezvousConnectionError|C10d store has failed")
-_NOT_OWN = re.compile(r"(?:srun|slurmstepd)[\w.-]*: |\*{5,}\s*$")
 # Open MPI's word on how it was built and launched: no rank got as far as to look for another.
 _UNLAUNCHED = re.compile(r"not built with SLURM'?s? PMI|OPAL ERROR: Not initialized in file pmix")
 _SAYS = {
@@ -307,25 +303,6 @@ def _peer_gone(row: RowView) -> Assessment:
     return result
 
 
-def stuck_at_start(facts: Facts) -> RowView | None:
-    """The last line of a job of several nodes, where it is a program's word that its process group is being formed.
-
-    Launchers print it unbuffered; what comes next, on any rank, is the first thing that a formed group prints.
-    """
-    o = facts.overview
-    if facts.progress.begun or facts.raised or (_of_several(facts) if o is None else o.number("node_count") or 0) < 2:
-        return None
-    own = facts.table("log_tail").where(lambda r: not _NOT_OWN.match(r.text("text")))
-    ends = {r.text("file"): r for r in own}
-    last = list(ends.values())
-    return last[0] if len(last) == 1 and _FORMING.search(last[0].text("text")) else None
-
-
-def _of_several(facts: Facts) -> float:
-    """How many processes the start's own words count, where nothing else is known of the job."""
-    return max((r.number("world_size") or 0 for r in facts.table("phases").one_of("name", "dist_init")), default=0)
-
-
 def _silent(facts: Facts) -> Assessment:
     o = facts.overview
     banner = facts.table("phases").one_of("name", "dist_init")
@@ -333,9 +310,11 @@ def _silent(facts: Facts) -> Assessment:
     many = o is not None and (o.number("node_count") or 0) > 1
     joined = bool(facts.table("nccl_progress")) or bool(facts.table("nccl_setup").one_of("name", "init"))
     long_enough = o is not None and (o.number("elapsed_s") or 0) > 300
-    if ended_late and many and long_enough and (facts.cold or banner) and not joined and not facts.causes:
-        return _never_began(facts, facts.cold, banner, stuck_at_start(facts))
-    if o is None and facts.ending.says("time_limit") and (last := stuck_at_start(facts)) is not None:
+    last = stuck_at_start(facts)
+    cold = facts.cold or bool(banner) or last is not None
+    if ended_late and many and long_enough and cold and not joined and not facts.causes:
+        return _never_began(facts, facts.cold, banner, last)
+    if o is None and facts.ending.says("time_limit") and last is not None:
         return _announced(_never_began(facts, False, banner, last), banner)
     if not facts.has_log:
         return Assessment(
@@ -367,6 +346,11 @@ def _never_began(facts: Facts, cold: bool, banner: list[RowView], last: RowView 
     result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=UNSAID)
     result.confidence = 0.86 if sure else 0.6 if last or (cold and heard) else 0.5 if cold else UNSAID
     result.headline = "The ranks hung at the start, before any collective."
+    if last is not None and launched(last) and not sure:
+        result.confidence = 0.5
+        result.missing.append(
+            missing("Whether what the program printed was lost in a buffer.", "python -u, GPU activity (gpu_sample)")
+        )
     if cold:
         result.speaks_for.append(claim("No GPU of the job worked at any time, on any of its nodes."))
     if facts.has("nccl_sample"):

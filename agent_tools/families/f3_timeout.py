@@ -16,8 +16,8 @@ from agent_tools.facts.own_clock import accounted, silent, spoken
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.c1_rendezvous_hang import stuck_at_start
 from agent_tools.families.deadline import too_late
+from agent_tools.families.last_at_start import stuck_at_start
 from agent_tools.families.step_limit import by_step, of_step
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say

@@ -1,12 +1,16 @@
-"""A lone log that ends while its ranks were meeting, or could not be launched (c1)."""
+"""A lone log that ends while its ranks were meeting, or could not be launched (c1, last_at_start)."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from agent_tools.families import c1_rendezvous_hang as c1
+from store.rows import GpuSample
 from tests.agent_tools.families.logkit import drafted
+from tests.agent_tools.families.world import T, World, judge
 
 WALL = "slurmstepd: error: *** JOB 71 ON a1 CANCELLED AT 2025-03-01T10:00:12 DUE TO TIME LIMIT ***\n"
 
@@ -89,3 +93,32 @@ def test_a_store_of_pmix_that_gives_way_to_another_ends_no_start(tmp_path: Path)
     (tmp_path / "other").mkdir()
     gone = line.format(1, "UNREACHABLE", "ptl/tcp/ptl_tcp_component.c")
     assert drafted(gone, tmp_path / "other").family == "C1"
+
+
+def _agents(folder: Path, seen: int, *after: str, busy: bool = False) -> World:
+    """Two nodes that held their GPUs to the wall, of which some say that torchrun starts there."""
+    world = World(folder).job("TIMEOUT", minutes=120.0)
+    for _ in range(seen):
+        world.text("I0301 10:00:05 launcher/api.py:195] Starting elastic_operator with launch configs:")
+        world.text("  rdzv_backend     : c10d", "  metrics_cfg      : {}")
+    world.text(*after)
+    for minute in range(120 if busy else 0):
+        world.add(GpuSample(node="n1", gpu=0, ts=T + timedelta(minutes=minute), engine_active=0.9))
+    return world
+
+
+@pytest.mark.parametrize(
+    ("seen", "after", "busy", "told"),
+    [
+        (1, (), False, True),
+        (2, (), False, False),  # all are there: what follows may stand in a buffer
+        (1, ("loading shards",), False, False),
+        (1, (), True, False),
+    ],
+    ids=["one of two", "both", "the program speaks", "GPUs work"],
+)
+def test_fewer_torchruns_than_nodes_are_a_group_that_never_formed(
+    seen: int, after: tuple[str, ...], busy: bool, told: bool, tmp_path: Path
+) -> None:
+    found = judge(_agents(tmp_path, seen, *after, busy=busy), c1.assess)
+    assert (found.status == "suspected" and found.confidence == 0.5) == told
