@@ -22,6 +22,7 @@ from agent_tools.families.launch_reason import (
     lone_path,
     no_output,
     nodes_fault,
+    not_authenticated,
     out_of_service,
     remote_start,
     speaker,
@@ -52,6 +53,7 @@ LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
     "container_failed": ("the container could not be brought up, or does not hold the program", 0.85, "job", "Check the image's name, its access rights and the mounts; try it with a short interactive job."),
     "bcast_failed": ("sbcast could not copy a file to the nodes", 0.8, "job", "Check that the file is there, and that the folder that sbcast copies it to exists on every node and has room."),
     "unschedulable": ("no node of the cluster has free what it asks for", 0.85, "scheduler", "Wait until GPUs come free, or ask for fewer; where no node has such GPUs at all, correct the request or have the device plugin looked at."),
+    "not_authenticated": ("Slurm's daemons did not accept each other's credentials", 0.85, "infrastructure", "Tell the operators: munge and the clock of the node that is named, compared with the controller's (munge -n, chronyc tracking)."),
     "controller_unreachable": ("the Slurm controller did not answer", 0.7, "infrastructure", "Wait and submit again; tell the operators if it goes on."),
 }  # fmt: skip
 _NO_PROGRAM = re.compile(
@@ -234,7 +236,8 @@ def _before_error(row: RowView, end: RowView | None) -> bool:
 
 def _launch(facts: Facts, row: RowView) -> Assessment:
     prolog = row.text("name") == "step_create_failed" and "Prolog" in row.text("message")
-    why, confidence, whose, advice = LAUNCH["prolog_failed" if prolog else row.text("name")]
+    named = "prolog_failed" if prolog else "not_authenticated" if not_authenticated(row) else row.text("name")
+    why, confidence, whose, advice = LAUNCH[named]
     contained = row.text("name") == "container_failed"
     remote = remote_start(facts, row) if row.text("name") == "remote_start_failed" else None
     fault = remote or (nodes_fault(facts.table("slurm_messages")) if contained else lone_path(facts, row))

@@ -84,13 +84,14 @@ def _outlived(row: RowView, end: RowView | None) -> bool:
 def _unheard(row: RowView) -> Assessment:
     """Ray's head or mpirun no longer hears of a node: it is down, or what they run on it is."""
     ray = row.text("name") == "ray_node_died"
+    node = "a node" if ray or not row.has("host") else f"{row['host']}"
     return Assessment(
         CODE,
         "suspected",
         None,
         0.6,
         "infrastructure",
-        "Ray lost a node under the run." if ray else "The launcher lost a node under the run.",
+        f"{'Ray' if ray else 'The launcher'} lost {node} under the run.",
         say(f"{'Ray' if ray else 'The launcher'} says: {quoted(row, 'message', 'line_no')}."),
         implies=say(
             "A node that is no longer heard of is down, was cut off, or what ran on it was ended; the workers on it are gone.",

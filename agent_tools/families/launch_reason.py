@@ -72,6 +72,8 @@ _AT_SSH: tuple[tuple[re.Pattern[str], Attribution, str], ...] = (
     ),
 )
 _ANY_SSH = "Try ssh to that node from the job's first node (ssh NODE hostname); where nodes allow none, start the ranks with srun."
+_ECHOES = frozenset({"wrapper", "cut", "peer", "interrupt", "rendezvous", "collective"})
+"""What ranks raise that waited for others which never came."""
 _UNREACHED = re.compile(r"not reachable via ssh|returned non-zero exit status 255")
 
 
@@ -87,13 +89,26 @@ class NodesFault(NamedTuple):
 
 def remote_start(facts: Facts, row: RowView) -> NodesFault | None:
     """Whose it is that a launcher could not start its processes on another host; None where a program failed by itself."""
-    if not all(r.role == "wrapper" or _UNREACHED.search(r.message) for r in facts.fatal):
+    if not all(r.role in _ECHOES or _UNREACHED.search(r.message) for r in facts.fatal):
         return None
     said = row.text("message")
     on = f" on {row['host']}" if row.has("host") else " on another node"
     why = f"the launcher could not start its processes{on}"
     known = (NodesFault(row, why, whose, advice) for words, whose, advice in _AT_SSH if words.search(said))
     return next(known, NodesFault(row, why, "undetermined", _ANY_SSH))
+
+
+_CREDENTIAL = re.compile(
+    r"[Pp]rotocol authentication error|\b[Mm]unge\b|Invalid job credential|[Jj]ob credential (?:expired|revoked)|Expired credential"
+)
+
+
+def not_authenticated(row: RowView) -> bool:
+    """Whether a launch failed because Slurm's daemons would not believe each other: munge, its key, or a clock."""
+    return (
+        row.text("name") in ("step_create_failed", "launch_failed")
+        and _CREDENTIAL.search(row.text("message")) is not None
+    )
 
 
 _NOT_THERE = re.compile(r"No such file or directory|chdir")

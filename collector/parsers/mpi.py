@@ -30,6 +30,7 @@ _ABORT = re.compile(
 _LOST = re.compile(
     r"ORTE has lost communication with|PRTE has lost communication with|lost connection to (?:the )?(?:daemon|node)"
 )
+_REMOTE = re.compile(r"^\s*Remote daemon\s*: \[\S+ on node (?P<host>[\w.-]+)")
 _OPEN = re.compile(
     r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES|detected that one or more processes exited with non-zero status"
 )
@@ -60,14 +61,19 @@ class Mpi:
         self._got: dict[str, str] = {}
         self._left = 0
         self._last = 0
+        self._lost: Line | None = None
 
     @property
     def wants_more(self) -> bool:
-        """True inside a box."""
-        return self._start is not None
+        """True inside a box, and below a word of a lost daemon until its node is named."""
+        return self._start is not None or self._lost is not None
 
     def feed(self, line: Line) -> Iterable[ParsedRow]:
         """Take one line."""
+        if self._lost is not None:
+            self._left -= 1
+            named = _REMOTE.match(line.text)
+            return self._gone(named["host"] if named else None) if named or self._left <= 0 else []
         if self._start is not None:
             self._left -= 1
             for key, pattern in _FIELDS:
@@ -84,6 +90,8 @@ class Mpi:
 
     def close(self) -> Iterable[ParsedRow]:
         """Give the box that is open."""
+        if self._lost is not None:
+            return self._gone(None)
         start, got = self._start, self._got
         self._start, self._got = None, {}
         if start is None or not got:
@@ -139,14 +147,23 @@ class Mpi:
                 )
             ]
         if _LOST.search(text):
-            return [
-                line.event(
-                    "launcher_event",
-                    "lost_daemon",
-                    severity="error",
-                    parser=self.name,
-                    framework="mpi",
-                    detail=detail(lost=True),
-                )
-            ]
+            self._lost, self._left = line, 4
         return []
+
+    def _gone(self, host: str | None) -> list[ParsedRow]:
+        """The node stands a few lines below the word of a daemon that is no longer heard of."""
+        line, self._lost = self._lost, None
+        if line is None:
+            return []
+        told = detail(lost=True)
+        return [
+            line.event(
+                "launcher_event",
+                "lost_daemon",
+                severity="error",
+                parser=self.name,
+                framework="mpi",
+                host=host,
+                detail=told,
+            )
+        ]

@@ -79,6 +79,7 @@ _ID = re.compile(r"(?:StepId=|step |job |JobId=|Job )(?P<id>\d+(?:_\d+)?(?:\+\d+
 _TABLE: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern), name, severity)
     for pattern, name, severity in (
+        (r"(?:Task launch for|Application launch failed).{0,200}(?:Zero Bytes were transmitted|Invalid Protocol Version|header lengths)", "launch_failed", "fatal"),
         (r"container_p_join|PredictCost|Zero Bytes were transmitted|slurm_(?:receive|unpack)_msg|_accept_msg_connection|eio_"
          r"(?:message|handle)|cpu[_-]freq|Invalid Protocol Version|header lengths are longer|plugin_context|Unable to TCPSocket"
          r"|acct_gather|Sent SIGCONT|x11_|ignoring|_rpc_abort|mpi/pmix.{0,60}(?:abort|disconnect)|get_exit_code task \d+ died", "noise", "warning"),

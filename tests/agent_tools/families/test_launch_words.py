@@ -33,6 +33,21 @@ bash: line 1: orted: command not found
 ORTE was unable to reliably start one or more daemons.
 This usually is caused by:
 """
+WAITED = """\
+Traceback (most recent call last):
+  File "/job/train.py", line 40, in main
+    deepspeed.init_distributed()
+torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 8/16 clients joined.
+"""
+MUNGE = """\
+srun: error: Munge encode failed: Failed to access "/run/munge/munge.socket.2": No such file or directory
+srun: error: Unable to create step for job 77: Protocol authentication error
+"""
+NO_ANSWER = """\
+srun: error: slurm_receive_msgs: [[n7]:6818] failed: Zero Bytes were transmitted or received
+srun: error: Task launch for StepId=77.0 failed on node n7: Zero Bytes were transmitted or received
+srun: error: Application launch failed: Zero Bytes were transmitted or received
+"""
 HOSTFILE = """\
 Traceback (most recent call last):
   File "/opt/env/lib/python3.11/site-packages/deepspeed/launcher/runner.py", line 437, in main
@@ -61,6 +76,9 @@ RuntimeError: Using hostfile at /job/hostfile but host=n2 was not reachable via 
         (PDSH.format("ssh: connect to host n2 port 22: No route to host"), "A4", "infrastructure"),
         (NO_DAEMON, "A4", "job"),
         (HOSTFILE, "A4", "undetermined"),
+        (PDSH.format("Permission denied (publickey).") + WAITED, "A4", "user"),
+        (MUNGE, "A4", "infrastructure"),
+        (NO_ANSWER, "A4", "infrastructure"),
     ],
     ids=[
         "socket of a plugin",
@@ -73,6 +91,9 @@ RuntimeError: Using hostfile at /job/hostfile but host=n2 was not reachable via 
         "no route",
         "no daemon",
         "hostfile",
+        "others waited",
+        "munge",
+        "no answer",
     ],
 )
 def test_whose_a_failed_launch_is_follows_from_its_words(text: str, family: str, of: str, tmp_path: Path) -> None:
@@ -100,3 +121,20 @@ def test_a_ray_that_never_reaches_its_head_is_a_meeting_that_failed(tmp_path: Pa
     )
     draft = drafted(text, tmp_path)
     assert draft.family == "C1", draft.headline
+
+
+LOST = """\
+ORTE has lost communication with a remote daemon.
+
+  HNP daemon   : [[120,0],0] on node n1
+  Remote daemon: [[120,0],1] on node n2
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [LOST, "n2: client_loop: send disconnect: Broken pipe\npdsh@n1: n2: ssh exited with exit code 255\n"]
+)
+def test_a_launcher_that_loses_a_node_under_the_run_names_it(text: str, tmp_path: Path) -> None:
+    draft = drafted(looped(10, 600) + text, tmp_path)
+    assert draft.family == "F1" and ".host]]" in draft.headline
+    assert draft.confidence <= 0.6

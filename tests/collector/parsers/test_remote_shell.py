@@ -48,16 +48,27 @@ def test_deepspeeds_check_of_its_hostfile() -> None:
     assert told(text)[0][:3] == ("remote_start_failed", "n4", 1)
 
 
+def test_horovods_check_of_its_hosts() -> None:
+    text = "ssh: connect to host n9 port 22: Connection refused\nssh not successful for host n9:\nssh: connect to host n9 port 22: Connection refused\n"
+    assert told(text)[0][:3] == ("remote_start_failed", "n9", 1)
+
+
+@pytest.mark.parametrize(
+    "reason", ["n2: client_loop: send disconnect: Broken pipe", "Connection to n2 closed by remote host."]
+)
+def test_a_connection_that_broke_is_a_host_that_was_lost(reason: str) -> None:
+    assert told(f"{reason}\n{PDSH}")[0][:3] == ("lost_daemon", "n2", 1)
+
+
 @pytest.mark.parametrize(
     "text",
     [
         PDSH,
-        "n2: client_loop: send disconnect: Broken pipe\n" + PDSH,
         "n2: Host key verification failed.\npdsh@n1: n2: ssh exited with exit code 1\n",
         "git@example.org: Permission denied (publickey).\nfatal: Could not read from remote repository.\n",
         "n2: Host key verification failed.\n" + "n1: step 1\nn1: ssh: x\n" * 60 + PDSH,
     ],
-    ids=["no reason", "broke later", "the command's own status", "git", "long before"],
+    ids=["no reason", "the command's own status", "git", "long before"],
 )
-def test_a_connection_that_broke_or_another_programs_ssh_is_no_launch(text: str) -> None:
+def test_another_programs_ssh_is_no_launch(text: str) -> None:
     assert told(text) == []
