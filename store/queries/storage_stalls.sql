@@ -20,7 +20,7 @@ WITH e AS (
   -- a server belongs to no job: the job's number is only what the answer is about
   WHERE $job_id IS NOT NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')) AND event = 'storage'
     AND regexp_matches(
-      message, 'not responding|\bOK$|[Cc]onnection .*(lost|restored)|was lost|[Uu]nreachable|caps stale|\bhung\b|came back|recovery completed|reconnect start'
+      message, 'not responding|\bOK$|[Cc]onnection .*(lost|restored)|was lost|[Uu]nreachable|caps stale|\bhung\b|came back|recovery completed|reconnect start|beegfs: .*(Retrying communication|timed out|Connect failed|Unable to connect)'
     )
     AND ts >= $from_ts::TIMESTAMP AND ts <= $to_ts::TIMESTAMP
 ),

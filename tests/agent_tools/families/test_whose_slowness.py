@@ -298,3 +298,14 @@ def test_the_load_of_a_slow_ranks_node_is_told_where_it_is_unlike_the_others(tmp
     found = judge(loaded(240.0), d3.assess)
     assert found.attribution == "undetermined" and any("load of [[E" in c.text for c in found.speaks_for)
     assert not any("load of" in c.text for c in judge(loaded(20.0), d3.assess).speaks_for)
+
+
+RETRIES = "beegfs: python(48211): Messaging (RPC): Retrying communication with node: beegfs-storage stor01 [ID: 1]"
+
+
+@pytest.mark.parametrize(("said", "silent"), [(SILENT, True), (RETRIES, True), ("Lustre: 12: evicted", False)])
+def test_a_client_that_asks_its_server_again_and_again_gets_no_answer(said: str, silent: bool, tmp_path: Path) -> None:
+    world = World(tmp_path).job()
+    for minute in (20, 21, 22):
+        world.add(HostEvent(node="n1", event="storage", ts=T + at(minute), message=said))
+    assert bool(world.facts().table("storage_stalls")) == silent
