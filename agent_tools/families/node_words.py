@@ -31,7 +31,11 @@ def tell_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
     told = _told_beside(facts, cause) if word.unseen else None
     if told is not None:
         result.speaks_for.append(claim(f"The log says too: {told['message']} ({told['file']} line {told['line_no']})."))
-    result.attribution = whose = "infrastructure" if told is not None else word.whose
+    failed = _card_not_up(facts) if word.unseen and told is None else None
+    if failed is not None:
+        result.speaks_for.append(claim(f"The kernel of {failed['node']} said as the job began: {failed['message']}"))
+    found = told is not None or failed is not None
+    result.attribution = whose = "infrastructure" if found else word.whose
     if overview is not None and overview.number("node_count") == 1 and overview.has("node_list"):
         result.speaks_for.append(claim(f"The job had a single node: {overview['node_list']}."))
     result.implies.append(
@@ -39,8 +43,16 @@ def tell_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
     )
     if whose != "infrastructure":
         result.missing.append(missing("Whether the node, or how the job was set up, is to blame.", word.signal))
-    result.actions.append(claim(_LOOK_AT_NODE if told is not None else word.advice))
+    result.actions.append(claim(_LOOK_AT_NODE if found else word.advice))
     return True
+
+
+def _card_not_up(facts: Facts) -> RowView | None:
+    """The driver's word in the kernel log of one of the job's nodes that it could not bring up a card, while the job ran."""
+    if not facts.times_known or facts.lone_nodes or facts.beside is not None:
+        return None
+    rows = facts.table("gpu_events").one_of("event", "init_failed", "fallen_off_bus")
+    return next((r for r in rows if (r.number("before_end_s") or -1.0) >= 0), None)
 
 
 def at_driver(facts: Facts, result: Assessment) -> Assessment:

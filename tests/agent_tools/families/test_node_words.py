@@ -10,7 +10,7 @@ import pytest
 from agent_tools.facts.node_words import NODE_WORDS, node_word
 from agent_tools.families import a1_startup_crash as a1
 from agent_tools.families.node_words import tell_node
-from store.rows import HostEvent, Row
+from store.rows import GpuEvent, HostEvent, Row
 from tests.agent_tools.families.world import T, World, judge
 
 NOT_READY = "Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized"
@@ -121,3 +121,17 @@ def test_a_file_that_others_miss_too_is_the_jobs(tmp_path: Path, first: int, man
 def test_the_only_node_of_the_job_is_the_one_to_look_at(nodes: str, named: bool, tmp_path: Path) -> None:
     found = judge(crashed(tmp_path, NOT_READY, node_list=nodes), a1.assess)
     assert any("single node" in c.text for c in found.speaks_for) == named
+
+
+@pytest.mark.parametrize(
+    ("minute", "event", "of"),
+    [(1, "init_failed", "infrastructure"), (1, "xid", "undetermined"), (-300, "init_failed", "undetermined")],
+)
+def test_a_card_that_the_driver_could_not_bring_up_is_the_nodes(
+    minute: int, event: str, of: str, tmp_path: Path
+) -> None:
+    text = "NVRM: GPU 0000:9d:00.0: RmInitAdapter failed! (0x62:0x40:2393)"
+    at = T + timedelta(minutes=minute)
+    card = GpuEvent(node="n1", ts=at, event=event, xid=31 if event == "xid" else None, message=text)
+    found = judge(crashed(tmp_path, NONE_SEEN).add(card), a1.assess)
+    assert found.attribution == of
