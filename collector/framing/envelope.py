@@ -20,7 +20,25 @@ _CAUGHT = ("log", "MESSAGE", "textPayload")
 """Fields of what a runtime took from a program's output, line by line; the others are a logger's."""
 _TEXTS = (*_CAUGHT, "message", "msg", "event", "text", "body")
 _TIMES = ("@timestamp", "timestamp", "time", "ts", "asctime", "datetime", "__REALTIME_TIMESTAMP")
-_STACKS = ("exception", "exc_info", "exc_text", "traceback", "stack_trace", "stacktrace", "error.stack_trace")
+_STACKS = (
+    "exception",
+    "exc_info",
+    "exc_text",
+    "traceback",
+    "stack_trace",
+    "stacktrace",
+    "stack",
+    "error.stack_trace",
+    "error",
+    "err",
+    "exc",
+)
+_TYPES, _WORDS, _PRINTED = (
+    ("type", "exc_type", "class", "name", "kind"),
+    ("value", "exc_value", "message", "msg"),
+    ("stack_trace", "stacktrace", "traceback", "stack"),
+)
+"""Keys of an exception that a logger writes as an object: its type, its message, and what it printed."""
 _RANKS = ("rank", "global_rank", "RANK")
 _FIGURES = re.compile(
     r"(?:^|[/_.])(?:loss|lr|learning_rate|grad_norm|perplexity|ppl)$|^(?:global_)?steps?$|^iter(?:ation)?s?$|^epoch$"
@@ -40,7 +58,9 @@ def wrapped(head: bytes) -> bool:
     """Has at least every second line of a log's beginning such a wrapping?"""
     lines = [line for line in head.split(b"\n")[:-1] if line.strip()][:200]
     found = sum(1 for line in lines if _unwrapped(line) is not None)
-    return found >= max(_FEWEST, _ENOUGH * len(lines))
+    # A program that logs objects may report its figures in most of them.
+    figures = sum(1 for line in lines if (fields := _object(line)) and _training(fields)) if found >= _FEWEST else 0
+    return found >= max(_FEWEST, _ENOUGH * (len(lines) - figures))
 
 
 def unwrap(data: bytes) -> bytes:
@@ -53,20 +73,13 @@ def _unwrapped(line: bytes) -> bytes | None:
         part = (found["part"] or b"").ljust(9, b"0")
         rank = b"[rank" + found["rank"] + b"]: " if found["rank"] else b""
         return rank + found["day"] + b"T" + found["clock"] + b"." + part + b"Z " + found["text"]
-    line = line.strip()
-    if not (line.startswith(b"{") and line.endswith(b"}")):
+    fields = _object(line)
+    if fields is None:
         return None
-    try:
-        held: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(held, dict):
-        return None
-    fields = cast("dict[str, Any]", held)
     if isinstance(fields.get("event"), str) and fields.keys() == {"event", "data", "pipe"}:
-        return _recorded(fields["event"], fields["data"], line)
+        return _recorded(fields["event"], fields["data"], line.strip())
     field, said = next(((name, text) for name in _TEXTS if (text := _text(fields.get(name))) is not None), ("", None))
-    if said is None or any(_FIGURES.search(k) and _is_number(v) for k, v in fields.items()):
+    if said is None or _training(fields):
         return None
     said = said.rstrip("\r\n")
     time = None if _DATED.match(said) else next((t for n in _TIMES if (t := _time(fields.get(n))) is not None), None)
@@ -74,9 +87,40 @@ def _unwrapped(line: bytes) -> bytes | None:
         time = _as_runtimes_do(time)
     rank = next((fields[name] for name in _RANKS if isinstance(fields.get(name), int)), None)
     lead = (f"[rank{rank}]: " if rank is not None else "") + (f"{time} " if time else "")
-    stacks = [s for name in _STACKS if (s := _text(fields.get(name))) and s not in said]
+    stacks = [s for name in _STACKS if (s := _stack(fields.get(name))) and s not in said]
     lines = "\n".join([said, *stacks]).splitlines()
     return "\r".join([lead + part for part in lines]).encode("utf-8", "replace")
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    """The object that a line is; none where it is something else."""
+    line = line.strip()
+    if not (line.startswith(b"{") and line.endswith(b"}")):
+        return None
+    try:
+        held: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", held) if isinstance(held, dict) else None
+
+
+def _training(fields: dict[str, Any]) -> bool:
+    """Whether an object has figures of training."""
+    return any(_FIGURES.search(k) and _is_number(v) for k, v in fields.items())
+
+
+def _stack(value: Any) -> str | None:
+    """An exception as Python prints it, from its text or from the object that a logger makes of it (of several, the last)."""
+    if isinstance(value, list) and value and isinstance(value[-1], dict):
+        value = cast("list[Any]", value)[-1]
+    if not isinstance(value, dict):
+        return _text(value)
+    held = cast("dict[str, Any]", value)
+    if printed := next((s for n in _PRINTED if (s := _text(held.get(n))) and "\n" in s), None):
+        return printed
+    kind = next((s for n in _TYPES if (s := _text(held.get(n)))), None)
+    words = next((s for n in _WORDS if (s := _text(held.get(n))) is not None), "")
+    return f"{kind}: {words}" if kind else None
 
 
 def _recorded(event: str, data: Any, line: bytes) -> bytes:

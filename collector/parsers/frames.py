@@ -51,8 +51,31 @@ _FOLDED = re.compile(
 _FOLDED_END = re.compile(r"\s(?P<raised>(?:[a-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?)$")
 
 
+_ESCAPED = {
+    quote: re.compile(rf"Traceback \(most recent call last\):(?:\\.|[^{quote}\\]){{20,}}") for quote in ('"', "'")
+}
+_ESCAPES = {"n": "\n", "t": "\t"}
+_LEVEL = re.compile(r"(?i)[\"'](?:level|levelname|severity)[\"'] ?: ?[\"'](\w{4,8})[\"']")
+
+
+def _unescape(text: str) -> list[str]:
+    """The lines of a traceback that stands as one text, its line ends escaped, in an object that a logger wrote."""
+    if "\\n" not in text:
+        return []
+    # JSON escapes the quotes of the frames; Python's own notation takes the other quotes around it.
+    found = _ESCAPED["'" if 'File "' in text else '"'].search(text)
+    if found is None or "\\n" not in found[0]:
+        return []
+    body = re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), found[0])
+    level = _LEVEL.search(text)
+    first, *others = body.split("\n")
+    return [f"{level[1].upper() if level else 'ERROR'} {first}", *others]
+
+
 def unfold(text: str, header: str) -> list[str]:
     """The lines of a traceback that a copy of the log has put on one line; none where it has not."""
+    if lines := _unescape(text):
+        return lines
     head, found, rest = text.partition(header)
     frames = list(_FOLDED.finditer(rest)) if found else []
     if not frames:

@@ -26,7 +26,9 @@ _ENDING = (
 )
 RAISED = re.compile(rf"(?P<name>{_TYPE})(?::(?: (?P<text>.*))?)?\s*$")
 LONE = re.compile(rf"\s*(?P<name>{_ENDING})(?:: (?P<text>\S.*)|:?)\s*$")
-LOGGED = re.compile(rf"^(?P<prefix>.{{1,160}}?[\]\s:|-] )(?P<name>{_ENDING}): (?P<text>\S.*)$")
+LOGGED = re.compile(
+    rf"^(?P<prefix>.{{1,160}}?(?:[\]\s:|-]|:\d\d(?:[.,]\d{{1,9}})?Z?) )(?P<name>{_ENDING}): (?P<text>\S.*)$"
+)
 GLUED = re.compile(rf"(?:it/s|s/it|[\w?]\]|\)|^)(?P<name>{_ENDING}|Exception): (?P<text>\S.*)$")
 # An exception whose text is the traceback of another, told whole.
 CARRIES = re.compile(rf"(?P<name>{_ENDING}): Traceback \(most recent call last\):\s*$")

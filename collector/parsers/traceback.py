@@ -110,7 +110,8 @@ class Traceback:
         """Take one line."""
         if self._start is None:
             if HEADER in line.text and (lines := unfold(line.text[:_MAX_FOLDED], HEADER)):
-                return [row for text in lines for row in self.feed(replace(line, text=text))]
+                rows = [row for text in lines for row in self.feed(replace(line, text=text))]
+                return [*rows, *(self.close() if "\\n" in line.text else [])]  # a text that ends with the line
             return self._idle(line)
         self._lines += 1
         if self._lines > _MAX_LINES:

@@ -72,6 +72,28 @@ def test_a_stack_in_a_field_of_its_own_is_read_and_later_lines_keep_their_number
     assert (last["line_no"], str(last["text"]).endswith("bye")) == (5, True)
 
 
+@pytest.mark.parametrize(
+    "failed",
+    [
+        {"exception": {"type": "KeyError", "value": "scan_02011", "stack": ["train.py:88 main", "train.py:41 step"]}},
+        {"error": {"type": "KeyError", "message": "scan_02011", "stack_trace": "\n".join(SAID[7:])}},
+        {"exception": [{"exc_type": "KeyError", "exc_value": "scan_02011", "frames": []}]},
+        {"err": {"class": "KeyError", "message": "scan_02011"}},
+    ],
+)
+def test_an_exception_that_is_an_object_is_read_among_objects_with_figures(
+    tmp_path: Path, failed: dict[str, Any]
+) -> None:
+    lines: list[dict[str, Any]] = [{"ts": AT, "level": "INFO", "msg": "starting"}]
+    lines += [{"ts": AT + n, "level": "INFO", "msg": "train", "step": n, "loss": 4.0 - n / 10} for n in range(1, 9)]
+    lines += [{"ts": AT + 9, "level": "ERROR", "msg": "training failed", **failed}]
+    log = tmp_path / "slurm-7.out"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    import_paths([log], tmp_path / "lake", durable=False)
+    assert asked(tmp_path / "lake", "SELECT name, line_no FROM log_event") == [("KeyError", 10)]
+    assert asked(tmp_path / "lake", "SELECT count(*) FROM train_step") == [(8,)]
+
+
 def test_an_object_with_figures_of_training_stays_as_it_is() -> None:
     figures = json.dumps({"event": "train", "step": 3, "loss": 2.5}).encode()
     assert unwrap(figures) == figures

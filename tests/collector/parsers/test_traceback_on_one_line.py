@@ -1,5 +1,13 @@
 """Tracebacks whose line ends were lost where they were copied to."""
 
+import json
+from collections.abc import Callable
+
+import pytest
+
+from collector.parsers.base import parse_text
+from collector.parsers.traceback import Traceback
+from store.rows import LogEvent
 from tests.collector.parsers.test_traceback import PLAIN, one
 
 
@@ -17,3 +25,20 @@ def test_a_traceback_on_one_line_is_read_frame_by_frame():
     assert (row.name, row.cause_name) == ("ValueError", None)
     assert row.message.startswith("Target modules {'wq'} not found")
     assert row.user_frame == "/home/u/model.py:7 in main"
+
+
+_STACK = (
+    'Traceback (most recent call last):\n  File "/app/train.py", line 88, in main\n    batch["a\\tb"]\nKeyError: "scan"'
+)
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr])
+def test_a_traceback_that_is_a_text_of_an_object_is_read(write: Callable[[object], str]) -> None:
+    line = write({"step": 40, "level": "critical", "exc_info": _STACK, "host": "gpu-01"})
+    (row,) = (r for r in parse_text(Traceback(), f"2026-05-01 10:00:00 {line}\nbye") if isinstance(r, LogEvent))
+    assert (row.name, row.message, row.frame, row.severity) == (
+        "KeyError",
+        '"scan"',
+        "/app/train.py:88 in main",
+        "error",
+    )
