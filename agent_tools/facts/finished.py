@@ -40,7 +40,13 @@ def program_end(facts: Facts, end: RowView | None) -> str:
     words = facts.table("closing_words").first
     if words is None or not count(words, "programs") or count(words, "program_line") < _goes_on(facts, end):
         return ""
+    if any(0 <= count(words, "program_line") - count(r, "line_no") <= _BEFORE for r in facts.table("plain_errors")):
+        return ""  # some print the same where they exit over an error
     return f"The program prints what it prints at a normal end: {quoted(words, 'program_text', 'program_line')}."
+
+
+_BEFORE = 12
+"""Lines before a program's last words in which it may have said why it exits."""
 
 
 def closing_end(facts: Facts, end: RowView | None) -> list[str]:

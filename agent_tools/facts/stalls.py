@@ -1,8 +1,11 @@
-"""Horovod's stall inspector: when its words mean a hang, and how to say it."""
+"""Waits that other words than a watchdog's tell of: Horovod's stall inspector, and a barrier over the store."""
 
 from __future__ import annotations
 
+import re
+
 from agent_tools.facts import Facts, RowView, View
+from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim
 
@@ -28,3 +31,15 @@ def told(row: RowView, result: Assessment) -> None:
             f"Horovod's stall inspector spoke{after}, and nothing came after it: {row['message']} ({row['file']} line {row['line_no']})."
         )
     )
+
+
+_AT_STORE = re.compile(
+    r"wait timeout after|Barrier timed out|[Tt]imed out .{0,60}(?:store.based.barrier|waiting for keys?)|Socket Timeout"
+)
+
+
+def waited_at_store(facts: Facts) -> list[Raised]:
+    """Waits of a running job for keys that its other ranks were to write into the store: a barrier that none came to."""
+    if not facts.progress.begun:
+        return []
+    return [r for r in facts.of_role("rendezvous") if _AT_STORE.search(r.message)]

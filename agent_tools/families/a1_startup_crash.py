@@ -21,6 +21,7 @@ from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
 from agent_tools.families.lone_node import tell_lone_node
 from agent_tools.families.node_words import tell_node
+from agent_tools.families.own_words import LOOK_AT_LINE, gave_up, own_words
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -252,7 +253,7 @@ def _without_cause(facts: Facts) -> Assessment:
     if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
         if plain.get("known"):
             return _plain(facts, plain)
-        if not facts.raised and not unformed(facts) and _gave_up(facts):
+        if not facts.raised and not unformed(facts) and gave_up(facts):
             return _worded(facts, plain)
     cut = facts.cut_short
     if cut is not None and not (_sought(facts, cut) or facts.after_steps(cut) or in_a_loop(facts, cut)):
@@ -355,46 +356,18 @@ def _plain(facts: Facts, row: RowView) -> Assessment:
     return result
 
 
-def _gave_up(facts: Facts) -> bool:
-    """The program left with a status of its own choice: no signal, no teardown, nothing else that ended it."""
-    aborted = facts.table("launcher_failures").one_of("name", "abort_called")
-    if aborted and not facts.host_oom and not facts.table("signals"):
-        # What the program says to MPI is its own decision; the cancel of the step follows.
-        cancelled = facts.ending.marks.get("cancelled")
-        return cancelled is None or (aborted[0].number("line_no") or 0) < (cancelled.number("line_no") or 0)
-    statuses = [r.number("exit_code") for r in (*facts.failed_children, *facts.table("slurm_messages"))]
-    signalled = any(r.has("signal") for r in facts.failed_children) or facts.ending.torn_down
-    if signalled or facts.ending.says("cancelled", "host_oom") or facts.table("signals"):
-        return False
-    return any(s for s in statuses) and all(0 <= s < 126 for s in statuses if s is not None)
-
-
-def _closes(facts: Facts, row: RowView) -> bool:
-    """The line is the last that the program said, and no launcher's about it."""
-    told = {r.number("line_no") for r in facts.table("launcher_failures") if r.text("file") == row.text("file")}
-    return bool(row.get("closing")) and row.number("line_no") not in told
-
-
 def _worded(facts: Facts, row: RowView) -> Assessment:
     """The program ended with an exit status and, near its end, a line in its own words that speaks of failure."""
     fault = classify("", row.text("text"), "")
     sure = fault.certainty >= 0.7
-    last = sure or _closes(facts, row)
     mode = fault.mode if sure else "config"
-    result = Assessment(CODE, "confirmed" if last else "suspected", mode=mode, attribution="job")
-    result.confidence = 0.7 if sure else 0.62 if last else 0.45
+    result = own_words(facts, row, CODE, mode, sure=sure)
     result.headline = f"The program gave up before training began, and near its end it says: {row['text']}"
-    result.speaks_for.append(claim(f"{spread(row)} printed: {row['text']} ({row['file']} line {row['line_no']})."))
     result.speaks_for.append(claim("No training step was reported, and there is no traceback."))
     if sure:
         result.implies.append(claim(f"The fault lies in {_CLASS[mode]}.", "supported"))
         result.actions.append(claim(_ACTIONS[mode], "supported"))
     else:
         result.implies.append(claim(f"The fault may lie in {_CLASS[mode]}.", "hypothesis"))
-        result.actions.append(claim("Look at what that line names: the input, the setting or the call.", "supported"))
-    result.missing.append(
-        missing(
-            "Whether that line is why the program ended.", "the program's own log, or a run with more verbose output"
-        )
-    )
+        result.actions.append(claim(LOOK_AT_LINE, "supported"))
     return result

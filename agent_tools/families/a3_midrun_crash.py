@@ -11,14 +11,15 @@ import re
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
-from agent_tools.facts.faults import file_system_fails
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.left_waiting import hung_before, left_waiting, unreached_service
 from agent_tools.facts.memory import of_either
 from agent_tools.facts.rank_place import say_where
 from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
+from agent_tools.families.crash_modes import ACTIONS, MEANING, attribution, mode_of, mode_of_words
 from agent_tools.families.full_disk import tell_full
+from agent_tools.families.own_words import LOOK_AT_LINE, own_words, stopped_itself
 from agent_tools.families.storage_words import tell_storage
 from agent_tools.families.wording import (
     ALIKE,
@@ -36,48 +37,10 @@ from agent_tools.families.wording import (
     outlived_by_log,
     spread,
 )
-from agent_tools.verdict import Attribution, Claim
+from agent_tools.verdict import Claim
 
 CODE = "A3"
 EXPLAINS = ("A1", "A2", "C1", "C2", "C3", "D1", "D2", "E3", "F4", "G1")
-
-_STORAGE = re.compile(
-    r"No space left|quota exceeded|Errno (27|28|122|30)\b|File too large|Read-only file system|ENOSPC|EDQUOT|file write failed|"
-    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|basic_ios::clear: iostream error",
-    re.IGNORECASE,
-)
-# PyTorch's writer does not say why: a folder that is gone, a right, a quota or a disk that is full.
-_UNOPENED = re.compile(r"\bFile \S.{0,400} cannot be opened")
-_READ_ONLY = re.compile(r"Errno 30\b|Read-only file system", re.IGNORECASE)
-"""While training runs, what a file system becomes that the kernel has given up on; at a start, as often how it was mounted."""
-_NETWORK = re.compile(
-    r"Max retries exceeded|Read timed out|ConnectTimeout|ReadTimeout|ConnectionError|Name or service not known|"
-    r"name resolution|HTTPSConnectionPool|Connection (aborted|refused)|Remote end closed|\b5\d\d (Server Error|Bad Gateway)|"
-    r"Too Many Requests|\b429\b|IncompleteRead|SSLError|HfHubHTTPError|CommError|ClientConnectorError|"
-    r"ServerDisconnected|EndpointConnectionError|S3|gcsfs|ProtocolError|ClientPayloadError",
-    re.IGNORECASE,
-)
-# A time-out, a refusal and a name that is not known are the network's where a client of the web asked for something.
-_OVER_THE_NET = re.compile(
-    r"^(?:urllib3|requests|httpx|httpcore|aiohttp|botocore|boto3|google/cloud|(?:\S*/)?http/client\.py|(?:\S*/)?urllib/request\.py)\b",
-    re.MULTILINE,
-)
-_UNREACHED = re.compile(
-    r"Timeout|timed? ?out|gaierror|Connect|refused|reset by peer|unreachable|No route|resol", re.IGNORECASE
-)
-_ACTIONS = {
-    "code": "Correct the line that the traceback names.",
-    "data": "Find the record that the message speaks of, and mend or skip it.",
-    "storage": "Free space or raise the quota where the run writes; a checkpoint that was being written may not be whole.",
-    "network": "Cache what is downloaded before the run, or retry with back-off.",
-}
-_MEANING = {
-    "code": "The program failed on its own account while it was training; the hardware is not to blame.",
-    "data": "A record or a batch that training came to could not be used; the hardware is not to blame.",
-    "storage": "The file system that the run uses refused; neither the program's logic nor the GPUs are to blame.",
-    "network": "A service outside the job could not be reached while training ran.",
-}
-
 
 _HOST_MEMORY = re.compile(
     r"\b_?(?:Array)?MemoryError\b|DefaultCPUAllocator|Cannot allocate memory|Errno 12\b|std::bad_alloc"
@@ -94,31 +57,6 @@ _EITHER = 0.6
 _LAST = 0.72
 """Confidence where a logger told of the exception, and the log ends with it, or the other ranks waited for that rank in vain."""
 _WAITED = 0.65
-
-
-def mode_of(cause: Raised) -> str:
-    """code, data, storage or network."""
-    text = f"{cause.name}: {cause.message}"
-    if _STORAGE.search(text) or file_system_fails(text) or (cause.saving and _UNOPENED.search(text)):
-        return "storage"
-    if _NETWORK.search(text):
-        return "network"
-    layer = cause.origin.layer
-    if _OVER_THE_NET.search(cause.calls) and _UNREACHED.search(text):
-        return "network"
-    if layer == "tracker" and cause.name.rsplit(".", 1)[-1].endswith(
-        ("PipeError", "ConnectionError", "Timeout", "CommError")
-    ):
-        return "network"
-    if layer != "output" and (cause.fault.mode == "data" or cause.name.endswith("DecodeError") or layer == "data"):
-        return "data"
-    return "code"
-
-
-def _attribution(mode: str, cause: Raised) -> Attribution:
-    """A full disk or a used-up quota is the run's own doing; a file system that fails or goes away is not."""
-    broken = file_system_fails(cause.message) or _READ_ONLY.search(cause.message) is not None
-    return "infrastructure" if mode == "storage" and broken else "job"
 
 
 def assess(facts: Facts) -> Assessment:
@@ -139,6 +77,8 @@ def assess(facts: Facts) -> Assessment:
         return _command(facts, command)
     if not facts.causes and facts.progress.begun and (word := unreached_service(facts)) is not None:
         return _unreached(facts, word)
+    if not facts.causes and (own := stopped_itself(facts)) is not None:
+        return _stopped(facts, own)
     if not facts.causes:
         text = "No exception of the application itself stands in the log."
         if told := facts.of_role("ecc"):
@@ -152,7 +92,7 @@ def assess(facts: Facts) -> Assessment:
         return Assessment(CODE, "ruled_out", counterfactual=text)
     mode = mode_of(cause)
     wait: RowView | None = None
-    result = Assessment(CODE, "confirmed", mode=mode, attribution=_attribution(mode, cause))
+    result = Assessment(CODE, "confirmed", mode=mode, attribution=attribution(mode, cause))
     tested = None if facts.progress.parsed else facts.evaluated(cause)
     result.confidence = 0.92 if facts.progress.parsed else 0.86 if facts.progress.begun or tested is not None else 0.7
     if cause.row.text("severity") != "fatal" and not facts.ending.failed and not facts.failed_children:
@@ -212,7 +152,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"Training itself had ended at line {facts.progress.finish['last_line']}."))
     if either:
         result.implies.append(claim(ALIKE, "hypothesis"))
-    meaning = _MEANING[mode]
+    meaning = MEANING[mode]
     if after:
         meaning = meaning.replace("while it was training", "in what came after its training").replace(
             "while training ran", "after training had ended"
@@ -230,7 +170,7 @@ def assess(facts: Facts) -> Assessment:
     elif not either:
         unseen = of_cuda(cause) and not facts.has("gpu_event")
         result.implies.append(claim(meaning, "supported" if mode == "network" or unseen else "established"))
-    advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else _ACTIONS[mode]
+    advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else ACTIONS[mode]
     if mode == "storage" and result.attribution == "infrastructure":
         advice = LOOK_AT_MOUNT
     if mode == "storage":
@@ -267,9 +207,9 @@ def _unreached(facts: Facts, row: RowView) -> Assessment:
         result.speaks_for.append(_waited(wait))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
-    result.implies.append(claim(_MEANING["network"], "supported"))
+    result.implies.append(claim(MEANING["network"], "supported"))
     result.missing.append(missing("Whether that rank ended by it.", "the rest of that rank's output, or a stack of it"))
-    result.actions.append(claim(_ACTIONS["network"]))
+    result.actions.append(claim(ACTIONS["network"]))
     return result
 
 
@@ -305,9 +245,23 @@ def _cut(facts: Facts, cut: Raised) -> Assessment:
     result.speaks_for.append(claim(f"A traceback {begins} at {cut.where_ref} and has no last line."))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
-    result.implies.append(claim(_MEANING[mode], "hypothesis"))
-    result.actions.append(claim(_ACTIONS[mode], "supported"))
+    result.implies.append(claim(MEANING[mode], "hypothesis"))
+    result.actions.append(claim(ACTIONS[mode], "supported"))
     result.missing.append(missing("Which exception it was.", "the rest of the log"))
+    return result
+
+
+def _stopped(facts: Facts, row: RowView) -> Assessment:
+    """The work was under way, and the program left with a line in its own words that speaks of failure."""
+    mode, whose = mode_of_words(row.text("text"))
+    result = own_words(facts, row, CODE, mode, sure=False)
+    result.attribution = whose
+    result.headline = f"The program gave up while it worked, and near its end it says: {row['text']}"
+    if facts.progress.phrase:
+        result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    own = "It left of its own accord, which is how a program ends over an error that it found."
+    result.implies.append(claim(own, "hypothesis"))
+    result.actions.append(claim(ACTIONS[mode] if mode == "storage" else LOOK_AT_LINE, "supported"))
     return result
 
 
@@ -349,8 +303,8 @@ def _command(facts: Facts, row: RowView) -> Assessment:
 _MEND = {
     "no_such_file": "Look whether the path that is named exists on the compute node; then run only what follows the training again.",
     "permission_denied": "Look who may write to the path that is named; then run only what follows the training again.",
-    "no_space": _ACTIONS["storage"],
-    "quota": _ACTIONS["storage"],
+    "no_space": ACTIONS["storage"],
+    "quota": ACTIONS["storage"],
     "connection": "Run only what follows the training again, with retries.",
 }
 

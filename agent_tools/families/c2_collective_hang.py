@@ -20,7 +20,7 @@ from agent_tools.facts.held_up import (
     spinning,
     unlaunched,
 )
-from agent_tools.facts.stalls import STALLS, stalled_for_good, told
+from agent_tools.facts.stalls import STALLS, stalled_for_good, told, waited_at_store
 from agent_tools.families.base import Assessment
 from agent_tools.families.hang_causes import rested_by_storage, why_they_stood
 from agent_tools.families.wording import claim, gpu_of, missing
@@ -53,7 +53,7 @@ def assess(facts: Facts) -> Assessment:
     gave_up = sorted(gave_up, key=lambda r: not r.has("collective")) or stalled_for_good(facts, events)
     weak = [r for r in events.one_of("name", *_WEAK) if not facts.trained_past(r)]
     gave_up = gave_up or [r for r in events.one_of("name", "silent_rank") if not facts.trained_past(r)]
-    raised = facts.of_role("collective")
+    raised = facts.of_role("collective") or waited_at_store(facts)
     # The process group aborts its process (SIGABRT) when its transport fails: only another signal is a death of its own.
     dead = facts.table("fatal_signals").where(lambda r: r.get("signal") != _SIGABRT)
     under_way = facts.progress.begun or transfer_failed(facts)

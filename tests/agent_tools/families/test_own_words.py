@@ -1,0 +1,83 @@
+"""Programs that end in words of their own, engines of molecular dynamics among them, and waits at the store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.agent_tools.families.logkit import drafted
+
+LAMMPS = (
+    "LAMMPS (2 Aug 2023)\n  using 1 OpenMP thread(s) per MPI task\nSetting up Verlet run ...\n"
+    "   Step          Temp          E_pair         TotEng         Press\n"
+    + "".join(f"{n:10d}   0.7{n}   -5.67{n}   -4.62   0.71\n" for n in range(0, 6000, 1000))
+)
+LOST = "ERROR: Lost atoms: original 40000 current 39987 (src/thermo.cpp:488)\nLast command: run 100000\n"
+EXITED = "srun: error: gpu-12: tasks 0-3: Exited with exit code 1\n"
+NAMD = "Info: NAMD 3.0 for Linux-x86_64-multicore-CUDA\n" + "".join(
+    f"ENERGY: {n:7d}" + "  323.7513" * 11 + "\n" for n in range(0, 3000, 1000)
+)
+UNSTABLE = "FATAL ERROR: Constraint failure in RATTLE algorithm for atom 2411!\nERROR: Exiting prematurely; see error messages above.\n"
+CLOSED = "====================================\nWallClock: 81.221  CPUTime: 80.112  Memory: 912.11 MB\n[Partition 0][Node 0] End of program\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "family", "mode", "most"),
+    [
+        (LAMMPS + LOST + EXITED, "A3", "code", 0.7),
+        (LAMMPS + "ERROR: Cannot write to dump file: No space left on device\n" + EXITED, "A3", "storage", 0.7),
+        (LAMMPS + "Loop time of 122.3 on 4 procs for 5000 steps with 40000 atoms\nTotal wall time: 0:02:05\n", "G1", "healthy", 0.7),
+        (NAMD + UNSTABLE + CLOSED, "A3", "code", 0.5),
+        (NAMD + CLOSED, "G1", "healthy", 0.7),
+        (LAMMPS + LOST, "U0", None, 0.7),
+        (LAMMPS + "ERROR on proc 3: neighbor list is long\n" + LAMMPS.split("Press\n")[1].replace(" 0   0.7", " 6000   0.7"), "U0", None, 0.7),
+    ],
+)  # fmt: skip
+def test_a_program_that_left_under_way_is_quoted(
+    tmp_path: Path, log: str, family: str, mode: str | None, most: float
+) -> None:
+    draft = drafted(log, tmp_path)
+    assert (draft.family, draft.mode, draft.confidence <= most) == (family, mode, True), draft.headline
+
+
+STEPS = "".join(f"Epoch 1: iter {n}/2000 loss {3 - n / 1000:.4f} lr 1.0e-4\n" for n in range(100, 600, 100))
+AT_STORE = (
+    "[rank3]: Traceback (most recent call last):\n"
+    '[rank3]:   File "/home/u/train.py", line 188, in <module>\n[rank3]:     save_sharded(state)\n'
+    '[rank3]:   File "/home/u/ckpt.py", line 61, in save_sharded\n[rank3]:     store.wait(keys, timeout)\n'
+    "[rank3]: torch.distributed.DistStoreError: wait timeout after 600000ms, keys: /ckpt_done/0, /ckpt_done/1\n"
+)
+
+
+@pytest.mark.parametrize(("before", "family"), [(STEPS, "C2"), ("", "C1")])
+def test_a_wait_for_keys_of_the_store_is_a_hang_once_training_runs(tmp_path: Path, before: str, family: str) -> None:
+    draft = drafted(before + AT_STORE, tmp_path)
+    assert (draft.family, draft.attribution) == (family, "undetermined"), draft.headline
+
+
+SAVING = (
+    'Traceback (most recent call last):\n  File "/home/u/train.py", line 88, in <module>\n    torch.save(state, path)\n'
+    '  File "/opt/conda/lib/python3.10/site-packages/torch/serialization.py", line 849, in save\n    with open_file(f) as opened:\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("raised", "mode"),
+    [
+        ("PermissionError: [Errno 1] Operation not permitted: '/mnt/s3/run/last.pt'", "storage"),
+        ("botocore.exceptions.ClientError: An error occurred (SlowDown) when calling S3", "network"),
+    ],
+)
+def test_the_name_of_a_folder_is_no_service(tmp_path: Path, raised: str, mode: str) -> None:
+    draft = drafted(STEPS + SAVING + raised + "\n", tmp_path)
+    assert (draft.family, draft.mode) == ("A3", mode), draft.headline
+
+
+def test_an_exception_in_an_object_is_what_ended_the_run(tmp_path: Path) -> None:
+    stack = 'Traceback (most recent call last):\n  File "/app/data.py", line 41, in __getitem__\n    return x[i]\nIndexError: list index out of range'
+    lines = [{"level": "INFO", "msg": "train", "step": n, "loss": 4 - n / 100} for n in range(0, 100, 10)]
+    log = "\n".join(json.dumps(r) for r in [*lines, {"level": "ERROR", "msg": "training failed", "exc_info": stack}])
+    draft = drafted(log + "\n", tmp_path)
+    assert (draft.family, draft.mode, draft.confidence > 0.6) == ("A3", "data", True), draft.headline
