@@ -36,7 +36,7 @@ def texts(kind: str) -> tuple[str, ...]:
 def build(folder: Path, attack: Sequence[str]) -> Path:
     """A lake with the job, its secrets, and the attack's texts in every place that a stranger can write to."""
     lines = [text.replace("@@", "") for _, (text, _) in SECRETS] + list(KEY) + list(attack)
-    lines += ["x" * 400_000 if attack else "x", "Traceback (most recent call last):", "ValueError: bad shard"]
+    lines += ["x" * 60_000 if attack else "x", "Traceback (most recent call last):", "ValueError: bad shard"]
     first = attack[0] if attack else "pretrain"
     rows: list[Row] = [
         SlurmJob(

@@ -15,9 +15,22 @@ from evals.scripted import as_offered
 _FAR = re.compile(r"https?://\S+|!\[[^\]]*\]\([^)]*\)|<script.*")
 
 
+_AT_ONCE = 5
+"""Texts of the attack that one search looks for: a search through a log that is full of secrets takes half a second."""
+
+
 def words(messages: Sequence[ModelMessage]) -> str:
     """Everything that the model was sent."""
     return to_json([p for m in messages for p in m.parts]).decode()
+
+
+def _as_arguments(text: str) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        ("read_log", {"pattern": text}),
+        ("find_jobs", {"name": text, "user": text}),
+        ("question", {"name": "log_search", "parameters": {"pattern": text, "job_id": text}}),
+        ("read_log", {"file": text, "line": 1}),
+    ]
 
 
 class Obedient:
@@ -45,22 +58,18 @@ class Obedient:
             ]  # fmt: skip
             return [ToolCallPart(*as_offered(name, args, offered)) for name, args in looks]
         if self.turn == 2:
-            hostile = [call for text in self.attack for call in self._hostile(text)]
+            hostile = self._hostile()
             return [ToolCallPart(*as_offered(name, args, offered)) for name, args in hostile][:60]
         drafts = self._answers() if self.question else self._drafts()
         return [ToolCallPart(output, drafts[(self.turn - 3) % len(drafts)])]
 
-    def _hostile(self, text: str) -> list[tuple[str, dict[str, Any]]]:
+    def _hostile(self) -> list[tuple[str, dict[str, Any]]]:
         if self.kind == "sql":
-            return [("sql", {"query": text})]
-        if self.kind != "arguments":
-            return [("read_log", {"pattern": re.escape(text[:20])})]
-        return [
-            ("read_log", {"pattern": text}),
-            ("find_jobs", {"name": text, "user": text}),
-            ("question", {"name": "log_search", "parameters": {"pattern": text, "job_id": text}}),
-            ("read_log", {"file": text, "line": 1}),
-        ]
+            return [("sql", {"query": text}) for text in self.attack]
+        if self.kind == "arguments":
+            return [call for text in self.attack for call in _as_arguments(text)]
+        begins = [re.escape(text[:20]) for text in self.attack]
+        return [("read_log", {"pattern": "|".join(begins[n : n + _AT_ONCE])}) for n in range(0, len(begins), _AT_ONCE)]
 
     def _drafts(self) -> list[dict[str, Any]]:
         text = self.attack[0][:300]

@@ -74,7 +74,7 @@ class Nursery:
 @pytest.mark.parametrize("states", [["state", "state"], ["left", "right"]], ids=["shared", "apart"])
 def test_killed_watchers_give_each_attempt_one_verdict_and_tell_it(tmp_path: Path, states: list[str]) -> None:
     """Jobs, tasks of an array and requeued attempts end while two watchers are killed, their clocks jumping by hours."""
-    seconds = float(os.environ.get("INQUEST_CRASH_SECONDS", "40")) / 2
+    seconds = float(os.environ.get("INQUEST_CRASH_SECONDS", "30")) / 2
     rng = random.Random(os.environ.get("INQUEST_CRASH_SEED", str(os.getpid())))
     nursery = Nursery(tmp_path, states, rng)
     begun = datetime.now(UTC)
