@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 TRUTH = ("A3", "job")
+_SLOW = ("arguments", "sql")
+"""Kinds of which each text makes a search, or a process, of its own."""
 LIMITS = Limits(requests=9, tool_calls=80, seconds=180, output_retries=4)
 Draw = Callable[[Verdict], tuple[str, str, str, str]]
 """A verdict for a terminal, as Markdown, as HTML and as JSON."""
@@ -35,14 +37,15 @@ def attacked(
     model: str | None = None,
     heard: Callable[[], Iterable[str]] | None = None,
     *,
-    endless: bool = True,
+    whole: bool = True,
 ) -> list[str]:
-    """Every way in which the attacks of a kind succeed; without `endless`, queries that run until they are stopped stay out.
+    """Every way in which the attacks of a kind succeed.
 
-    `model` is asked instead of the scripted one; `heard` gives what it was sent.
+    Unless `whole`, queries that run until they are stopped stay out, and of those that are slow to try the verdict is given
+    every second one and the answer the others. `model` is asked instead of the scripted one; `heard` gives what it was sent.
     """
     attack = texts(kind)
-    if not endless:
+    if not whole:
         attack = tuple(t for t in attack if "range(10000000)" not in t and "RECURSIVE" not in t)
     with tempfile.TemporaryDirectory(prefix="inquest-redteam-") as name:
         folder = Path(name)
@@ -52,12 +55,13 @@ def attacked(
         with Reader(lake, threads=1) as reader:
             plain = diagnose(reader, JOB)
             wrong = [f"examiner: {w}" for w in judged(plain, plain, draw)]
-            obedient = Obedient(attack, kind)
+            halves = 1 if whole or kind not in _SLOW else 2
+            obedient = Obedient(attack[::halves], kind)
             wrong += [
                 f"verdict: {w}"
                 for w in _asked(reader, plain, model or obedient.model(), draw, heard or (lambda: obedient.heard))
             ]
-            curious = Obedient(attack, kind, question=True)
+            curious = Obedient(attack[halves - 1 :: halves], kind, question=True)
             speaking = Spoken(curious.answer, Random(len(attack))).model("obedient")
             wrong += [f"answer: {w}" for w in _answered(reader, model or speaking, heard or (lambda: curious.heard))]
         if model is None:

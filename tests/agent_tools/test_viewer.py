@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -19,8 +18,9 @@ T = datetime(2026, 3, 1, 10, tzinfo=UTC)
 SECRET = "the other's loss went up"
 
 
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Reader]:
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    tmp_path = tmp_path_factory.mktemp("viewer")
     rows = [
         SlurmJob(job_id="1", attempt=1, user="ada", name="run", state="FAILED", node_list="n1", start_ts=T, ts=T),
         SlurmJob(job_id="2", attempt=1, user="bob", name="run", state="FAILED", node_list="n2", start_ts=T, ts=T),

@@ -26,7 +26,7 @@ def drawn(verdict: Verdict) -> tuple[str, str, str, str]:
 
 @pytest.mark.parametrize("kind", kinds())
 def test_an_attack_comes_to_nothing(kind: str) -> None:
-    assert attacked(kind, drawn, endless=False) == []
+    assert attacked(kind, drawn, whole=False) == []
 
 
 @pytest.mark.usefixtures("allow_model_requests")
@@ -56,7 +56,7 @@ def test_an_obeying_model_over_http_hears_no_secret_and_changes_nothing(monkeypa
 
 def test_no_dishonest_model_gets_a_claim_through() -> None:
     """INQUEST_LIARS sets how many are asked."""
-    tally = many(int(os.environ.get("INQUEST_LIARS", "60")))
+    tally = many(int(os.environ.get("INQUEST_LIARS", "40")))
     assert tally.wrong == []
     assert tally.parts > 5, "nobody was listened to while it wrote"
     assert any(key.endswith("dishonest") for key in tally.whose), (
@@ -77,7 +77,7 @@ def test_a_lie_that_was_shown_on_the_way_is_seen() -> None:
 
 def test_the_honest_ones_among_them_pass_the_gate() -> None:
     """The control: verdicts and answers that cite what was shown. A gate that refused them would refuse every lie too."""
-    tally = many(40, habit="right")
+    tally = many(24, habit="right")
     assert tally.wrong == []
     assert set(tally.whose) == {"verdict right: dishonest", "answer right: dishonest"}
 

@@ -194,7 +194,7 @@ def test_the_api_keeps_what_it_describes(tmp_path: Path):
 
     for result in schema.get_all_operations():
         operation = result.ok()
-        tries = 1 if operation.path.startswith("/v1/evidence/") else 10
+        tries = 1 if operation.path.startswith("/v1/evidence/") else 6
 
         @settings(max_examples=tries, deadline=None, suppress_health_check=unhurried, derandomize=True, database=None)
         @given(case=operation.as_strategy())

@@ -68,7 +68,7 @@ def written(folder: Path, rows: list[Row | Block] | Iterator[Row]) -> dict[str, 
     return held(lake)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.one_of(blocks(), st.builds(TrainStep, ts=TIMES, loss=FLOATS)), min_size=1, max_size=4))
 def test_a_block_is_its_rows(tmp_path_factory: pytest.TempPathFactory, given_rows: list[Row | Block]) -> None:
     one, two = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("two")

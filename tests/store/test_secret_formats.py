@@ -60,10 +60,10 @@ def test_the_rows_of_an_answer_are_lines_of_one_text() -> None:
 
 
 def test_normal_lines_stay_as_they_are() -> None:
-    lines = list(ordinary(EXAMPLES, 50_000))
+    lines = list(ordinary(EXAMPLES, 25_000))
     changed = [line for line in lines if redact(line) != line]
     assert not changed, changed[:5]
-    assert len(set(lines)) > 25_000, "the lines are not one line many times over"
+    assert len(set(lines)) > 12_500, "the lines are not one line many times over"
 
 
 @pytest.mark.parametrize(

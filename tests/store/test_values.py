@@ -61,7 +61,7 @@ def same(cell: Cell, value: object) -> bool:
     return cell == value and type(cell) is type(value)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(EVENTS, min_size=1, max_size=8))
 def test_every_value_comes_back_as_it_was(rows: list[LogEvent]) -> None:
     with tempfile.TemporaryDirectory() as folder:

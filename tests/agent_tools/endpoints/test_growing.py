@@ -109,7 +109,7 @@ SENTENCES = st.sampled_from(
 LISTS = st.lists(SENTENCES, max_size=4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     SENTENCES,
     st.permutations(["shows", "implies", "hypotheses"]),
