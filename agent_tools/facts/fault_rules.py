@@ -107,7 +107,7 @@ RULES: tuple[Rule, ...] = (
     Rule("env", 0.88, "a package is missing or has the wrong version",
         says=(
             r"is not installed", r"\bcannot be imported\b", r"forgot to install", r"operator \S+ does not exist", r"CUDA extension .{0,80}not found",
-            r"(but|and) it was not found in your environment", r"please (re)?install", r"pip install",
+            r"(but|and) it was not found in your environment", r"please (re)?install", r"pip install", r"No solution found when resolving dependencies",
             r"requires? (the )?[\w\[\]-]+(>=|==|<|<=|~=)", r"is required (for|but)", r">=[\d.]+ (is|are) required",
             r"Loading a dataset cached in a \w*FileSystem",  # the installed fsspec is newer than datasets knows
             r"version .{0,60}(is )?(incompatible|not compatible|too old)", r"numpy\.dtype size changed",

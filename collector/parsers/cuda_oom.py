@@ -1,4 +1,4 @@
-"""CUDA (and HIP, XPU, NPU) out of memory, in the words of PyTorch, TensorFlow, XLA, Paddle, CuPy, cuBLAS, NCCL and vLLM.
+"""CUDA (and HIP, XPU, NPU) out of memory, in the words of PyTorch, TensorFlow, XLA, Paddle, CuPy, RAPIDS, TensorRT, cuBLAS, NCCL and vLLM.
 
 SOURCE  c10/cuda/CUDACachingAllocator.cpp since torch 1.0, tensorflow bfc_allocator, jaxlib, cupy, vLLM.
 ROWS    one `cuda_oom` per message; sizes in exact bytes of what was printed (2.00 GiB is 2147483648).
@@ -81,6 +81,7 @@ class CudaOom:
     name: ClassVar[str] = "cuda_oom"
     anchors: ClassVar[tuple[str, ...]] = (
         "out of memory",
+        "out_of_memory",
         "Out of memory",
         "OOM when allocating",
         "Sum Total of in-use",

@@ -40,6 +40,7 @@ _PLANNED = re.compile(
 _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("lammps", re.compile(r"-{4,} Step\s+(?P<step>\d{1,15}) -{3,} CPU =")),
     ("gromacs", re.compile(r"\s*step (?P<step>\d{1,15}),? (?:remaining wall clock time|will finish )")),
+    ("gromacs", re.compile(r"\s*Step (?P<step>\d{1,15}), time [\d.]+ \(ps\)")),
     ("namd", re.compile(rf"ENERGY:\s+(?P<step>\d{{1,15}})(?:\s+{NUMBER}){{8,}}")),
     ("amber", re.compile(r"\s*NSTEP =\s*(?P<step>\d{1,15})\s+TIME\(PS\) =")),
     ("cp2k", re.compile(r"\s*(?:MD\| Step number|STEP NUMBER\s+=)\s+(?P<step>\d{1,15})\s*$")),

@@ -24,7 +24,7 @@ l AS (
 x AS (
   SELECT *,
     -- GROMACS, LAMMPS, AMBER, NAMD, Quantum ESPRESSO, ORCA, Gaussian, CP2K, WRF, VASP, GAMESS, Turbomole, Siesta, Psi4, Q-Chem, OpenFOAM
-    regexp_matches(text, '^Finished mdrun on (rank|node)\b|^Total wall time: \d+:\d\d:\d\d\s*$|^\s*\|\s*Total wall time: +\d+ +seconds\b|^WallClock: .{1,40}CPUTime: |^\s*JOB DONE\.\s*$|ORCA TERMINATED NORMALLY|^\s*Normal termination of Gaussian|^[ *]*PROGRAM ENDED AT +\d|SUCCESS COMPLETE (WRF|REAL)|^\s*Voluntary context switches: +\d|GAMESS TERMINATED NORMALLY|^\s*\w+ ended normally\s*$|^>> End of run: |^\*\*\* Psi4 exiting successfully|^[ *]*Thank you very much for using Q-Chem|^Finali[sz]ing parallel run\s*$')
+    regexp_matches(text, '^Finished mdrun on (rank|node)\b|^GROMACS reminds you: |^Total wall time: \d+:\d\d:\d\d\s*$|^\s*\|\s*Total wall time: +\d+ +seconds\b|^WallClock: .{1,40}CPUTime: |^\s*JOB DONE\.\s*$|ORCA TERMINATED NORMALLY|^\s*Normal termination of Gaussian|^[ *]*PROGRAM ENDED AT +\d|SUCCESS COMPLETE (WRF|REAL)|^\s*Voluntary context switches: +\d|GAMESS TERMINATED NORMALLY|^\s*\w+ ended normally\s*$|^>> End of run: |^\*\*\* Psi4 exiting successfully|^[ *]*Thank you very much for using Q-Chem|^Finali[sz]ing parallel run\s*$')
     -- Snakemake, Nextflow, NCCL's tests, HPL, R's batch mode, editors that run a script
       OR regexp_matches(text, '^(\[.{1,40}\] )?\d+ of \d+ steps \(100%\) done\s*$|^Workflow finished, no error|Pipeline completed successfully|^# Avg bus bandwidth +: +[\d.]|^End of Tests\.\s*$|^> proc\.time\(\)\s*$|^Process finished with exit code 0\s*$')
       AS program,

@@ -33,7 +33,7 @@ m AS (
       '|^error: (?:Parser key|Validation failed|Configuration check|Problem with given)|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
       '|^\W{0,4}(?:x\W{1,3})?Invalid config override |Error locating target|error while loading shared libraries|: version `(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+'' not found \(required by |Value error, |does not recognize this architecture'
       '|No (?:CUDA |Nvidia |NVIDIA )?GPUs? (?:were |was |are |is )?(?:found|detected|available).{0,60}(?:[Ee]xiting|[Aa]borting)'
-      '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)')
+      '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)|^\W*No solution found when resolving dependencies')
       OR back <= 40 AND regexp_matches(text, 'op_kernel\.cc:\d+\] OP_REQUIRES failed at \S+ : (?:UNIMPLEMENTED|INTERNAL|FAILED_PRECONDITION|INVALID_ARGUMENT|NOT_FOUND|Unimplemented|Internal|Invalid argument|Not found|Unknown): ')
       OR back <= 40 AND regexp_matches(text, '\bE \S{1,120}\.cc:\d+\] (?:FAILED_PRECONDITION|Failed precondition): No visible \w+ devices')
       OR back <= 40 AND regexp_matches(text, '^wandb: ERROR (?:Run initialization has timed out|Error communicating|api_key not configured)') AS known

@@ -19,6 +19,13 @@ EXITED = "srun: error: gpu-12: tasks 0-3: Exited with exit code 1\n"
 NAMD = "Info: NAMD 3.0 for Linux-x86_64-multicore-CUDA\n" + "".join(
     f"ENERGY: {n:7d}" + "  323.7513" * 11 + "\n" for n in range(0, 3000, 1000)
 )
+GROMACS = "starting mdrun 'Protein in water'\n" + "".join(
+    f"step {n}, remaining wall clock time: {5000000 - n:5d} s\n" for n in range(4999500, 5000000, 100)
+)
+UNSOLVED = (
+    "  \u00d7 No solution found when resolving dependencies:\n"
+    "  `-> Because torch==9.9.0 has no wheels with a matching Python ABI tag, your requirements are unsatisfiable.\n"
+)
 UNSTABLE = "FATAL ERROR: Constraint failure in RATTLE algorithm for atom 2411!\nERROR: Exiting prematurely; see error messages above.\n"
 CLOSED = "====================================\nWallClock: 81.221  CPUTime: 80.112  Memory: 912.11 MB\n[Partition 0][Node 0] End of program\n"
 
@@ -31,6 +38,9 @@ CLOSED = "====================================\nWallClock: 81.221  CPUTime: 80.1
         (LAMMPS + "Loop time of 122.3 on 4 procs for 5000 steps with 40000 atoms\nTotal wall time: 0:02:05\n", "G1", "healthy", 0.7),
         (NAMD + UNSTABLE + CLOSED, "A3", "code", 0.5),
         (NAMD + CLOSED, "G1", "healthy", 0.7),
+        (GROMACS + "Performance:      234.231        0.102\nGROMACS reminds you: \"It is fine\" (Somebody)\n", "G1", "healthy", 0.7),
+        (GROMACS + "Step 4999951, time 9999.9 (ps)  LINCS WARNING\nFatal error:\nToo many LINCS warnings (1000)\n", "A3", "code", 0.7),
+        (UNSOLVED + EXITED, "A1", "env", 0.95),
         (LAMMPS + LOST, "U0", None, 0.7),
         (LAMMPS + "ERROR on proc 3: neighbor list is long\n" + LAMMPS.split("Press\n")[1].replace(" 0   0.7", " 6000   0.7"), "U0", None, 0.7),
     ],

@@ -88,6 +88,8 @@ def test_two_messages_in_a_row_stay_two():
         ("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`", "kv_cache", None),
         ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 63.98 GiB of which 0 bytes is free.", "torch_oom", GIB),
         ("ggml_cuda: cudaMalloc failed: out of memory", "cuda_error_oom", None),
+        ("MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/opt/env/include/rmm/mr/device/pool_memory_resource.hpp:196: Maximum pool size exceeded", "cuda_error_oom", None),
+        ("[TRT] [E] [defaultAllocator.cpp::allocate::31] Error Code 1: Cuda Runtime (out of memory)", "cuda_error_oom", None),
         ("mxnet.base.MXNetError: [09:10:11] src/op.h:57: Check failed: err == cudaSuccess (2 vs. 0) Name: mxnet_generic_kernel ErrStr:out of memory", "cuda_error_oom", None),
         ("F0203 04:05:06.789012 912 device.cc:81] Check failed: cudaSuccess == status (0 vs. 2) Cuda Error: out of memory", "cuda_error_oom", None),
     ],
