@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
+from collector.formats.memory_daemons import DAEMONS
 from collector.formats.slurm_values import to_utc
 
 # journalctl and dmesg write months as the locale does: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
@@ -157,4 +158,7 @@ class Clock:
         kernel = entry.get("_TRANSPORT", "kernel") == "kernel"
         moment = to_utc(datetime.fromtimestamp(micros / 1e6, self._zone), self._zone) if 0 < micros < 4e15 else None
         who = "" if kernel else str(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM") or "")
+        unit = str(entry.get("_SYSTEMD_UNIT") or "")
+        if who in DAEMONS and unit and not unit.startswith(f"{who}."):
+            who = ""  # anybody may write under a name of their choice (logger -t); the unit is the journal's own word
         return Spoken(moment, None, host, message, kernel, who)

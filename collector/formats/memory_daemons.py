@@ -2,7 +2,8 @@
 
 SOURCE  earlyoom 1.3 and later; systemd-oomd 247 and later, whose kill takes a whole cgroup.
 ROWS    host_event `oom_kill`, with the program's name before its words: the kernel killed nothing.
-CAVEAT  earlyoom sends SIGTERM first, and SIGKILL to the same process where that does not help: told once.
+CAVEAT  earlyoom sends SIGTERM first, and SIGKILL to the same process where that does not help: told once. In a journal as text the
+        name before the words is whatever their writer chose; as JSON it is believed of the program's own unit only.
 EXAMPLE sending SIGTERM to process 48219 uid 20031 "python": badness 1213, VmRSS 912204 MiB
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC
 from pathlib import Path
 
@@ -55,3 +56,18 @@ def test_a_journal_of_nothing_else_is_read_too(tmp_path: Path) -> None:
 )
 def test_other_words_are_none(who: str, message: str) -> None:
     assert memory_kill(who, message) is None
+
+
+@pytest.mark.parametrize(("unit", "told"), [("earlyoom.service", 1), (None, 1), ("user@4100.service", 0)])
+def test_who_writes_under_that_name_from_another_unit_is_not_believed(
+    tmp_path: Path, unit: str | None, told: int
+) -> None:
+    entry = {
+        "__REALTIME_TIMESTAMP": "1772359200000000", "_HOSTNAME": "n7", "_TRANSPORT": "syslog", "SYSLOG_IDENTIFIER": "earlyoom",
+        "MESSAGE": 'sending SIGTERM to process 5120 uid 4100 "python3": badness 1190, VmRSS 471000 MiB',
+    } | ({"_SYSTEMD_UNIT": unit} if unit else {})  # fmt: skip
+    kernel = {"__REALTIME_TIMESTAMP": "1772359100000000", "_HOSTNAME": "n7", "_TRANSPORT": "kernel", "MESSAGE": "x"}
+    path = tmp_path / "n7.log"
+    path.write_text("".join(json.dumps(e) + "\n" for e in (kernel, entry)))
+    rows = [r for r in KernelLog().rows(path, ImportContext("n7.log", UTC, node="n7")) if isinstance(r, HostEvent)]
+    assert len(rows) == told
