@@ -29,17 +29,18 @@ class Candidate:
 
 
 def candidates(reader: Asks) -> list[Candidate]:
-    """Every job that the store knows."""
+    """Every job that the store knows; where nothing else names one, those that GPUs' samples are labelled with."""
+    found = reader.ask("jobs_found", max_rows=MOST).dicts() or reader.ask("jobs_sampled", max_rows=MOST).dicts()
     return [
         Candidate(
             str(r["job_id"]),
-            int(r["lines"] or 0),
-            str(r["dependency"] or ""),
-            str(r["submit_ts"] or ""),
-            str(r["state"] or ""),
-            str(r["name"] or ""),
+            int(r.get("lines") or 0),
+            str(r.get("dependency") or ""),
+            str(r.get("submit_ts") or ""),
+            str(r.get("state") or ""),
+            str(r.get("name") or ""),
         )
-        for r in reader.ask("jobs_found", max_rows=MOST).dicts()
+        for r in found
     ]
 
 
