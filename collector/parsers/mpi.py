@@ -30,6 +30,7 @@ _ABORT = re.compile(
 _LOST = re.compile(
     r"ORTE has lost communication with|PRTE has lost communication with|lost connection to (?:the )?(?:daemon|node)"
 )
+_BEFORE_REMOTE = re.compile(r"^\s*(?:HNP daemon\b.*)?$")
 _REMOTE = re.compile(r"^\s*Remote daemon\s*: \[\S+ on node (?P<host>[\w.-]+)")
 _OPEN = re.compile(
     r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES|detected that one or more processes exited with non-zero status"
@@ -72,8 +73,11 @@ class Mpi:
         """Take one line."""
         if self._lost is not None:
             self._left -= 1
-            named = _REMOTE.match(line.text)
-            return self._gone(named["host"] if named else None) if named or self._left <= 0 else []
+            if (named := _REMOTE.match(line.text)) is not None:
+                return self._gone(named["host"])
+            if self._left > 0 and _BEFORE_REMOTE.match(line.text):
+                return []
+            return [*self._gone(None), *self._line(line)]
         if self._start is not None:
             self._left -= 1
             for key, pattern in _FIELDS:

@@ -70,3 +70,19 @@ def test_what_resembles_it_gives_nothing(text):
 )
 def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
+
+
+LOST = "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[9,0],0] on node n1\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ("  Remote daemon: [[9,0],1] on node n2\n" + HYDRA, [("lost_daemon", "n2"), True]),
+        (HYDRA, [("lost_daemon", None), True]),
+        ("step 100 loss 2.3\n", [("lost_daemon", None)]),
+    ],
+)
+def test_what_follows_a_lost_daemon_is_read_too(after, told):
+    lost, *others = parse(LOST + after)
+    assert [(lost.name, lost.host), *(row.rank == 3 for row in others)] == told
