@@ -32,6 +32,11 @@ _TEST = re.compile(
     re.IGNORECASE,
 )
 """What a run is called that is to show that it runs, and not to train."""
+_OTHERS_TEST = re.compile(
+    r"\b(?:nodes?|gpus?|cuda|nccl|rccl|nvlink|fabric|network|infiniband|ib|hardware|health|prolog|driver|storage|import|container|all[_-]?reduce)\b",
+    re.IGNORECASE,
+)
+"""A test of what the run runs on, which scripts and prologs make before every run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +162,8 @@ def assess(facts: Facts) -> Assessment:
 
 def _test_run(facts: Facts) -> str:
     """Who calls the run a test, in words with a reference: the program in its last lines, or whoever named or submitted the job."""
-    line = next((r for r in facts.table("log_tail") if _TEST.search(r.text("text"))), None)
+    lines = facts.table("log_tail").where(lambda r: _TEST.search(r.text("text")) is not None)
+    line = next((r for r in lines if _OTHERS_TEST.search(r.text("text")) is None), None)
     if line is not None:
         return f"the log says {quoted(line, 'text', 'line_no')}"
     o = facts.overview

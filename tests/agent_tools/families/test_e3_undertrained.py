@@ -84,6 +84,8 @@ def test_without_steps_and_end_it_is_undecidable(tmp_path: Path) -> None:
         ("pretrain", "args: dry_run=False, smoke_test: false", "confirmed"),
         ("pretrain", "Sanity Checking DataLoader 0: 100%", "confirmed"),
         ("smokehouse", "done", "confirmed"),
+        ("pretrain", "node check: GPU smoke test passed on n1", "confirmed"),
+        ("pretrain", "NCCL sanity test: 8 ranks ok", "confirmed"),
     ],
 )
 def test_so_few_steps_are_meant_where_the_run_is_called_a_test(
