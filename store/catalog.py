@@ -1,4 +1,4 @@
-"""The questions that can be asked: one `.sql` file each, described by its header.
+r"""The questions that can be asked: one `.sql` file each, described by its header.
 
     -- job_events: What happened to a job in the scheduler's eyes, in order.
     -- TABLES: slurm_job_event
@@ -10,7 +10,9 @@
 
 `-- EMPTY: VARCHAR, BIGINT` gives the columns' types, and says that the query has no row where none of its tables has one:
 planning it for nothing is then spared. `-- NEEDS: slurm_job, log_event.kind = signal | slurm` says more: no row where
-`slurm_job` has none and `log_event` has none of these kinds; of several such lines each must hold.
+`slurm_job` has none and `log_event` has none of these kinds; of several such lines each must hold. `log_line.text ~ loss|epoch`
+needs a row whose text matches that regular expression, which has no comma outside of parentheses; as in the engine, `.` is any
+character but a line's end.
 
 `-- NONE: XID, GPU event` names what there was none of where the query has no row; each has all of its words in a sentence that
 says so; `log exception` is told as what the log holds, and no more. Queries without it say nothing by an empty answer that anybody could put into words.
@@ -20,6 +22,10 @@ says so; `log exception` is told as what the log holds, and no more. Queries wit
 
 `-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own; of
 several, with commas between them, each may use those before it.
+
+A regular expression is compiled each time that its query runs, which takes longer than a small job's lines: what is compiled is
+each counted repeat written out, and each character outside of ASCII byte by byte. So no `.{0,60}`, but `\C{0,60}` (bytes, where no
+group begins or ends in them), and no count where it does not matter.
 
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
 
@@ -55,11 +61,12 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Rows of a table; with a column those that have one of these texts there."""
+    """Rows of a table; with a column those that have one of these texts there, or one that the pattern matches."""
 
     table: str
     column: str = ""
     values: frozenset[str] = frozenset()
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +213,16 @@ def _param(query: str, text: str) -> Param:
     return Param(m[1], m[2].strip(), True, _default(m[3].strip()))
 
 
-_NEED = re.compile(r"(\w+)(?:\.(\w+)\s*=\s*(\w+(?:\s*\|\s*\w+)*))?")
+_NEED = re.compile(r"(\w+)(?:\.(\w+)\s*(?:=\s*(\w+(?:\s*\|\s*\w+)*)|~\s*(\S.*)))?")
 
 
 def _need(query: str, text: str, tables: tuple[str, ...]) -> Need:
     m = _NEED.fullmatch(text)
     if m is None or m[1] not in tables:
-        raise StoreError(f"{query}.sql: cannot read the need {text!r}: write 'table' or 'table.column = value | value'")
-    return Need(m[1], m[2] or "", frozenset(re.split(r"\s*\|\s*", m[3])) if m[3] else frozenset())
+        raise StoreError(
+            f"{query}.sql: cannot read the need {text!r}: write 'table', 'table.column = value | value' or 'table.column ~ pattern'"
+        )
+    return Need(m[1], m[2] or "", frozenset(re.split(r"\s*\|\s*", m[3])) if m[3] else frozenset(), m[4] or "")
 
 
 def _default(text: str) -> Cell:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from store import catalog, cells, engine, redact_sql, regex, strangers, views
+from store import catalog, cells, engine, regex, strangers, views
 from store.alarm import Alarm
 from store.catalog import QueryInfo
 from store.lake import Lake, node_folder
@@ -56,7 +56,6 @@ class Reader:
             folders=[self.lake.tables, self._overlay.folder],
             adjustable=[OPTIMIZERS],
         )
-        self._con.execute(parsed(self._con, redact_sql.macro()))
         self._shown = Shown(self._con)
 
     def __enter__(self: Self) -> Self:

@@ -89,9 +89,12 @@ def _closing(expression: str, at: int) -> int:
 _AROUND = re.compile(r"\(\?<?[!=]")
 
 
+MACRO = "without_secrets"
+
+
 def macro() -> str:
     """`without_secrets(text)`, for questions that take a pattern: a search for a secret must not tell whether it is there."""
-    return f"CREATE TEMP MACRO without_secrets(t) AS {without('t')}"
+    return f"CREATE TEMP MACRO {MACRO}(t) AS {without('t')}"
 
 
 def redacting(sql: str, columns: list[str]) -> str:

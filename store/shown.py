@@ -6,12 +6,13 @@ once: a copy instead of a view over files, the minutes of a window instead of ho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store import views
+from store import redact_sql, views
 from store.catalog import Need
 from store.manifest import Segment
 from store.result import Cell
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 SMALL = 20_000
 """Up to so many rows a table is copied into memory once: planning a scan of its files costs more than the copy."""
+_LONG = 1_000_000
+"""Characters in a column's texts, beyond which running a query takes less than looking whether they hold what it needs."""
 _MINUTES = "gpu_window_rows"
 _GPUS = "gpu_totals_rows"
 _JOBS = "_jobs"
@@ -73,6 +76,8 @@ class _Copy:
     aside: str
     texts: dict[str, frozenset[object]] = field(default_factory=dict[str, "frozenset[object]"])
     """Of some of its columns, the values that stand there."""
+    lines: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
+    """Of some of its columns, the texts that stand there, one below the other; None where they are long."""
 
 
 class _Kept:
@@ -109,10 +114,14 @@ class Shown:
         self._minutes = _Kept(_MINUTES)
         self._gpus = _Kept(_GPUS)
         self._macro = self._each = ""
+        self._redacts = False
         self._left_out = ""
 
     def put(self, opened: Opened, sql: str, params: Mapping[str, Cell]) -> None:
         """Make a question's tables those of these segments."""
+        if not self._redacts and redact_sql.MACRO in sql:  # few do, and it is long
+            self._con.execute(parsed(self._con, redact_sql.macro()))
+            self._redacts = True
         by_gpu = TOTALS in sql
         by_minute = by_gpu or MACRO in sql
         for table, segments in opened.items():
@@ -162,11 +171,24 @@ class Shown:
         copy = self._now[need.table]
         if copy.kind != "TABLE":
             return True
+        if need.pattern:
+            lines = self._lines(need.table, need.column, copy)
+            return lines is None or re.search(need.pattern, lines) is not None
         texts = copy.texts.get(need.column)
         if texts is None:
             asked = parsed(self._con, f'SELECT DISTINCT "{need.column}" FROM {need.table}')
             texts = copy.texts[need.column] = frozenset(row[0] for row in self._con.execute(asked).fetchall())
         return not texts.isdisjoint(need.values)
+
+    def _lines(self, table: str, column: str, copy: _Copy) -> str | None:
+        if column not in copy.lines:
+            asked = (
+                f'SELECT string_agg("{column}", chr(10)) FROM {table} '
+                f'HAVING coalesce((SELECT sum(length("{column}")) FROM {table}), 0) <= {_LONG}'
+            )
+            found = self._con.execute(parsed(self._con, asked)).fetchone()
+            copy.lines[column] = None if found is None else found[0] or ""
+        return copy.lines[column]
 
     def _show(self, table: str, segments: Sequence[tuple[Path, Segment]], opened: Opened) -> None:
         files = tuple(path for path, _ in (*segments, *views.beside(table, opened)))

@@ -89,6 +89,7 @@ class Snapshots:
         self._manifests: dict[str, _Known[Manifest]] = {}
         self._records: dict[str, _Known[commits.Commit]] = {}
         self._paths: dict[tuple[str, str], Path] = {}
+        self._places: dict[str, Path] = {}
 
     def take(self, tables: Iterable[str], window: Window = EVERYTHING) -> dict[str, Opened]:
         """The committed segments of tables that the window wants, with their paths, in a stable order.
@@ -142,8 +143,10 @@ class Snapshots:
         return path
 
     def _pub(self, key: str) -> str | None:
-        path = commits.path_of(self._lake, key)
-        commit = _cached(path, str(path), self._records, commits.of)
+        path = self._places.get(key)
+        if path is None:
+            path = self._places[key] = commits.path_of(self._lake, key)
+        commit = _cached(path, key, self._records, commits.of)
         return None if commit is None else commit.pub
 
     def _read(self, table: str, window: Window) -> list[tuple[str, Segment]]:
@@ -160,10 +163,11 @@ class Snapshots:
 def partitions(lake: Lake, table: str, window: Window = EVERYTHING) -> Iterator[str]:
     """The folders (below LAKE/tables) of a table's partitions that the window wants, sorted."""
     nodes = None if window.node is None else {node_folder(window.node)}
-    for day in sorted(_names(lake.tables / table)):
+    base = f"{lake.tables}/{table}"
+    for day in sorted(_names(base)):
         if day != NO_DAY and window.end is not None and _starts(day) > window.end:
             continue
-        for node in sorted(_names(lake.tables / table / day)):
+        for node in sorted(_names(f"{base}/{day}")):
             if nodes is None or node in nodes:
                 yield f"{table}/{day}/{node}"
 
@@ -180,7 +184,7 @@ def _starts(day: str) -> int:
     return int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1_000_000
 
 
-def _names(folder: Path) -> list[str]:
+def _names(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             return [e.name for e in entries if not e.name.startswith(".")]

@@ -21,7 +21,7 @@ WITH c AS (
 l AS (
   SELECT file, line_no FROM log_line
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt) AND trim(coalesce(text, '')) <> ''
-    AND NOT regexp_matches(text, '^\s*(\S+ )?(s|yh)run: |^\s*slurmstepd|^\s*sbatch: |^(rsync|tar)( error)?: .{0,80}(exiting now|not transferred|previous errors|code \d+)')
+    AND NOT regexp_matches(text, '^\s*(\S+ )?(s|yh)run: |^\s*slurmstepd|^\s*sbatch: |^(rsync|tar)( error)?: \C{0,80}(exiting now|not transferred|previous errors|code \d+)')
 ),
 t AS (
   SELECT file, line_no FROM train_step

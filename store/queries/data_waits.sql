@@ -1,6 +1,8 @@
 -- data_waits: How much of its step time a loop says that it waited for data.
 -- TABLES: train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, BIGINT, DOUBLE, DOUBLE, DOUBLE, BIGINT, DOUBLE, BIGINT, VARCHAR
+-- NEEDS: train_step.metrics ~ "data_time"
 -- PRUNE: job_id
 -- COLUMN framework: framework whose lines say so
 -- COLUMN reports: training reports that give the time of a step and the wait within it, the first of each epoch left out

@@ -36,18 +36,18 @@ l AS (
 x AS (
   SELECT *,
     regexp_extract(text, '100%\|[^|]*\|\s*(\d+)/(\d+)\s*\[', ['n', 'total']) AS bar,
-    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b.{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W{0,8}finished (all )?\d+ (runs|trials|experiments|folds|seeds)\b\W{0,8}$|\breached (the )?-{0,2}max(imum)?[-_ ]?(number of )?(train(ing)?[-_ ])?(seconds|time|runtime|steps|iterations?|iters|epochs?|updates)\b.{0,40}\b(stopp|exit|finish|ending|end of)|^\s*job execution was successful\. exit status 0\b|^\s*successfully completed\.\s*$|^\s*state: completed \(exit code 0\)\s*$|^\s*exit[ _]status: +0\s*$|^\W{0,8}optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]{0,40}\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b[^0-9\n]{0,12}[0-9]')
-      AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\bfinal\b.{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
-    regexp_matches(text, '(?i)^.{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\|')
+    regexp_matches(text, '(?i)\b(training|train|run|fit|finetuning|fine-tuning)( is| was| has)? (successfully )?(complete|completed|finished|done|ended)\b|(finished|completed|done) (training|fine-?tuning)|training finished|trained model|model (was |is )?(successfully )?saved|successfully saved|max_(epochs|steps)=\d+`? reached|run_stop.*success|\bsaved\b\C{0,60}\b(to|as|in|at)\b \S*final\S*\.(pt|pth|ckpt|safetensors|h5|keras|pkl|onnx|zip|bin)\b|^\W*finished (all )?\d+ (runs|trials|experiments|folds|seeds)\b\W*$|\breached (the )?-{0,2}max(imum)?[-_ ]?(number of )?(train(ing)?[-_ ])?(seconds|time|runtime|steps|iterations?|iters|epochs?|updates)\b\C{0,40}\b(stopp|exit|finish|ending|end of)|^\s*job execution was successful\. exit status 0\b|^\s*successfully completed\.\s*$|^\s*state: completed \(exit code 0\)\s*$|^\s*exit[ _]status: +0\s*$|^\W*optimi[sz]ation( is| was| has)? (complete|completed|finished|done)\b|\bfinal\b[\w /()-]*\b(acc|accuracy|loss|score|f1|auc|auroc|mae|mse|rmse|miou|iou|map|bleu|rouge|wer|ppl|perplexity|reward|return|psnr|dice)\b\C{0,12}[0-9]')
+      AND NOT regexp_matches(text, '(?i)\bnot\b|incomplete|fail|unable|error|will be|when training|\bfinal\b\C{0,60}\b(epoch|fold|layer|step|iter|round|task|seed|trial|batch)') AS done,
+    regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b|^\s*[1-9]?[0-9]%\|')
       AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
-    regexp_matches(text, '(?i)^.{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b') AS begins, regexp_replace(text, '\d+', '#', 'g') AS shape,
-    regexp_matches(text, '(?i)\bsav(ing|ed)\b.{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration).{0,20} saved') AS saves,
+    regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b') AS begins, regexp_replace(text, '\d+', '#', 'g') AS shape,
+    regexp_matches(text, '(?i)\bsav(ing|ed)\b\C{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration)\C{0,20} saved') AS saves,
     regexp_matches(text, '\bN[aA]Ns?\b|(?i)\bnan (loss|detected|encountered|found|in)\b|loss[:= ]+(nan|inf)\b')
       AND NOT regexp_matches(text, '(?i)no nan|nan iterations: *0|without nan|0 nan|skip_nan|check_nan|nan_to_num|isnan|dropna|fillna|\bnan,') AS nans
   FROM l
 ),
 y AS (
-  SELECT *, NOT nans AND regexp_matches(text, '(?i)loss[^a-z0-9]{0,4}[0-9]') AS finite_loss,
+  SELECT *, NOT nans AND regexp_matches(text, '(?i)loss[^a-z0-9]*[0-9]') AS finite_loss,
     max(line_no) FILTER (WHERE nans) OVER (PARTITION BY file) AS last_nan, bar.n <> '' AND bar.n = bar.total AND NOT regexp_matches(left(text, 60),
     '(?i)epoch|eval|valid|test|predict|load|download|map|shard|fetch|token|generat|process|filter|resolv|captur|compil|sanity|pack|convert|extract|group|file') AS full_bar,
     max(line_no) FILTER (WHERE begins) OVER (PARTITION BY file) AS last_begin

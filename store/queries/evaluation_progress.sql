@@ -1,6 +1,8 @@
 -- evaluation_progress: Lines and bars in which a program counts the batches of a test, an evaluation or an inference.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, VARCHAR
+-- NEEDS: log_line.text ~ (?i)(?:test|eval|val|infer|predict|scoring).*[0-9]\s*/\s*[0-9]
 -- PRUNE: job_id
 -- COLUMN file: file
 -- COLUMN lines: how many
@@ -14,7 +16,7 @@ WITH l AS (
   SELECT file, line_no, text,
     regexp_extract(
       text,
-      '(?i)(?:^|[\s\]:|>-])(?:test(?:ing)?|eval(?:uat(?:e|ing|ion))?|val(?:id(?:at(?:e|ing|ion))?)?|infer(?:ence|ring)?|predict(?:ing|ion)?|scoring)\b(?:[ _-](?:epoch|batch|step|iter(?:ation)?|image|sample)s?)?[^a-z0-9]{0,6}(?:[0-9]{1,4}[ :,]+|[0-9]{1,3}%\|[^|]{0,300}\|\s*)?[\[(]?\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\b',
+      '(?i)(?:^|[\s\]:|>-])(?:test(?:ing)?|eval(?:uat(?:e|ing|ion))?|val(?:id(?:at(?:e|ing|ion))?)?|infer(?:ence|ring)?|predict(?:ing|ion)?|scoring)\b(?:[ _-](?:epoch|batch|step|iter(?:ation)?|image|sample)s?)?[^a-z0-9]*(?:[0-9]{1,4}[ :,]+|[0-9]{1,3}%\|[^|]{0,300}\|\s*)?[\[(]?\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\b',
       ['done', 'total']
     ) AS counted
   FROM log_line

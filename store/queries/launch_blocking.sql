@@ -3,6 +3,7 @@
 -- WITH: variables_set
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT
+-- NEEDS: slurm_job.submit_line ~ CUDA_LAUNCH_BLOCKING, process.command ~ CUDA_LAUNCH_BLOCKING, log_line.text ~ CUDA_LAUNCH_BLOCKING
 -- PRUNE: job_id
 -- COLUMN source: submit line, process or log
 -- COLUMN text: what shows it

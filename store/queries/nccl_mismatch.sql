@@ -1,6 +1,7 @@
 -- nccl_mismatch: Ranks that stand in another collective than the others of their group, under the same number.
 -- TABLES: nccl_sample, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR, BIGINT
 -- NEEDS: nccl_sample, log_event.kind = nccl_watchdog
 -- PRUNE: job_id
 -- COLUMN told_by: recorder: entries of the flight recorder; watchdog: what the ranks print as they give up

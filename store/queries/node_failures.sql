@@ -33,7 +33,7 @@ s AS (
     n.node, s.state, s.state_flags, s.reason, s.reason_user, s.ts AS since_ts, s.end_ts AS until_ts,
     date_diff('second', s.ts, n.end_ts) AS before_end_s, n.job_nodes,
     CASE WHEN regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)reboot|power')
-        OR regexp_matches(coalesce(s.reason, ''), '(?i)reboot (issued|timed out|asap|complete)|power.{0,10} down|resume ?timeout')
+        OR regexp_matches(coalesce(s.reason, ''), '(?i)reboot (issued|timed out|asap|complete)|power\C{0,10} down|resume ?timeout')
       THEN s.ts < n.end_ts - INTERVAL 2 SECOND
         AND regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)\bdown\b|\bfail|not_?respond|no_?respond|powered_down|powering_down|power_?off')
       ELSE regexp_matches(concat_ws(' ', s.state, s.state_flags), '(?i)down|fail|not_?respond|no_?respond|lost') END

@@ -30,12 +30,12 @@ m AS (
     regexp_matches(text,
       '(?:^|[\s\]])[\w./-]+: error: (?:unrecognized arguments|the following arguments are required|argument |ambiguous option|one of the arguments|invalid |expected )'
       '|can''t open file ''|^Error: (?:No such option|Missing (?:option|argument|command)|Invalid value for|Got unexpected)'
-      '|^error: (?:Parser key|Validation failed|Configuration check|Problem with given)|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''.{1,60}'' (?:is )?not in struct'
-      '|^\W{0,4}(?:x\W{1,3})?Invalid config override |Error locating target|error while loading shared libraries|: version `(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+'' not found \(required by |Value error, |does not recognize this architecture'
-      '|No (?:CUDA |Nvidia |NVIDIA )?GPUs? (?:were |was |are |is )?(?:found|detected|available).{0,60}(?:[Ee]xiting|[Aa]borting)'
+      '|^error: (?:Parser key|Validation failed|Configuration check|Problem with given)|Flags parsing error|Unknown command line flag|Could not override ''|Cannot find primary config|Key ''\C{1,60}'' (?:is )?not in struct'
+      '|^\W*(?:x\W+)?Invalid config override |Error locating target|error while loading shared libraries|: version `(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+'' not found \(required by |Value error, |does not recognize this architecture'
+      '|No (?:CUDA |Nvidia |NVIDIA )?GPUs? (?:were |was |are |is )?(?:found|detected|available)\C{0,60}(?:[Ee]xiting|[Aa]borting)'
       '|^\s*ERROR: (?:Could not|No matching|Invalid|unknown)|^\W*No solution found when resolving dependencies')
       OR back <= 40 AND regexp_matches(text, 'op_kernel\.cc:\d+\] OP_REQUIRES failed at \S+ : (?:UNIMPLEMENTED|INTERNAL|FAILED_PRECONDITION|INVALID_ARGUMENT|NOT_FOUND|Unimplemented|Internal|Invalid argument|Not found|Unknown): ')
-      OR back <= 40 AND regexp_matches(text, '\bE \S{1,120}\.cc:\d+\] (?:FAILED_PRECONDITION|Failed precondition): No visible \w+ devices')
+      OR back <= 40 AND regexp_matches(text, '\bE \S+\.cc:\d+\] (?:FAILED_PRECONDITION|Failed precondition): No visible \w+ devices')
       OR back <= 40 AND regexp_matches(text, '^wandb: ERROR (?:Run initialization has timed out|Error communicating|api_key not configured)') AS known
   FROM l WHERE back <= 5000 OR line_no <= 3000
 ),
@@ -43,7 +43,7 @@ h AS (
   SELECT * FROM m
   WHERE known OR (back <= 40
     AND regexp_matches(text, '(?i)\b(error|fatal|failed|missing|not found|cannot|can''t|could not|unable to|does(n''t| not) exist|no such|invalid|unknown|not supported|is required)\b')
-    AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?((s|yh)run|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b.{0,40}\berror|error (rate|bars?)|^LAUNCH (ERROR|INFO)|^Container (failed|rank)|ABORT!!!|Pod failed|\blaunch\.py:|multiprocessing\.api|failed to run (torchrun|deepspeed)|(log is in|[Cc]heck (its|the) logs?|see (the )?(logs?|above))\b|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
+    AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?((s|yh)run|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b\C{0,40}\berror|error (rate|bars?)|^LAUNCH (ERROR|INFO)|^Container (failed|rank)|ABORT!!!|Pod failed|\blaunch\.py:|multiprocessing\.api|failed to run (torchrun|deepspeed)|(log is in|[Cc]heck (its|the) logs?|see (the )?(logs?|above))\b|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
 )
 SELECT
   bool_or(known) AS known, left(first(text ORDER BY ts NULLS LAST, file, line_no), 500) AS text, count(*) AS lines, count(DISTINCT rank) AS ranks,

@@ -1,6 +1,8 @@
 -- progress_hints: Lines that look like progress of a loop that no parser knows: a step or epoch with a loss.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT
+-- NEEDS: log_line.text ~ (?i)loss|epoch|iter|step|batch|update|%\||\bits?\b\W*[0-9]|[0-9]\s*/\s*[0-9]|\[\s*[0-9]+\]
 -- PRUNE: job_id
 -- COLUMN lines: how many
 -- COLUMN first_line: first line
@@ -30,25 +32,25 @@ f AS MATERIALIZED (
   SELECT *,
     -- a score beside a count that is past the beginning: epoch 2 and later, at least ten of so many, a validation after the training
     length(text) < 600
-      AND regexp_matches(text, '(?i)(^|[^a-z])(loss|acc|accuracy|psnr|ssim|m?iou|dice|auc|f1|error|err|reward|return|ppl|perplexity|map|bleu|wer|cer|nll|elbo|mse|mae|rmse|top-?1|total)(/[a-z0-9_]{1,20}|@[0-9.]+|_[a-z0-9_]{1,16})?(\s*[:= ]\s*|\]\s*[:=]\s*\[)-?[0-9]+\.[0-9]')
-      AND regexp_matches(text, '(?i)\bepoch[^a-z0-9]{0,6}0*([2-9]|[1-9][0-9]+)\b|(^|[\s\[(,])0*([1-9][0-9]+)\s*/\s*[0-9]{2,}|\bepoch\b.*train.{0,20}loss.*val.{0,20}loss')
-      AND NOT regexp_matches(text, '(?i)^\W*(test|eval|valid|val|sanity|predict|infer)|namespace\(|=(true|false|none)\b|examples/s|[kmg]i?b/s|\b(re)?load(ed|ing)?\b.{0,60}(checkpoint|ckpt|model|weights|epoch)|\b(resum|restor)(ed|ing)\b') AS far,
+      AND regexp_matches(text, '(?i)(^|[^a-z])(loss|acc|accuracy|psnr|ssim|m?iou|dice|auc|f1|error|err|reward|return|ppl|perplexity|map|bleu|wer|cer|nll|elbo|mse|mae|rmse|top-?1|total)(/[a-z0-9_]+|@[0-9.]+|_[a-z0-9_]+)?(\s*[:= ]\s*|\]\s*[:=]\s*\[)-?[0-9]+\.[0-9]')
+      AND regexp_matches(text, '(?i)\bepoch[^a-z0-9]*0*([2-9]|[1-9][0-9]+)\b|(^|[\s\[(,])0*([1-9][0-9]+)\s*/\s*[0-9]{2,}|\bepoch\b.*train\C{0,20}loss.*val\C{0,20}loss')
+      AND NOT regexp_matches(text, '(?i)^\W*(test|eval|valid|val|sanity|predict|infer)|namespace\(|=(true|false|none)\b|examples/s|[kmg]i?b/s|\b(re)?load(ed|ing)?\b\C{0,60}(checkpoint|ckpt|model|weights|epoch)|\b(resum|restor)(ed|ing)\b') AS far,
     -- the whole loss, in decimals, behind a figure or a mark, and no other's; a checkpoint that is told of with the loss it was saved at has none
     length(text) < 600
-      AND regexp_matches(text, '(?i)(^|[^a-z_/-])(epoch|iter|iteration|step|batch|update|it)s?\b[^a-z0-9]{0,6}0*[1-9][0-9]*\b.*([0-9.,:;|)\]-])\s{0,4}(?:(train(ing)?|total|mean|average|avg|running|batch|epoch)[ _])?loss\s{0,2}[:= ]\s{0,2}-?([0-9]+\.[0-9]|[0-9](\.[0-9]*)?e[+-]?[0-9])')
+      AND regexp_matches(text, '(?i)(^|[^a-z_/-])(epoch|iter|iteration|step|batch|update|it)s?\b[^a-z0-9]*0*[1-9][0-9]*\b.*([0-9.,:;|)\]-])\s{0,4}(?:(train(ing)?|total|mean|average|avg|running|batch|epoch)[ _])?loss\s{0,2}[:= ]\s{0,2}-?([0-9]+\.[0-9]|[0-9](\.[0-9]*)?e[+-]?[0-9])')
       AND NOT regexp_matches(text, '(?i)\b(test|eval|valid|val|dev|sanity|predict|infer|load|resum|restor|sav|checkpoint|ckpt|best|lowest|min|target|expect|initial|warm|error|fail|skip)|namespace\(|=(true|false|none)\b') AS counted,
     -- the program's own word that an epoch is over
     length(text) < 600
-      AND regexp_matches(text, '(?i)\b(finish(ed|ing)?|complet(ed|ing)|ended|end of|done with)( training)?( of| for)? epoch[^a-z0-9]{0,4}[0-9]+\b|\bepoch[^a-z0-9]{0,4}[0-9]+( of [0-9]+)? (is |was )?(finished|completed|complete|done|ended|over)\b')
+      AND regexp_matches(text, '(?i)\b(finish(ed|ing)?|complet(ed|ing)|ended|end of|done with)( training)?( of| for)? epoch[^a-z0-9]*[0-9]+\b|\bepoch[^a-z0-9]*[0-9]+( of [0-9]+)? (is |was )?(finished|completed|complete|done|ended|over)\b')
       -- and no plan of what is done then
       AND NOT regexp_matches(text, '(?i)\b(test|eval|valid|val|dev|load|resum|restor|skip|warm|will|sav|every|until|before|after|when)|\b(at|by) (the )?(end|complet|finish)') AS over,
     -- or that a step was reached
-    length(text) < 200 AND regexp_matches(text, '(?i)^[^a-z]*((info|debug)\b[^a-z]*)?(we )?(have )?reached (the )?(global[_ -]?|train(ing)?[_ -]?|optimizer )?(step|iteration|update|batch)[^a-z0-9]{0,4}[1-9][0-9]*\b') AS reached,
+    length(text) < 200 AND regexp_matches(text, '(?i)^[^a-z]*((info|debug)\b[^a-z]*)?(we )?(have )?reached (the )?(global[_ -]?|train(ing)?[_ -]?|optimizer )?(step|iteration|update|batch)[^a-z0-9]*[1-9][0-9]*\b') AS reached,
     -- nothing but an epoch and how many there are to be: of the next one, this is the end of the one before
-    CASE WHEN length(text) < 120 THEN TRY_CAST(nullif(regexp_extract(text, '(?i)^[^a-z0-9]*(?:[0-9][0-9:., tz-]{7,40}\s)?[^a-z0-9]*(?:(?:info|debug)\b)?[^a-z0-9]*epoch[^a-z0-9]{0,4}([0-9]+)(?:[\s/]*(?:of)?[\s/]*[0-9]+)?[^a-z0-9]*$', 1), '') AS BIGINT) END AS of_epoch,
+    CASE WHEN length(text) < 120 THEN TRY_CAST(nullif(regexp_extract(text, '(?i)^[^a-z0-9]*(?:[0-9][0-9:., tz-]{7,}\s)?[^a-z0-9]*(?:(?:info|debug)\b)?[^a-z0-9]*epoch[^a-z0-9]*([0-9]+)(?:[\s/]*(?:of)?[\s/]*[0-9]+)?[^a-z0-9]*$', 1), '') AS BIGINT) END AS of_epoch,
     -- the loss has a line of its own, below a heading for its epoch
     regexp_matches(text, '(?i)^\s*((total|mean|average|avg|running|batch|epoch)[ _])?loss\s*[:=]\s*-?[0-9]+\.[0-9]+') AS bare,
-    regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b') AS heading
+    regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]*[0-9]+\b') AS heading
   FROM l
 ),
 epochs AS (SELECT file, of_epoch, min(line_no) AS line FROM f WHERE of_epoch IS NOT NULL GROUP BY file, of_epoch),
@@ -58,12 +60,12 @@ h AS (
     LEFT JOIN heads ON heads.file = f.file
   WHERE (far OR counted OR over OR reached OR epochs.line < f.line_no - 1 OR (bare AND heads.line < f.line_no)
     -- an epoch with the time that it took has been done
-    OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]{0,4}[0-9]+\b.{0,40}\b(time|took|elapsed|duration|time usage)\b[^0-9]{0,12}[0-9]')
-    OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]{0,40}[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
-    OR regexp_matches(text, '(?i)(^\s*([0-9][0-9:., TZ-]{7,40}\s)?|\bINFO\b[\]:|\s-]{1,6})(train(ing)?|val(id(ation)?)?)( metrics:)?[ _]{1,3}loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
-    OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
-    AND regexp_matches(text, '(?i)(loss(es)?|ppl|perplexity|reward)[^a-z0-9]{0,4}\s*(:|=|is|\s)\s*[\[(]?\s*-?([0-9]|nan|inf)'))
-    AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )|(?i)^[^a-z]*((info|rank)\b[^a-z]*)?(resum|restor|load)(e|ed|ing)\b.{0,40}\b(checkpoint|ckpt|states?)\b.{0,20}/')
+    OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]*[0-9]+\b\C{0,40}\b(time|took|elapsed|duration|time usage)\b\C{0,12}[0-9]')
+    OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]*[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
+    OR regexp_matches(text, '(?i)(^\s*([0-9][0-9:., TZ-]{7,}\s)?|\bINFO\b[\]:|\s-]{1,6})(train(ing)?|val(id(ation)?)?)( metrics:)?[ _]{1,3}loss\s*[:=]\s*-?[0-9]+\.[0-9]+')
+    OR regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]*\[?\s*[0-9]+')
+    AND regexp_matches(text, '(?i)(loss(es)?|ppl|perplexity|reward)[^a-z0-9]*\s*(:|=|is|\s)\s*[\[(]?\s*-?([0-9]|nan|inf)'))
+    AND NOT regexp_matches(text, '^\s*(File|Traceback|raise )|(?i)^[^a-z]*((info|rank)\b[^a-z]*)?(resum|restor|load)(e|ed|ing)\b\C{0,40}\b(checkpoint|ckpt|states?)\b\C{0,20}/')
 ),
 b AS (
   -- of bars that a copy of the log left on one line, without the carriage returns between them, the last one
@@ -90,9 +92,10 @@ SELECT
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
   count(*) FILTER (far OR over OR reached OR of_epoch IS NOT NULL OR regexp_matches(text, '(?i)(^\s*|\bINFO\b[\]:|\s-]{1,6})train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
   count(*) FILTER (counted) AS counted,
-  max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]{0,6}([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
+  max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]*([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,
   (SELECT max(done) FROM m) AS bar_step, (SELECT max(total) FROM m) AS bar_total,
   (SELECT count(*) FROM m WHERE of_epoch) AS bar_epochs,
   (SELECT count(*) FROM b WHERE TRY_CAST(bar.done AS BIGINT) = 0 AND TRY_CAST(bar.total AS BIGINT) > 1) AS bar_zeros, (SELECT count(DISTINCT took) FROM m WHERE done = total) AS bar_fulls
 FROM h
+HAVING count(*) > 0 OR (SELECT count(*) FROM b) > 0

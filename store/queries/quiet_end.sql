@@ -1,7 +1,8 @@
 -- quiet_end: How long before its end the job last reported progress, against how often it used to.
 -- TABLES: slurm_job, train_step, log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- NEEDS: train_step, log_line
+-- NEEDS: train_step.ts_kind = embedded, log_line.ts_kind = embedded
+-- NEEDS: train_step.ts_kind = embedded, log_line.text ~ (?i)loss
 -- EMPTY: TIMESTAMP, TIMESTAMP, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, BIGINT, VARCHAR, TIMESTAMP, DOUBLE
 -- PRUNE: job_id
 -- COLUMN end_ts: end of the job
@@ -29,7 +30,7 @@ h AS (
   SELECT ts, file, line_no FROM log_line
   WHERE ts_kind = 'embedded' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
     AND contains(lower(text), 'loss')
-    AND regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]{0,6}\[?\s*[0-9]+')
+    AND regexp_matches(text, '(?i)\b(iter(ation)?|step|epoch|batch|update|it)s?\b[^a-z0-9]*\[?\s*[0-9]+')
 ),
 a AS (SELECT * FROM s UNION ALL SELECT * FROM h WHERE NOT EXISTS (SELECT 1 FROM s)),
 t AS (

@@ -1,6 +1,8 @@
 -- requeue_history: How often the job was sent back to the queue up to this attempt, by what, and what became of it.
 -- TABLES: slurm_job, slurm_job_event, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- EMPTY: BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, TIMESTAMP, BIGINT, VARCHAR, VARCHAR, TIMESTAMP, BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE
+-- NEEDS: slurm_job, slurm_job_event, log_event.kind = slurm | interrupt | checkpoint | banner
 -- PRUNE: job_id
 -- COLUMN attempts: attempts that accounting knows
 -- COLUMN restarts: times requeued as Slurm counts
@@ -51,7 +53,7 @@ a AS (
 ),
 e AS (
   SELECT
-    count(*) FILTER (WHERE event = 'preempted') AS preempt_events,
+    count(*) AS seen, count(*) FILTER (WHERE event = 'preempted') AS preempt_events,
     count(DISTINCT attempt) FILTER (WHERE event = 'blocked' AND regexp_matches(reason, '(?i)launch[ _]failed')) AS launch_failures,
     min(ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_ts,
     arg_min(actor, ts) FILTER (WHERE event IN ('requeued', 'preempted')) AS event_actor,
@@ -74,7 +76,7 @@ w AS (
 ),
 l AS (
   SELECT
-    count(*) FILTER (WHERE requeue) AS log_requeues, count(*) FILTER (WHERE preempt) AS log_preemptions,
+    count(*) FILTER (WHERE kind IN ('slurm', 'interrupt', 'checkpoint', 'banner')) AS seen, count(*) FILTER (WHERE requeue) AS log_requeues, count(*) FILTER (WHERE preempt) AS log_preemptions,
     first(left(message, 300) ORDER BY preempt DESC, kind = 'slurm' DESC, file, line_no) FILTER (WHERE requeue OR preempt) AS log_message,
     first(line_no ORDER BY preempt DESC, kind = 'slurm' DESC, file, line_no) FILTER (WHERE requeue OR preempt) AS log_line,
     count(*) FILTER (WHERE kind = 'interrupt' AND signal IN (10, 12, 15)) AS warned
@@ -86,3 +88,4 @@ SELECT
   l.log_requeues, l.log_preemptions, l.log_message, l.log_line, l.warned, a.first_end_ts, a.last_attempt, a.last_state,
   a.last_reason, a.last_start_ts, a.last_exit, a.last_signal, a.earlier_h, a.earlier_gpu_hours, a.waited_min
 FROM a, e, r, l
+WHERE a.attempts > 0 OR e.seen > 0 OR l.seen > 0

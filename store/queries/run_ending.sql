@@ -73,13 +73,13 @@ said AS (
     regexp_matches(coalesce(name, ''), 'ChildFailedError|CalledProcessError|ProcessExitedException|ProcessRaisedException|UncompletedJobError')
       AS wrapper,
     regexp_matches(concat_ws(' ', name, message, cause_message),
-      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum).{0,30}loss scale|loss scale.{0,30}(minimum|cannot decrease)|nan values? in|loss is nan|found invalid values:(?s:.)*\bnan\b|to satisfy the constraint (IndependentConstraint\()?Real\(\)|\bgrad_scale is too small\b')
+      '(?i)found nan|\bnans? (in|or|loss|detected|encountered)|loss (is|was|became|=|:) ?(nan|inf)|(is|are|became|returned|contains?|got) (either )?(nan|inf\b|non-?finite)|non-?finite|not finite|invalid loss|(minimum|already at minimum)\C{0,30}loss scale|loss scale\C{0,30}(minimum|cannot decrease)|nan values? in|loss is nan|found invalid values:(?s:.)*\bnan\b|to satisfy the constraint (IndependentConstraint\()?Real\(\)|\bgrad_scale is too small\b')
       -- what a policy draws from: before any step it is a setting
       OR (coalesce(contains(message, 'normal expects all elements of std >= 0'), false) AND (SELECT count(*) FROM t) > 0)
       AS nanny,
     -- what a program is fed may hold NaN before anything is trained
     regexp_matches(coalesce(message, ''),
-      '(?i)\b(inputs?|data(sets?|frames?)?|columns?|features?|labels?|targets?|rows?|X|y|sample_weight)\b.{0,60}\b(contains?|has|have|holds?) .{0,20}\b(nans?|inf)\b')
+      '(?i)\b(inputs?|data(sets?|frames?)?|columns?|features?|labels?|targets?|rows?|X|y|sample_weight)\b\C{0,60}\b(contains?|has|have|holds?) \C{0,20}\b(nans?|inf)\b')
       AS fed,
     (kind = 'train_end' AND NOT (name = 'exited' AND regexp_matches(coalesce(message, ''), '(?i)signal|SIGTERM')))
       OR (kind = 'launcher_event' AND name IN ('child_finished', 'group_finished')) AS ended

@@ -9,7 +9,7 @@ import pytest
 from store import Reader, Writer
 from store.catalog import Need, catalog, parse
 from store.result import StoreError
-from store.rows import LogEvent, LogRun, columns, tables
+from store.rows import LogEvent, LogLine, LogRun, columns, tables
 
 VALUES = {"VARCHAR": "x", "BIGINT": 1, "DOUBLE": 1.0, "TIMESTAMP": "2026-03-01T10:00:00Z", "BOOLEAN": True}
 
@@ -40,7 +40,7 @@ _FULL = {str: "x", int: 1, float: 1.0, bool: True, datetime: datetime(2026, 3, 1
 # In an order that every worker of a parallel run has: that of a set's own text differs between processes.
 _NEEDY = sorted(
     {frozenset(line) for info in catalog().values() for line in info.needs if info.empty},
-    key=lambda line: sorted((n.table, n.column, sorted(n.values)) for n in line),
+    key=lambda line: sorted((n.table, n.column, sorted(n.values), n.pattern) for n in line),
 )
 
 
@@ -78,6 +78,22 @@ def test_a_question_is_answered_once_what_it_needs_is_there(tmp_path: Path) -> N
         assert [r["kind"] for r in reader.ask("signals", job_id="7").dicts()] == ["signal"]
 
 
+def test_a_text_that_a_query_needs_is_looked_for_in_each_row(tmp_path: Path) -> None:
+    """Above a length that would take longer to look through than the query takes, the query runs."""
+    (need,) = catalog()["progress_hints"].needs[0]
+    assert (need.table, need.column, bool(need.pattern)) == ("log_line", "text", True)
+    said = [(1, "Hello"), (2, None), (3, "training loss: 0.52")]
+    Writer(tmp_path).append([LogLine(job_id="7", file="f", line_no=n, text=t) for n, t in said[:2]], batch="a")
+    with Reader(tmp_path) as reader:
+        assert not reader.ask("progress_hints", job_id="7").rows
+        Writer(tmp_path).append([LogLine(job_id="7", file="f", line_no=3, text=said[2][1])], batch="b")
+        assert reader.ask("progress_hints", job_id="7").dicts()[0]["first_line"] == 3
+    long = [LogLine(job_id="8", file="f", line_no=n, text="x" * 4000) for n in range(1, 300)]
+    Writer(tmp_path).append([*long, LogLine(job_id="8", file="f", line_no=301, text=said[2][1])], batch="c")
+    with Reader(tmp_path) as reader:
+        assert reader.ask("progress_hints", job_id="8").dicts()[0]["first_line"] == 301
+
+
 def test_a_query_is_pruned_only_by_what_limits_every_table_it_reads() -> None:
     def prunes(sql: str, tables: str = "gpu_sample") -> set[str]:
         params = "job_id VARCHAR, node VARCHAR, from_ts TIMESTAMP = NULL"
@@ -103,6 +119,7 @@ def test_a_query_is_pruned_only_by_what_limits_every_table_it_reads() -> None:
         ("-- q: t\n-- PARAMS: a\nSELECT 1", "parameter"),
         ("-- q: t\n-- TABLES: slurm_job\n-- NEEDS: log_event\nSELECT 1", "need"),
         ("-- q: t\n-- TABLES: log_event\n-- NEEDS: log_event.kind\nSELECT 1", "need"),
+        ("-- q: t\n-- TABLES: log_event\n-- NEEDS: log_event.kind ~\nSELECT 1", "need"),
         ("-- q: t\n-- WITH: nowhere\nSELECT 1", "nowhere"),
     ],
 )
