@@ -15,7 +15,7 @@ help: ## what there is
 # The stamp is newer than what decides the environment's contents, or the environment is made again.
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "inquest needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
-	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy python3-venv; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -qy -o DPkg::Lock::Timeout=300 python3-venv; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt 'pip>=25.1'
 	$(BIN)/pip install -q --disable-pip-version-check -c constraints.txt -e '.[serve]' --group dev
