@@ -48,7 +48,8 @@ _NAMED = frozenset(
     ]
 )
 _LITERAL = re.compile(rb"[^\d\r\n\t]{8,}")
-_END = re.compile(r"(?:\s*\d+: )?(?:Traceback |slurmstepd.*\*\*\* |srun: error: )")
+_END = re.compile(r"(?:\s*\d+: )?(?:Traceback |slurmstepd.*\*\*\* |srun: error: |=\s+BAD TERMINATION )")
+"""Where a run is over: a crash, Slurm's word, or the box that a launcher prints for each rank that went."""
 _NO_HEAD = re.compile(
     r"slurmstepd|srun: |  File |    |\s*$|CUDA kernel errors might |For debugging consider passing |Compile with `TORCH_USE"
 )

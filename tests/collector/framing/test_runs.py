@@ -156,3 +156,23 @@ def test_the_advice_below_an_error_of_cuda_is_no_head_of_a_run(tmp_path: Path) -
         "Exception raised from c10_cuda_check_implementation at ../c10/cuda/CUDAException.cpp:44 (most recent call first):",
     ]
     assert runs(tmp_path, text) == []
+
+
+def test_the_box_that_a_launcher_prints_for_each_rank_is_no_head_of_a_run(tmp_path: Path) -> None:
+    def box(rank: int) -> list[str]:
+        return [
+            "=" * 60,
+            "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+            f"=   RANK {rank} PID {900 + rank} RUNNING AT n7",
+            "=   KILLED BY SIGNAL: 9 (Killed)",
+            "=" * 60,
+            "",
+        ]
+
+    error = [
+        "CUDA Error:",
+        "    File:       force/nep.cu",
+        "    Error code: 700",
+        "    Error text: an illegal memory access was encountered",
+    ]
+    assert runs(tmp_path, ["   300 1.25 -17.5", *error, "", *box(0), *box(1), *box(2)]) == []
