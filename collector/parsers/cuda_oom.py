@@ -71,6 +71,8 @@ _BYTES = (
 )
 _RAISED = re.compile(r"^\s*(?:[\w.]+: ?){0,3}[\w.]*(?:Error|Exception)(?:\(\w+\))?: ?|^\s*CUDA out of memory")
 _TOLD = re.compile(r"\b(?:INFO|DEBUG)\b|^\s*\[?I\d{4} \d\d:\d\d:\d\d")
+_TORN = re.compile(r"\bOf the allocated memory [\d.]+ [KMGT]iB is allocated by PyTorch\b")
+"""What only this message says: in a file's first line it is the rest of one whose beginning was cut off with what came before."""
 _MAX_JOIN = 6
 _DUMP = "] Sum Total of in-use chunks"
 
@@ -99,6 +101,8 @@ class CudaOom:
         "Out of GPU memory",
         "GPU RAM to fit",
         "nsufficient GPU memory",
+        "nsufficient memory on accelerator",
+        "is allocated by PyTorch",
         "valid cuDNN algorithm",
         "Dst tensor is not",
         "Failed to CUDA ",
@@ -146,7 +150,7 @@ class CudaOom:
             rows.extend(self._flush())
         if len(line.text) > 100_000:
             return rows
-        if TORCH.search(line.text):
+        if TORCH.search(line.text) or (line.line_no == 1 and _TORN.search(line.text)):
             self._held, self._last, self._joined = line, line.line_no, 0
             return [*rows, *self._flush()] if _ended(line.text) else rows
         if _DUMP in line.text and "bfc_allocator" in line.text:

@@ -88,6 +88,8 @@ def test_two_messages_in_a_row_stay_two():
         ("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`", "kv_cache", None),
         ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 63.98 GiB of which 0 bytes is free.", "torch_oom", GIB),
         ("ggml_cuda: cudaMalloc failed: out of memory", "cuda_error_oom", None),
+        ("ERROR: Insufficient memory on accelerator (src/GPU/gpu_extra.h:38)", "cuda_error_oom", None),
+        ("Accelerator Fatal Error: call to cuMemAlloc returned error 2: Out of memory", "cuda_error_oom", None),
         ("MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/opt/env/include/rmm/mr/device/pool_memory_resource.hpp:196: Maximum pool size exceeded", "cuda_error_oom", None),
         ("[TRT] [E] [defaultAllocator.cpp::allocate::31] Error Code 1: Cuda Runtime (out of memory)", "cuda_error_oom", None),
         ("mxnet.base.MXNetError: [09:10:11] src/op.h:57: Check failed: err == cudaSuccess (2 vs. 0) Name: mxnet_generic_kernel ErrStr:out of memory", "cuda_error_oom", None),
@@ -184,3 +186,15 @@ def test_an_allocator_that_went_on_is_no_refusal():
 def test_a_loader_on_the_gpu_runs_out_too():
     (row,) = parse("Error in thread 1: CUDA allocation failed")
     assert row.name == "cuda_error_oom"
+
+
+def test_a_message_whose_beginning_was_cut_off_with_the_file_is_one_in_its_first_line_only():
+    rest = NEW.format("i")[NEW.index("this process has") :]
+    (row,) = parse(rest)
+    assert (row.kind, row.name, row.severity, row.allocated_bytes) == (
+        "cuda_oom",
+        "torch_oom",
+        "error",
+        int(70.25 * GIB),
+    )
+    assert not parse("a line before it\n" + rest)
