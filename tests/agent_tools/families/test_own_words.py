@@ -33,15 +33,15 @@ CLOSED = "====================================\nWallClock: 81.221  CPUTime: 80.1
 @pytest.mark.parametrize(
     ("log", "family", "mode", "most"),
     [
-        (LAMMPS + LOST + EXITED, "A3", "code", 0.7),
+        (LAMMPS + LOST + EXITED, "A3", "code", 0.95),
         (LAMMPS + "ERROR: Cannot write to dump file: No space left on device\n" + EXITED, "A3", "storage", 0.7),
         (LAMMPS + "Loop time of 122.3 on 4 procs for 5000 steps with 40000 atoms\nTotal wall time: 0:02:05\n", "G1", "healthy", 0.7),
         (NAMD + UNSTABLE + CLOSED, "A3", "code", 0.5),
         (NAMD + CLOSED, "G1", "healthy", 0.7),
         (GROMACS + "Performance:      234.231        0.102\nGROMACS reminds you: \"It is fine\" (Somebody)\n", "G1", "healthy", 0.7),
-        (GROMACS + "Step 4999951, time 9999.9 (ps)  LINCS WARNING\nFatal error:\nToo many LINCS warnings (1000)\n", "A3", "code", 0.7),
+        (GROMACS + "Step 4999951, time 9999.9 (ps)  LINCS WARNING\nFatal error:\nToo many LINCS warnings (1000)\n", "A3", "code", 0.95),
         (UNSOLVED + EXITED, "A1", "env", 0.95),
-        (LAMMPS + LOST, "U0", None, 0.7),
+        (LAMMPS + LOST, "A3", "code", 0.95),
         (LAMMPS + "ERROR on proc 3: neighbor list is long\n" + LAMMPS.split("Press\n")[1].replace(" 0   0.7", " 6000   0.7"), "U0", None, 0.7),
     ],
 )  # fmt: skip
