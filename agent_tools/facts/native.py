@@ -27,7 +27,7 @@ def native_crash(facts: Facts, row: RowView, result: Assessment, *, seen_by_kern
         claim("Set PYTHONFAULTHANDLER, keep a core file and rerun: the stack names the library; check its version.")
     )
     line = row if seen_by_kernel and _IN.search(row.text("message")) else None
-    if not seen_by_kernel and (line := _kernel_word(facts, row)) is not None:
+    if not seen_by_kernel and (line := kernel_word(facts, row)) is not None:
         result.speaks_for.append(claim(f"The kernel of {line['node']} names the library: {line['message']}"))
     if line is None:
         kernel = "" if seen_by_kernel else "; the node's kernel log (host_event)"
@@ -38,7 +38,7 @@ def native_crash(facts: Facts, row: RowView, result: Assessment, *, seen_by_kern
     result.missing.append(missing("Why it crashed there.", "a core file or a faulthandler stack"))
 
 
-def _kernel_word(facts: Facts, crash: RowView) -> RowView | None:
+def kernel_word(facts: Facts, crash: RowView) -> RowView | None:
     """The kernel's line on the process that `crash` (a row of `fatal_signals`) tells of, where it names a library.
 
     Known by the process id, else as the only such line of that node near the end.

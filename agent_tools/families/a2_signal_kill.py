@@ -16,6 +16,7 @@ from agent_tools.facts.native import native_crash
 from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.bad_memory import bad_memory
 from agent_tools.families.base import Assessment
+from agent_tools.families.bus_error import bus_error
 from agent_tools.families.host_memory import host_memory
 from agent_tools.families.likeliest_sender import known_sender, likeliest_sender, sent_by
 from agent_tools.families.meant_signals import MEANT, meant
@@ -277,22 +278,8 @@ def _stack(facts: Facts) -> str:
 
 def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool = False) -> None:
     signal = int(rows[0].number("signal") or 0) if rows and not crash else 9
-    if signal == _SIGBUS and not crash and rows[0].text("name") in _LOADERS:
-        result.attribution = "job"
-        result.implies.append(
-            claim(
-                "A bus error in a worker of a DataLoader means most often that shared memory (/dev/shm) is full: workers hand "
-                "their batches over there.",
-                "supported",
-            )
-        )
-        result.actions.append(
-            claim(
-                "Look at the size of /dev/shm inside the job or its container (df -h /dev/shm) and raise it (--shm-size, a larger "
-                "mount or memory limit), or use fewer workers, a smaller prefetch or the sharing strategy file_system."
-            )
-        )
-        result.missing.append(missing("Whether shared memory was full.", "df of /dev/shm in the job, its memory limit"))
+    if signal == _SIGBUS and not crash:
+        bus_error(facts, rows[0], result)
         return
     if crash or signal in _CRASH:
         native_crash(facts, rows[0], result, seen_by_kernel=crash)

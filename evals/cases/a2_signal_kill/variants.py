@@ -84,7 +84,7 @@ def _native(seed: int) -> tuple[Plan, Expected]:
 
 def _bus(seed: int) -> tuple[Plan, Expected]:
     plan, gpu, _ = _killed(seed, 7, "SIGBUS")
-    return plan, Expected(("A2",), None, "job", extra={"culprit": {"rank": gpu.rank}})
+    return plan, Expected(("A2",), None, "undetermined", extra={"culprit": {"rank": gpu.rank}})
 
 
 def _person(seed: int) -> tuple[Plan, Expected]:
