@@ -134,6 +134,9 @@ def _load(framework: bool) -> None:
             agent(False)
 
 
+_BROKE_OFF = "The failure families could not be assessed: inquest met an error of its own, which its notes name."
+
+
 def examine(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> Found:
     """Ask the families. An error in one of them costs the differential, not the verdict; the store's errors are raised."""
     from agent_tools.differential import differential
@@ -141,12 +144,12 @@ def examine(reader: Asks, ledger: Ledger, job_id: str, attempt: int | None) -> F
 
     try:
         made = differential(Facts(reader, ledger, job_id, attempt))
-        return Found(made.assessments, made.draft)
+        return Found(made.assessments, made.draft, made.notes)
     except StoreError:
         raise
     except Exception as error:
         note = f"The families could not be assessed: {type(error).__name__}: {said(error)}"
-        return Found((), undetermined("The failure families could not be assessed."), [note])
+        return Found((), undetermined(_BROKE_OFF), [note])
 
 
 def undetermined(why: str) -> Draft:

@@ -8,8 +8,9 @@ other. Nothing here looks at telemetry: it arranges what the families found.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from agent_tools.endpoints.drive import said
 from agent_tools.facts import Facts
 from agent_tools.facts.components import failed_elsewhere
 from agent_tools.facts.lone_words import lone_words
@@ -22,6 +23,7 @@ from agent_tools.runs_told import doubt, restarted, runs_before, without_gpus
 from agent_tools.say import resumption, say
 from agent_tools.timeline import timeline
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, RuledOut
+from store.result import StoreError
 
 FLOOR = 0.3
 """A suspicion below this is not worth a family: then the answer is U0."""
@@ -45,6 +47,7 @@ _BY_SAMPLES = frozenset({"C3", "D1", "D2", "D3", "G1"})
 _DOUBTED_BY = frozenset({"B3", "D3", "E1", "E2"})
 """Families whose suspicion leaves health open: with the others a run that completed is healthy, and could have been faster."""
 _ORDER = ("confirmed", "suspected")
+_NOT_DECIDED = "What is known does not decide what happened to the job."
 _MOST = 400
 """Characters of a headline."""
 _SHORT_S = 120
@@ -53,9 +56,29 @@ _GOES_ON = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3", "F4"})
 """What was trained until then is worth keeping, and the run is to be started again."""
 
 
-def assess_all(facts: Facts, known: Mapping[str, Family] | None = None) -> dict[str, Assessment]:
-    """Every family's assessment by code."""
-    return {code: family.assess(facts) for code, family in (known or families()).items()}
+def assess_all(
+    facts: Facts, known: Mapping[str, Family] | None = None, notes: list[str] | None = None
+) -> dict[str, Assessment]:
+    """Every family's assessment by code. With `notes` a check that breaks off costs its own family and is told of there."""
+    table = known or families()
+    if notes is None:
+        return {code: family.assess(facts) for code, family in table.items()}
+    return {code: _guarded(facts, family, notes) for code, family in table.items()}
+
+
+def _guarded(facts: Facts, family: Family, notes: list[str]) -> Assessment:
+    """The assessment of a family, or the word that its check broke off; the store's errors are everybody's, and raised."""
+    try:
+        return family.assess(facts)
+    except StoreError:
+        raise
+    except Exception as error:
+        notes.append(f"{family.code} could not be assessed: {type(error).__name__}: {said(error)}")
+    what = f"The check for {FAMILIES[family.code][0].lower()} ({family.code}) broke off with an error of inquest's own"
+    result = Assessment(family.code, "undecidable", counterfactual=f"{what}, so it can be neither shown nor ruled out.")
+    result.warnings.append(claim(f"{what}: this verdict was made without it.", "established"))
+    result.headline = _NOT_DECIDED if family.code == "U0" else ""
+    return result
 
 
 def primary_of(assessed: Mapping[str, Assessment], known: Mapping[str, Family] | None = None) -> str:
@@ -81,16 +104,22 @@ def _outranks(a: Assessment, b: Assessment) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Differential:
-    """Every family's assessment, and the draft that is made of them."""
+    """Every family's assessment, the draft that is made of them, and notes on checks that broke off."""
 
     assessments: list[Assessment]
     draft: Draft
+    notes: list[str] = field(default_factory=list[str])
 
 
 def differential(facts: Facts) -> Differential:
     """The whole answer about a job, every figure in it a reference to evidence of the facts' ledger."""
-    assessed = assess_all(facts)
-    return Differential(list(assessed.values()), arranged(facts, assessed))
+    notes: list[str] = []
+    assessed = assess_all(facts, notes=notes)
+    made = arranged(facts, assessed)
+    if notes and made.family == "G1":
+        # Health is that nothing else is the matter, and something was not looked for.
+        made.confidence = min(made.confidence, UNTOLD)
+    return Differential(list(assessed.values()), made, notes)
 
 
 def draft(facts: Facts) -> Draft:

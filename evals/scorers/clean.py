@@ -17,5 +17,5 @@ class Clean(Scorer):
     def score(self, answer: Answer, expected: Expected) -> Score:
         """Read the notes."""
         notes = answer.verdict.provenance.notes
-        bad = [n for n in notes if n.startswith(("Dropped", "The families could not"))]
+        bad = [n for n in notes if n.startswith("Dropped") or "could not be assessed" in n]
         return Score(not bad, "; ".join(bad)[:300])
