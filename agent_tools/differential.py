@@ -253,7 +253,7 @@ _ENDED = frozenset({"A2", "A3", "B1", "B2", "E1", "E2", "F1", "F2", "F4"})
 
 def _besides(primary: str, code: str) -> bool:
     """Whether a confirmed family is a finding of its own beside the primary: slowness before an end, an eviction before it."""
-    return (code in _SLOWED and primary in _ENDED) or code == "F2"
+    return (code in _SLOWED and primary in (*_ENDED, "F3")) or code == "F2"
 
 
 def _steps(facts: Facts, code: str) -> list[Claim]:

@@ -12,6 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.worked import while_training
 from agent_tools.families.base import Assessment
 from agent_tools.families.crowded import crowded
+from agent_tools.families.data_waits import waited, waited_words
 from agent_tools.families.faulted_gpus import same_gpu
 from agent_tools.families.silent_storage import lay_at_files, lay_at_storage, often_silent, slow_files
 from agent_tools.families.wording import claim, gpu_of, missing, whose
@@ -23,8 +24,6 @@ _SEVERE, _MILD = 0.12, 0.35
 _HIGHEST = 0.18
 """Highest mean of the busiest GPU of several where the median one is below what is severe: the highest of eight stands out by chance."""
 _FEW_SAMPLES = 5
-_WAITING = 0.5
-_FEW_REPORTS = 5
 
 
 def assess(facts: Facts) -> Assessment:
@@ -136,12 +135,10 @@ def assess(facts: Facts) -> Assessment:
 
 def _waits(facts: Facts) -> Assessment | None:
     """What the loop itself says of its waiting, where no GPU was watched. None where it waits little or does not say."""
-    row = facts.table("data_waits").first
-    if row is None or (row.number("reports") or 0) < _FEW_REPORTS or (row.number("share") or 0) < _WAITING:
+    row = waited(facts)
+    if row is None:
         return None
-    shows = claim(
-        f"By its own reports the loop waited for data in {row['share']} of its step time ({row['wait_s']} of {row['step_s']})."
-    )
+    shows = claim(waited_words(row))
     longest = claim(f"The longest wait was {row['longest_s']} (line {row['longest_line']}).")
     finished = bool(facts.ending.succeeded or facts.progress.finished)
     return Assessment(

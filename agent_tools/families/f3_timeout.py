@@ -16,6 +16,7 @@ from agent_tools.facts.own_clock import accounted, silent, spoken
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.data_waits import feed_first
 from agent_tools.families.deadline import too_late
 from agent_tools.families.last_at_start import stuck_at_start
 from agent_tools.families.step_limit import by_step, of_step
@@ -299,7 +300,7 @@ def _slow(facts: Facts, wall: RowView | None, end: RowView | None, shows: list[s
             f"The run was healthy but slow for its limit; the time limit is no crash.{need}", status="supported"
         ),
         missing=missing,
-        actions=_actions(need, _limit(facts, end)),
+        actions=[*feed_first(facts), *_actions(need, _limit(facts, end))],
     )
 
 
@@ -365,7 +366,8 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
                 else "progress lines with times, GPU activity (gpu_sample) or kernel launches (cuda_sample) before the end",
             )
         ],
-        actions=say(
+        actions=(feed_first(facts) if begun else [])
+        + say(
             "Check in the log when the last real progress was made. If it was shortly before the end, "
             f"{'raise --time' if limit != 'deadline' else 'choose a later --deadline'}; if not, look for a hang.",
             "Print progress regularly, so that a slow run can be told from a stuck one.",

@@ -7,6 +7,7 @@ EXAMPLES
     [2026-03-01 10:00:26] step 5/400 loss 1.6441 grad_norm 1.815 lr 5.00e-04 545.8 img/s
     Step [100/2000], Loss: 0.4312, lr: 0.001, 120 ms/step
     iter 40/400: loss=0.9357, grad_norm=1.546
+    step 40/2000 loss 2.41 lr 3e-04 step_time 4.21s data_time 3.62s
     2026-03-01 10:00:26,118 INFO train.py:88 step 2/3 loss 1.8101 grad_norm 1.006
 """
 
@@ -31,6 +32,12 @@ _RATE = re.compile(rf"(?<![\w/-])(?:lr|learning[_ ]rate) ?[:= ] ?({NUMBER})", re
 _EPOCH = re.compile(r"(?<![\w/-])epoch[ :=]{0,2}\[?(\d{1,6}(?:\.\d+)?)(?: ?/ ?(\d{1,6}))?", re.I)
 _SPEED = re.compile(rf"((?>{NUMBER})) ?(tok(?:ens)?|img|images|imgs|samples?|seqs?|it)/s(?:ec)?\b", re.I)
 _TIME = re.compile(rf"((?>{NUMBER})) ?(ms|s)/(?:step|it|iter)\b", re.I)
+# How long the step took by name, and how much of that was waiting for data.
+_TOOK = re.compile(rf"(?<![\w/-])(?:step|iter(?:ation)?|batch)[_ ]time ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])", re.I)
+_WAITED = re.compile(
+    rf"(?<![\w/-])(?:data(?:[_ ]?load(?:ing|er)?)?|load(?:er|ing)?)[_ ](?:time|wait) ?[:= ] ?((?>{NUMBER})) ?(ms|s)?(?![\w/])",
+    re.I,
+)
 # A line that is nothing but pairs, `episode=4 step=312 reward=646.0 loss=0.41`: a step and a loss among three or more.
 _PAIRS = re.compile(rf"(?:\S{{1,40}} ){{0,3}}(?:[A-Za-z_]\w{{0,30}}=(?:{NUMBER}|[\w./+-]{{1,30}}),?\s*){{3,40}}")
 _PAIR = re.compile(rf"(?<![\w.])(?P<key>[A-Za-z_]\w{{0,30}})=(?P<value>{NUMBER})(?=[,\s]|$)")
@@ -75,6 +82,7 @@ class PlainLoop(LineParser):
         grad, rate = _GRAD.search(text), _RATE.search(text)
         if not (grad or rate or speed):
             return
+        waited = _seconds(_WAITED.search(text)) if "step_time_s" in speed else None
         epoch = _EPOCH.search(text)
         if epoch is not None and any(a in text for a in EpochLines.anchors) and list(EpochLines().feed(line)):
             return
@@ -88,7 +96,7 @@ class PlainLoop(LineParser):
             learning_rate=number(rate[1]) if rate else None,
             epoch=number(epoch[1]) if epoch else None,
             total_epochs=number(epoch[2]) if epoch and epoch[2] else None,
-            metrics=as_json({"batches": int(step[2])} if epoch else {}),
+            metrics=as_json({**({"batches": int(step[2])} if epoch else {}), **_named(data_time=waited)}),
             **speed,
         )
 
@@ -111,7 +119,23 @@ class PlainLoop(LineParser):
         )
 
 
+def _named(**values: float | None) -> dict[str, float]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _seconds(found: re.Match[str] | None) -> float | None:
+    """A figure with its unit, seconds where it has none."""
+    value = number(found[1]) if found else None
+    return value / 1000 if found and value is not None and (found[2] or "s").lower() == "ms" else value
+
+
 def _speed(text: str) -> dict[str, Any]:
+    took = _seconds(_TOOK.search(text))
+    return _pace(text) | ({} if took is None else {"step_time_s": took})
+
+
+def _pace(text: str) -> dict[str, Any]:
+    """A time or a number of something with its unit behind a stroke."""
     if (found := _TIME.search(text)) and (value := number(found[1])) is not None:
         return {"step_time_s": value / 1000 if found[2].lower() == "ms" else value}
     if (found := _SPEED.search(text)) is None or (value := number(found[1])) is None:

@@ -10,6 +10,7 @@ import pytest
 from agent_tools.differential import differential
 from agent_tools.families.f3_timeout import assess
 from store.rows import GpuSample, LogLine, SlurmJob, TrainStep
+from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 LIMIT = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T12:00:00 DUE TO TIME LIMIT ***"
@@ -287,3 +288,14 @@ def test_step_times_that_add_up_to_the_wall_are_a_clock_too(tmp_path: Path) -> N
 
     assert at_wall("whole", 11.7)
     assert not at_wall("half", 6.0)
+
+
+@pytest.mark.parametrize(("wait", "told"), [(0.9, True), (0.02, False)])
+def test_a_loop_that_waited_for_its_data_is_told_to_feed_it_first(tmp_path: Path, wait: float, told: bool) -> None:
+    log = "".join(
+        f"step {n}/9000 loss {9 - n / 900:.3f} lr 0.001 step_time 1.25s data_time {wait}s\n" for n in range(300)
+    )
+    made = drafted(f"{log}slurmstepd: error: {LIMIT}\n", tmp_path)
+    assert made.family == "F3"
+    assert made.actions[0].text.startswith("Feed it faster") == told
+    assert any(w.text.startswith("Waiting for data") for w in made.warnings) == told
