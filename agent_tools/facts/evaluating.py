@@ -71,17 +71,34 @@ def evaluator(entry: str) -> bool:
 
 
 def counted_before(counts: View, raised: RowView, only: bool) -> RowView | None:
-    """The row of `evaluation_progress` that counts the evaluation out of which something was raised; None where none does.
+    """The row of `evaluation_progress` that counts the work out of which something was raised; None where none does.
 
-    `only`: the program does nothing else. Otherwise it has to stand right below a count that is not the last one.
+    `only`: the program does nothing else. Otherwise it has to stand right below a count that is not the last one, and of work
+    that a training begins with as well (weights are quantised, prompts are answered) none of its frames may train or load.
     """
     line = raised.number("line_no") or 0
     for row in counts.where(lambda r: r.text("file") == raised.text("file")):
         behind = line - (row.number("last_line") or 0)
         short = (row.number("done") or 0) < (row.number("total") or 0)
-        if behind > 0 and (only or (short and behind <= _RIGHT_BELOW)):
+        if row.text("work") in WORK and _BESIDE_WORK.search(raised.text("calls")):
+            continue
+        whole = only or row.text("work") == "prompts"  # what writes the answers down comes after the last of them
+        if behind > 0 and (whole or (short and behind <= _RIGHT_BELOW)):
             return row
     return None
+
+
+WORK = {"prompts": ("generating", "prompts had been answered"), "layers": ("quantising", "layers had been quantised")}
+_EVALUATED = ("evaluating", "batches had been evaluated")
+_BESIDE_WORK = re.compile(
+    r"\bin (?:from_pretrained|\w*train\w*|fit|learn)$|/\w*train(?:er|ing)?\w*\.py in ", re.MULTILINE
+)
+
+
+def worked_at(row: RowView) -> tuple[str, str]:
+    """What the program was doing by a row of `evaluation_progress`, and what its count says of that."""
+    doing, counted = WORK.get(row.text("work"), _EVALUATED)
+    return doing, f"{row['done']} of {row['total']} {counted}"
 
 
 def evaluates(calls: str, entry: str) -> bool:

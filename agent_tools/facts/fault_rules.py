@@ -6,37 +6,13 @@ text of that shape means the class. Where no rule is sure, the layer that raised
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Type and words that mean a fault class, and the reason in plain words."""
-
-    mode: str
-    certainty: float
-    why: str
-    names: str = ""
-    says: tuple[str, ...] = ()
-    _name: re.Pattern[str] | None = field(init=False, repr=False)
-    _says: re.Pattern[str] | None = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Compile once."""
-        object.__setattr__(self, "_name", re.compile(rf"(?:^|\.)(?:{self.names})$") if self.names else None)
-        object.__setattr__(self, "_says", re.compile("|".join(self.says), re.IGNORECASE) if self.says else None)
-
-    def fits(self, name: str, message: str) -> bool:
-        """Whether an exception of this type and text is what the rule speaks of."""
-        return (self._name is None or self._name.search(name) is not None) and (
-            self._says is None or self._says.search(message) is not None
-        )
-
+from agent_tools.facts.rule import Rule
+from agent_tools.facts.weight_rules import BROKEN_WEIGHTS, POINTERS
 
 # Words of a file system that fails, at a start as while training runs: neither the program nor what it asked for is why.
 FAILING_FILES = (r"Input/output error", r"Errno (5|116|121)\b", r"Stale (NFS )?file handle", r"Transport endpoint is not connected", r"Remote I/O error", r"Cannot send after transport endpoint", r"Errno (70|107|108|110|112|113)\] [^:]{1,60}: ['\"]/")  # fmt: skip
 RULES: tuple[Rule, ...] = (
+    *POINTERS,
     Rule("config", 0.86, "the ranks of the NPUs were set up in ways that do not go together",
         says=(r"\bEI00(01|03|04|05|14|16|17)\)?: ",)),
     Rule("env", 0.88, "the installed versions of CANN differ between the nodes",
@@ -221,15 +197,7 @@ RULES: tuple[Rule, ...] = (
             r"Model .{0,80}(does not exist|not found)", r"failed to load (the )?(model|checkpoint|tokenizer)",
             r"is not a (\w+ )?checkpoint", r"Invalid repository ID",
         )),
-    Rule("asset", 0.93, "the weights file is broken",
-        names="SafetensorError"),
-    Rule("asset", 0.92, "the weights file is broken",
-        says=(
-            r"deserializing header", r"HeaderTooLarge", r"MetadataIncompleteBuffer", r"InvalidHeader",
-            r"PytorchStreamReader failed", r"failed finding central directory", r"invalid load key",
-            r"unexpected EOF, expected \d+ more bytes", r"not an sstable", r"Unable to open table file", r"Weights only load failed", r"not a ZIP archive",
-            r"corrupted? (checkpoint|weights|model)",
-        )),
+    *BROKEN_WEIGHTS,
     Rule("asset", 0.9, "the checkpoint does not fit the model",
         says=(
             r"(Key|Tensor name) .{1,300} not found in checkpoint", r"Restoring from checkpoint failed",

@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.evaluating import worked_at
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify, file_system_fails
 from agent_tools.facts.looping import any_time, at_next_batch, in_a_loop, on_a_batch
@@ -92,7 +93,7 @@ def assess(facts: Facts) -> Assessment:
             text = f"{cause.name_ref} came out of what a trainer does after a step or an epoch, so training had begun."
         done = facts.evaluated(cause)
         if done is not None:
-            text = f"{cause.name_ref} came when {done['done']} of {done['total']} batches had been evaluated."
+            text = f"{cause.name_ref} came when {worked_at(done)[1]}."
         elif not cause.trained:
             text = f"Before {cause.name_ref} the program said that its training was complete."
         return Assessment(CODE, "ruled_out", counterfactual=text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.evaluating import worked_at
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.left_waiting import hung_before, left_waiting, unreached_service
@@ -119,7 +120,13 @@ def assess(facts: Facts) -> Assessment:
         result.confidence, result.attribution = min(result.confidence, highest), "undetermined"
     outlived_by_log(facts, cause, result)
     after = _after_the_end(facts, cause)
-    doing = "after training had ended" if after else "while evaluating" if tested is not None else "while training"
+    doing = (
+        "after training had ended"
+        if after
+        else f"while {worked_at(tested)[0]}"
+        if tested is not None
+        else "while training"
+    )
     result.headline = f"The program crashed {doing}: {cause.name_ref}: {cause.message_ref}"
     if cause.missed:
         result.headline = f"A bound that the run checks itself was not met: {cause.message_ref}"
@@ -133,7 +140,7 @@ def assess(facts: Facts) -> Assessment:
     if wait is not None:
         result.speaks_for.append(_waited(wait))
     if tested is not None:
-        text = f"By then {tested['done']} of {tested['total']} batches had been evaluated (line {tested['last_line']})."
+        text = f"By then {worked_at(tested)[1]} (line {tested['last_line']})."
         result.speaks_for.append(claim(text))
     elif not facts.progress.begun:
         text = "It came out of what a trainer does after a step or an epoch."
@@ -158,10 +165,8 @@ def assess(facts: Facts) -> Assessment:
             "while training ran", "after training had ended"
         )
     elif tested is not None:
-        meaning = meaning.replace("while it was training", "in an evaluation")
-        meaning = meaning.replace("training came to", "the evaluation came to").replace(
-            "while training ran", "meanwhile"
-        )
+        meaning = meaning.replace("while it was training", f"while it was {worked_at(tested)[0]}")
+        meaning = meaning.replace("training came to", "that work came to").replace("while training ran", "meanwhile")
     no_ram = mode == "code" and _HOST_MEMORY.search(f"{cause.name}: {cause.message}") is not None
     if cause.missed:
         result.implies.append(claim(MISSED, "supported"))

@@ -1,3 +1,5 @@
+"""What a run that its time limit ended is told; data_waits: that it waited for its data."""
+
 from __future__ import annotations
 
 import dataclasses
