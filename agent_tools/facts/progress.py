@@ -13,6 +13,8 @@ _SAYS_AFTER = frozenset({"hf-trainer", "megatron", "ultralytics", "fairseq", "de
 """Trainers whose own word of the end is printed after the loop, and nowhere else."""
 
 
+_SIMULATIONS = frozenset({"lammps", "gromacs", "namd", "amber", "openmm", "cp2k", "vasp"})
+"""Programs that compute in steps and learn nothing."""
 EPOCHS = 2
 """Epochs of which each has a report of its own: that many are no start of a training."""
 MOST = 0.9
@@ -80,14 +82,20 @@ class Progress:
         return self.finish.number("last_line") if self.finish is not None else None
 
     @property
+    def simulates(self) -> bool:
+        """Whether the steps are those of a simulation, which has no loss and learns nothing."""
+        return self.steps is not None and self.steps.text("framework") in _SIMULATIONS
+
+    @property
     def phrase(self) -> str:
         """How far training came, with references; empty where nothing is known."""
         if self.steps is not None:
             s = self.steps
+            what = "the simulation" if self.simulates else "training"
             if s.has("last_step") and s.has("total_steps"):
-                return f"training had reached step {s['last_step']} of {s['total_steps']}"
+                return f"{what} had reached step {s['last_step']} of {s['total_steps']}"
             if s.has("last_step"):
-                return f"training had reached step {s['last_step']}"
+                return f"{what} had reached step {s['last_step']}"
             if s.has("last_epoch"):
                 return f"training had reached epoch {s['last_epoch']}"
             return f"training had been reported {s['reports']} times"

@@ -21,8 +21,8 @@ from agent_tools.facts.rank_place import say_where
 from agent_tools.facts.setups import setup_before, unfit_setup
 from agent_tools.families.base import Assessment
 from agent_tools.families.lone_node import tell_lone_node
-from agent_tools.families.node_words import tell_node
-from agent_tools.families.own_words import LOOK_AT_LINE, gave_up, own_words
+from agent_tools.families.node_words import tell_node, tell_words
+from agent_tools.families.own_words import LOOK_AT_LINE, ends_it, gave_up, own_words
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -254,7 +254,7 @@ def _without_cause(facts: Facts) -> Assessment:
     if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
         if plain.get("known"):
             return _plain(facts, plain)
-        if not facts.raised and not unformed(facts) and gave_up(facts):
+        if not facts.raised and not unformed(facts) and (gave_up(facts) or ends_it(plain)):
             return _worded(facts, plain)
     cut = facts.cut_short
     if cut is not None and not (_sought(facts, cut) or facts.after_steps(cut) or in_a_loop(facts, cut)):
@@ -352,6 +352,8 @@ def _plain(facts: Facts, row: RowView) -> Assessment:
     if child is not None:
         result.speaks_for.append(claim(f"The launcher reports exit status {child['exit_code']}."))
     result.speaks_for.append(claim("No training step was reported, and there is no traceback."))
+    if mode == "env" and tell_words(facts, row.text("text"), result):
+        return result
     result.implies.append(claim(f"The fault lies in {_CLASS[mode]}. The nodes and GPUs are not to blame."))
     result.actions.append(claim(_ACTIONS[mode]))
     return result
@@ -365,6 +367,8 @@ def _worded(facts: Facts, row: RowView) -> Assessment:
     result = own_words(facts, row, CODE, mode, sure=sure)
     result.headline = f"The program gave up before training began, and near its end it says: {row['text']}"
     result.speaks_for.append(claim("No training step was reported, and there is no traceback."))
+    if sure and mode == "env" and tell_words(facts, row.text("text"), result):
+        return result
     if sure:
         result.implies.append(claim(f"The fault lies in {_CLASS[mode]}.", "supported"))
         result.actions.append(claim(_ACTIONS[mode], "supported"))

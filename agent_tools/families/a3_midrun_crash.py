@@ -125,6 +125,8 @@ def assess(facts: Facts) -> Assessment:
         if after
         else f"while {worked_at(tested)[0]}"
         if tested is not None
+        else "while simulating"
+        if facts.progress.simulates
         else "while training"
     )
     result.headline = f"The program crashed {doing}: {cause.name_ref}: {cause.message_ref}"

@@ -103,6 +103,9 @@ def _by_words(facts: Facts) -> Steps | None:
 
 def assess(facts: Facts) -> Assessment:
     """Judge the number of steps."""
+    if facts.progress.simulates:
+        text = "The steps are those of a simulation, which has nothing to learn."
+        return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
     row = facts.table("short_run").first
     steps = steps_of(facts)
     over = None if steps is not None or own_failure(facts) or facts.ending.failed else _over_at_once(facts)

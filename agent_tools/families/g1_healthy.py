@@ -19,6 +19,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import few_samples
 from agent_tools.families.reward_collapse import learned
+from agent_tools.families.unverified import UNVERIFIED, unverified
 from agent_tools.families.wording import gpu_of
 from agent_tools.say import count, lacks, left_last, own_failure, quoted, say
 from agent_tools.verdict import Missing
@@ -79,14 +80,7 @@ def assess(facts: Facts) -> Assessment:
             confidence = BLIND
     else:
         trained = facts.progress.begun or count(end, "ends") > 0
-        missing.append(
-            lacks(
-                "Whether the model learned: training correctness is unverifiable.",
-                "progress lines with a loss (train_step)",
-            )
-            if trained or facts.overview is not None
-            else lacks("Whether its results are right.", "the results themselves, which telemetry does not hold")
-        )
+        missing.append(unverified(facts, trained or facts.overview is not None))
         whole = len(said) >= 2
         ended = trained or program_end(facts, end) != ""
         confidence = 0.72 if whole else (0.62 if ended else 0.45)
@@ -207,7 +201,7 @@ def assess(facts: Facts) -> Assessment:
     elif (risen := _uncorrected(facts)) is not None:
         head = f"The run completed, but {risen['counter']} rose on a GPU of {risen['node']} under it: check what it computed."
     elif unseen and facts.has_log:
-        head = "The run completed; whether the model learned cannot be verified from what it printed."
+        head = f"The run completed; {UNVERIFIED[facts.progress.simulates]} cannot be verified from what it printed."
     elif unscored is not None:
         head = "The run completed; the loss of its evaluations is no number."
     elif confidence <= DOUBTED:

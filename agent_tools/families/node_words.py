@@ -19,8 +19,13 @@ _ASK = "Ask for GPUs when you submit (--gres=gpu:N, --gpus-per-node), or run the
 
 def tell_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
     """Write down what the words about the node mean; False where the exception has none."""
-    word = node_word(cause.message)
-    if word is None or cause.fault.mode != "env":
+    return cause.fault.mode == "env" and tell_words(facts, cause.message, result, cause)
+
+
+def tell_words(facts: Facts, message: str, result: Assessment, cause: Raised | None = None) -> bool:
+    """The same of words that a program printed, with or without an exception."""
+    word = node_word(message)
+    if word is None:
         return False
     overview = facts.overview
     if word.unseen and overview is not None and overview.has("gpus") and overview.number("gpus") == 0:
@@ -28,7 +33,7 @@ def tell_node(facts: Facts, cause: Raised, result: Assessment) -> bool:
         result.implies.append(claim(f"Slurm gave the job {overview['gpus']} GPUs, so there was none to see."))
         result.actions.append(claim(_ASK))
         return True
-    told = _told_beside(facts, cause) if word.unseen else None
+    told = _told_beside(facts, cause) if word.unseen and cause is not None else None
     if told is not None:
         result.speaks_for.append(claim(f"The log says too: {told['message']} ({told['file']} line {told['line_no']})."))
     failed = _card_not_up(facts) if word.unseen and told is None else None

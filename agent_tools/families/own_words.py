@@ -11,6 +11,13 @@ from agent_tools.families.wording import claim, missing, spread
 LOOK_AT_LINE = "Look at what that line names: the input, the setting or the call."
 _FATAL = re.compile(r"\W*(?:FATAL|Fatal) (?:ERROR|[Ee]rror)\b")
 """By its own word the program does not go on."""
+_LAST = re.compile(
+    r"\W*(?:(?:Fatal error|Software inconsistency error|(?:Error|Inconsistency) in user input): "
+    r"|ZBRENT: fatal error|internal error in: \S+\.F\b|.{0,300}\bI REFUSE TO CONTINUE WITH THIS SICK JOB)"
+)
+"""How GROMACS and VASP head the last that they say."""
+_MOSTLY_FATAL = re.compile(r"\W*VERY BAD NEWS! internal error in subroutine\b")
+"""VASP goes on after some of these."""
 
 
 def gave_up(facts: Facts) -> bool:
@@ -33,9 +40,19 @@ def _closes(facts: Facts, row: RowView) -> bool:
     return bool(row.get("closing")) and row.number("line_no") not in told
 
 
+def ends_it(row: RowView) -> bool:
+    """By the program's own word it does not go on after this line."""
+    return _FATAL.match(row.text("text")) is not None or _is_last(row)
+
+
+def _is_last(row: RowView) -> bool:
+    said = row.text("text")
+    return _LAST.match(said) is not None or (bool(row.get("closing")) and _MOSTLY_FATAL.match(said) is not None)
+
+
 def own_words(facts: Facts, row: RowView, code: str, mode: str, *, sure: bool) -> Assessment:
     """What the line says, quoted; `sure` where its words are those of a known fault."""
-    last = sure or _closes(facts, row)
+    last = sure or _closes(facts, row) or _is_last(row)
     result = Assessment(code, "confirmed" if last else "suspected", mode=mode, attribution="job")
     result.confidence = 0.7 if sure else 0.62 if last else 0.45
     result.speaks_for.append(claim(f"{spread(row)} printed: {row['text']} ({row['file']} line {row['line_no']})."))
@@ -52,6 +69,6 @@ def stopped_itself(facts: Facts) -> RowView | None:
     row = facts.table("plain_errors").first
     if row is None or facts.raised or facts.ending.succeeded or not facts.progress.begun:
         return None
-    if not gave_up(facts) and not _FATAL.match(row.text("text")):
+    if not gave_up(facts) and not ends_it(row):
         return None
     return None if facts.progress.moved_after(int(row.number("line_no") or 0)) else row

@@ -65,7 +65,7 @@ _ON_CPU: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("lightning", re.compile(r"\bGPU available: (?:False|True .{0,20}, used: False)")),
     ("tensorflow", re.compile(r"Skipping registering GPU devices")),
     ("jax", re.compile(r"No GPU/TPU found, falling back to CPU|jaxlib is not installed\. Falling back to cpu")),
-    ("program", re.compile(r"[Nn]o GPU (?:was )?(?:found|detected|available)[.,;:]? .{0,30}\b(?:CPU|cpu)\b")),
+    ("program", re.compile(r"[Nn]o GPU (?:was )?(?:found|detected|available)[.,;:]? .{0,30}\b(?:CPU|cpu)\b|GROMACS cannot run tasks on a GPU")),
 )  # fmt: skip
 _DEVICE = re.compile(
     r"^\s*(?:.{0,80}(?:INFO|DEBUG|WARNING|[\]:>-])\s+)?(?:[Uu]s(?:ing|e)|[Rr]unning on|[Tt]raining on|[Dd]evice)(?: (?:the )?device)?(?: is)?"
@@ -130,6 +130,7 @@ class CudaError(LineParser):
         "registering GPU devices",
         "GPU available:",
         "o GPU ",
+        "on a GPU",
         "evice",
         "sing c",
         "sing C",

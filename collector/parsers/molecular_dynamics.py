@@ -1,7 +1,7 @@
 """molecular_dynamics: the steps that engines of molecular dynamics print with the temperature and the energies.
 
 SOURCE    LAMMPS (thermo_style one, custom, multi), GROMACS (md.log, mdrun -v), NAMD, Amber (pmemd), OpenMM (StateDataReporter),
-          CP2K
+          CP2K, VASP (a step of the ions)
 ROWS      train_step without a loss: an energy is none, and a simulation that goes on is all that is said
 CAVEAT    A table is known by its heading: `Step` and at least one column that only such an engine prints. Its rows are numbers,
           as many as the heading has names, and no step goes back. Steps planned are told where the engine prints its own input.
@@ -11,7 +11,8 @@ EXAMPLES
                Step           Time
                5000       10.00000
     ENERGY:    1000       331.1812       811.7312       511.9911        35.8812
-     NSTEP =     5000   TIME(PS) =      20.000  TEMP(K) =   300.36  PRESS =   -10.4
+        3 F= -.53037241E+03 E0= -.53037241E+03  d E =-.122345E-04
+    NSTEP =     5000   TIME(PS) =      20.000  TEMP(K) =   300.36  PRESS =   -10.4
     #"Progress (%)","Step","Potential Energy (kJ/mole)","Temperature (K)"
 """
 
@@ -43,6 +44,7 @@ _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("gromacs", re.compile(r"\s*Step (?P<step>\d{1,15}), time [\d.]+ \(ps\)")),
     ("namd", re.compile(rf"ENERGY:\s+(?P<step>\d{{1,15}})(?:\s+{NUMBER}){{8,}}")),
     ("amber", re.compile(r"\s*NSTEP =\s*(?P<step>\d{1,15})\s+TIME\(PS\) =")),
+    ("vasp", re.compile(r"\s*(?P<step>\d{1,9}) (?:T= *[\d.]+ E= *[-+.\dE]+ )?F= *-?\d*\.\d+E[-+]\d+ E0= ")),
     ("cp2k", re.compile(r"\s*(?:MD\| Step number|STEP NUMBER\s+=)\s+(?P<step>\d{1,15})\s*$")),
 )
 _MOST_BETWEEN = 12
@@ -54,6 +56,7 @@ class MolecularDynamics:
     name: ClassVar[str] = "molecular_dynamics"
     anchors: ClassVar[tuple[str, ...]] = (
         "Step",
+        " F= ",
         ", remaining wall clock",
         ", will finish ",
         "ENERGY: ",
