@@ -130,6 +130,8 @@ def parse(name: str, text: str) -> QueryInfo:
             fields[last] += " " + line
         else:
             raise StoreError(f"{name}.sql: cannot read the header line {line!r}")
+    if len(empty := _words(fields.get("EMPTY", ""))) not in (0, len(columns)):
+        raise StoreError(f"{name}.sql: EMPTY gives {len(empty)} types for {len(columns)} columns")
     sql = _with(name, fields.get("WITH", ""), "\n".join(lines).strip().rstrip(";").rstrip())
     tables = _words(fields.get("TABLES", ""))
     patterns = frozenset(_MATCHES.findall(sql))
@@ -146,7 +148,7 @@ def parse(name: str, text: str) -> QueryInfo:
         fields.get("CAVEAT", ""),
         sql,
         prunes,
-        _words(fields.get("EMPTY", "")),
+        empty,
         tuple(tuple(_need(name, n, tables) for n in _split(line)) for line in needs) or (tuple(map(Need, tables)),),
         tuple(_split(fields.get("NONE", ""))),
         _words(fields.get("HIDES", "")),

@@ -120,6 +120,7 @@ def test_a_query_is_pruned_only_by_what_limits_every_table_it_reads() -> None:
         ("-- q: t\n-- TABLES: slurm_job\n-- NEEDS: log_event\nSELECT 1", "need"),
         ("-- q: t\n-- TABLES: log_event\n-- NEEDS: log_event.kind\nSELECT 1", "need"),
         ("-- q: t\n-- TABLES: log_event\n-- NEEDS: log_event.kind ~\nSELECT 1", "need"),
+        ("-- q: t\n-- COLUMN a: x\n-- COLUMN b: y\n-- EMPTY: VARCHAR\nSELECT 1", "EMPTY"),
         ("-- q: t\n-- WITH: nowhere\nSELECT 1", "nowhere"),
     ],
 )
