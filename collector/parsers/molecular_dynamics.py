@@ -12,7 +12,7 @@ EXAMPLES
                5000       10.00000
     ENERGY:    1000       331.1812       811.7312       511.9911        35.8812
         3 F= -.53037241E+03 E0= -.53037241E+03  d E =-.122345E-04
-    NSTEP =     5000   TIME(PS) =      20.000  TEMP(K) =   300.36  PRESS =   -10.4
+     NSTEP =     5000   TIME(PS) =      20.000  TEMP(K) =   300.36  PRESS =   -10.4
     #"Progress (%)","Step","Potential Energy (kJ/mole)","Temperature (K)"
 """
 
