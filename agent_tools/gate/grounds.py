@@ -44,6 +44,8 @@ class Grounds:
         self.facts = [t for a in assessments if a.status in ("confirmed", "suspected") for t in assessment_facts(a)]
         self.texts = frozenset(_flat(t) for t in said)
         self.vetted = "\n".join(self.texts)
+        self.checked: dict[tuple[str, str, bool], tuple[str, tuple[str, ...]]] = {}
+        """What became of sentences that were held against these grounds: their linked text, and the problems."""
 
     @cached_property
     def cells(self) -> list[CellValue]:
@@ -89,6 +91,7 @@ class Grounds:
     def admit(self, text: str) -> None:
         """Take a part of the families' sentences as one of them."""
         self.texts |= {_flat(text)}
+        self.checked.clear()
 
     @cached_property
     def _unitless(self) -> frozenset[str]:

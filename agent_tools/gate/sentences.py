@@ -64,7 +64,19 @@ class Checked:
 
 
 def check(text: str, grounds: Grounds, kind: Kind = "claim", *, ours: bool = False) -> Checked:
-    """Check one sentence and link what can be linked; of `ours`, which a program wrote about the cells, no figure has to be named."""
+    """Check one sentence and link what can be linked; of `ours`, which a program wrote about the cells, no figure has to be named.
+
+    The rules of a gate look at the same sentences one after the other: each is checked once for the same grounds.
+    """
+    asked = (text, kind, ours)
+    known = grounds.checked.get(asked)
+    if known is None:
+        done = _checked(text, grounds, kind, ours)
+        known = grounds.checked[asked] = done.text, tuple(done.problems)
+    return Checked(known[0], list(known[1]))
+
+
+def _checked(text: str, grounds: Grounds, kind: Kind, ours: bool) -> Checked:
     seen = clean(text, "NFC")
     foreign = sorted({f.token for f in figures.find(masked(seen)) if f.kind == "script"})
     if foreign:
@@ -75,9 +87,10 @@ def check(text: str, grounds: Grounds, kind: Kind = "claim", *, ours: bool = Fal
         return Checked(done.text, ["write English: what is claimed in another language cannot be checked"])
     if not grounds.verbatim(done.text) and (outside := reaches(masked(done.text))):
         return Checked(done.text, [f"{outside[:40]!r} would act outside: cite the cell that has it, or leave it out"])
+    before = done.text
     _link(done, grounds, kind)
     _references(done, grounds)
-    if not done.problems:
+    if not done.problems and done.text != before:
         _link(done, grounds, kind, final=True)
     if kind == "time" and not done.problems:
         _time(done, grounds)
