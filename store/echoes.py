@@ -12,6 +12,9 @@ from __future__ import annotations
 from store.rows import LogEvent, SlurmJob, SlurmStep
 
 KIND = "echo"
+_OF = ("slurm", "host_oom")
+MAY_BE = f"kind IN {_OF}"
+"""The events that may be echoes, in SQL: in most logs there is none, and to tell which are takes longer than to see that."""
 ACCOUNTS = (SlurmJob.TABLE, SlurmStep.TABLE)
 
 _ENDS = ("cancelled", "time_limit", "deadline", "preempted", "requeued", "node_failure", "step_aborted", "unkillable")
@@ -63,6 +66,6 @@ def marked(rows: str, known: str) -> str:
     )
     echo = " OR ".join(f"coalesce({c}, false)" for c in (job, step, by_itself))
     return (
-        f"SELECT l.* REPLACE (CASE WHEN l.kind IN ('slurm', 'host_oom') AND ({echo}) THEN '{KIND}' ELSE l.kind END AS kind) "
+        f"SELECT l.* REPLACE (CASE WHEN l.{MAY_BE} AND ({echo}) THEN '{KIND}' ELSE l.kind END AS kind) "
         f"FROM ({rows}) AS l LEFT JOIN ({known}) AS o ON o.job_id = l.job_id"
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from store import redact_sql, views
+from store import echoes, redact_sql, views
 from store.catalog import Need
 from store.manifest import Segment
 from store.result import Cell
@@ -183,8 +183,8 @@ class Shown:
     def _lines(self, table: str, column: str, copy: _Copy) -> str | None:
         if column not in copy.lines:
             asked = (
-                f'SELECT string_agg("{column}", chr(10)) FROM {table} '
-                f'HAVING coalesce((SELECT sum(length("{column}")) FROM {table}), 0) <= {_LONG}'
+                f'SELECT string_agg("{column}"::VARCHAR, chr(10)) FROM {table} '
+                f'HAVING coalesce((SELECT sum(length("{column}"::VARCHAR)) FROM {table}), 0) <= {_LONG}'
             )
             found = self._con.execute(parsed(self._con, asked)).fetchone()
             copy.lines[column] = None if found is None else found[0] or ""
@@ -225,6 +225,12 @@ class Shown:
             self._con.execute(f"CREATE TEMP TABLE {known} AS {views.accounts(opened)}")
         if not segments:
             self._con.execute(parsed(self._con, f"CREATE TEMP TABLE {table} ({views.definition(table)})"))
+        elif kind == "TABLE" and views.tells_echoes(table, segments, opened):
+            self._con.execute(f"CREATE TEMP TABLE {table} AS {views.by_run(table, segments, opened)}")
+            if self._con.execute(parsed(self._con, f"FROM {table} WHERE {echoes.MAY_BE} LIMIT 1")).fetchone():
+                self._con.execute(f"ALTER TABLE {table} RENAME TO {aside}")
+                self._con.execute(f"CREATE TEMP TABLE {table} AS {views.marked(f'FROM {aside}', opened)}")
+                self._con.execute(f"DROP TABLE {aside}")
         else:
             self._con.execute(f"CREATE TEMP {kind} {table} AS {views.shown(table, segments, opened, known)}")
         return _Copy(files, kind, aside)

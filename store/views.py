@@ -104,8 +104,19 @@ def tells_echoes(table: str, segments: Segments, opened: Opened) -> bool:
 
 
 def shown(table: str, segments: Segments, opened: Opened, known: str | None = None) -> str:
-    """`view`, with the rows of a log under the attempt of the run in whose lines they stand, and `echo` for whose words are not
-    about its job. `opened` has the segments of the tables that tell so; `known` is a table with the rows of `accounts`."""
+    """`by_run`, and `echo` for whose words are not about its job. `opened` has the segments of the tables that tell so;
+    `known` is a table with the rows of `accounts`."""
+    rows = by_run(table, segments, opened)
+    return marked(rows, opened, known) if tells_echoes(table, segments, opened) else rows
+
+
+def marked(rows: str, opened: Opened, known: str | None = None) -> str:
+    """These rows of a table that `tells_echoes`, with the echoes marked."""
+    return echoes.marked(rows, f"FROM {known}" if known else accounts(opened))
+
+
+def by_run(table: str, segments: Segments, opened: Opened) -> str:
+    """`view`, with the rows of a log under the attempt of the run in whose lines they stand."""
     rows = view(table, segments)
     runs = opened.get(LogRun.TABLE, ())
     if segments and runs and tables()[table].OF_RUN:
@@ -117,8 +128,6 @@ def shown(table: str, segments: Segments, opened: Opened, known: str | None = No
             f"LEFT JOIN ({spans}) AS r ON r.job_id = l.job_id AND r.file = l.file AND r.cluster IS NOT DISTINCT FROM l.cluster "
             "AND l.line_no BETWEEN r.first_line AND r.last_line"
         )
-    if tells_echoes(table, segments, opened):
-        rows = echoes.marked(rows, f"FROM {known}" if known else accounts(opened))
     return rows
 
 
