@@ -28,7 +28,7 @@ class Answer:
 
 
 class Pool:
-    """`size` workers."""
+    """At most `size` workers: one from the start, the others when there is more to do at once, for each takes some 200 MB."""
 
     def __init__(self, size: int, *, limit_s: float, command: Sequence[str] = WORKER) -> None:
         self.size = size
@@ -40,16 +40,20 @@ class Pool:
         self.busy = 0
 
     def start(self) -> None:
-        """Start the workers, so that they are warm when the first attempt ends."""
-        while len(self._threads) < self.size:
-            thread = threading.Thread(target=self._serve, name="worker", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        """Start a worker, so that it is warm when the first attempt ends."""
+        if not self._threads:
+            self._more()
+
+    def _more(self) -> None:
+        thread = threading.Thread(target=self._serve, name="worker", daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def put(self, key: str, request: str) -> None:
         """Hand out a request."""
-        self.start()
         self.busy += 1
+        if len(self._threads) < min(self.busy, self.size):
+            self._more()
         self._work.put((key, request))
 
     @property

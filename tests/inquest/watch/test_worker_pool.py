@@ -60,6 +60,21 @@ def test_workers_answer_and_end_with_the_pool() -> None:
     pool.close()
 
 
+def test_a_second_worker_is_started_when_there_is_more_to_do_at_once(tmp_path: Path) -> None:
+    script = f"import os\nopen({str(tmp_path)!r} + f'/{{os.getpid()}}', 'w').close()\n{ECHO}"
+    pool = Pool(3, limit_s=30.0, command=[sys.executable, "-c", script])
+    pool.start()
+    for key in "abc":
+        pool.put(key, json.dumps({"key": key}))
+        _take(pool, 1)
+    assert len(list(tmp_path.iterdir())) == 1
+    for key in "abcde":
+        pool.put(key, json.dumps({"key": key}))
+    assert sorted(k for k, _, _ in _take(pool, 5)) == list("abcde")
+    pool.close()
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def _attempt(folder: Path, job: str = "4812", **more: Any) -> Attempt:
     """An attempt whose row is in the lake."""
     from store import Writer
