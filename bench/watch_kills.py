@@ -150,9 +150,9 @@ class Play:
     def __init__(self, cluster: Cluster, rng: random.Random, lake: str = "lake") -> None:
         self.cluster, self.rng = cluster, rng
         self.lake = cluster.data / lake
-        self.watchers = Watchers(cluster, rng, lake)
         self.kinds = kinds(cluster)
         self.since = datetime.now(UTC)
+        self.watchers = Watchers(cluster, rng, lake, since=self.since)
         self._due: list[tuple[float, int, Callable[[Cluster, int], object], int]] = []
         self._count = itertools.count()
         self.outages = 0

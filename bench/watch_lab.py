@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from evals.recorder.cluster import Cluster, why_not
@@ -81,11 +82,14 @@ class Watchers:
     lake: str = "lake"
     groups: list[str] = field(default_factory=lambda: ["", ""])
     kills: int = 0
+    since: datetime | None = None
+    """What ended before is not theirs; None: what ended in the last ten minutes is."""
 
     def start(self, i: int) -> None:
         """Start the first or the second."""
         argv = f"{sys.executable} -m inquest watch --lake /mnt/data/{self.lake} --spool {SPOOL} --poll 5"
         argv += " --notify-config /mnt/data/notify.toml"
+        argv += f" --since {self.since.isoformat(timespec='seconds')}" if self.since else ""
         line = f"cd {ROOT}; exec {argv} >>/mnt/data/watcher{i}.log 2>&1"
         self.groups[i] = self.cluster.run(
             "env", f"PYTHONPATH={ROOT}", "bash", "-c", f"setsid bash -c '{line}' >/dev/null 2>&1 & echo $!"
