@@ -12,7 +12,7 @@ r"""The questions that can be asked: one `.sql` file each, described by its head
 planning it for nothing is then spared. `-- NEEDS: slurm_job, log_event.kind = signal | slurm` says more: no row where
 `slurm_job` has none and `log_event` has none of these kinds; of several such lines each must hold. `log_line.text ~ loss|epoch`
 needs a row whose text matches that regular expression, which has no comma outside of parentheses; as in the engine, `.` is any
-character but a line's end.
+character but a line's end, and a number is the text that it prints as.
 
 `-- NONE: XID, GPU event` names what there was none of where the query has no row; each has all of its words in a sentence that
 says so; `log exception` is told as what the log holds, and no more. Queries without it say nothing by an empty answer that anybody could put into words.
@@ -22,6 +22,9 @@ says so; `log exception` is told as what the log holds, and no more. Queries wit
 
 `-- WITH: attempts_asked` puts the common table expressions of `queries/shared/attempts_asked.sql` before the query's own; of
 several, with commas between them, each may use those before it.
+
+Planning a query takes longer than running it on a small job, and grows with the columns that are handed on from one common
+table expression to the next: each names those that are read, and no `SELECT *` stands over a wide table.
 
 A regular expression is compiled each time that its query runs, which takes longer than a small job's lines: what is compiled is
 each counted repeat written out, and each character outside of ASCII byte by byte. So no `.{0,60}`, but `\C{0,60}` (bytes, where no

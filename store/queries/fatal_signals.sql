@@ -1,7 +1,7 @@
 -- fatal_signals: Processes of the job that a signal ended, from launchers, srun, the shell, crash handlers and the process table.
 -- TABLES: log_event, process, slurm_job, slurm_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
--- NEEDS: log_event.kind = signal | launcher_summary | launcher_event | slurm, process, slurm_job, slurm_step
+-- NEEDS: log_event.kind = signal | launcher_summary | launcher_event | slurm, process.exit_signal ~ [1-9], slurm_job.exit_signal ~ [1-9], slurm_step.exit_signal ~ [1-9], slurm_job.exit_code ~ (?m)^(?:13[24567]|139|15[23])$, slurm_step.exit_code ~ (?m)^(?:13[24567]|139|15[23])$
 -- EMPTY: VARCHAR, VARCHAR, BIGINT, VARCHAR, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, TIMESTAMP, VARCHAR, VARCHAR, VARCHAR, VARCHAR, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: job_id
 -- COLUMN source: launcher, slurm, shell, program, process or accounting

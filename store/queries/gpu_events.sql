@@ -2,6 +2,7 @@
 -- TABLES: gpu_event, gpu_device, gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- NONE: XID, XIDs, GPU event
+-- NEEDS: gpu_event
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, VARCHAR, VARCHAR
 -- PRUNE: from_ts
 -- HIDES: pid, process_name, message

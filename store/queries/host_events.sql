@@ -2,6 +2,7 @@
 -- TABLES: host_event, process
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
 -- NONE: segfault, hung task, kernel panic, kernel OOM kill
+-- NEEDS: host_event
 -- EMPTY: VARCHAR, VARCHAR, TIMESTAMP, BIGINT, BIGINT, VARCHAR, BOOLEAN, VARCHAR, VARCHAR, DOUBLE, VARCHAR, BOOLEAN
 -- PRUNE: none
 -- HIDES: pid, process_name, cgroup, message

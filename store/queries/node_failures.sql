@@ -2,7 +2,7 @@
 -- TABLES: slurm_node_state, slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: slurm_job
--- NEEDS: slurm_node_state
+-- NEEDS: slurm_node_state.state ~ (?i)down|fail|drain|not_?respond|no_?respond|reboot|power, slurm_node_state.state_flags ~ (?i)down|fail|drain|not_?respond|no_?respond|reboot|power
 -- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, BOOLEAN, BOOLEAN, BOOLEAN, BIGINT, BIGINT
 -- COLUMN node: node of the job
 -- COLUMN state: state

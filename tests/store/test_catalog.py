@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from store import Reader, Writer
 from store.catalog import Need, catalog, parse
 from store.result import StoreError
-from store.rows import LogEvent, LogLine, LogRun, columns, tables
+from store.rows import Column, LogEvent, LogLine, LogRun, columns, tables
 
 VALUES = {"VARCHAR": "x", "BIGINT": 1, "DOUBLE": 1.0, "TIMESTAMP": "2026-03-01T10:00:00Z", "BOOLEAN": True}
 
@@ -50,10 +52,15 @@ def test_what_a_query_says_that_it_needs_it_needs(line: frozenset[Need], tmp_pat
     asking = {name: info for name, info in catalog().items() if info.empty and line in map(frozenset, info.needs)}
     gone = {need.table for need in line if not need.column}
     read = {table for info in asking.values() for table in info.tables} | {LogRun.TABLE}
+    sought = {(need.table, need.column): need.pattern for need in line if need.pattern}
+
+    def value(table: str, column: Column) -> Any:
+        """What the pattern that is needed there does not find: a number is a zero then."""
+        pattern, full = sought.get((table, column.name)), _FULL[column.python_type]
+        return 0 if pattern is not None and re.search(pattern, str(full)) else full
+
     full = [
-        (row, {c.name: _FULL[c.python_type] for c in columns(row)})
-        for n, row in tables().items()
-        if n in read and n not in gone
+        (row, {c.name: value(n, c) for c in columns(row)}) for n, row in tables().items() if n in read and n not in gone
     ]
     bare = [(row, {n: v for n, v in values.items() if n in ("job_id", "ts")}) for row, values in full]
     rows = [row(**values) for row, values in (*full, *bare)]
