@@ -31,8 +31,8 @@
 -- COLUMN parser: who recognised it
 -- CAVEAT: Standard error and standard output are buffered apart, so the order of lines is not always the order of events.
 WITH e AS (
-  SELECT *,
-    coalesce(happened_ts, CASE WHEN ts_kind = 'embedded' THEN ts END) AS own_ts,
+  SELECT name, message, cause_name, cause_message, rank, node, host, ts, ts_kind, file, line_no, line_end, frame, user_frame, entry_frame, detail,
+    severity, framework, parser, coalesce(happened_ts, CASE WHEN ts_kind = 'embedded' THEN ts END) AS own_ts,
     left(regexp_replace(coalesce(message, ''), '0x[0-9a-fA-F]+|[0-9]+', '#', 'g'), 200) AS shape
   FROM log_event
   WHERE kind = 'exception' AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

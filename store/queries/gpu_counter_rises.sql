@@ -16,11 +16,33 @@
 -- COLUMN before_end_s [s]: seconds from the rise to the job's end
 -- CAVEAT: A counter that was not sampled before the fault can show no rise.
 WITH s AS NOT MATERIALIZED (
-  SELECT * FROM gpu_window($from_ts, $to_ts)
+  SELECT node, gpu, gpu_uuid, first_ts, rose_ts,
+    ecc_dbe_total_min, ecc_dbe_total_max,
+    remapped_uncorrectable_min, remapped_uncorrectable_max,
+    remap_failure_min, remap_failure_max,
+    remap_pending_min, remap_pending_max,
+    retired_pages_min, retired_pages_max,
+    ecc_sbe_total_min, ecc_sbe_total_max,
+    remapped_correctable_min, remapped_correctable_max,
+    nvlink_errors_min, nvlink_errors_max,
+    pcie_replays_min, pcie_replays_max
+  FROM gpu_window($from_ts, $to_ts)
   WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
     AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 ),
-g AS MATERIALIZED (SELECT * FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)),
+g AS MATERIALIZED (
+  SELECT node, gpu, gpu_uuid,
+    ecc_dbe_total_first, ecc_dbe_total_last, ecc_dbe_total_high,
+    remapped_uncorrectable_first, remapped_uncorrectable_last, remapped_uncorrectable_high,
+    remap_failure_first, remap_failure_last, remap_failure_high,
+    remap_pending_first, remap_pending_last, remap_pending_high,
+    retired_pages_first, retired_pages_last, retired_pages_high,
+    ecc_sbe_total_first, ecc_sbe_total_last, ecc_sbe_total_high,
+    remapped_correctable_first, remapped_correctable_last, remapped_correctable_high,
+    nvlink_errors_first, nvlink_errors_last, nvlink_errors_high,
+    pcie_replays_first, pcie_replays_last, pcie_replays_high
+  FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
+),
 -- When it rose is asked only of the GPUs on which something did.
 t AS (
   SELECT g.node, g.gpu, g.gpu_uuid,

@@ -10,7 +10,7 @@
 -- COLUMN engine_mean [ratio]: mean engine activity
 -- CAVEAT: Engine activity counts a spin as work.
 WITH s AS (
-  SELECT * FROM gpu_window($from_ts, $to_ts)
+  SELECT node, gpu, gpu_uuid, engine_n, engine_sum FROM gpu_window($from_ts, $to_ts)
   WHERE job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))
     AND ($gpus IS NULL OR gpu_uuid IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)))
 )

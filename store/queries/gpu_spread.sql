@@ -35,7 +35,9 @@
 -- COLUMN rest_engine_median [ratio]: median of their mean engine activity
 -- CAVEAT: Engine activity counts a spin as work; only SM activity tells waiting from computing.
 WITH a AS (
-  SELECT *, NOT unused OR bool_and(unused) OVER () AS used FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts) WHERE sm_n > 0
+  SELECT node, gpu, gpu_uuid, engine_sum, engine_n, sm_sum, sm_n, engine_late_sum, engine_late_n, sm_late_sum, sm_late_n,
+    NOT unused OR bool_and(unused) OVER () AS used
+  FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts) WHERE sm_n > 0
 ),
 g AS (
   -- Sums of threads differ in their last bits from one run to the next: rounded, they cannot decide which GPU comes first.

@@ -11,7 +11,7 @@
 -- COLUMN gpu_hours_idle [h]: their number times the length of the run
 -- CAVEAT: Only GPUs that were watched for ten minutes and six tenths of the run or more are counted.
 WITH g AS (
-  SELECT *, epoch(last_ts) - epoch(first_ts) AS watched_s,
+  SELECT node, gpu, gpu_uuid, unused, fb_used_max_bytes, epoch(last_ts) - epoch(first_ts) AS watched_s,
     epoch(coalesce($to_ts::TIMESTAMP, max(last_ts) OVER ())) - epoch(coalesce($from_ts::TIMESTAMP, min(first_ts) OVER ())) AS run_s
   FROM gpu_totals($job_id, $nodes, $gpus, $from_ts, $to_ts)
   WHERE engine_n > 0

@@ -33,7 +33,7 @@ t AS (
   FROM train_step t, last WHERE t.job_id = $job_id AND (t.attempt IS NULL OR t.attempt = last.n)
 ),
 e AS (
-  SELECT e.* FROM log_event e, last
+  SELECT e.name, e.file, e.line_no, e.step, e.ts, e.ts_kind, e.framework, e.message FROM log_event e, last
   WHERE e.job_id = $job_id AND e.kind = 'checkpoint' AND e.name IN ('saved', 'saving', 'failed')
     AND (e.attempt IS NULL OR e.attempt = last.n)
 ),

@@ -18,7 +18,7 @@
 -- COLUMN saves: checkpoints saved within the stretch
 -- CAVEAT: One file is read, the one with most reports; steps that go back without a new epoch count as a new beginning.
 WITH t AS (
-  SELECT * FROM train_step
+  SELECT rank, loss_name, file, line_no, in_line, step, epoch, loss FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND step IS NOT NULL AND file IS NOT NULL AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),

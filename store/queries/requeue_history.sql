@@ -32,7 +32,8 @@
 -- COLUMN waited_min [min]: from the end of the attempt before to the start of the last
 -- CAVEAT: Accounting without duplicates (sacct without -D) shows only the last attempt of a requeued job.
 WITH j AS (
-  SELECT *, row_number() OVER (ORDER BY attempt NULLS FIRST, start_ts NULLS LAST, end_ts NULLS LAST) AS place,
+  SELECT attempt, restarts, state, state_flags, state_reason, start_ts, end_ts, exit_code, exit_signal, elapsed_s, gpus,
+    row_number() OVER (ORDER BY attempt NULLS FIRST, start_ts NULLS LAST, end_ts NULLS LAST) AS place,
     count(*) OVER () AS n
   FROM slurm_job WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)
 ),
@@ -69,7 +70,7 @@ t AS (
 ),
 r AS (SELECT greatest(count(DISTINCT attempt), count(*) FILTER (WHERE attempt IS NULL)) AS requeue_events FROM t),
 w AS (
-  SELECT *, (kind = 'slurm' AND name = 'requeued')
+  SELECT kind, message, signal, file, line_no, (kind = 'slurm' AND name = 'requeued')
       OR (kind IN ('interrupt', 'checkpoint', 'banner', 'slurm') AND regexp_matches(coalesce(message, ''), '(?i)\brequeu(e|ing|ed)\b')) AS requeue,
     kind = 'slurm' AND name = 'preempted' AS preempt
   FROM log_event WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt <= $attempt)

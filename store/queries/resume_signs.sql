@@ -39,7 +39,7 @@
 -- COLUMN jump: start_loss minus the last loss of the attempt or parent before
 -- CAVEAT: A load marker that a framework does not print, or prints to a file that was not collected, is missed here.
 WITH j AS (
-  SELECT * FROM slurm_job
+  SELECT job_id, name, "user", work_dir, submit_line, command, comment, dependency, start_ts, restarts FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST LIMIT 1
 ),
@@ -93,7 +93,7 @@ ea AS (
   WHERE job_id = $job_id AND attempt < coalesce($attempt, (SELECT max(attempt) FROM slurm_job WHERE job_id = $job_id))
 ),
 mine AS (
-  SELECT *, row_number() OVER (ORDER BY file, line_no, in_line NULLS FIRST, epoch, ts, step) AS seq,
+  SELECT step, loss, row_number() OVER (ORDER BY file, line_no, in_line NULLS FIRST, epoch, ts, step) AS seq,
     row_number() OVER (PARTITION BY coalesce(isfinite(loss), false) ORDER BY file, line_no, in_line NULLS FIRST, epoch, ts, step) AS of_kind
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
@@ -118,7 +118,7 @@ rs AS (
     AND regexp_matches(text, '(?i)\bSLURM_RESTART_COUNT\b["'']?\s*(=|:|is)?\s*["'']?[1-9]|\b(restarted|requeued) by slurm\b|\bslurm (has )?(restarted|requeued) (this|the) job\b')
 ),
 c AS (
-  SELECT *, name = 'failed' AND NOT regexp_matches(coalesce(message, ''), '(?i)writ|\bsav(e|ing|ed)\b') AS failed_load
+  SELECT name, message, line_no, step, name = 'failed' AND NOT regexp_matches(coalesce(message, ''), '(?i)writ|\bsav(e|ing|ed)\b') AS failed_load
   FROM log_event
   WHERE kind = 'checkpoint' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

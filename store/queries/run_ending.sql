@@ -60,7 +60,7 @@
 -- Planning takes longer than the rest here, and it grows with the columns that are handed on (those that are read, by name), with
 -- subqueries that look at the row around them (joins do without) and with counted repeats in a pattern.
 WITH t AS (
-  SELECT * FROM train_step
+  SELECT file, rank, line_no, in_line, step, total_steps, epoch, total_epochs, ts, metrics FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),

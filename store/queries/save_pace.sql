@@ -23,7 +23,7 @@
 -- COLUMN evals: reports of an evaluation
 -- CAVEAT: Step times are those that the program prints, else the times between reports.
 WITH t AS (
-  SELECT *, lag(line_no) OVER w AS before_line, step < lag(step) OVER w AS anew,
+  SELECT file, line_no, step, lag(line_no) OVER w AS before_line, step < lag(step) OVER w AS anew,
     coalesce(step_time_s, CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) / nullif(step::DOUBLE - lag(step) OVER w, 0) END)
       AS pace_s,
     CASE WHEN ts_kind = 'embedded' THEN epoch(ts - lag(ts) OVER w) END AS gap_s,

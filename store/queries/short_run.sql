@@ -23,7 +23,7 @@
 -- COLUMN gpu_hours [h]: GPU time held
 -- CAVEAT: Where a log names no step, the steps are the stated run time times the stated rate.
 WITH t AS (
-  SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat FROM train_step
+  SELECT step, total_steps, epoch, metrics, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -35,7 +35,7 @@ s AS (
   FROM t
 ),
 e AS (
-  SELECT *, TRY_CAST(detail AS JSON) AS d FROM log_event
+  SELECT kind, name, message, framework, step, total_steps, line_no, elapsed_ms, TRY_CAST(detail AS JSON) AS d FROM log_event
   WHERE kind IN ('train_end', 'train_plan', 'checkpoint') AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),

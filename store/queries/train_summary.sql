@@ -32,7 +32,8 @@
 -- COLUMN untrained: reports of step zero that stand on one line with a validation loss: both were evaluated, and nothing trained
 -- CAVEAT: Only frameworks whose progress lines are known are read; a custom loop leaves this empty.
 WITH t AS (
-  SELECT *, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
+  SELECT framework, objective, step, total_steps, epoch, total_epochs, loss, grad_norm, skipped, step_time_s, ts, ts_kind, file, line_no, in_line,
+    dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
   FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)

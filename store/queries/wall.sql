@@ -24,7 +24,7 @@
 -- COLUMN unspoken_min [min]: time running that they do not account for: the start, evaluations, saves, and any standstill
 -- CAVEAT: needed_h takes start-up and evaluation at the share they had so far.
 WITH j AS (
-  SELECT * FROM slurm_job
+  SELECT state, cancelled_by, time_limit_s, elapsed_s, gpus, end_ts FROM slurm_job
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
   ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST LIMIT 1
 ),
@@ -35,7 +35,7 @@ stop AS (
     AND job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 t AS (
-  SELECT * FROM train_step
+  SELECT ts, step, total_steps, rank, step_time_s, file, line_no, in_line, epoch, metrics FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),

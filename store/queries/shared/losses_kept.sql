@@ -4,7 +4,8 @@ use_split AS (
   FROM train_step WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
 t AS (
-  SELECT *, min(ts) OVER (PARTITION BY file) AS file_ts,
+  SELECT rank, loss_name, framework, objective, split, step, epoch, loss, grad_norm, learning_rate, file, line_no, in_line, ts, ts_kind, attempt,
+    min(ts) OVER (PARTITION BY file) AS file_ts,
     coalesce(isnan(loss) OR isinf(loss), false)
       OR (coalesce(isnan(grad_norm) OR isinf(grad_norm), false) AND coalesce(loss, 0) = 0) AS bad
   FROM train_step, use_split
