@@ -236,13 +236,14 @@ class _Reasons:
         self.headed = f": {rows[0]['reason']}" if rows else ""
 
     def told(self, row: RowView) -> list[Claim]:
-        """Each reason, and for how long it was set on the GPU of this row."""
+        """Each reason, and for how long it was set on the GPU of this row; the plain one where it has no other beside it."""
+        own = [r for r in self._rows if r.text("cause") != _EITHER]
         return [
             claim(
                 f"The driver's reason on {gpu_of(row)} was {r['reason']} in {r['minutes']} of {r['watched_minutes']} "
                 f"watched, from {r['first_ts']} to {r['last_ts']}."
             )
-            for r in self._rows
+            for r in own or self._rows
         ]
 
     @property

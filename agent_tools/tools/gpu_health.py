@@ -12,6 +12,9 @@ from agent_tools.facts.xids import MEANINGS
 from agent_tools.tools.base import Deps, ask, oddest
 from store.result import Cell
 
+_WHEN = ("first_ts", "last_ts", "late_samples")
+"""When a card was looked at takes a sixth of its row; for how long stands beside it, and the store's own question has the rest."""
+
 
 async def gpu_health(ctx: RunContext[Deps], node: str | None = None) -> str:
     """XIDs with meanings, counters that rose, each GPU's use and temperature. Long. Only a rise or a driver's event in the
@@ -40,7 +43,9 @@ async def gpu_health(ctx: RunContext[Deps], node: str | None = None) -> str:
         rows, asked_for = use.dicts(), set(there(use))
         return sorted(asked_for.intersection(oddest(use)), key=lambda r: named.isdisjoint(_names(rows[r])))
 
-    use = ask(deps, "gpu_summary", "gpu_health", show_rows=8, max_rows=ALL_GPUS, pick=order, whole=True, **scope)
+    use = ask(
+        deps, "gpu_summary", "gpu_health", show_rows=8, max_rows=ALL_GPUS, pick=order, whole=True, without=_WHEN, **scope
+    )
     return "\n\n".join(part for part in (events, meanings, rises, use) if part)
 
 

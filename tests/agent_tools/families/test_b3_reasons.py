@@ -53,9 +53,9 @@ def shown(facts: Facts, text: str) -> str:
 @pytest.mark.parametrize(
     ("bits", "cause", "words", "look_at"),
     [
-        (THERMAL | HW, "heat", ["hardware thermal slowdown", "hardware slowdown"], "the cooling"),
+        (THERMAL | HW, "heat", ["hardware thermal slowdown"], "the cooling"),
         (SW_THERMAL, "heat", ["software thermal slowdown"], "the cooling"),
-        (BRAKE | HW, "power", ["hardware power brake slowdown", "hardware slowdown"], "the power supply"),
+        (BRAKE | HW, "power", ["hardware power brake slowdown"], "the power supply"),
         (THERMAL | BRAKE, "heat and power", ["hardware thermal slowdown", "hardware power brake slowdown"], "cooling and power"),
         (HW, "heat or power", ["hardware slowdown"], "cooling and power"),
     ],
