@@ -19,6 +19,7 @@ from agent_tools.questions.fleet_now import (
 )
 from agent_tools.questions.fleet_use import (
     MAX_SAID,
+    NOT_LOGGED,
     NOT_MEASURED,
     in_logs,
     logged,
@@ -30,7 +31,7 @@ from agent_tools.questions.fleet_use import (
     used,
 )
 from agent_tools.questions.lookup_job import families_named
-from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
+from agent_tools.questions.lookup_says import MAX_JUDGED, asked, by_state, drafted
 from agent_tools.tools.base import Deps
 
 _MANY = re.compile(
@@ -40,10 +41,11 @@ _MANY = re.compile(
 """Words of a question that is about more than one job, even while one is open."""
 _MOST = re.compile(
     r"(?i)\b(?:which|what) (?:nodes?|hosts?|machines?|servers?)\b.{0,60}\b(?:most|worst|often|repeatedly)|\bmost (?:common|frequent)\w*"
+    r"|\b(?:a|any|same|one|single) (?:node|host|machine|server)\b.{0,60}\b(?:twice|again|repeatedly|more than (?:one|once)|several|multiple)\b"
 )
 """The same, while none is open."""
 _BY: tuple[tuple[str, str], ...] = (
-    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
+    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst|same|a|one|single)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
     ("user", r"\b(?:users?|people|owners?|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+))\b"),
     ("partition", r"\bpartitions?\b"),
     ("day", r"\b(?:(?:per|by|each|every|which|what) days?|trend\w*|daily)\b"),
@@ -95,6 +97,11 @@ _MEASURES: dict[str, tuple[str, int, str]] = {
     "d": ("elapsed_s", 86_400, "after {}"),
 }
 """What an amount's unit is of, in that of the column; and how it is said."""
+_UNJUDGED = re.compile(
+    r"(?i)\b(?:no|without|lack\w*|missing) (?:a |any |their )?(?:stored )?verdicts?\b|\bnot (?:yet )?(?:examined|judged)\b"
+)
+_WASTERS = re.compile(r"(?i)\b(?:jobs|runs)\b.*\bwast\w*|\bwast\w*\b.*\b(?:jobs|runs)\b")
+_HOURS = re.compile(r"(?i)\b(?P<how>more than|over|above|at least) (?P<n>\d{1,6}) (?:gpu[ -]?)?(?:hours|h)\b")
 _ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
 _PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
 _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
@@ -114,6 +121,7 @@ _NONE_THEN = "No job that these words name is in the store for that time."
 _NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
 _NONE_OF_CAUSE = "No stored verdict on such a job is of that kind; inquest watch stores them."
 _NOTHING_FOUND = "Nothing of that kind is found on those that were examined now."
+_ALL_JUDGED = "Each job that these words name has a stored verdict."
 _ONE_ONLY = "No job is open that this could be looked up for."
 _ALL = 20_000
 """Jobs among which one is looked for that stands out."""
@@ -161,13 +169,19 @@ def over_many(
         return used(deps, question, each, {**given, **only})
     if by is None and family is None and (meant := logged(question)) is not None:
         said, tables = in_logs(deps, question, meant, given)
-        code = {"cuda_oom": "B1", "non_finite": "E1"}.get(meant[0])
+        code = {"cuda_oom": "B1", "non_finite": "E1", "host_oom": "A2"}.get(meant[0])
         if code is None:
             return said, tables
-        more, others = _of_causes(deps, [code], None, given)
+        more, others = _of_causes(deps, [code], _OOM if code == "A2" else None, given)
+        if NOT_LOGGED in said and _NONE_OF_CAUSE not in more:
+            return more, [*tables, *others]
         return [*said, *(t for t in more if t != _NONE_OF_CAUSE)], [*tables, *others]
     if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
         return _of_causes(deps, codes, state, given)
+    if _UNJUDGED.search(question):
+        return _without_verdict(deps, given)
+    if by in (None, "family") and family is None and _WASTERS.search(question):
+        return _wasters(deps, question, given)
     if by is None and (amount := _AMOUNT.search(question)) is not None:
         return _of_amount(deps, amount, given | ({"state": state} if state is not None else {}))
     if by is not None and state == _OOM and family is None:
@@ -184,7 +198,8 @@ def over_many(
         tables = [e.id for e in (each, whole) if e is not None]
         if by == "family" and whole is not None and whole.rows and not whole.value("examined"):
             states = asked(deps, "find_jobs_summary", **given)
-            said, tables = [*said, *(counted(states) if states else [])], [*tables, *([states.id] if states else [])]
+            of_state, more = by_state(deps, states, given)
+            said, tables = [*said, *of_state], [*tables, *([states.id] if states else []), *more]
         if (
             _WASTED.search(question)
             and not families_named(question)
@@ -201,7 +216,8 @@ def over_many(
     tables = [e.id for e in (whole, states, jobs) if e is not None]
     if not (_IN_ONE.isdisjoint(topics) or counts or state or family):
         return [_ONE_ONLY], tables
-    said = counted(states) if states else []
+    said, more = by_state(deps, states, given)
+    tables += more
     requeued: dict[str, Any] = dict(given, state="REQUEUED")
     if jobs and state == "CANCELLED":
         said += _cancelled(jobs)
@@ -278,6 +294,31 @@ def _of_amount(deps: Deps, amount: re.Match[str], given: dict[str, Any]) -> tupl
     return told or [_NONE], [jobs.id]
 
 
+def _without_verdict(deps: Deps, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The jobs on which no verdict is stored, the last first."""
+    jobs = asked(deps, "find_jobs", told=False, max_rows=_ALL, **given)
+    if jobs is None:
+        return [], []
+    rows = [r for r, row in enumerate(jobs.dicts()) if row["family"] is None]
+    return [_ended(jobs, r) for r in rows[:MAX_SAID]] or ([_ALL_JUDGED] if jobs.rows else [_NONE]), [jobs.id]
+
+
+def _wasters(deps: Deps, question: str, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The jobs whose verdicts count most GPU time as wasted, or all that count more than a question says."""
+    jobs = asked(deps, "find_jobs", told=False, max_rows=_ALL, **given)
+    if jobs is None:
+        return [], []
+    hours = {r: float(v) for r, row in enumerate(jobs.dicts()) if isinstance(v := row["gpu_hours_wasted"], int | float)}
+    if not hours:
+        return [_NONE_OF_CAUSE], [jobs.id]
+    bound = _HOURS.search(question)
+    least, too = (int(bound["n"]), bound["how"].lower() == "at least") if bound else (0, False)
+    most = sorted((r for r, v in hours.items() if v > least or (too and v == least)), key=lambda r: (-hours[r], r))
+    return [f"{_ended(jobs, r)[:-1]}, {jobs.ref('gpu_hours_wasted', r)} wasted." for r in most[:MAX_SAID]] or [_NONE], [
+        jobs.id
+    ]
+
+
 def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str) -> tuple[list[str], list[str]]:
     """The job that has most or least of something, and how many there are to be first among."""
     jobs = asked(deps, "find_jobs", max_rows=_ALL, **given)
@@ -319,8 +360,9 @@ def _tally(e: Evidence, by: str) -> list[str]:
         whose = "In all" if row["value"] == "all" else e.ref("value", r) if row["value"] else "Without a verdict"
         text = f"{whose}: {e.ref('failed', r)} of {e.ref('attempts', r)} attempts failed"
         text += f", {e.ref('cancelled', r)} cancelled" if row["cancelled"] else ""
-        if row["infrastructure"]:
-            text += f", {e.ref('infrastructure', r)} by the infrastructure"
+        if row["infrastructure"]:  # of all attempts, and not of those that failed
+            where = "at it" if by == "node" and row["value"] != "all" else "in the infrastructure"
+            text += f"; verdicts that see the fault {where}: {e.ref('infrastructure', r)}"
         if row["gpu_hours_wasted"] is not None:
             text += f"; {e.ref('examined', r)} verdicts count {e.ref('gpu_hours_wasted', r)} of GPU time as wasted"
         elif row["value"] == "all":

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_tools.evidence import Evidence
 from agent_tools.questions.fleet_use import MAX_SAID, Said, of_user, slow
-from agent_tools.questions.lookup_says import asked
+from agent_tools.questions.lookup_says import asked, node_victims
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 
@@ -19,11 +19,16 @@ _FREE = re.compile(
 _USED = re.compile(r"(?i)\b(?:jobs?|runs?|users?|people|who|whose|left|were|was|most|utili[sz]\w*|busy)\b")
 _HOLDS = re.compile(
     r"(?i)\bwho\b.{0,30}\b(?:us(?:es|ing)|hold(?:s|ing)|ha(?:s|ve)|occup\w+)\b.{0,20}\bgpus\b"
+    r"|\bwho\b.{0,10}\b(?:is|are)\b.{0,10}\b(?:us|occupy|hold)ing\b.{0,20}\b(?:clusters?|nodes|machines|cards)\b"
     r"|\bgpus\b.{0,30}\b(?:(?:per|by|each) (?:user|partition)|(?:in use|used|held|occupied) by (?:whom|users?|which users?))\b"
 )
 _DRAIN = re.compile(
     r"(?i)\b(?:should|shall|must|which|what)\b.*\bnodes?\b.*\b(?:drain|take out|exclude|avoid|look at|check|repair|replace)\b"
     r"|\b(?:drain|exclude|avoid)\b.*\bwhich nodes?\b|\bwhich nodes?\b.*\b(?:suspicious|suspect|unhealthy|worst)\b"
+)
+_FIT = re.compile(
+    r"(?i)\b(?:healthy|unhealthy|health|ok(?:ay)?|fine|sound|trust\w*|suspicious|suspect|faulty|defective|in order)\b"
+    r"|\b(?:should|shall|must|can|may)\b.*\b(?:drain|take out|exclude|avoid|replace|repair|use|trust)\b"
 )
 _NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
 _OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
@@ -56,6 +61,24 @@ def now(deps: Deps, question: str, limits: dict[str, str]) -> Said | None:
     if of_suspects(question):
         return _suspects(deps, limits)
     return None
+
+
+def of_fitness(question: str) -> bool:
+    """Whether a question about a node is for whether it is sound."""
+    return _FIT.search(question) is not None
+
+
+def fitness(deps: Deps, node: str, times: dict[str, str]) -> Said:
+    """What speaks against a node: jobs that ended badly there, its GPUs' events, its states, its pace. The grounds, not a judgement."""
+    said, tables = node_victims(deps, node, times)
+    limits = {**times, "node": node}
+    cards, card_ids = cards_in_trouble(deps, limits)
+    if not card_ids:
+        return said, tables
+    down, down_ids = nodes_in_trouble(deps, limits, still=False)
+    slowed, slow_ids = slow(deps, limits)
+    more = [t for t in (*cards, *down, *slowed) if cited([t])]
+    return [*said[:1], *more, *said[1:]], [*tables, *card_ids, *down_ids, *slow_ids]
 
 
 def _free(deps: Deps, limits: dict[str, str]) -> Said:
@@ -103,7 +126,7 @@ def _suspects(deps: Deps, limits: dict[str, str]) -> Said:
         if blamed is not None and row["value"] is not None and row["infrastructure"]:
             said.append(
                 f"{blamed.ref('value', r)}: {blamed.ref('infrastructure', r)} of {blamed.ref('attempts', r)} attempts that ran there have a verdict"
-                " that lays them at the infrastructure, on this node or another of theirs."
+                " that sees the fault at it."
             )
     said = [*said[:MAX_SAID], *(t for t in (*cards, *down, *slowed) if cited([t]))]
     tables = [blamed.id] if blamed is not None and blamed.rows else list[str]()

@@ -46,7 +46,7 @@ _ALL_KINDS = "exception,cuda_oom,host_oom,launcher_summary,signal,slurm,nccl_wat
 
 NOT_MEASURED = "No GPU of such a job was measured, so how busy it was is not known."
 _NO_SLOW = "No node stands out: where GPUs were measured, none is slower than the other nodes of its jobs, and none was held back."
-_NOT_LOGGED = "Nothing of that kind was recognised in the logs of such jobs that were taken in."
+NOT_LOGGED = "Nothing of that kind was recognised in the logs of such jobs that were taken in."
 _NOT_PRINTED = "No line that was kept of such a job's logs holds these words."
 _OPERATORS = "Only an operator may ask about the nodes of a whole cluster."
 
@@ -150,7 +150,7 @@ def in_logs(deps: Deps, question: str, meant: tuple[str, str | None], given: dic
     """Which jobs' logs say something, the newest first."""
     kinds, words = meant
     if kinds:
-        e, none = asked(deps, "jobs_events", kinds=kinds, pattern=words, **given), _NOT_LOGGED
+        e, none = asked(deps, "jobs_events", kinds=kinds, pattern=words, **given), NOT_LOGGED
     else:
         e, none = asked(deps, "jobs_lines", text=words, **given), _NOT_PRINTED
     if e is None:

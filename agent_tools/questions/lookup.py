@@ -17,6 +17,7 @@ from agent_tools.gate.citations import Gate
 from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
 from agent_tools.questions.fleet import of_many, over_many
+from agent_tools.questions.fleet_now import fitness, of_fitness
 from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.lookup_verdict import of_verdict
@@ -142,6 +143,9 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     elif deps.job_id and (of := of_verdict(deps, question))[0]:
         said, ends = of
         short, said = ("", said) if cited(said[:1]) else (said[0], said[1:])
+        topics = []
+    elif node and not deps.job_id and of_fitness(question):
+        said, tables = fitness(deps, node, times)
         topics = []
     elif node and (
         (_VICTIMS.search(question) and ("find_jobs" in topics or not deps.job_id))

@@ -19,8 +19,9 @@ _CAUSES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\b(?:gpu|cuda|device|video) memory\b|\bvram\b|\bcuda oom\b", ("B1",)),
     (r"\b(?:host|system) memory\b|\boom[ -]?kill\w*", ("A2",)),
     (r"\b(?:memory|oom)\b", ("B1", "A2")),
+    (r"\b(?:hardware|infrastructure)\b", ("B2", "F1", "B3")),
     (
-        r"\b(?:hardware|ecc|xids?|nvlink|gpus? (?:fault\w*|problem|error|failure)|(?:broken|bad|faulty|defective|dead|failed|failing) (?:gpus?|cards?)"
+        r"\b(?:ecc|xids?|nvlink|gpus? (?:fault\w*|problem|error|failure)|(?:broken|bad|faulty|defective|dead|failed|failing) (?:gpus?|cards?)"
         r"|(?:gpus?|cards?) (?:(?:is|was|are|were) )?(?:broken|bad|faulty|defective|dead|break|fail\w*|die\w*))\b",
         ("B2",),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,12 +62,17 @@ def node_victims(deps: Deps, node: str, times: dict[str, str]) -> tuple[list[str
         return [f"No job ended badly on this node in that time; the last that ran there is {last}."], tables
     against: list[int] = []
     lines: dict[int, str] = {}
-    left = MAX_JUDGED
+    left, elsewhere = MAX_JUDGED, False
     for r in bad:
         name = f"Job {jobs.ref('job_id', r)} ended as {jobs.ref('state', r)} at {jobs.ref('end_ts', r)}"
         if jobs.value("family", r) is not None:
-            against += [r] if jobs.value("attribution", r) == "infrastructure" else []
-            lines[r] = f"{name}; its verdict: {jobs.ref('family', r)}, a matter of {jobs.ref('attribution', r)}."
+            lines[r] = f"{name}; its verdict: {jobs.ref('family', r)}, a matter of {jobs.ref('attribution', r)}"
+            if jobs.value("attribution", r) == "infrastructure" and _blames(deps, jobs, r, node):
+                against.append(r)
+            elif jobs.value("attribution", r) == "infrastructure":
+                elsewhere = True
+                lines[r] += ", which does not name this node"
+            lines[r] += "."
         elif left and (made := _judged(deps, jobs, r, node)) is not None:
             left -= 1
             against += [r] if made[1] else []
@@ -77,10 +83,21 @@ def node_victims(deps: Deps, node: str, times: dict[str, str]) -> tuple[list[str
     head = (
         f"What was found speaks against this node for {names}."
         if against
-        else f"Jobs ended badly on this node, the last is {jobs.ref('job_id', bad[0])}, and nothing found on them speaks against it."
+        else f"Jobs ended badly on this node, the last is {jobs.ref('job_id', bad[0])}, and nothing found on them "
+        + ("names it." if elsewhere else "speaks against it.")
     )
     order = [*against, *(r for r in bad if r not in against)]
     return [head, *(lines[r] for r in order[:12])], tables
+
+
+def _blames(deps: Deps, jobs: Evidence, row: int, node: str) -> bool:
+    """Whether a stored verdict that blames the infrastructure means this node: the job had no other, or its headline names it."""
+    if jobs.value("node_count", row) == 1:
+        return True
+    job, attempt = jobs.value("job_id", row), jobs.value("attempt", row)
+    given = deps.ledger.peek(deps.reader, "verdict_given", job_id=job, attempt=attempt)
+    named = re.compile(rf"(?<![\w.,-]){re.escape(node)}(?![\w-]|[.,]\w)")
+    return any(named.search(str(row["headline"] or "")) for row in given)
 
 
 def _judged(deps: Deps, jobs: Evidence, row: int, node: str) -> tuple[str, bool] | None:
@@ -281,6 +298,20 @@ def _past(e: Evidence) -> list[str]:
     return _rows(
         e, lambda row: row["source"] != "job" and row["event_ts"] is not None and row["event"] is not None, say
     )
+
+
+def by_state(deps: Deps, summary: Evidence | None, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """How many jobs there are of each state: by the summary that is there, or, where it tells a state's in parts, counted by state.
+    Sentences and tables."""
+    if summary is None:
+        return [], []
+    states = [row["state"] for row in summary.dicts()]
+    whole = asked(deps, "fleet_tally", by="state", **given) if len(set(states)) < len(states) else None
+    if whole is None:
+        return counted(summary), []
+    rows = [r for r, row in enumerate(whole.dicts()) if row["value"] is not None]
+    rows.sort(key=lambda r: -int(str(whole.value("jobs", r))))
+    return [f"Jobs that are {whole.ref('value', r)}: {whole.ref('jobs', r)}." for r in rows[:MAX_SAID]], [whole.id]
 
 
 def counted(e: Evidence) -> list[str]:

@@ -44,7 +44,15 @@ async def gpu_health(ctx: RunContext[Deps], node: str | None = None) -> str:
         return sorted(asked_for.intersection(oddest(use)), key=lambda r: named.isdisjoint(_names(rows[r])))
 
     use = ask(
-        deps, "gpu_summary", "gpu_health", show_rows=8, max_rows=ALL_GPUS, pick=order, whole=True, without=_WHEN, **scope
+        deps,
+        "gpu_summary",
+        "gpu_health",
+        show_rows=8,
+        max_rows=ALL_GPUS,
+        pick=order,
+        whole=True,
+        without=_WHEN,
+        **scope,
     )
     return "\n\n".join(part for part in (events, meanings, rises, use) if part)
 

@@ -1,6 +1,6 @@
 -- attempts_asked: Attempts of jobs by owner, name, state, node, time or verdict, each with its stored verdict as `v`.
 v AS (
-  SELECT job_id, coalesce(attempt, 0) AS attempt, max_by(struct_pack(family, attribution, confidence, gpu_hours_wasted), ts) AS v
+  SELECT job_id, coalesce(attempt, 0) AS attempt, max_by(struct_pack(family, attribution, confidence, gpu_hours_wasted, headline), ts) AS v
   FROM verdict GROUP BY job_id, coalesce(attempt, 0)
 ), j AS (
   SELECT j.*, coalesce(v.v, w.v) AS v

@@ -70,7 +70,7 @@ def test_who_holds_gpus_and_what_runs_and_waits(reader: Reader) -> None:
 
 def test_nodes_to_look_at_are_those_that_something_speaks_against(reader: Reader) -> None:
     _, short, more = asked(reader, "which nodes should I drain?")
-    assert short.startswith("n5: 1 of 1 attempts that ran there have a verdict that lays them at the infrastructure")
+    assert short.startswith("n5: 1 of 1 attempts that ran there have a verdict that sees the fault at it")
     assert more == [
         "GPU 3 of n5: xid 48, events: 1, the last at 2026-03-09 10:00:00 UTC.",
         'Node n4 is IDLE (DRAIN) since 2026-03-09 10:00:00 UTC: "ecc".',
