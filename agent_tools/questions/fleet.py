@@ -13,6 +13,7 @@ from agent_tools.questions.fleet_now import (
     now,
     of_free,
     of_holders,
+    of_sources,
     of_suspects,
     pending,
     running,
@@ -108,7 +109,7 @@ _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
-_ABOUT_ALL = (of_slow_nodes, of_free, of_holders, of_suspects)
+_ABOUT_ALL = (of_slow_nodes, of_free, of_holders, of_suspects, of_sources)
 _QUEUE = re.compile(
     r"(?i)\b(?:the queue|what (?:is|are) (?:running|pending|waiting)|who (?:is|are) (?:running|waiting))\b"
 )

@@ -30,6 +30,11 @@ _FIT = re.compile(
     r"(?i)\b(?:healthy|unhealthy|health|ok(?:ay)?|fine|sound|trust\w*|suspicious|suspect|faulty|defective|in order)\b"
     r"|\b(?:should|shall|must|can|may)\b.*\b(?:drain|take out|exclude|avoid|replace|repair|use|trust)\b"
 )
+_SOURCES = re.compile(
+    r"(?i)\b(?:collectors?|telemetry|exporters?|sources)\b|\b(?:anything|something|data|metrics?|samples?) (?:is |are |still )*(?:stale|late|missing)\b"
+    r"|\b(?:is|are) (?:anything|something|the data|the metrics|any data) (?:stale|late|missing|behind)\b"
+)
+_NO_SOURCE = "Nobody recorded a look of any source there, so whether one is late is not known."
 _NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
 _OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
 _NOT_SEEN = "What nodes have free is not recorded here: sinfo tells it."
@@ -52,6 +57,11 @@ def of_suspects(question: str) -> bool:
     return _DRAIN.search(question) is not None
 
 
+def of_sources(question: str) -> bool:
+    """Whether a question is for the collectors, and not for what they saw."""
+    return _SOURCES.search(question) is not None
+
+
 def now(deps: Deps, question: str, limits: dict[str, str]) -> Said | None:
     """The answer to a question about the cluster as it is now; None for any other."""
     if of_free(question):
@@ -60,6 +70,8 @@ def now(deps: Deps, question: str, limits: dict[str, str]) -> Said | None:
         return _holders(deps, "partition" if "partition" in question.lower() else "user")
     if of_suspects(question):
         return _suspects(deps, limits)
+    if of_sources(question):
+        return _sources(deps, limits)
     return None
 
 
@@ -98,6 +110,23 @@ def _free(deps: Deps, limits: dict[str, str]) -> Said:
             f"Node {e.ref('node', r)}{state}: free {what.upper()[:-1]}s: {e.ref(f'{what}_free', r)} of {e.ref(what, r)}, as seen at {e.ref('seen_ts', r)}."
         )
     return said, [e.id]
+
+
+def _sources(deps: Deps, limits: dict[str, str]) -> Said:
+    """When each source last looked, those first that fail or are late."""
+    e = asked(deps, "sources_last", node=limits.get("node"))
+    if e is None:
+        return [_OPERATORS], []
+    said: list[str] = []
+    for r, row in enumerate(e.dicts()[:MAX_SAID]):
+        text = f"Source {e.ref('source', r)} last looked at {e.ref('last_ts', r)}"
+        if row["behind_s"] and row["oldest_node"]:
+            text += f", on {e.ref('oldest_node', r)} at {e.ref('oldest_ts', r)}"
+        if row["failing"]:
+            where = f" (the first is {e.ref('failing_node', r)})" if row["failing_node"] else ""
+            text += f"; nodes on which it could not look: {e.ref('failing', r)}{where}"
+        said.append(f"{text}.")
+    return said or [_NO_SOURCE], [e.id]
 
 
 def _holders(deps: Deps, by: str) -> Said:

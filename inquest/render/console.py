@@ -52,7 +52,7 @@ TILES = {
     "attempts": "attempts",
     "failed": "failed",
     "examined": "with a verdict",
-    "infrastructure": "by the infrastructure",
+    "infrastructure": "laid at the infrastructure",
     "gpu_hours_held": "GPU-hours held",
     "gpu_hours_wasted": "GPU-hours wasted",
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from store import Reader, Writer
-from store.rows import GpuEvent, Row, Verdict
+from store.rows import GpuEvent, Row, SourceHealth, Verdict
 from tests.agent_tools.questions.lookupkit import T, asked, job
 
 
@@ -112,3 +113,21 @@ def test_jobs_of_a_state_are_counted_once_however_many_verdicts_they_have(fleet:
 def test_who_uses_the_cluster_is_who_has_a_job_that_runs(fleet: Reader) -> None:
     _, short, said = asked(fleet, "who is using the cluster now?")
     assert (short, said) == ("ines: 4 GPUs in 1 running attempts.", [])
+
+
+def test_whether_collectors_are_late_is_told_by_their_last_looks_and_by_no_job(tmp_path: Path) -> None:
+    def looked(source: str, node: str, minute: int, ok: bool = True) -> SourceHealth:
+        at = T + timedelta(minutes=minute)
+        return SourceHealth(source=source, covers="gpu_sample", node=node, ok=ok, ts=at, end_ts=at)
+
+    rows = [looked("nvml", "n1", 50), looked("nvml", "n2", 20), looked("nvml", "n2", 5, ok=False)]
+    rows += [looked("kernel_log", "n1", 50), looked("kernel_log", "n2", 50, ok=False)]
+    Writer(tmp_path / "l", durable=False).append([job("41", 0, "FAILED", "n1"), *rows], batch="b")
+    with Reader(tmp_path / "l") as opened:
+        for question in ("which collectors are behind?", "are the telemetry sources healthy?", "is anything stale?"):
+            _, short, said = asked(opened, question)
+            assert short == (
+                "Source kernel_log last looked at 2026-03-09 10:50:00 UTC; nodes on which it could not look: 1 (the first is n2)."
+            )
+            assert said == ["Source nvml last looked at 2026-03-09 10:50:00 UTC, on n2 at 2026-03-09 10:20:00 UTC."]
+        assert "Source" not in asked(opened, "what was the source of the failure of the jobs?")[1]
