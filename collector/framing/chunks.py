@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from collector.formats.text import HEAD, READ_ERRORS
-from collector.framing import envelope
+from collector.framing import envelope, indent
 
 CHUNK = 4 << 20
 PIECE = 16 << 10
@@ -81,6 +81,7 @@ def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_l
     head = file.read(HEAD)
     encoding = sniff_encoding(head)
     wrapped = encoding is None and envelope.wrapped(head)
+    lead = b"" if encoding or wrapped else indent.indented(head)
     file.seek(start)
     decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
     rest, offset, line = b"", start, first_line
@@ -94,6 +95,8 @@ def read_chunks(file: IO[bytes], start: int = 0, end: int | None = None, first_l
         data, rest, torn = _whole_lines(rest + block, done)
         if wrapped and not torn:
             data = envelope.unwrap(data)
+        elif lead:
+            data = indent.moved_out(data, lead)
         if data or done:
             chunk = Chunk(scrub(data), line, offset, size, torn=torn, last=done and end is None)
             if not torn:
