@@ -11,11 +11,6 @@ from agent_tools.families.wording import claim, missing, spread
 LOOK_AT_LINE = "Look at what that line names: the input, the setting or the call."
 _FATAL = re.compile(r"\W*(?:FATAL|Fatal) (?:ERROR|[Ee]rror)\b")
 """By its own word the program does not go on."""
-_LAST = re.compile(
-    r"\W*(?:(?:Fatal error|Software inconsistency error|(?:Error|Inconsistency) in user input): "
-    r"|ZBRENT: fatal error|internal error in: \S+\.F\b|.{0,300}\bI REFUSE TO CONTINUE WITH THIS SICK JOB)"
-)
-"""How GROMACS and VASP head the last that they say."""
 _MOSTLY_FATAL = re.compile(r"\W*VERY BAD NEWS! internal error in subroutine\b")
 """VASP goes on after some of these."""
 
@@ -42,17 +37,13 @@ def _closes(facts: Facts, row: RowView) -> bool:
 
 def ends_it(row: RowView) -> bool:
     """By the program's own word it does not go on after this line."""
-    return _FATAL.match(row.text("text")) is not None or _is_last(row)
-
-
-def _is_last(row: RowView) -> bool:
     said = row.text("text")
-    return _LAST.match(said) is not None or (bool(row.get("closing")) and _MOSTLY_FATAL.match(said) is not None)
+    return _FATAL.match(said) is not None or (bool(row.get("closing")) and _MOSTLY_FATAL.match(said) is not None)
 
 
 def own_words(facts: Facts, row: RowView, code: str, mode: str, *, sure: bool) -> Assessment:
     """What the line says, quoted; `sure` where its words are those of a known fault."""
-    last = sure or _closes(facts, row) or _is_last(row)
+    last = sure or _closes(facts, row)
     result = Assessment(code, "confirmed" if last else "suspected", mode=mode, attribution="job")
     result.confidence = 0.7 if sure else 0.62 if last else 0.45
     result.speaks_for.append(claim(f"{spread(row)} printed: {row['text']} ({row['file']} line {row['line_no']})."))

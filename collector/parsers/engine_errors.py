@@ -1,9 +1,10 @@
-"""Engines of simulations give up: GROMACS, LAMMPS, what runs on Charm++ (NAMD), OpenACC, SYCL and CUDA programs that print a block of fields.
+"""Engines of simulations give up: GROMACS, VASP, LAMMPS, what runs on Charm++ (NAMD), OpenACC, SYCL and CUDA programs that print a block of fields.
 
-SOURCE    GROMACS's block of an error, LAMMPS's ERROR with the place in its source, Charm++'s abort, NVHPC's accelerator runtime, AdaptiveCpp's report,
-          and the `CUDA Error:` with File, Line, Error code and Error text that GPUMD and programs made after it print.
+SOURCE    GROMACS's block of an error, VASP's box and its internal errors, LAMMPS's ERROR with the place in its source, Charm++'s abort, NVHPC's
+          accelerator runtime, AdaptiveCpp's report, HIP's word that a kernel is not in the program, a call of a driver that failed, and the `CUDA Error:` with File, Line, Error code and Error text that GPUMD and its like print.
 ROWS      `exception` named `EngineError` or `DeviceCallFailed`, fatal: none of these goes on after it; the place in `frame` where one is printed.
-CAVEAT    "Fatal error:" counts where it stands alone in its line and the text follows; the other headings of GROMACS's count only in its block.
+CAVEAT    A heading of GROMACS's counts where it stands alone in its line and the text follows; those that others may print too only in its block.
+          What VASP's box says is read from the big letters at its top on; without them its last word stands for itself.
 EXAMPLES
     Fatal error:
     There is no domain decomposition for 20 ranks that is compatible with the given box
@@ -18,8 +19,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
-from collector.parsers.base import Line, ParsedRow
+from collector.parsers.base import Line
 from collector.parsers.shapes import strip_label
+from store.rows import LogEvent
 
 NAMES: dict[str, str] = {
     "EngineError": "an engine of simulations says why it ends",
@@ -28,9 +30,11 @@ NAMES: dict[str, str] = {
 
 _BLOCK = re.compile(r"\s*(?:Program:?\s+\S.{0,80}[Vv](?:ersion|ERSION) |Source (?:code )?file: )")
 _HEADING = re.compile(
-    r"\s*(?:Error in user input|Inconsistency in user input|Feature not implemented|(?:Software )?[Ii]nconsistency error|File input/output error|Assertion failed):\s*$"
+    r"\s*(?:Feature not implemented|Inconsistency error|File input/output error|Assertion failed):\s*$"
 )
-_FATAL = re.compile(r"\s*Fatal error:\s*$")
+_FATAL = re.compile(
+    r"\s*(?:Fatal error|(?:Error|Inconsistency) in user input|Software inconsistency error|System I/O error):\s*$"
+)
 _CLOSES = re.compile(r"\s*(?:$|-{8,}\s*$|For more information\b)")
 _LAMMPS = re.compile(
     r"\s*ERROR(?: on proc \d{1,7})?: (?P<text>\S.{0,600}?) \((?P<place>(?:\.\./|src/|/\S{0,300}/src/)[\w./+-]{1,200}\.(?:cpp|h):\d{1,6})\)\s*$"
@@ -42,10 +46,22 @@ _SYCL = re.compile(
     r"\s*(?:hipSYCL|AdaptiveCpp|ACPP) has caught the following un\w{0,8}handled asynchronous errors:\s*$"
 )
 _FROM = re.compile(r"\s*from (?P<place>\S{1,300}:\d{1,6}) @ \S+?(?: ?\([^)]{0,60}\))? ?: (?P<text>\S.{0,600})$")
+_CALL = re.compile(
+    r"\s*(?:ERROR|FATAL)\W{1,4}(?P<text>(?:cu|cuda|hip|nvml)[A-Z]\w{2,40}(?:\(\))? failed with error:? {0,4}\d{1,5}\b.{0,300})$"
+)
+_HIP = re.compile(r"\s*:0:\S{1,300}\.cpp:\d{1,6} {0,3}: {0,3}\d{1,20} us: {0,3}(?:\[[^\]]{0,60}\] ?)*(?P<text>.*)$")
+_NO_CODE = re.compile(r"\s*(?P<text>Cannot (?:retrieve|find) (?:the )?(?:[Ss]tatic )?[Ff]unction\b.{0,300})$")
 _CUDA = re.compile(r"\s*CUDA [Ee]rror:\s*$")
 _FIELD = re.compile(r"\s+(?:File|Line|Error code|Error text):\s+(?P<text>\S.{0,300})$")
+_BOX_OF_VASP = "EEEEEEE  RRRRRR   RRRRRR"
+_SICK = "I REFUSE TO CONTINUE WITH THIS SICK JOB"
+_WORDS = re.compile(r"[a-z]{2}")
+_VASP = re.compile(
+    r"[\s|]*(?P<text>ZBRENT: fatal error\b.{0,200}|internal error in: (?P<place>\S+\.F)\b.{0,100}?)[\s|]*$"
+)
 _MOST_LINES = 8
 _MOST_BETWEEN = 10
+_MOST_IN_BOX = 40
 
 
 class EngineErrors:
@@ -57,6 +73,11 @@ class EngineErrors:
         "Source code file: ",
         "Fatal error:",
         " in user input:",
+        "System I/O error:",
+        _BOX_OF_VASP,
+        _SICK,
+        "ZBRENT: fatal",
+        "internal error in: ",
         "not implemented:",
         "nconsistency error:",
         "output error:",
@@ -66,6 +87,10 @@ class EngineErrors:
         "Called CmiAbort",
         "Accelerator Fatal Error: ",
         "asynchronous errors:",
+        "failed with error",
+        "hip_platform.cpp:",
+        "hip_fatbin.cpp:",
+        "hip_code_object.cpp:",
         "CUDA Error:",
         "CUDA error:",
     )
@@ -82,22 +107,22 @@ class EngineErrors:
         """True while the text of a heading may follow."""
         return self._head is not None or self._block > 0
 
-    def feed(self, line: Line) -> Iterable[ParsedRow]:
+    def feed(self, line: Line) -> Iterable[LogEvent]:
         """Take one line."""
         text = strip_label(line.text[:2000])
-        rows = list(self._goes_on(line, text)) if self._head is not None else []
-        if self._head is None:
+        rows = list(self._goes_on(line, text)) if self._head is not None else list[LogEvent]()
+        if self._head is None and not (rows and rows[-1].line_end == line.line_no):
             rows.extend(self._begins(line, text))
         return rows
 
-    def close(self) -> Iterable[ParsedRow]:
+    def close(self) -> Iterable[LogEvent]:
         """Give the text that is open."""
         head, self._head, self._block = self._head, None, 0
         if head is None or self._awaits != "text" or not self._text:
             return []
         return [self._row(head, " ".join(self._text), self._last)]
 
-    def _begins(self, line: Line, text: str) -> Iterable[ParsedRow]:
+    def _begins(self, line: Line, text: str) -> Iterable[LogEvent]:
         if _BLOCK.match(text):
             self._block = _MOST_BETWEEN
             return
@@ -108,28 +133,46 @@ class EngineErrors:
             yield self._row(line, found["text"], line.line_no, name="DeviceCallFailed")
         elif _FATAL.match(text) or (in_block and _HEADING.match(text)):
             self._open(line, "text")
+        elif found := _VASP.match(text):
+            yield self._row(line, found["text"], line.line_no, found["place"])
+        elif _SICK in text:
+            yield self._row(line, _plain(text), line.line_no)
+        elif _BOX_OF_VASP in text:
+            self._open(line, "box")
         elif _CHARM.match(text):
             self._open(line, "reason")
         elif _SYCL.match(text):
             self._open(line, "from")
+        elif found := _CALL.match(text):
+            yield self._row(line, found["text"], line.line_no, name="DeviceCallFailed")
+        elif found := _HIP.match(text):
+            self._open(line, "hip")
+            yield from self._no_code(line, found["text"])
         elif _CUDA.match(text):
             self._open(line, "fields")
 
     def _open(self, line: Line, awaits: str) -> None:
         self._head, self._awaits, self._text, self._last = replace(line), awaits, [], line.line_no
 
-    def _goes_on(self, line: Line, text: str) -> Iterable[ParsedRow]:
+    def _goes_on(self, line: Line, text: str) -> Iterable[LogEvent]:
         head = self._head
         assert head is not None
         if self._awaits == "text":
-            if not _CLOSES.match(text) and len(self._text) < _MOST_LINES:
+            # An empty line is never fed; where a stream is its file's only one, the numbers tell that it stood there.
+            ended = bool(self._text) and line.stream is None and line.rank is None and line.line_no > self._last + 1
+            if not ended and not _CLOSES.match(text) and len(self._text) < _MOST_LINES:
                 self._text.append(text.strip())
                 self._last = line.line_no
             else:
                 yield from self.close()
             return
+        if self._awaits == "box":
+            yield from self._boxed(line, text)
+            return
         self._head = None
-        if self._awaits == "reason" and (found := _REASON.match(text)):
+        if self._awaits == "hip":
+            yield from self._no_code(line, text)
+        elif self._awaits == "reason" and (found := _REASON.match(text)):
             yield self._row(line, found["text"], line.line_no)
         elif self._awaits == "from" and (found := _FROM.match(text)):
             yield self._row(line, found["text"], line.line_no, found["place"], "DeviceCallFailed")
@@ -139,9 +182,30 @@ class EngineErrors:
             else:
                 self._head = head
 
+    def _no_code(self, line: Line, text: str) -> Iterable[LogEvent]:
+        if found := _NO_CODE.match(text):
+            self._head = None
+            yield self._row(line, found["text"], line.line_no, name="DeviceCallFailed")
+
+    def _boxed(self, line: Line, text: str) -> Iterable[LogEvent]:
+        head = self._head
+        assert head is not None
+        if _SICK in text:
+            self._head = None
+            yield self._row(line, " ".join(self._text) or _plain(text), line.line_no)
+        elif "|" not in text or line.line_no - head.line_no > _MOST_IN_BOX:
+            self._head = None
+        elif _WORDS.search(text) and len(self._text) < _MOST_LINES:
+            self._text.append(_plain(text))
+
     def _row(
         self, line: Line, message: str, line_end: int, place: str | None = None, name: str = "EngineError"
-    ) -> ParsedRow:
+    ) -> LogEvent:
         return line.event(
             "exception", name, message[:2000], line_end=line_end, severity="fatal", parser=self.name, frame=place
         )
+
+
+def _plain(text: str) -> str:
+    """What stands in a line of a box, without its frame and arrows."""
+    return text.strip(" \t|<>-")

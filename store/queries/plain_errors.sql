@@ -22,17 +22,11 @@ WITH o AS (
 ),
 l AS (
   SELECT *, row_number() OVER (PARTITION BY file ORDER BY line_no DESC) AS back,
-    count(*) FILTER (WHERE own) OVER (PARTITION BY file ORDER BY line_no DESC) AS own_back,
-    -- the lines of a paragraph below its heading, and what a box says above its last word
-    [lead(text, 1) OVER w, lead(text, 2) OVER w, lead(text, 3) OVER w] AS below,
-    lag(CASE WHEN regexp_matches(text, '[a-z]{2}') THEN trim(text, ' |*-') END IGNORE NULLS) OVER w AS above
-  FROM o WINDOW w AS (PARTITION BY file ORDER BY line_no)
+    count(*) FILTER (WHERE own) OVER (PARTITION BY file ORDER BY line_no DESC) AS own_back
+  FROM o
 ),
 m AS (
-  SELECT * REPLACE (CASE
-      WHEN heading THEN trim(text) || ' ' || array_to_string([trim(b) FOR b, i IN below IF list_bool_and([trim(coalesce(x, '')) <> '' FOR x IN below[:i]])], ' ')
-      WHEN contains(text, 'I REFUSE TO CONTINUE WITH THIS SICK JOB') AND above IS NOT NULL THEN above || ': ' || trim(text, ' |') ELSE trim(text, '|') END AS text),
-    regexp_replace(text, '[0-9]+', '#', 'g') AS shape,
+  SELECT *, regexp_replace(text, '[0-9]+', '#', 'g') AS shape,
     regexp_matches(text,
       '(?:^|[\s\]])[\w./-]+: error: (?:unrecognized arguments|the following arguments are required|argument |ambiguous option|one of the arguments|invalid |expected )'
       '|can''t open file ''|^Error: (?:No such option|Missing (?:option|argument|command)|Invalid value for|Got unexpected)'
@@ -43,12 +37,11 @@ m AS (
       OR back <= 40 AND regexp_matches(text, 'op_kernel\.cc:\d+\] OP_REQUIRES failed at \S+ : (?:UNIMPLEMENTED|INTERNAL|FAILED_PRECONDITION|INVALID_ARGUMENT|NOT_FOUND|Unimplemented|Internal|Invalid argument|Not found|Unknown): ')
       OR back <= 40 AND regexp_matches(text, '\bE \S+\.cc:\d+\] (?:FAILED_PRECONDITION|Failed precondition): No visible \w+ devices')
       OR back <= 40 AND regexp_matches(text, '^wandb: ERROR (?:Run initialization has timed out|Error communicating|api_key not configured)') AS known
-  FROM (SELECT *, regexp_matches(text, '(?i)^\W*((fatal |software inconsistency |system i/o )?error|(error|inconsistency) in user input|feature not implemented)\s*:\s*$') AS heading FROM l)
-  WHERE back <= 5000 OR line_no <= 3000
+  FROM l WHERE back <= 5000 OR line_no <= 3000
 ),
 h AS (
   SELECT * FROM m
-  WHERE known OR (back <= 40 AND (heading OR contains(text, 'I REFUSE TO CONTINUE WITH THIS SICK JOB'))) OR (back <= 40
+  WHERE known OR (back <= 40
     AND regexp_matches(text, '(?i)\b(error|fatal|failed|missing|not found|cannot|can''t|could not|unable to|does(n''t| not) exist|no such|invalid|unknown|not supported|is required)\b')
     AND NOT regexp_matches(text, '(?i)\b(warn(ing)?|info|debug|deprecat\w*)\b|^\s*(\S+ )?((s|yh)run|slurmstepd|sbatch|traceback|mpirun|prterun)|error_file|exit ?code|\bif\b\C{0,40}\berror|error (rate|bars?)|^LAUNCH (ERROR|INFO)|^Container (failed|rank)|ABORT!!!|Pod failed|\blaunch\.py:|multiprocessing\.api|failed to run (torchrun|deepspeed)|(log is in|[Cc]heck (its|the) logs?|see (the )?(logs?|above))\b|[a-z_]*error[=:] *-?[0-9.]+|\d%\|'))
 )
