@@ -34,7 +34,7 @@ _SEES_NONE = (
 )
 NODE_WORDS: tuple[NodeWord, ...] = (
     NodeWord(
-        _words(r"system not yet initiali[sz]ed", r"cudaErrorSystemNotReady", r"CUDA_ERROR_SYSTEM_NOT_READY"),
+        _words(r"system not yet initiali[sz]ed", r"cudaErrorSystemNotReady", r"CUDA_ERROR_SYSTEM_NOT_READY", r"\bcuInit failed with error:? *802\b"),
         "the node's driver was not ready; with NVSwitch that is a Fabric Manager which does not run or does not fit the driver",
         "infrastructure",
         "systemctl status nvidia-fabricmanager and nvidia-smi -q (Fabric) on the node",
@@ -48,7 +48,7 @@ NODE_WORDS: tuple[NodeWord, ...] = (
         _NODE + "the driver has to be reloaded, or the node rebooted. In a container look for a libcuda of the image's own.",
     ),
     NodeWord(
-        _words(r"system has unsupported display driver", r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
+        _words(r"system has unsupported display driver", r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", r"\bcuInit failed with error:? *803\b"),
         "the driver and the libcuda that was loaded are of different versions: the node's own, or one that the job brought",
         "undetermined",
         "which libcuda.so was loaded (LD_LIBRARY_PATH, cuda-compat of the image), /proc/driver/nvidia/version on the node",
@@ -100,6 +100,7 @@ NODE_WORDS: tuple[NodeWord, ...] = (
             r"no CUDA-capable device is detected",
             r"you might not have a CUDA gpu",
             r"CUDA_ERROR_NO_DEVICE",
+            r"\bcuInit failed with error:? *100\b",
             r"\bNo (?:CUDA )?GPUs? (?:were |was |are |is )?(?:found|detected)",
             r"\bNo visible (?:GPU|CUDA) devices",
         ),

@@ -18,7 +18,7 @@ _TYPE = r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\([\w., ]*\))?"
 _LAST = "Error|Exception|Interrupt|Violation|Exceeded|Expired|NotFound|Unavailable"
 _WHOLE = (
     "SystemExit|ArrowInvalid|ArrowNotImplemented|TrialPruned|Misconfiguration|BrokenProcessPool|BrokenBarrier|ExceptionGroup"
-    "|StopIteration|BadZipFile|BadGzipFile|DimensionMismatch|BrokenExecutor|TerminatedWorker|FailFast"
+    "|StopIteration|BadZipFile|BadGzipFile|DimensionMismatch|BrokenExecutor|TerminatedWorker|FailFast|EnforceNotMet"
 )
 _LOWER = r"(?:cv2|struct|zlib|binascii|socket|select)\.(?:error|timeout)"
 _ENDING = (

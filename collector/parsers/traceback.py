@@ -70,6 +70,7 @@ class Traceback:
         ".error: ",
         "ipFile",
         "DimensionMismatch",
+        "EnforceNotMet",
         "SystemExit",
         *CAUGHT_ANCHORS,
     )

@@ -121,6 +121,11 @@ def test_a_place_that_may_not_be_touched_is_not_called_missing() -> None:
             "waited for placement groups to be ready; it may not have sufficient resources for them",
             "config",
         ),
+        ("DeviceCallFailed", "cuInit failed with error:  34 /build/offload.c 57", "env"),
+        ("DeviceCallFailed", "Cannot retrieve Static function, error: 218", "env"),
+        ("lightgbm.basic.LightGBMError", "[CUDA] invalid argument gbdt/cuda_learner.cu 71", "code"),
+        ("lightgbm.basic.LightGBMError", "[CUDA] no CUDA-capable device is detected", "env"),
+        ("paddle.fluid.core.EnforceNotMet", "CUDA driver version is insufficient for CUDA runtime version", "env"),
         ("ValueError", "No available node types can fulfill resource request {'GPU': 9.0}", "config"),
     ],
 )

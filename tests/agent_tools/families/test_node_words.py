@@ -30,6 +30,9 @@ def crashed(folder: Path, text: str, *before: tuple[str, str], **job: object) ->
     [
         (NOT_READY, "infrastructure"),
         ("Driver/library version mismatch", "infrastructure"),
+        ("cuInit failed with error:  802 /build/offload.c 57", "infrastructure"),
+        ("cuInit failed with error: 100", "undetermined"),
+        ("cuInit failed with error: 803", "undetermined"),
         ("CUDA error: system has unsupported display driver / cuda driver combination", "undetermined"),
         ("CUDA error: all CUDA-capable devices are busy or unavailable", "undetermined"),
         ("CUDA error: CUDA-capable device(s) is/are busy or unavailable", "undetermined"),
