@@ -23,6 +23,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.lone_node import tell_lone_node
 from agent_tools.families.node_words import tell_node, tell_words
 from agent_tools.families.own_words import LOOK_AT_LINE, ends_it, gave_up, own_words
+from agent_tools.families.shared_segment import shared_segment, unshared
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -248,6 +249,8 @@ def _without_cause(facts: Facts) -> Assessment:
         )
     if facts.device_error is not None and not facts.progress.begun:
         return _device(facts, facts.device_error)
+    if not facts.progress.begun and not facts.ending.succeeded and (rows := unshared(facts)):
+        return shared_segment(rows, CODE)
     if one_node(facts) and not facts.progress.begun and (taken := port_taken(facts)) is not None:
         return _port(taken)
     plain = facts.table("plain_errors").first

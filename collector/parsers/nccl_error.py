@@ -24,6 +24,7 @@ NAMES: dict[str, str] = {
     "ib_error": "InfiniBand or EFA: completion with error, async event (detail.status, detail.vendor_err), UCX's transport gave up",
     "connect_failed": "a connection could not be made (refused, timed out, no route)",
     "bootstrap_clash": "two processes came to the communicator's meeting as the same rank",
+    "shm_failed": "the shared memory through which ranks of a node exchange data could not be made (/dev/shm full, too small, not to be written)",
     "no_interface": "no usable network interface or network plugin",
     "gloo_timeout": "Gloo: timed out waiting for a send or receive (timeout_ms)",
     "gloo_closed": "Gloo: the connection was closed or reset by the peer",
@@ -41,6 +42,7 @@ _TABLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("warn", re.compile(r"NET/IB ?: ?.{0,60}event.{0,20}: (?P<text>port active|communication established|path migrated$|client reregistration|(?:LID|P_Key|SM|GID table) change|send queue drained|last WQE reached|SRQ limit reached)")),
     ("ib_error", re.compile(r"NET/IB ?: ?.{0,60}(?:Got completion from peer (?P<peer>\S+?) with (?:error|status=) ?(?P<status>\d+)|[Gg]ot (?:async|fatal).{0,20}event.{0,60}|.*ibv_\w+ failed.{0,80})|Call to ibv_\w+ failed.{0,80}")),
     ("ib_error", re.compile(r"\b(?:ib_mlx5_log\.c|ib_log\.c|UCX {1,4}ERROR)\b.{0,80}(?i:transport retry count(?:er)? exceeded|remote (?:operation|access) error)")),
+    ("shm_failed", re.compile(r"Error while (?:creating|attaching to) shared memory segment|NCCL WARN .{0,40}failed to extend \S*/dev/shm/nccl-|NCCL WARN Call to (?:shm_open|shm_unlink|posix_fallocate|ftruncate) failed")),
     # The network plugin of EFA and Slingshot. What libfabric took back (RC -FI_ECANCELED) is a teardown's.
     ("ib_error", re.compile(r"NET/OFI .{0,40}completed with error\.(?!.{0,40}(?i:cancel)).{0,200}?Error: (?P<status>\d+)")),
     ("remote_error", re.compile(r"ncclRemoteError|NCCL WARN .{0,80}[Cc]onnection closed by (?:remote )?peer (?P<peer>\S+)|NCCL WARN .{0,80}[Cc]onnection reset by peer|(?:Net(?:work)? : |socketProgress\w*: |NCCL WARN .{0,60}).{0,60}(?:closed by remote peer|Call to (?:recv|send)\w* (?:from|to) (?P<peer2>\S+) failed)|remote process exited or there was a network error")),
@@ -74,6 +76,7 @@ class NcclError(LineParser):
         "ncclRemote",
         "NCCL error",
         "NCCL Error",
+        "shared memory segment",
         "NET/IB",
         "NET/OFI",
         "unhandled cuda error",
