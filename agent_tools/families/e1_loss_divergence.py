@@ -12,9 +12,10 @@ from agent_tools.facts import Facts
 from agent_tools.facts.curve import Point, Reading, read
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.diverging import actions_of, cause_of
+from agent_tools.families.loss_scales import lost_scale, without_scale
 from agent_tools.families.reward_collapse import collapsed
 from agent_tools.say import count, lacks, own_failure, quoted, say
-from agent_tools.verdict import Claim, Missing
 
 CODE = "E1"
 EXPLAINS = ("G1", "A1", "A3", "D1", "D2", "D3", "F2", "F3", "F4")
@@ -27,8 +28,6 @@ _REWARD_LINES = 3
 MAY_RISE = re.compile(r"grpo|ppo|dpo|rloo|kto|orpo|cpo|simpo|reward|rlhf|gan|online|rl\b", re.IGNORECASE)
 _MEDIAN = 3
 """Reports of which a level is the median at least."""
-HOPELESS = 1e-3
-"""A loss scale below this: gradients overflow whatever it is multiplied with, so they are not finite themselves."""
 _UNSCORED = 3
 """Evaluations at the end of a log, one after another, whose loss is no number: what has been learned cannot be used."""
 _HIGH, _UNMOVED, _MANY = 4.0, 0.97, 30
@@ -94,9 +93,9 @@ def assess(facts: Facts) -> Assessment:
         return _named(facts, end)
     if reading.shape in ("spike", "plateau", "flat"):
         return _lasting(facts, shape, end, reading)
-    scale = _lost_scale(facts) if reading.shape not in ("falling", "transient") else None
+    scale = lost_scale(facts) if reading.shape not in ("falling", "transient") else None
     if scale is not None:
-        return _without_scale(facts, scale)
+        return without_scale(facts, scale, CODE)
     steps = facts.progress.steps
     if steps is not None and count(steps, "broken_evals") >= _UNSCORED and own_failure(facts) == "":
         return _unscored(shape, steps)
@@ -133,30 +132,6 @@ def _unscored(shape: RowView, steps: RowView) -> Assessment:
             "Evaluate the last checkpoint on a few batches of the training data: finite there, the evaluation's data are at fault.",
             "Look in the evaluation's data for empty samples, masked labels and values that are not finite.",
         ),
-    )
-
-
-def _lost_scale(facts: Facts) -> RowView | None:
-    """The row of a loss scale that fell to nothing, None where none did."""
-    row = facts.table("loss_scale").first
-    return row if row is not None and row.has("lowest_scale") and count(row, "lowest_scale") < HOPELESS else None
-
-
-def _without_scale(facts: Facts, row: RowView) -> Assessment:
-    return Assessment(
-        CODE,
-        "confirmed",
-        "non_finite",
-        0.35 if own_failure(facts, causes_only=True) else 0.85,
-        "job",
-        f"The loss scale fell to {row['lowest_scale']}: every gradient overflowed, and no step was taken any more.",
-        say(
-            f"The log names {row['overflows']} steps that were skipped because of an overflow; the scale went from "
-            f"{row['first_scale']} to {row['lowest_scale']}: {quoted(row, 'lowest_text', 'lowest_line')}."
-        ),
-        implies=say("Loss or gradients are not finite themselves; the cluster was not the cause.", status="supported"),
-        missing=[_cause(), lacks("When the loss began to go wrong.", "progress lines with loss and gradient norm")],
-        actions=_actions("non_finite", None),
     )
 
 
@@ -216,9 +191,9 @@ def _not_finite(facts: Facts, shape: RowView, end: RowView | None, reading: Read
         "learned nothing after that.",
         say(*shows),
         implies=implies,
-        missing=[_cause()],
+        missing=[cause_of()],
         warnings=warnings,
-        actions=_actions("non_finite", shape),
+        actions=actions_of("non_finite", shape),
     )
 
 
@@ -236,8 +211,8 @@ def _named(facts: Facts, end: RowView) -> Assessment:
         else "The log names values that are not finite again and again.",
         say(f"The log names it {end['nan_errors']} times, first as {quoted(end, 'nan_message', 'nan_line')}."),
         implies=say("The training diverged; the cluster was not the cause.", status="supported"),
-        missing=[_cause(), lacks("When the loss began to go wrong.", "progress lines with loss and gradient norm")],
-        actions=_actions("non_finite", None),
+        missing=[cause_of(), lacks("When the loss began to go wrong.", "progress lines with loss and gradient norm")],
+        actions=actions_of("non_finite", None),
     )
 
 
@@ -255,8 +230,8 @@ def _in_words(words: RowView) -> Assessment:
             f"{words['nans']} of the last {words['lines']} lines name NaN, the first is {quoted(words, 'nan_text', 'nan_line')}."
         ),
         implies=say("The model's values are not finite, so it learns nothing.", status="supported"),
-        missing=[_cause(), lacks("What the loss was, and since when.", "progress lines with a loss (train_step)")],
-        actions=_actions("non_finite", None),
+        missing=[cause_of(), lacks("What the loss was, and since when.", "progress lines with a loss (train_step)")],
+        actions=actions_of("non_finite", None),
     )
 
 
@@ -305,9 +280,9 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
             "The machines did their work; what they trained is not usable. Because nothing crashed, no error says so.",
             status="supported",
         ),
-        missing=[_cause(mode)],
+        missing=[cause_of(mode)],
         warnings=say(f"The run also failed otherwise: {other}." if other else ""),
-        actions=_actions(mode, shape),
+        actions=actions_of(mode, shape),
     )
 
 
@@ -339,9 +314,9 @@ def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment
 
 
 def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
-    scale = _lost_scale(facts)
+    scale = lost_scale(facts)
     if scale is not None:
-        return _without_scale(facts, scale)
+        return without_scale(facts, scale, CODE)
     if end is not None and count(end, "nan_errors"):
         return _named(facts, end)
     words = facts.table("end_words").first
@@ -357,34 +332,6 @@ def _without_curve(facts: Facts, end: RowView | None) -> Assessment:
         0.02,
         missing=missing,
         counterfactual="No loss is there that could be read, so the correctness of the training cannot be verified.",
-    )
-
-
-def _cause(mode: str = "") -> Missing:
-    return lacks(
-        "Why it did not learn: learning rate, frozen parameters, or labels and inputs that say nothing."
-        if mode == "flat"
-        else "Why it diverged: learning rate or schedule, mixed precision, or bad data and labels.",
-        "the training configuration and the data, which telemetry does not hold",
-    )
-
-
-def _actions(mode: str, shape: RowView | None) -> list[Claim]:
-    before = (
-        f" before step {shape['end_bad_step']}"
-        if shape is not None and shape.has("end_bad_step")
-        else " before it went wrong"
-    )
-    if mode == "flat":
-        return say(
-            "Check the learning rate and its schedule: that it is set at all, does not fall to nothing at once, and that the parameters are trainable (not all frozen).",
-            "Check that the labels are not all masked.",
-        )
-    return say(
-        f"Go back to the last checkpoint{before}; do not resume from a later one.",
-        "Lower the learning rate or lengthen the warm-up, clip gradients, and prefer bf16 to fp16.",
-        "Look at the batches around the first bad step for empty or broken samples.",
-        "Add a check that stops the run when the loss is not finite.",
     )
 
 

@@ -3,7 +3,7 @@
 SOURCE  PyTorch Lightning, Megatron (also its check of a result by running the step again), Apex, DeepSpeed, fairseq, Keras's TerminateOnNaN, TensorFlow's estimators, Detectron2,
         ESPnet, icefall, DETR-style loops, autograd's anomaly mode,
         darknet (what a region says of cells without an object; `-nan` elsewhere in its line only means that no object was there).
-ROWS    `non_finite`; the loss scale in detail.scale.
+ROWS    `non_finite`; the loss scale in detail.scale, and detail.floor where it was no lower than before.
 CAVEAT  a skipped step with a lower scale is how mixed precision starts: normal unless it goes on. Numbers in progress lines
         (`loss: nan`) are the progress parsers' business.
 EXAMPLE Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0
@@ -21,6 +21,7 @@ from collector.parsers.shapes import detail, whole
 NAMES: dict[str, str] = {
     "stopped": "training stops because the loss or gradient is not finite",
     "overflow": "a gradient overflow: the step is skipped and the loss scale lowered (detail.scale)",
+    "scale_floor": "the loss scale would be lowered and stands at its lowest already (detail.scale); the training goes on",
     "scale_exhausted": "the loss scale cannot be lowered further: training gives up",
     "nan_loss": "the loss is named as NaN or infinite",
     "nan_grad": "a gradient or its norm is named as NaN or infinite",
@@ -32,9 +33,10 @@ _N = r"(?:NaN|nan|NAN|[Ii]nf(?:inity|inite)?|non-?finite|not finite)"
 _RULES: tuple[tuple[str, str, str], ...] = (
     ("scale_exhausted", "fatal", r"[Ll]oss scale already at minimum|Minimum loss scale reached|^\W*(?:\w+Error: )?grad_scale is too small, exiting"),
     ("overflow", "info", r"Gradient overflow\.?\s+Skipping step.{0,40}?(?:reducing loss scale to (?P<scale>[\d.e+-]+))?$"),
-    ("overflow", "info", r"OVERFLOW!.{0,40}?Skipping step\. Attempted loss scale: [\d.e+-]+, (?:but hysteresis.{0,60}|reducing to (?P<scale>[\d.e+-]+))"),
+    ("overflow", "info", r"OVERFLOW!.{0,40}?Skipping step\. Attempted loss scale: (?P<tried>[\d.e+-]+), (?:but hysteresis.{0,60}|reducing to (?P<scale>[\d.e+-]+))"),
     ("overflow", "info", r"overflow detected, setting loss scale to:? (?P<scale>[\d.e+-]+)|Found inf(?:s)? in gradients?, skipping"),
-    ("overflow", "info", r"[Oo]verflow detected(?:\. Skipping step\. Attempted loss scale: [\d.e+-]+, reducing to (?P<scale>[\d.e+-]+))?"),
+    ("overflow", "info", r"[Oo]verflow detected(?:\. Skipping step\. Attempted loss scale: (?P<tried>[\d.e+-]+), reducing to (?P<scale>[\d.e+-]+))?"),
+    ("scale_floor", "info", r"Reducing dynamic loss scale from (?P<scale>[\d.e+-]+) to (?P=scale)$"),
     ("stopped", "fatal", rf"(?:[Ll]oss|grad(?:ient)?[_ ]?norm|gradients?|(?:[Oo]utput|[Ll]ogit|[Pp]rediction|[Ww]eight|[Pp]arameter)s?) (?:is|became|was|are) (?:a )?{_N}\b.{{0,40}}?(?:[Ss]top|[Tt]erminat|[Aa]bort|[Ee]xit|[Hh]alt)"),
     ("stopped", "fatal", r"The gradients at all steps are invalid in this epoch\..{0,60}training was stopped"),
     ("stopped", "fatal", rf"Correct result \(but possible Application error\) \(.{{0,60}}{_N}"),
@@ -96,6 +98,7 @@ class NonFinite(LineParser):
         "verflow",
         "OVERFLOW",
         "oss scale already",
+        "dynamic loss scale from",
         "Minimum loss scale",
         "Invalid loss",
         "grad_scale is too small",
@@ -121,7 +124,11 @@ class NonFinite(LineParser):
                         severity=severity,
                         parser=self.name,
                         step=whole(step[1]) if step else None,
-                        detail=detail(scale=_number(got.get("scale")), where=got.get("where")),
+                        detail=detail(
+                            scale=_number(got.get("scale")),
+                            floor=True if got.get("scale") and got.get("tried") == got.get("scale") else None,
+                            where=got.get("where"),
+                        ),
                     )
                 ]
         return []

@@ -42,7 +42,7 @@ x AS (
       AND NOT regexp_matches(left(text, 100), '(?i)eval|valid|test|predict|load|download|map|shard|fetch|generat|process|filter|convert|upload|\[[^\]]*<00:00') AS goes_on,
     regexp_matches(text, '(?i)^\C{0,60}\b(start|begin)(ing|s)?( of)?( training)? epoch\b') AS begins, regexp_replace(text, '\d+', '#', 'g') AS shape,
     regexp_matches(text, '(?i)\bsav(ing|ed)\b\C{0,40}\b(model|checkpoint|weights|adapter|state)\b|(model|checkpoint|weights|adapter|configuration)\C{0,20} saved') AS saves,
-    regexp_matches(text, '\bN[aA]Ns?\b|(?i)\bnan (loss|detected|encountered|found|in)\b|loss[:= ]+(nan|inf)\b')
+    regexp_matches(text, '\bN[aA]Ns?\b|(?i)\bnan (loss|detected|encountered|found|in)\b|loss[:= ]+(nan|inf)\b|\b\d+/\d+\s+(?:\S+\s+){0,2}(?:-?nan\s+){2}')
       AND NOT regexp_matches(text, '(?i)no nan|nan iterations: *0|without nan|0 nan|skip_nan|check_nan|nan_to_num|isnan|dropna|fillna|\bnan,') AS nans
   FROM l
 ),
