@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent_tools import seal
 from agent_tools.cost import cost
-from agent_tools.endpoints.drive import EXAMINER, Limits, chain, first_answer, said
+from agent_tools.endpoints.drive import EXAMINER, Limits, chain, first_answer
 from agent_tools.endpoints.traces import traced
+from agent_tools.errors import said
 from agent_tools.evidence import Asks, Ledger
 from agent_tools.families.base import Assessment
 from agent_tools.gate.citations import Gate, GateReport

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from agent_tools.endpoints.drive import said
+from agent_tools.errors import said
 from agent_tools.facts import Facts
 from agent_tools.facts.components import failed_elsewhere
 from agent_tools.facts.lone_words import lone_words
@@ -56,14 +56,9 @@ _GOES_ON = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3", "F4"})
 """What was trained until then is worth keeping, and the run is to be started again."""
 
 
-def assess_all(
-    facts: Facts, known: Mapping[str, Family] | None = None, notes: list[str] | None = None
-) -> dict[str, Assessment]:
-    """Every family's assessment by code. With `notes` a check that breaks off costs its own family and is told of there."""
-    table = known or families()
-    if notes is None:
-        return {code: family.assess(facts) for code, family in table.items()}
-    return {code: _guarded(facts, family, notes) for code, family in table.items()}
+def assess_all(facts: Facts, notes: list[str]) -> dict[str, Assessment]:
+    """Every family's assessment by code. A check that breaks off costs its own family and is told of in `notes`."""
+    return {code: _guarded(facts, family, notes) for code, family in families().items()}
 
 
 def _guarded(facts: Facts, family: Family, notes: list[str]) -> Assessment:
@@ -114,7 +109,7 @@ class Differential:
 def differential(facts: Facts) -> Differential:
     """The whole answer about a job, every figure in it a reference to evidence of the facts' ledger."""
     notes: list[str] = []
-    assessed = assess_all(facts, notes=notes)
+    assessed = assess_all(facts, notes)
     made = arranged(facts, assessed)
     if notes and made.family == "G1":
         # Health is that nothing else is the matter, and something was not looked for.

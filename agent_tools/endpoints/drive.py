@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from agent_tools.errors import root_of, said
 from agent_tools.untrusted import one_line
 from store.redact import redact
 
@@ -173,7 +174,7 @@ def _why(error: Exception) -> str:
 def _unheld(error: Exception) -> str:
     """What was wrong with what a model wrote, for a reader: a refused sentence itself is not shown, and what the gate told the
     model of it says nothing to others. "" where it is not known."""
-    root = _root(error)
+    root = root_of(error)
     text = f"{root}"
     if " does not hold yet" in text:
         count = len(re.findall(r"(?m)^- ", text))
@@ -186,13 +187,6 @@ def _unheld(error: Exception) -> str:
     if type(root).__name__ == "ValidationError":
         return "what it wrote was not in the form that was asked for"
     return "it wrote text where it was to call a tool" if "tool call" in text else ""
-
-
-def _root(error: BaseException) -> BaseException:
-    """The cause at the bottom of an error's chain."""
-    while (below := error.__cause__ or error.__context__) is not None and not isinstance(below, _INSIDE):
-        error = below
-    return error
 
 
 def _answered(error: Exception) -> bool:
@@ -213,16 +207,3 @@ def chain(models: str | Model | None) -> list[str | Model]:
     if not isinstance(models, str):
         return [models]
     return [name for part in models.split(",") if (name := part.strip()) and name != EXAMINER]
-
-
-_INSIDE = (BaseExceptionGroup, StopIteration)
-"""What a client wraps around an error on its way, and says nothing of it."""
-
-
-def said(error: BaseException | str) -> str:
-    """An error's words without secrets, on one line, with the cause at the bottom of its chain."""
-    if isinstance(error, str):
-        return one_line(redact(error), 300)
-    root = _root(error)
-    words = f"{error}" if root is error else f"{error} (from {type(root).__name__}: {root})"
-    return one_line(redact(words), 400)

@@ -23,7 +23,9 @@ def test_a_log_alone_gives_a_family_that_a_careful_reader_accepts(case: dict[str
     found = f"{draft.family}:{draft.mode}" if draft.mode else draft.family
     accepted = case["accepted"].split("|")
     assert found in accepted or draft.family in accepted, draft.headline
-    assessed = list(differential.assess_all(facts).values())
+    notes: list[str] = []
+    assessed = list(differential.assess_all(facts, notes).values())
+    assert not notes
     facts.ledger.show_all()
     report = Gate().check(draft, facts.ledger, assessed, draft)
     assert report.ok, report.problems
@@ -54,7 +56,7 @@ def test_what_xla_says_of_the_hosts_memory_and_of_a_gpus_is_no_sure_word_of_eith
     draft = differential.draft(facts)
     assert (draft.family, draft.mode, draft.confidence < 0.5) == ("A1", "env", True)
     assert any("host's memory or a GPU's" in m.text for m in draft.cannot_decide)
-    assert differential.assess_all(facts)["B1"].status == "undecidable"
+    assert differential.assess_all(facts, [])["B1"].status == "undecidable"
     steps = "".join(f"step {n}/1000 loss: 2.{n} lr: 0.001\n" for n in range(10, 60, 10))
     (tmp_path / "later").mkdir()
     later = drafted(steps + (LOGS / "a1-env-xla-host-memory.txt").read_text(), tmp_path / "later")

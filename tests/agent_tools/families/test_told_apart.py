@@ -64,7 +64,9 @@ CASES: dict[str, tuple[str, Callable[[World], World]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_cause_is_named_and_not_its_consequence(tmp_path: Path, name: str) -> None:
     expected, build = CASES[name]
-    assessed = assess_all(build(World(tmp_path)).facts())
+    notes: list[str] = []
+    assessed = assess_all(build(World(tmp_path)).facts(), notes)
+    assert not notes
     live = {c: (a.status, a.confidence) for c, a in assessed.items() if a.status in ("confirmed", "suspected")}
     assert primary_of(assessed) == expected, live
 
