@@ -35,6 +35,7 @@ x AS (
       OR regexp_matches(text, '(?i)\b(results?|predictions?|outputs?|metrics|report|summary|figures?|plots?|scores?|submission|embeddings)\b\C{0,40}\b(saved|written|stored|exported|dumped)\b|^\W*(saved|wrote|written|stored|exported) \C{0,40}\b(results?|predictions?|outputs?|metrics|report|summary|scores?|submission|embeddings)\b')
       OR regexp_matches(text, '(?i)^\W*((job|script|program|run|process|experiment) )?(finished|ended|completed|end|ending|done)( time| date)?( at| on)?\W+((mon|tue|wed|thu|fri|sat|sun)[a-z]*\b|20\d\d\b|\d{1,2}[:/]\d\d)')
       OR regexp_matches(text, '(?i)^\W*(total|overall|whole) (elapsed|execution|run(ning)?|wall[- ]?clock|wall|cpu|inference|evaluation|computation)?[ -]?time\b\C{0,30}\d|^\W*\*{5} (eval|predict|test) metrics \*{5}')
+      OR regexp_matches(text, '\w(:|\.{3}) *(PASS|PASSED)\W*$')
       OR regexp_matches(text, '(?i)^\W*(saved|wrote|written|stored|exported) \d+ (completions|generations|responses|answers|samples|records|rows|documents)\b\C{0,20}\b(to|in|into)\b')
     ) AND NOT regexp_matches(text, '(?i)\b(not?|never)\b|incomplete|fail|unable|error|will be|would|should|when |once |after |until |epoch|fold \d|exit(ed)? (code|status)[ :=]*[1-9]|[0-9]%\|') AS closing
   FROM l

@@ -40,6 +40,8 @@ CLOSED = "====================================\nWallClock: 81.221  CPUTime: 80.1
         (NAMD + CLOSED, "G1", "healthy", 0.7),
         (GROMACS + "Performance:      234.231        0.102\nGROMACS reminds you: \"It is fine\" (Somebody)\n", "G1", "healthy", 0.7),
         (GROMACS + "Step 4999951, time 9999.9 (ps)  LINCS WARNING\nFatal error:\nToo many LINCS warnings (1000)\n", "A3", "code", 0.95),
+        ("rank 0: communicator initialised\nrank 1: communicator initialised\n2-GPU native allreduce: PASS\n", "G1", "healthy", 0.5),
+        ("rank 0: communicator initialised\n2-GPU allreduce: PASS if all are equal\n", "U0", None, 0.7),
         (UNSOLVED + EXITED, "A1", "env", 0.95),
         (LAMMPS + LOST, "A3", "code", 0.95),
         (LAMMPS + "ERROR on proc 3: neighbor list is long\n" + LAMMPS.split("Press\n")[1].replace(" 0   0.7", " 6000   0.7"), "U0", None, 0.7),
