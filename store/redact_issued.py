@@ -39,6 +39,7 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"rpa_[A-Z0-9]{40,}",
             r"a[ks]-(?=[a-z0-9]*[A-Z])(?=[A-Z0-9]*[a-z])[A-Za-z0-9]{22}(?![A-Za-z0-9])",
             r"gAAAAA[A-Za-z0-9_-]{80,}={0,2}",
+            r"[A-Za-z0-9]{52}JQQJ9[9D][A-Za-z0-9]{20,26}(?![A-Za-z0-9])",
         ),
         "model key": (
             r"sk-lf-" + _UUID,
@@ -56,6 +57,9 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"KGAT_[0-9a-f]{32}",
             r"pnu_[A-Za-z0-9]{30,}",
             r"secret_[A-Za-z0-9_]{1,40}_[0-9a-f]{32}\.[A-Za-z0-9]{20,}",
+            r"esecret_[A-Za-z0-9]{20,}",
+            r"e2b_[0-9a-f]{40}",
+            rf"fc-{_HEX32}(?![0-9a-f])",
             r"rf_(?=[A-Za-z]*\d)[A-Za-z0-9]{28}(?![A-Za-z0-9])",
         ),
         "service token": (
@@ -63,6 +67,10 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"ops_eyJ[A-Za-z0-9_=-]{100,}",
             r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
             r"tfp_[A-Za-z0-9_-]{40,}",
+            r"pat-[a-z]{2}\d-" + _UUID,
+            r"sl\.u\.[A-Za-z0-9_-]{80,}",
+            r"hcaik_[a-z0-9]{58}",
+            r"oy2[a-z0-9]{43}(?![a-z0-9])",
             r"CFPAT-[A-Za-z0-9_-]{43}",
             r"(?:api|sdk|mob)-" + _UUID,
             r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",
@@ -148,7 +156,8 @@ BEGINNINGS = tuple(
     """
     1//0 ABSK IQoJ FwoG FQoG LTAI AKID AQVN t1. CW-SECRET HRKU- pscale_ sb_secret sbp_ fo1_ fm1 fm2 rnd_ nfb_ nfc_ nfo_ nfp_ nfu_ vca_ vci_
     vck_ vcp_ vcr_ pul- tskey- rpa_ ak- as- gAAAAA sk-lf- sk_ lsv2_ tgp_ fw_ csk- pa- pcsk_ tvly- KGAT_ pnu_ secret_ rf_ AZDO shp SK key-
-    -us EAAA sq0 ntn_ figd_ pat PMAK NRAK rubygems_ cio CCI bk AKCp cmVmd sqa_ sqp_ squ_ snyk_ syt_ s. AKLT GOOG1E DO00 v1.0- amzn.mws jina_ isat_ phx_ phs_ nk- ms- inq_ ops_eyJ dt0 tfp_ CFPAT- api- sdk- mob-
+    -us EAAA sq0 ntn_ figd_ pat PMAK NRAK rubygems_ cio CCI bk AKCp cmVmd sqa_ sqp_ squ_ snyk_ syt_ s. AKLT GOOG1E DO00 v1.0- amzn.mws jina_ isat_ phx_ phs_ nk- ms- inq_ ops_eyJ dt0 tfp_ CFPAT- api- sdk- mob- JQQJ9 esecret_ e2b_ fc-
+    sl.u. hcaik_ oy2
     """.split()  # noqa: SIM905
 )
 """A piece of each of `ISSUED`."""

@@ -77,6 +77,9 @@ def samples(seed: int = 1) -> dict[str, tuple[str, str]]:
         "slack browser": f"xoxc-{some(12, _DIGITS)}-{some(12, _DIGITS)}-{some(64, _HEX)}", "slack cookie": "xoxd-" + some(60) + "%2B" + some(40),
         "gitlab scim": "glsoat-" + some(20), "1password": "ops_eyJ" + some(250), "jina": "jina_" + some(60), "dvc studio": "isat_" + some(44),
         "inquest": "inq_" + some(43), "openai, without a project": "sk-None-" + some(48), "modelscope": "ms-" + str(uuid.UUID(int=rng.getrandbits(128))),
+        "hugging face oauth": "hf_oauth_" + some(60), "hugging face job": f"hf_jwt_{jwt}", "azure, common format": some(52) + "JQQJ99" + some(26),
+        "anyscale": "esecret_" + some(25), "e2b": "e2b_" + some(40, _HEX), "firecrawl": "fc-" + some(32, _HEX), "dropbox": "sl.u." + some(130),
+        "hubspot": "pat-na1-" + str(uuid.UUID(int=rng.getrandbits(128))), "honeycomb": "hcaik_" + some(58, _LOWER + _DIGITS), "nuget": "oy2" + some(43, _LOWER + _DIGITS),
     }.items():  # fmt: skip
         add(kind, "using @@ for this run", secret)
     word = some(14)
