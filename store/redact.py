@@ -20,7 +20,10 @@ TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
     ("private key", re.compile(r"\bAGE-SECRET-KEY-1[A-Z0-9]{50,}|\bMUNGE:[A-Za-z0-9+/=]{40,}:?")),
-    ("hugging face token", re.compile(r"\bhf_(?:(?:oauth|jwt)_[A-Za-z0-9._-]{30,}|[A-Za-z0-9]{30,})|\bapi_org_[A-Za-z]{30,}")),
+    (
+        "hugging face token",
+        re.compile(r"\bhf_(?:(?:oauth|jwt)_[A-Za-z0-9._-]{30,}|[A-Za-z0-9]{30,})|\bapi_org_[A-Za-z]{30,}"),
+    ),
     (
         "openai key",
         re.compile(
