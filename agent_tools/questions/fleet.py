@@ -106,6 +106,7 @@ _HOURS = re.compile(r"(?i)\b(?P<how>more than|over|above|at least) (?P<n>\d{1,6}
 _ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
 _PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
 _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
+_RAN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b.{0,30}\b(?:ran|run|been)\b.{0,12}\bon\b")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
@@ -153,7 +154,7 @@ def over_many(
     if _TROUBLE.search(question) and not plain:
         return nodes_in_trouble(deps, limits, still=_NOW.search(question) is not None)
     if _CARDS.search(question) and not plain:
-        return cards_in_trouble(deps, limits)
+        return cards_in_trouble(deps, limits, question)
     if of_slow_nodes(question) and not plain:
         return slow(deps, limits)
     given: dict[str, Any] = {**limits, **_named(deps, question)}
@@ -215,7 +216,7 @@ def over_many(
     whole = asked(deps, "fleet_tally", by="all", **given) if counts else None
     states, jobs = asked(deps, "find_jobs_summary", **given), asked(deps, "find_jobs", **given)
     tables = [e.id for e in (whole, states, jobs) if e is not None]
-    if not (_IN_ONE.isdisjoint(topics) or counts or state or family):
+    if not (_IN_ONE.isdisjoint(topics) or counts or state or family or ("node" in given and _RAN.search(question))):
         return [_ONE_ONLY], tables
     said, more = by_state(deps, states, given)
     tables += more

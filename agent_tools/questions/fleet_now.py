@@ -162,13 +162,38 @@ def _suspects(deps: Deps, limits: dict[str, str]) -> Said:
     return said or [_NOTHING], [*tables, *card_ids, *down_ids, *slow_ids]
 
 
-def cards_in_trouble(deps: Deps, limits: dict[str, str]) -> tuple[list[str], list[str]]:
-    """What the driver reported of any node's GPUs."""
-    e = asked(deps, "gpus_in_trouble", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
+_CODE = re.compile(r"(?i)\bs?xids?[ #:]{0,2}(\d{1,3})\b")
+_OFF, _OFF_THE_BUS = re.compile(r"(?i)\bf[ae]ll(?:en|s)? off\b"), 79
+_AMONG = 20_000
+"""Events among which those of one kind are looked for: that there is none is only said where all were read."""
+_NO_SUCH_EVENT = "No event of that kind is recorded of a GPU there."
+
+
+def cards_in_trouble(deps: Deps, limits: dict[str, str], question: str = "") -> tuple[list[str], list[str]]:
+    """What the driver reported of any node's GPUs; only of the one kind where the question names it."""
+    codes = {int(code) for code in _CODE.findall(question)} | ({_OFF_THE_BUS} if _OFF.search(question) else set[int]())
+    among: dict[str, Any] = {"max_rows": _AMONG} if codes else {}
+    e = asked(
+        deps,
+        "gpus_in_trouble",
+        node=limits.get("node"),
+        since=limits.get("since"),
+        until=limits.get("until"),
+        **among,
+    )
     if e is None:
         return [_OPERATORS], []
     said: list[str] = []
-    for r, row in enumerate(e.dicts()[:MAX_SAID]):
+    rows = list(enumerate(e.dicts()))
+    if codes:
+        rows = [
+            (r, row)
+            for r, row in rows
+            if row["xid"] in codes or (_OFF_THE_BUS in codes and row["event"] == "fallen_off_bus")
+        ]
+        if not rows:
+            return [_NO_SUCH_EVENT], [e.id]
+    for r, row in rows[:MAX_SAID]:
         at = "gpu" if row["gpu"] is not None else "pci_bus_id" if row["pci_bus_id"] is not None else None
         card = f"GPU {e.ref(at, r)}" if at else "A GPU"
         where = f" of {e.ref('node', r)}" if row["node"] is not None else ""

@@ -110,6 +110,12 @@ _ONE = frozenset(
 )
 """Topics that only a job has."""
 
+_LEFT_OUT = re.compile(
+    r"(?i)\b(?:other than|except(?:ing)?|excluding|apart from|aside from|all but|but not|not (?:on|by|from|because|due)|(?:did|do)(?: not|n't) run on)\b"
+)
+_NOT_WITHOUT = "What a question leaves out is not looked up without a model: ask for what is meant instead."
+"""An answer on those that are named would be on the very ones that were not asked for."""
+
 
 async def look_up(
     deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime | None = None
@@ -137,6 +143,10 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     tables: list[str] = []
     short, unopened = "", False
     ends: list[Missing] = []
+    if not deps.job_id and _LEFT_OUT.search(question):
+        reply = _reply(deps, assessed(), question, _NOT_WITHOUT, [], [])
+        reply.cannot_answer = [Missing(text="Which are left when those are taken away.", signal=_MODEL)]
+        return reply
     if several[0]:
         said, tables = several
         topics = []

@@ -78,3 +78,43 @@ def test_a_question_for_a_cause_finds_the_jobs_whose_verdict_names_it(tmp_path: 
         _, short, said = asked(opened, "which jobs ran out of GPU memory since March 10?")
         assert short == "Nothing of that kind was recognised in the logs of such jobs that were taken in."
         assert said == ["Attempts with a stored verdict: 0 of 2."]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which jobs other than mira's failed?",
+        "which jobs failed except on n1?",
+        "which jobs failed but not because of memory?",
+        "which jobs did not run on n1?",
+    ],
+)
+def test_what_a_question_leaves_out_is_not_answered_with_the_very_ones_that_it_leaves_out(
+    reader: Reader, question: str
+):
+    investigation, short, said = asked(reader, question)
+    assert short.startswith("What a question leaves out is not looked up without a model")
+    assert said == []
+    assert investigation.ask(question).cannot_answer[0].text == "Which are left when those are taken away."
+
+
+def test_an_event_that_is_named_is_told_without_the_others(tmp_path: Path):
+    lost = GpuEvent(node="n2", gpu=3, event="xid", xid=79, ts=T + timedelta(minutes=8), message="off the bus")
+    later = GpuEvent(node="n1", gpu=5, event="xid", xid=31, ts=T + timedelta(minutes=9), message="MMU fault")
+    Writer(tmp_path, durable=False).append([job("12", 0, "FAILED", "n1,n2"), lost, later], batch="b")
+    with Reader(tmp_path) as opened:
+        for question in ("list xid 79 events", "which GPUs fell off the bus?"):
+            _, short, said = asked(opened, question)
+            assert short.startswith("GPU 3 of n2: xid 79")
+            assert not any("n1" in text for text in said)
+        assert asked(opened, "list xid 48 events")[1] == "No event of that kind is recorded of a GPU there."
+        assert asked(opened, "which GPUs had xids?")[1].startswith("GPU 5 of n1: xid 31")
+
+
+def test_the_jobs_that_ran_on_a_node_are_told_though_none_is_open(tmp_path: Path):
+    rows: list[Row] = [job("1", 0, "COMPLETED", "gpu-01,gpu-02"), job("2", 1, "FAILED", "gpu-03")]
+    Writer(tmp_path, durable=False).append(rows, batch="b")
+    with Reader(tmp_path) as opened:
+        assert asked(opened, "which jobs ran on gpu-01 in March 2026?")[1].startswith(
+            "Job 1 of mira ended as COMPLETED"
+        )
