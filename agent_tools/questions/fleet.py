@@ -33,6 +33,7 @@ from agent_tools.questions.fleet_use import (
 )
 from agent_tools.questions.lookup_job import families_named
 from agent_tools.questions.lookup_says import MAX_JUDGED, asked, by_state, drafted
+from agent_tools.questions.whom import named_in, stated_user
 from agent_tools.tools.base import Deps
 
 _MANY = re.compile(
@@ -105,7 +106,6 @@ _WASTERS = re.compile(r"(?i)\b(?:jobs|runs)\b.*\bwast\w*|\bwast\w*\b.*\b(?:jobs|
 _HOURS = re.compile(r"(?i)\b(?P<how>more than|over|above|at least) (?P<n>\d{1,6}) (?:gpu[ -]?)?(?:hours|h)\b")
 _ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
 _PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
-_USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 _RAN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b.{0,30}\b(?:ran|run|been)\b.{0,12}\bon\b")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
@@ -157,9 +157,9 @@ def over_many(
         return cards_in_trouble(deps, limits, question)
     if of_slow_nodes(question) and not plain:
         return slow(deps, limits)
-    given: dict[str, Any] = {**limits, **_named(deps, question)}
-    if "user" not in given and (stranger := _USER.search(question)) is not None:
-        given["user"] = stranger[1]
+    given: dict[str, Any] = {**limits, **named_in(deps, question)}
+    if "user" not in given and (stranger := stated_user(question)) is not None:
+        given["user"] = stranger
     stated = re.sub(_LONGEST, "", question, flags=re.I)
     state = next((s for s, words in _STATES if re.search(words, stated, re.I)), None)
     family = _FAMILY.search(question)
@@ -340,18 +340,6 @@ def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str)
     return [text, *(f"So did job {jobs.ref('job_id', r)}, {jobs.ref(column, r)}." for r in others[:MAX_SAID])], [
         jobs.id
     ]
-
-
-def _named(deps: Deps, question: str) -> dict[str, str]:
-    """The user and the partition that a question's words name, by what the store knows of them."""
-    words = set(re.findall(r"[\w.-]+", question.replace("'s", "")))
-    found: dict[str, str] = {}
-    for by in ("user", "partition") if "partition" in words else ("user",):
-        known = asked(deps, "fleet_tally", by=by, told=False)
-        names = {str(row["value"]) for row in known.dicts()} if known else set[str]()
-        if len(name := words & names) == 1:
-            found[by] = name.pop()
-    return found
 
 
 def _tally(e: Evidence, by: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_tools.evidence import Evidence
 from agent_tools.questions.fleet_use import MAX_SAID, Said, of_user, slow
-from agent_tools.questions.lookup_says import asked, node_victims
+from agent_tools.questions.lookup_says import AGAINST, asked, node_victims
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 
@@ -27,7 +27,7 @@ _DRAIN = re.compile(
     r"|\b(?:drain|exclude|avoid)\b.*\bwhich nodes?\b|\bwhich nodes?\b.*\b(?:suspicious|suspect|unhealthy|worst)\b"
 )
 _FIT = re.compile(
-    r"(?i)\b(?:healthy|unhealthy|health|ok(?:ay)?|fine|sound|trust\w*|suspicious|suspect|faulty|defective|in order)\b"
+    r"(?i)\b(?:healthy|unhealthy|health|ok(?:ay)?|fine|sound|bad|broken|trust\w*|suspicious|suspect|faulty|defective|in order)\b"
     r"|\b(?:should|shall|must|can|may)\b.*\b(?:drain|take out|exclude|avoid|replace|repair|use|trust)\b"
 )
 _SOURCES = re.compile(
@@ -90,7 +90,8 @@ def fitness(deps: Deps, node: str, times: dict[str, str]) -> Said:
     down, down_ids = nodes_in_trouble(deps, limits, still=False)
     slowed, slow_ids = slow(deps, limits)
     more = [t for t in (*cards, *down, *slowed) if cited([t])]
-    return [*said[:1], *more, *said[1:]], [*tables, *card_ids, *down_ids, *slow_ids]
+    against = said[:1] if said and said[0].startswith(AGAINST) else []
+    return [*against, *more, *said[len(against) :]], [*tables, *card_ids, *down_ids, *slow_ids]
 
 
 def _free(deps: Deps, limits: dict[str, str]) -> Said:

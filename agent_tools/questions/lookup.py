@@ -23,6 +23,7 @@ from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims,
 from agent_tools.questions.lookup_verdict import of_verdict
 from agent_tools.questions.several import jobs_of, of_several
 from agent_tools.questions.when import window
+from agent_tools.questions.whom import user_named
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Claim, Draft, Missing
@@ -161,7 +162,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         (_VICTIMS.search(question) and ("find_jobs" in topics or not deps.job_id))
         or ("cause" in topics and not deps.job_id)
     ):
-        said, tables = node_victims(deps, node, times)
+        said, tables = node_victims(deps, node, times, user_named(deps, question))
         topics = []
     elif of_many(question, opened=bool(deps.job_id)) or not (deps.job_id or _of_one(topics, node)):
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)

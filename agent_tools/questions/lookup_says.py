@@ -21,6 +21,7 @@ BAD = frozenset(
 MAX_JUDGED = 6
 """Jobs that are examined for one question."""
 MAX_SAID = 5
+AGAINST = "What was found speaks against this node"
 LOW, HIGH = 0.9, 1.1
 """A rank's measure over the median, within which it does what the others do."""
 
@@ -47,9 +48,9 @@ def drafted(deps: Deps, job: str) -> Draft | None:
         return None
 
 
-def node_victims(deps: Deps, node: str, times: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Which jobs ended badly on a node, and by what: the stored verdict, else the families asked now. Sentences and tables."""
-    jobs = asked(deps, "find_jobs", node=node, since=times.get("since"), until=times.get("until"))
+def node_victims(deps: Deps, node: str, times: dict[str, str], user: str | None = None) -> tuple[list[str], list[str]]:
+    """Which jobs (of a user) ended badly on a node, and by what: the stored verdict, else the families asked now. Sentences and tables."""
+    jobs = asked(deps, "find_jobs", node=node, user=user, since=times.get("since"), until=times.get("until"))
     past = asked(deps, "node_past", node=node, from_ts=times.get("since"), to_ts=times.get("until"))
     tables = [e.id for e in (past, jobs) if e is not None]
     if jobs is None:
@@ -81,7 +82,7 @@ def node_victims(deps: Deps, node: str, times: dict[str, str]) -> tuple[list[str
             lines[r] = f"{name}; nobody has examined it yet."
     names = ", ".join(jobs.ref("job_id", r) for r in against[:12])
     head = (
-        f"What was found speaks against this node for {names}."
+        f"{AGAINST} for {names}."
         if against
         else f"Jobs ended badly on this node, the last is {jobs.ref('job_id', bad[0])}, and nothing found on them "
         + ("names it." if elsewhere else "speaks against it.")

@@ -53,6 +53,22 @@ def test_a_node_is_not_blamed_for_a_fault_that_a_verdict_sees_at_another_node_of
         assert short == f"What was found speaks against this node for {victim}."
 
 
+def test_a_user_s_jobs_on_a_node_are_told_without_the_others(fleet: Reader) -> None:
+    _, _, said = asked(fleet, "which jobs of lin failed on n1?")
+    told = {s.split()[1] for s in said if s.startswith("Job ")}
+    assert told == {"32", "34"}
+
+
+def test_a_fault_of_a_node_s_card_is_told_before_the_jobs_that_nothing_lays_at_it(tmp_path: Path) -> None:
+    event = GpuEvent(node="n7", gpu=1, event="xid", xid=79, ts=T + timedelta(hours=3), message="off the bus")
+    Writer(tmp_path / "l", durable=False).append([job("51", 0, "FAILED", "n7,n8"), event], batch="b")
+    with Reader(tmp_path / "l") as opened:
+        for question in ("is n7 bad?", "is node n7 healthy?"):
+            _, short, said = asked(opened, question)
+            assert short.startswith("GPU 1 of n7: xid 79")
+            assert any(s.endswith("nothing found on them speaks against it.") for s in said)
+
+
 @pytest.mark.parametrize("question", ["is {} healthy?", "should I drain {}?", "is {} ok?", "can I trust {}?"])
 def test_whether_a_node_is_sound_is_answered_with_what_speaks_against_it(question: str, fleet: Reader) -> None:
     _, short, _ = asked(fleet, question.format("n1"))
