@@ -32,8 +32,8 @@ from agent_tools.questions.fleet_use import (
     used,
 )
 from agent_tools.questions.lookup_job import families_named
-from agent_tools.questions.lookup_says import MAX_JUDGED, asked, by_state, drafted
-from agent_tools.questions.whom import named_in, stated_user
+from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
+from agent_tools.questions.whom import named_in
 from agent_tools.tools.base import Deps
 
 _MANY = re.compile(
@@ -89,7 +89,7 @@ _EXTREMES: tuple[tuple[str, str, int, str], ...] = (
 )
 """Words for the one job that stands out, the column in which it does, which end of it, and how that is said."""
 _AMOUNT = re.compile(
-    r"(?i)\b(?P<how>more than|over|above|at least|less than|fewer than|under|below|at most) (?P<n>\d{1,6}) (?P<of>gpus?|nodes?|hours?|h|minutes?|min|days?)\b"
+    r"(?i)\b(?P<how>more than|over|above|at least|less than|fewer than|under|below|at most) (?P<n>\d{1,6}) (?P<gpu>gpu[ -]?(?=h))?(?P<of>gpus?|nodes?|hours?|h|minutes?|min|days?)\b"
 )
 _MEASURES: dict[str, tuple[str, int, str]] = {
     "g": ("gpus", 1, "with {} GPUs"),
@@ -103,7 +103,6 @@ _UNJUDGED = re.compile(
     r"(?i)\b(?:no|without|lack\w*|missing) (?:a |any |their )?(?:stored )?verdicts?\b|\bnot (?:yet )?(?:examined|judged)\b"
 )
 _WASTERS = re.compile(r"(?i)\b(?:jobs|runs)\b.*\bwast\w*|\bwast\w*\b.*\b(?:jobs|runs)\b")
-_HOURS = re.compile(r"(?i)\b(?P<how>more than|over|above|at least) (?P<n>\d{1,6}) (?:gpu[ -]?)?(?:hours|h)\b")
 _ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
 _PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
 _RAN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b.{0,30}\b(?:ran|run|been)\b.{0,12}\bon\b")
@@ -158,8 +157,6 @@ def over_many(
     if of_slow_nodes(question) and not plain:
         return slow(deps, limits)
     given: dict[str, Any] = {**limits, **named_in(deps, question)}
-    if "user" not in given and (stranger := stated_user(question)) is not None:
-        given["user"] = stranger
     stated = re.sub(_LONGEST, "", question, flags=re.I)
     state = next((s for s, words in _STATES if re.search(words, stated, re.I)), None)
     family = _FAMILY.search(question)
@@ -184,7 +181,7 @@ def over_many(
         return _without_verdict(deps, given)
     if by in (None, "family") and family is None and _WASTERS.search(question):
         return _wasters(deps, question, given)
-    if by is None and (amount := _AMOUNT.search(question)) is not None:
+    if by is None and (amount := _AMOUNT.search(question)) is not None and not amount["gpu"]:
         return _of_amount(deps, amount, given | ({"state": state} if state is not None else {}))
     if by is not None and state == _OOM and family is None:
         return _of_memory(deps, by, given)
@@ -200,8 +197,7 @@ def over_many(
         tables = [e.id for e in (each, whole) if e is not None]
         if by == "family" and whole is not None and whole.rows and not whole.value("examined"):
             states = asked(deps, "find_jobs_summary", **given)
-            of_state, more = by_state(deps, states, given)
-            said, tables = [*said, *of_state], [*tables, *([states.id] if states else []), *more]
+            said, tables = [*said, *(counted(states) if states else [])], [*tables, *([states.id] if states else [])]
         if (
             _WASTED.search(question)
             and not families_named(question)
@@ -218,8 +214,7 @@ def over_many(
     tables = [e.id for e in (whole, states, jobs) if e is not None]
     if not (_IN_ONE.isdisjoint(topics) or counts or state or family or ("node" in given and _RAN.search(question))):
         return [_ONE_ONLY], tables
-    said, more = by_state(deps, states, given)
-    tables += more
+    said = counted(states) if states else []
     requeued: dict[str, Any] = dict(given, state="REQUEUED")
     if jobs and state == "CANCELLED":
         said += _cancelled(jobs)
@@ -286,14 +281,18 @@ def _of_amount(deps: Deps, amount: re.Match[str], given: dict[str, Any]) -> tupl
     if jobs is None:
         return [], []
     column, unit, said = _MEASURES[amount["of"][0].lower()]
-    how, bound = amount["how"].lower(), int(amount["n"]) * unit
     known = [(r, float(v)) for r, row in enumerate(jobs.dicts()) if isinstance(v := row[column], int | float)]
-    if how in ("at least", "at most"):
-        fits = [r for r, v in known if (v >= bound if how == "at least" else v <= bound)]
-    else:
-        fits = [r for r, v in known if (v > bound if how in ("more than", "over", "above") else v < bound)]
+    fits = [r for r, v in known if _as_said(amount, v / unit)]
     told = [f"{_ended(jobs, r)[:-1]}, {said.format(jobs.ref(column, r))}." for r in fits[:MAX_SAID]]
     return told or [_NONE], [jobs.id]
+
+
+def _as_said(amount: re.Match[str], value: float) -> bool:
+    """Whether a value, in the unit that a question states, is within the amount that it states."""
+    how, bound = amount["how"].lower(), int(amount["n"])
+    if how in ("at least", "at most"):
+        return value >= bound if how == "at least" else value <= bound
+    return value > bound if how in ("more than", "over", "above") else value < bound
 
 
 def _without_verdict(deps: Deps, given: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -313,9 +312,10 @@ def _wasters(deps: Deps, question: str, given: dict[str, Any]) -> tuple[list[str
     hours = {r: float(v) for r, row in enumerate(jobs.dicts()) if isinstance(v := row["gpu_hours_wasted"], int | float)}
     if not hours:
         return [_NONE_OF_CAUSE], [jobs.id]
-    bound = _HOURS.search(question)
-    least, too = (int(bound["n"]), bound["how"].lower() == "at least") if bound else (0, False)
-    most = sorted((r for r, v in hours.items() if v > least or (too and v == least)), key=lambda r: (-hours[r], r))
+    bound = _AMOUNT.search(question)
+    if bound is not None and bound["of"][0].lower() == "h":
+        hours = {r: v for r, v in hours.items() if _as_said(bound, v)}
+    most = sorted((r for r, v in hours.items() if v > 0), key=lambda r: (-hours[r], r))
     return [f"{_ended(jobs, r)[:-1]}, {jobs.ref('gpu_hours_wasted', r)} wasted." for r in most[:MAX_SAID]] or [_NONE], [
         jobs.id
     ]

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from agent_tools.evidence import Evidence
-from agent_tools.questions.fleet_use import MAX_SAID, Said, of_user, slow
-from agent_tools.questions.lookup_says import AGAINST, asked, node_victims
+from agent_tools.questions.fleet_use import MAX_SAID, OPERATORS, Said, of_user, slow
+from agent_tools.questions.lookup_says import asked, node_victims
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 
@@ -90,8 +90,7 @@ def fitness(deps: Deps, node: str, times: dict[str, str]) -> Said:
     down, down_ids = nodes_in_trouble(deps, limits, still=False)
     slowed, slow_ids = slow(deps, limits)
     more = [t for t in (*cards, *down, *slowed) if cited([t])]
-    against = said[:1] if said and said[0].startswith(AGAINST) else []
-    return [*against, *more, *said[len(against) :]], [*tables, *card_ids, *down_ids, *slow_ids]
+    return [*more, *said], [*tables, *card_ids, *down_ids, *slow_ids]
 
 
 def _free(deps: Deps, limits: dict[str, str]) -> Said:
@@ -117,7 +116,7 @@ def _sources(deps: Deps, limits: dict[str, str]) -> Said:
     """When each source last looked, those first that fail or are late."""
     e = asked(deps, "sources_last", node=limits.get("node"))
     if e is None:
-        return [_OPERATORS], []
+        return [OPERATORS], []
     said: list[str] = []
     for r, row in enumerate(e.dicts()[:MAX_SAID]):
         text = f"Source {e.ref('source', r)} last looked at {e.ref('last_ts', r)}"

@@ -48,7 +48,7 @@ NOT_MEASURED = "No GPU of such a job was measured, so how busy it was is not kno
 _NO_SLOW = "No node stands out: where GPUs were measured, none is slower than the other nodes of its jobs, and none was held back."
 NOT_LOGGED = "Nothing of that kind was recognised in the logs of such jobs that were taken in."
 _NOT_PRINTED = "No line that was kept of such a job's logs holds these words."
-_OPERATORS = "Only an operator may ask about the nodes of a whole cluster."
+OPERATORS = "Only an operator may ask about the nodes of a whole cluster."
 
 
 def of_user(e: Evidence, r: int) -> str:
@@ -118,7 +118,7 @@ def slow(deps: Deps, limits: dict[str, str]) -> Said:
     """Which nodes were slower than the others of their jobs, or were held back."""
     e = asked(deps, "slow_nodes", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
     if e is None:
-        return [_OPERATORS], []
+        return [OPERATORS], []
     said: list[str] = []
     for r, row in enumerate(e.dicts()[:MAX_SAID]):
         signs: list[str] = []

@@ -23,7 +23,7 @@ from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims,
 from agent_tools.questions.lookup_verdict import of_verdict
 from agent_tools.questions.several import jobs_of, of_several
 from agent_tools.questions.when import window
-from agent_tools.questions.whom import user_named
+from agent_tools.questions.whom import named_in
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Claim, Draft, Missing
@@ -113,6 +113,7 @@ _ONE = frozenset(
 
 _LEFT_OUT = re.compile(
     r"(?i)\b(?:other than|except(?:ing)?|excluding|apart from|aside from|all but|but not|not (?:on|by|from|because|due)|(?:did|do)(?: not|n't) run on)\b"
+    r"|(?:\b(?:not|never)|n't) (?:\w+ )?(?:fail\w*|crash\w*|complet\w*|finish\w*|succe\w*|s?cancel\w*|preempt\w*|requeue\w*|tim\w+ out|hang|hung|killed)\b"
 )
 _NOT_WITHOUT = "What a question leaves out is not looked up without a model: ask for what is meant instead."
 """An answer on those that are named would be on the very ones that were not asked for."""
@@ -155,14 +156,14 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         said, ends = of
         short, said = ("", said) if cited(said[:1]) else (said[0], said[1:])
         topics = []
-    elif node and not deps.job_id and of_fitness(question):
+    elif node and not deps.job_id and "find_jobs" not in topics and of_fitness(question):
         said, tables = fitness(deps, node, times)
         topics = []
     elif node and (
         (_VICTIMS.search(question) and ("find_jobs" in topics or not deps.job_id))
         or ("cause" in topics and not deps.job_id)
     ):
-        said, tables = node_victims(deps, node, times, user_named(deps, question))
+        said, tables = node_victims(deps, node, times, named_in(deps, question).get("user"))
         topics = []
     elif of_many(question, opened=bool(deps.job_id)) or not (deps.job_id or _of_one(topics, node)):
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)

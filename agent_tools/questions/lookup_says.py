@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +20,6 @@ BAD = frozenset(
 MAX_JUDGED = 6
 """Jobs that are examined for one question."""
 MAX_SAID = 5
-AGAINST = "What was found speaks against this node"
 LOW, HIGH = 0.9, 1.1
 """A rank's measure over the median, within which it does what the others do."""
 
@@ -68,7 +66,7 @@ def node_victims(deps: Deps, node: str, times: dict[str, str], user: str | None 
         name = f"Job {jobs.ref('job_id', r)} ended as {jobs.ref('state', r)} at {jobs.ref('end_ts', r)}"
         if jobs.value("family", r) is not None:
             lines[r] = f"{name}; its verdict: {jobs.ref('family', r)}, a matter of {jobs.ref('attribution', r)}"
-            if jobs.value("attribution", r) == "infrastructure" and _blames(deps, jobs, r, node):
+            if jobs.value("blamed", r):
                 against.append(r)
             elif jobs.value("attribution", r) == "infrastructure":
                 elsewhere = True
@@ -82,23 +80,13 @@ def node_victims(deps: Deps, node: str, times: dict[str, str], user: str | None 
             lines[r] = f"{name}; nobody has examined it yet."
     names = ", ".join(jobs.ref("job_id", r) for r in against[:12])
     head = (
-        f"{AGAINST} for {names}."
+        f"What was found speaks against this node for {names}."
         if against
         else f"Jobs ended badly on this node, the last is {jobs.ref('job_id', bad[0])}, and nothing found on them "
         + ("names it." if elsewhere else "speaks against it.")
     )
     order = [*against, *(r for r in bad if r not in against)]
     return [head, *(lines[r] for r in order[:12])], tables
-
-
-def _blames(deps: Deps, jobs: Evidence, row: int, node: str) -> bool:
-    """Whether a stored verdict that blames the infrastructure means this node: the job had no other, or its headline names it."""
-    if jobs.value("node_count", row) == 1:
-        return True
-    job, attempt = jobs.value("job_id", row), jobs.value("attempt", row)
-    given = deps.ledger.peek(deps.reader, "verdict_given", job_id=job, attempt=attempt)
-    named = re.compile(rf"(?<![\w.,-]){re.escape(node)}(?![\w-]|[.,]\w)")
-    return any(named.search(str(row["headline"] or "")) for row in given)
 
 
 def _judged(deps: Deps, jobs: Evidence, row: int, node: str) -> tuple[str, bool] | None:
@@ -301,30 +289,11 @@ def _past(e: Evidence) -> list[str]:
     )
 
 
-def by_state(deps: Deps, summary: Evidence | None, given: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """How many jobs there are of each state: by the summary that is there, or, where it tells a state's in parts, counted by state.
-    Sentences and tables."""
-    if summary is None:
-        return [], []
-    states = [row["state"] for row in summary.dicts()]
-    whole = asked(deps, "fleet_tally", by="state", **given) if len(set(states)) < len(states) else None
-    if whole is None:
-        return counted(summary), []
-    rows = [r for r, row in enumerate(whole.dicts()) if row["value"] is not None]
-    rows.sort(key=lambda r: -int(str(whole.value("jobs", r))))
-    return [f"Jobs that are {whole.ref('value', r)}: {whole.ref('jobs', r)}." for r in rows[:MAX_SAID]], [whole.id]
-
-
 def counted(e: Evidence) -> list[str]:
-    """How many jobs there are of each state, from `find_jobs_summary`: one figure for each family that they were given."""
-    states: dict[str, list[int]] = {}
-    for r, row in enumerate(e.dicts()):
-        if row["state"] is not None:
-            states.setdefault(str(row["state"]), []).append(r)
-    return [
-        f"Jobs that are {e.ref('state', rows[0])}: {' and '.join(e.ref('jobs', r) for r in rows[:4])}."
-        for rows in states.values()
-    ][:MAX_SAID]
+    """How many jobs there are of each state, from `find_jobs_summary`, whatever their verdicts."""
+    first = {row["state"]: r for r, row in reversed(list(enumerate(e.dicts()))) if row["state"] is not None}
+    order = sorted(first.values(), key=lambda r: (-int(str(e.value("of_state", r))), r))
+    return [f"Jobs that are {e.ref('state', r)}: {e.ref('of_state', r)}." for r in order[:MAX_SAID]]
 
 
 _SAYS: dict[str, Callable[[Evidence], list[str]]] = {

@@ -11,7 +11,7 @@ _USER = re.compile(r"(?i)\b(?:of|by|from) user ([a-z_][\w.-]*)")
 
 
 def named_in(deps: Deps, question: str) -> dict[str, str]:
-    """The user and the partition that a question's words name, by what the store knows of them."""
+    """The user and the partition that a question's words name: those that the store knows, and whom it calls a user (`of user lin`)."""
     words = set(re.findall(r"[\w.-]+", question.replace("'s", "")))
     found: dict[str, str] = {}
     for by in ("user", "partition") if "partition" in words else ("user",):
@@ -19,15 +19,6 @@ def named_in(deps: Deps, question: str) -> dict[str, str]:
         names = {str(row["value"]) for row in known.dicts()} if known else set[str]()
         if len(name := words & names) == 1:
             found[by] = name.pop()
+    if "user" not in found and (stated := _USER.search(question)) is not None:
+        found["user"] = stated[1]
     return found
-
-
-def stated_user(question: str) -> str | None:
-    """The user whom a question calls one (`of user lin`), known or not."""
-    stated = _USER.search(question)
-    return None if stated is None else stated[1]
-
-
-def user_named(deps: Deps, question: str) -> str | None:
-    """The user that a question's words name, known or not; None where they name none."""
-    return named_in(deps, question).get("user") or stated_user(question)

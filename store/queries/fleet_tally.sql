@@ -1,9 +1,9 @@
--- fleet_tally: Attempts of jobs counted by user, node, partition, family, name, state, day or all together, with how they ended and what they wasted.
+-- fleet_tally: Attempts of jobs counted by user, node, partition, family, name, day or all together, with how they ended and what they wasted.
 -- TABLES: slurm_job, verdict
 -- WITH: attempts_asked
 -- PARAMS: by VARCHAR, job VARCHAR = NULL, user VARCHAR = NULL, name VARCHAR = NULL, state VARCHAR = NULL, partition VARCHAR = NULL, node VARCHAR = NULL, family VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
 -- PRUNE: none
--- COLUMN value: the user, node, partition, family, name, state or day (UTC, of the end), or "all"; NULL where it is not known
+-- COLUMN value: the user, node, partition, family, name or day (UTC, of the end), or "all"; NULL where it is not known
 -- COLUMN attempts: attempts of jobs
 -- COLUMN jobs: different jobs
 -- COLUMN failed: attempts that failed, timed out, ran out of memory or lost their node
@@ -22,7 +22,6 @@ WITH each_value AS (
     WHEN 'node' THEN string_split(nullif(j.node_list, ''), ',')
     WHEN 'partition' THEN [j.partition]
     WHEN 'family' THEN [j.v.family]
-    WHEN 'state' THEN [j.state]
     WHEN 'name' THEN [without_secrets(coalesce(j.name, ''))]
     WHEN 'all' THEN ['all']
     WHEN 'day' THEN [strftime(coalesce(j.end_ts, j.start_ts, j.submit_ts, j.ts), '%Y-%m-%d')]
@@ -37,8 +36,7 @@ SELECT
   count(*) FILTER (state = 'RUNNING') AS running,
   CASE WHEN lower($by) <> 'node' THEN (sum(gpus) FILTER (state = 'RUNNING'))::BIGINT END AS gpus_held,
   count(v.family) AS examined,
-  count(*) FILTER (v.attribution = 'infrastructure'
-    AND (lower($by) <> 'node' OR node_count = 1 OR list_contains(regexp_extract_all(v.headline, '[\w.-]*\w'), value))) AS infrastructure,
+  count(*) FILTER (v.attribution = 'infrastructure' AND (lower($by) <> 'node' OR list_contains(blamed, value))) AS infrastructure,
   round(sum(elapsed_s * gpus) / 3600, 2) AS gpu_hours_held,
   round(sum(v.gpu_hours_wasted), 2) AS gpu_hours_wasted
 FROM each_value

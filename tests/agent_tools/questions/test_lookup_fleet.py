@@ -87,6 +87,9 @@ def test_a_question_for_a_cause_finds_the_jobs_whose_verdict_names_it(tmp_path: 
         "which jobs failed except on n1?",
         "which jobs failed but not because of memory?",
         "which jobs did not run on n1?",
+        "which jobs did not fail?",
+        "which jobs weren't cancelled?",
+        "jobs that never finished",
     ],
 )
 def test_what_a_question_leaves_out_is_not_answered_with_the_very_ones_that_it_leaves_out(

@@ -74,8 +74,8 @@ def test_whether_a_node_is_sound_is_answered_with_what_speaks_against_it(questio
     _, short, _ = asked(fleet, question.format("n1"))
     assert short.endswith("nothing found on them names it.")
     _, short, said = asked(fleet, question.format("n2"))
-    assert short == "What was found speaks against this node for 31."
-    assert said[0].startswith("GPU 3 of n2: xid 48")
+    assert short.startswith("GPU 3 of n2: xid 48")
+    assert said[0] == "What was found speaks against this node for 31."
 
 
 def test_nodes_to_look_at_are_those_that_verdicts_name_or_that_stood_alone(fleet: Reader) -> None:
@@ -124,6 +124,17 @@ def test_jobs_of_a_state_are_counted_once_however_many_verdicts_they_have(fleet:
     assert [s for s in (short, *said) if s.startswith("Jobs that are")] == [
         "Jobs that are COMPLETED: 3.", "Jobs that are FAILED: 2.", "Jobs that are NODE_FAIL: 1.", "Jobs that are RUNNING: 1.",
     ]  # fmt: skip
+
+
+def test_jobs_of_a_state_are_counted_whole_also_where_the_answer_is_about_one_job(fleet: Reader) -> None:
+    _, short, said = asked(fleet, "what was the last loss?")
+    assert short == "The question is about a job, and none is open."
+    assert "Jobs that are COMPLETED: 3." in said
+
+
+def test_gpu_hours_in_a_question_are_no_number_of_gpus(fleet: Reader) -> None:
+    _, short, said = asked(fleet, "which jobs held more than 5 GPU hours?")
+    assert not any("GPUs" in s for s in (short, *said))
 
 
 def test_who_uses_the_cluster_is_who_has_a_job_that_runs(fleet: Reader) -> None:
