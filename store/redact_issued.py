@@ -76,7 +76,6 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",
             r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
             rf"SK{_HEX32}(?![0-9a-f])",
-            rf"key-{_HEX32}(?![0-9a-f])",
             rf"{_HEX32}-us\d{{1,2}}(?![0-9])",
             r"EAAA[A-Za-z0-9_-]{56,}",
             r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}",
@@ -96,6 +95,10 @@ ISSUED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"snyk_[us]at\.[A-Za-z0-9]{8}\.[A-Za-z0-9._-]{30,}",
             r"syt_[A-Za-z0-9]{4,}_[A-Za-z0-9]{20}_[A-Za-z0-9]{6}",
             r"s\.(?=[A-Za-z]*\d)(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{24}(?![A-Za-z0-9])",
+            r"BSA(?=[A-Za-z_-]*\d)(?=[A-Z0-9_-]*[a-z])[A-Za-z0-9_-]{28}(?![A-Za-z0-9_-])",
+            r"ico-(?=[A-Za-z]*\d)[A-Za-z0-9]{32}(?![A-Za-z0-9])",
+            r"4b1d(?=[a-z0-9]*[A-Z])[A-Za-z0-9]{38}(?![A-Za-z0-9])",
+            r"(?:pub)?key-(?=[a-z]*\d)[a-z0-9]{32}(?![a-z0-9])",
         ),
     }.items()
 )
@@ -157,7 +160,7 @@ BEGINNINGS = tuple(
     1//0 ABSK IQoJ FwoG FQoG LTAI AKID AQVN t1. CW-SECRET HRKU- pscale_ sb_secret sbp_ fo1_ fm1 fm2 rnd_ nfb_ nfc_ nfo_ nfp_ nfu_ vca_ vci_
     vck_ vcp_ vcr_ pul- tskey- rpa_ ak- as- gAAAAA sk-lf- sk_ lsv2_ tgp_ fw_ csk- pa- pcsk_ tvly- KGAT_ pnu_ secret_ rf_ AZDO shp SK key-
     -us EAAA sq0 ntn_ figd_ pat PMAK NRAK rubygems_ cio CCI bk AKCp cmVmd sqa_ sqp_ squ_ snyk_ syt_ s. AKLT GOOG1E DO00 v1.0- amzn.mws jina_ isat_ phx_ phs_ nk- ms- inq_ ops_eyJ dt0 tfp_ CFPAT- api- sdk- mob- JQQJ9 esecret_ e2b_ fc-
-    sl.u. hcaik_ oy2
+    sl.u. hcaik_ oy2 BSA ico- 4b1d
     """.split()  # noqa: SIM905
 )
 """A piece of each of `ISSUED`."""

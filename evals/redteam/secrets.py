@@ -195,6 +195,10 @@ def samples(seed: int = 1) -> dict[str, tuple[str, str]]:
         ("bytes", "{b'token': b'@@'}", some(24)),
         ("aws id of any letters", "AWS_ACCESS_KEY_ID=@@", "AKIA" + some(16, _UPPER + "0189")),
         ("mattermost webhook", "https://chat.example/hooks/@@", some(26, _LOWER + _DIGITS)),
+        ("brave", "searching with @@ now", "BSA" + some(28)),
+        ("infracost", "costs by @@ now", "ico-" + some(32)),
+        ("clickhouse cloud", "connected as @@ now", "4b1d" + some(38)),
+        ("mailgun, of letters", "mail by @@ now", "key-" + some(32, _LOWER + _DIGITS)),
     ]:  # fmt: skip
         add(kind, line, secret)
     found["url with an at sign in the password"] = f"connecting to postgres://train:p@{word}@db-1/runs", word
