@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.questions.fleet_held import held, of_held, of_waits, waits
+from agent_tools.questions.fleet_lines import ended, tally, that_completed, that_failed
 from agent_tools.questions.fleet_now import (
     cards_in_trouble,
     nodes_in_trouble,
@@ -17,6 +19,18 @@ from agent_tools.questions.fleet_now import (
     of_suspects,
     pending,
     running,
+)
+from agent_tools.questions.fleet_picked import (
+    AMOUNT,
+    EXTREMES,
+    LONGEST,
+    NONE,
+    NONE_OF_CAUSE,
+    NONE_OF_FAMILY,
+    extreme,
+    of_amount,
+    wasters,
+    without_verdict,
 )
 from agent_tools.questions.fleet_use import (
     MAX_SAID,
@@ -33,7 +47,7 @@ from agent_tools.questions.fleet_use import (
 )
 from agent_tools.questions.lookup_job import families_named
 from agent_tools.questions.lookup_says import MAX_JUDGED, asked, counted, drafted
-from agent_tools.questions.whom import named_in
+from agent_tools.questions.whom import MAX_KNOWN, named_in, several_in
 from agent_tools.tools.base import Deps
 
 _MANY = re.compile(
@@ -73,32 +87,6 @@ _CARDS = re.compile(
     r"(?i)\bs?xids?\b|\becc\b|\b(?:gpus?|cards?)\b.*\b(?:events?|errors?|faults?|trouble|fell off|fallen off|broken?|broke|bad|faulty|died|fail\w*)\b"
     r"|\b(?:bad|faulty|broken|dead|worst) (?:gpus?|cards?)\b|\b(?:gpus?|cards?) (?:is|are) the worst\b"
 )
-_LONGEST = r"\blong(?:est|er)\b(?:[ -]running\b)?|\bmost time\b"
-_EXTREMES: tuple[tuple[str, str, int, str], ...] = (
-    (_LONGEST, "elapsed_s", 1, "ran for the most time"),
-    (r"\bshortest\b", "elapsed_s", -1, "ran for the least time"),
-    (r"\b(?:largest|biggest)\b|\bmost gpus\b", "gpus", 1, "held the most GPUs"),
-    (r"\bsmallest\b|\bfewest gpus\b", "gpus", -1, "held the fewest GPUs"),
-    (r"\bmost nodes\b", "node_count", 1, "held the most nodes"),
-    (
-        r"\b(?:most|worst)\b.*\bwast\w+|\bwast\w+\b.*\bmost\b",
-        "gpu_hours_wasted",
-        1,
-        "wasted the most GPU time, by its verdict",
-    ),
-)
-"""Words for the one job that stands out, the column in which it does, which end of it, and how that is said."""
-_AMOUNT = re.compile(
-    r"(?i)\b(?P<how>more than|over|above|at least|less than|fewer than|under|below|at most) (?P<n>\d{1,6}) (?P<gpu>gpu[ -]?(?=h))?(?P<of>gpus?|nodes?|hours?|h|minutes?|min|days?)\b"
-)
-_MEASURES: dict[str, tuple[str, int, str]] = {
-    "g": ("gpus", 1, "with {} GPUs"),
-    "n": ("node_count", 1, "on {} nodes"),
-    "m": ("elapsed_s", 60, "after {}"),
-    "h": ("elapsed_s", 3600, "after {}"),
-    "d": ("elapsed_s", 86_400, "after {}"),
-}
-"""What an amount's unit is of, in that of the column; and how it is said."""
 _UNJUDGED = re.compile(
     r"(?i)\b(?:no|without|lack\w*|missing) (?:a |any |their )?(?:stored )?verdicts?\b|\bnot (?:yet )?(?:examined|judged)\b"
 )
@@ -108,8 +96,9 @@ _PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
 _RAN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b.{0,30}\b(?:ran|run|been)\b.{0,12}\bon\b")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
+_COMPLETED = re.compile(r"(?i)\b(?:succe\w*|complet\w*|finish\w*|went well|pass(?:ed)?|all right)\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
-_ABOUT_ALL = (of_slow_nodes, of_free, of_holders, of_suspects, of_sources)
+_ABOUT_ALL = (of_slow_nodes, of_free, of_holders, of_suspects, of_sources, of_waits, of_held)
 _QUEUE = re.compile(
     r"(?i)\b(?:the queue|what (?:is|are) (?:running|pending|waiting)|who (?:is|are) (?:running|waiting))\b"
 )
@@ -117,21 +106,21 @@ _AVERAGE = re.compile(r"(?i)\b(?:average|mean|overall|in all|on the whole|of all
 _WASTED = re.compile(r"(?i)\bwast\w*")
 _USED_BY = frozenset({"user", "node", "partition", "name", "day"})
 _FAMILY = re.compile(r"\b([A-G][1-4]|U0)\b")
-_NONE = "No job that these words name is in the store."
 _NONE_THEN = "No job that these words name is in the store for that time."
-_NONE_OF_FAMILY = "No stored verdict on such a job is of that family; inquest watch stores them."
-_NONE_OF_CAUSE = "No stored verdict on such a job is of that kind; inquest watch stores them."
 _NOTHING_FOUND = "Nothing of that kind is found on those that were examined now."
-_ALL_JUDGED = "Each job that these words name has a stored verdict."
+_GENERAL = re.compile(
+    r"(?i)\b(?:news?|status|summary|summari[sz]e|report|overview|going on|anything|everything|happen\w*|problems?|troubles?|issues?|outages?|broke\w*|fleet|clusters?)\b"
+)
+"""Words for all that there is, which name nothing of it."""
+UNKNOWN = (
+    "These words name nothing that is looked up without a model. What can be asked: which jobs failed, ran, wait or were cancelled, of whom, on which node, since when;"
+    " what a node or a GPU has gone through; queue times and GPU time by user or partition; or, once a job is open, anything of that job."
+)
 _ONE_ONLY = "No job is open that this could be looked up for."
-_ALL = 20_000
-"""Jobs among which one is looked for that stands out."""
 _IN_ONE = frozenset(
     {"checkpoints", "training_curve", "compare_ranks", "collectives", "gpu_health", "processes", "log_events"}
 )
 """What only one job's own telemetry answers."""
-FAILED = frozenset({"FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "DEADLINE"})
-"""Slurm's states of an attempt that failed, as `fleet_tally` counts them."""
 
 
 def of_many(question: str, *, opened: bool) -> bool:
@@ -157,10 +146,18 @@ def over_many(
     if of_slow_nodes(question) and not plain:
         return slow(deps, limits)
     given: dict[str, Any] = {**limits, **named_in(deps, question)}
-    stated = re.sub(_LONGEST, "", question, flags=re.I)
+    stated = re.sub(LONGEST, "", question, flags=re.I)
     state = next((s for s, words in _STATES if re.search(words, stated, re.I)), None)
     family = _FAMILY.search(question)
+    amount = AMOUNT.search(question)
     by = next((name for name, words in _BY if name not in given and re.search(words, question, re.I)), None)
+    if amount is not None and amount["unit"] and by == "node":
+        by = None
+    kind, names = next((n for n in several_in(deps, question).items() if len(n[1]) > 1), ("", list[str]()))
+    if of_waits(question):
+        return waits(deps, question, kind or by, given, names)
+    if of_held(question) and family is None:
+        return held(deps, question, kind or by, given, names)
     # "Which nodes are idle?" is for those that are free, which is no matter of how busy GPUs were.
     if of_use(question) and (by is not None or family is None) and (by != "node" or "gpu" in question.lower()):
         only: dict[str, Any] = {"state": state} if state == "RUNNING" else {}
@@ -172,27 +169,30 @@ def over_many(
         if code is None:
             return said, tables
         more, others = _of_causes(deps, [code], _OOM if code == "A2" else None, given)
-        if NOT_LOGGED in said and _NONE_OF_CAUSE not in more:
+        if NOT_LOGGED in said and NONE_OF_CAUSE not in more:
             return more, [*tables, *others]
-        return [*said, *(t for t in more if t != _NONE_OF_CAUSE)], [*tables, *others]
+        return [*said, *(t for t in more if t != NONE_OF_CAUSE)], [*tables, *others]
     if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
         return _of_causes(deps, codes, state, given)
     if _UNJUDGED.search(question):
-        return _without_verdict(deps, given)
+        return without_verdict(deps, given)
     if by in (None, "family") and family is None and _WASTERS.search(question):
-        return _wasters(deps, question, given)
-    if by is None and (amount := _AMOUNT.search(question)) is not None and not amount["gpu"]:
-        return _of_amount(deps, amount, given | ({"state": state} if state is not None else {}))
+        return wasters(deps, question, given)
+    if by is None and amount is not None and not amount["gpu"]:
+        return of_amount(deps, amount, given | ({"state": state} if state is not None else {}))
     if by is not None and state == _OOM and family is None:
         return _of_memory(deps, by, given)
     given |= {k: v for k, v in (("state", state), ("family", family and family[1])) if v is not None}
     if by is None or _ONE_JOB.search(question):
-        for words, column, end, how in _EXTREMES:
+        for words, column, end, how in EXTREMES:
             if re.search(words, question, re.I):
-                return _extreme(deps, given, column, end, how)
+                return extreme(deps, given, column, end, how)
+    if names and by in (None, kind):
+        each = asked(deps, "fleet_tally", by=kind, max_rows=MAX_KNOWN, **given)
+        return (tally(each, kind, names), [each.id]) if each is not None else ([], [])
     if by is not None:
         whole, each = asked(deps, "fleet_tally", by="all", **given), asked(deps, "fleet_tally", by=by, **given)
-        all_of_them, one_by_one = _tally(whole, by) if whole else [], _tally(each, by) if each else []
+        all_of_them, one_by_one = tally(whole, by) if whole else [], tally(each, by) if each else []
         said = [*all_of_them, *one_by_one] if by == "family" else [*one_by_one, *all_of_them]
         tables = [e.id for e in (each, whole) if e is not None]
         if by == "family" and whole is not None and whole.rows and not whole.value("examined"):
@@ -207,8 +207,18 @@ def over_many(
         ):
             idle, idled = used(deps, question, by if by in _USED_BY else "job", given)
             said, tables = ([*idle, *said], [*idled, *tables]) if idle != [NOT_MEASURED] else (said, tables)
-        return said or [_NONE], tables
+        return said or [NONE], tables
     counts = _HOW_MANY.search(question) is not None and state is None
+    named = {*given} - {"since", "until"}
+    if not (
+        named
+        or plain
+        or {*topics} - {"find_jobs"}
+        or _GENERAL.search(question)
+        or _FAILED.search(question)
+        or _COMPLETED.search(question)
+    ):
+        return [UNKNOWN], []
     whole = asked(deps, "fleet_tally", by="all", **given) if counts else None
     states, jobs = asked(deps, "find_jobs_summary", **given), asked(deps, "find_jobs", **given)
     tables = [e.id for e in (whole, states, jobs) if e is not None]
@@ -225,16 +235,18 @@ def over_many(
     elif said and jobs and state == "RUNNING":
         said += running(jobs)
     elif not said and state == "PREEMPTED" and (again := asked(deps, "find_jobs", **requeued)):
-        said = [f"{_ended(again, r)[:-1]}, as a preemption leaves it too." for r in range(len(again.rows))[:MAX_SAID]]
+        said = [f"{ended(again, r)[:-1]}, as a preemption leaves it too." for r in range(len(again.rows))[:MAX_SAID]]
         tables.append(again.id)
+    elif jobs and state is None and not counts and _COMPLETED.search(question):
+        said = [*that_completed(jobs), *said]
     elif jobs and state is None and _FAILED.search(question):
-        said = [*_failed(jobs), *said]
+        said = [*that_failed(jobs), *said]
     elif jobs and state is None and not counts and len(jobs.rows) <= MAX_SAID:
-        said = [*(_ended(jobs, r) for r in range(len(jobs.rows))), *said]
+        said = [*(ended(jobs, r) for r in range(len(jobs.rows))), *said]
     if whole is not None and "family" not in given:
-        said = [*_tally(whole, "all"), *said]
+        said = [*tally(whole, "all"), *said]
     if not said:
-        said = [_NONE_OF_FAMILY if "family" in given else _NONE_THEN if limits.keys() & {"since", "until"} else _NONE]
+        said = [NONE_OF_FAMILY if "family" in given else _NONE_THEN if limits.keys() & {"since", "until"} else NONE]
     return said, tables
 
 
@@ -245,13 +257,13 @@ def _of_causes(
     found = [asked(deps, "find_jobs", **given, family=code) for code in codes]
     found += [asked(deps, "find_jobs", **given, state=state)] if state is not None else []
     whole = asked(deps, "fleet_tally", by="all", **given)
-    said = [_ended(e, r) for e in found if e is not None for r in range(min(len(e.rows), MAX_SAID))]
+    said = [ended(e, r) for e in found if e is not None for r in range(min(len(e.rows), MAX_SAID))]
     if not said and (jobs := asked(deps, "find_jobs", told=False, **given)) is not None:
         unjudged = [r for r, row in enumerate(jobs.dicts()) if row["family"] is None and row["start_ts"] is not None]
         said = _examined(deps, jobs, codes, unjudged)
         found += [jobs] if said else list[Evidence]()
     if not said:
-        said = [_NONE_OF_CAUSE]
+        said = [NONE_OF_CAUSE]
     if whole is not None and whole.rows:
         said.append(f"Attempts with a stored verdict: {whole.ref('examined')} of {whole.ref('attempts')}.")
     return said, [e.id for e in (*found, whole) if e is not None and e.rows]
@@ -271,108 +283,8 @@ def _of_memory(deps: Deps, by: str, given: dict[str, Any]) -> tuple[list[str], l
     """Whose jobs ran out of memory: a GPU's by their verdicts, the host's by Slurm's word."""
     either: list[dict[str, Any]] = [{**given, "family": "B1"}, {**given, "state": _OOM}]
     found = [asked(deps, "fleet_tally", by=by, **each) for each in either]
-    said = [text for e in found if e is not None for text in _tally(e, by)]
-    return said or [_NONE_OF_CAUSE], [e.id for e in found if e is not None]
-
-
-def _of_amount(deps: Deps, amount: re.Match[str], given: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The jobs that held or lasted more, or less, than a question says."""
-    jobs = asked(deps, "find_jobs", told=False, max_rows=_ALL, **given)
-    if jobs is None:
-        return [], []
-    column, unit, said = _MEASURES[amount["of"][0].lower()]
-    known = [(r, float(v)) for r, row in enumerate(jobs.dicts()) if isinstance(v := row[column], int | float)]
-    fits = [r for r, v in known if _as_said(amount, v / unit)]
-    told = [f"{_ended(jobs, r)[:-1]}, {said.format(jobs.ref(column, r))}." for r in fits[:MAX_SAID]]
-    return told or [_NONE], [jobs.id]
-
-
-def _as_said(amount: re.Match[str], value: float) -> bool:
-    """Whether a value, in the unit that a question states, is within the amount that it states."""
-    how, bound = amount["how"].lower(), int(amount["n"])
-    if how in ("at least", "at most"):
-        return value >= bound if how == "at least" else value <= bound
-    return value > bound if how in ("more than", "over", "above") else value < bound
-
-
-def _without_verdict(deps: Deps, given: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The jobs on which no verdict is stored, the last first."""
-    jobs = asked(deps, "find_jobs", told=False, max_rows=_ALL, **given)
-    if jobs is None:
-        return [], []
-    rows = [r for r, row in enumerate(jobs.dicts()) if row["family"] is None]
-    return [_ended(jobs, r) for r in rows[:MAX_SAID]] or ([_ALL_JUDGED] if jobs.rows else [_NONE]), [jobs.id]
-
-
-def _wasters(deps: Deps, question: str, given: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The jobs whose verdicts count most GPU time as wasted, or all that count more than a question says."""
-    jobs = asked(deps, "find_jobs", told=False, max_rows=_ALL, **given)
-    if jobs is None:
-        return [], []
-    hours = {r: float(v) for r, row in enumerate(jobs.dicts()) if isinstance(v := row["gpu_hours_wasted"], int | float)}
-    if not hours:
-        return [_NONE_OF_CAUSE], [jobs.id]
-    bound = _AMOUNT.search(question)
-    if bound is not None and bound["of"][0].lower() == "h":
-        hours = {r: v for r, v in hours.items() if _as_said(bound, v)}
-    most = sorted((r for r, v in hours.items() if v > 0), key=lambda r: (-hours[r], r))
-    return [f"{_ended(jobs, r)[:-1]}, {jobs.ref('gpu_hours_wasted', r)} wasted." for r in most[:MAX_SAID]] or [_NONE], [
-        jobs.id
-    ]
-
-
-def _extreme(deps: Deps, given: dict[str, Any], column: str, end: int, how: str) -> tuple[list[str], list[str]]:
-    """The job that has most or least of something, and how many there are to be first among."""
-    jobs = asked(deps, "find_jobs", max_rows=_ALL, **given)
-    if jobs is None:
-        return [], []
-    known = {r: end * float(v) for r, row in enumerate(jobs.dicts()) if isinstance(v := row[column], int | float)}
-    if not known:
-        return [_NONE_OF_FAMILY if column == "gpu_hours_wasted" else _NONE], [jobs.id]
-    most = max(known.values())
-    first, *others = [r for r, v in known.items() if v == most]
-    of = (
-        "Job"
-        if len({row["job_id"] for row in jobs.dicts()}) == len(jobs.rows)
-        else f"Attempt {jobs.ref('attempt', first)} of job"
-    )
-    text = f"{of} {jobs.ref('job_id', first)}{of_user(jobs, first)} {how}, {jobs.ref(column, first)}, and {'is' if jobs.value('state', first) == 'RUNNING' else 'ended as'} {jobs.ref('state', first)}."
-    return [text, *(f"So did job {jobs.ref('job_id', r)}, {jobs.ref(column, r)}." for r in others[:MAX_SAID])], [
-        jobs.id
-    ]
-
-
-def _tally(e: Evidence, by: str) -> list[str]:
-    said: list[str] = []
-    for r, row in enumerate(e.dicts()[:MAX_SAID]):
-        if row["value"] is None and by != "family":
-            continue
-        whose = "In all" if row["value"] == "all" else e.ref("value", r) if row["value"] else "Without a verdict"
-        text = f"{whose}: {e.ref('failed', r)} of {e.ref('attempts', r)} attempts failed"
-        text += f", {e.ref('cancelled', r)} cancelled" if row["cancelled"] else ""
-        if row["infrastructure"]:  # of all attempts, and not of those that failed
-            where = "at it" if by == "node" and row["value"] != "all" else "in the infrastructure"
-            text += f"; verdicts that see the fault {where}: {e.ref('infrastructure', r)}"
-        if row["gpu_hours_wasted"] is not None:
-            text += f"; {e.ref('examined', r)} verdicts count {e.ref('gpu_hours_wasted', r)} of GPU time as wasted"
-        elif row["value"] == "all":
-            text += "; no verdict on them is stored (inquest watch stores them), so what they wasted is not known"
-        said.append(f"{text}.")
-    return said
-
-
-def _failed(e: Evidence) -> list[str]:
-    said = [_ended(e, r) for r, row in enumerate(e.dicts()) if row["state"] in FAILED][:MAX_SAID]
-    return said or (["None of them failed."] if e.rows else [])
-
-
-def _ended(e: Evidence, r: int) -> str:
-    """How one job ended, and what its verdict is, from `find_jobs`."""
-    row = e.dicts()[r]
-    when = f" at {e.ref('end_ts', r)}" if row["end_ts"] else ""
-    why = f"; its verdict: {e.ref('family', r)}, a matter of {e.ref('attribution', r)}" if row["family"] else ""
-    how = "is" if row["state"] in ("RUNNING", "PENDING", "COMPLETING") else "ended as"
-    return f"Job {e.ref('job_id', r)}{of_user(e, r)} {how} {e.ref('state', r)}{when}{why}."
+    said = [text for e in found if e is not None for text in tally(e, by)]
+    return said or [NONE_OF_CAUSE], [e.id for e in found if e is not None]
 
 
 def _cancelled(e: Evidence) -> list[str]:

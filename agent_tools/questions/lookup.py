@@ -16,14 +16,16 @@ from agent_tools.gate.answer_gate import check_answer
 from agent_tools.gate.citations import Gate
 from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
-from agent_tools.questions.fleet import of_many, over_many
+from agent_tools.questions.beside import of_nodes, of_whom_on, on_node
+from agent_tools.questions.fleet import UNKNOWN, of_many, over_many
+from agent_tools.questions.fleet_held import measured, of_measures
 from agent_tools.questions.fleet_now import fitness, of_fitness
 from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.lookup_verdict import of_verdict
 from agent_tools.questions.several import jobs_of, of_several
 from agent_tools.questions.when import window
-from agent_tools.questions.whom import named_in
+from agent_tools.questions.whom import job_named, named_in, names_jobs
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Claim, Draft, Missing
@@ -36,6 +38,7 @@ _NO_NODE = re.compile(
     r"|xid-?\d+|ranks?\d+|gpus?\d+|jobs?\d+|e\d+|utf-?\d+|epoch\d+|step\d+)"
 )
 """What looks like a node's name and is a GPU's, a number format's or ours."""
+_LETTERS = re.compile(r"\d.*")
 _PLAIN = frozenset(
     {"is", "was", "as", "the", "that", "went", "did", "has", "had", "kill", "killed", "states", "state", "names"}
 )
@@ -140,6 +143,8 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
     node = node_of(question) or _known_node(deps, question)
+    if node is not None and not _ran_there(deps, node) and job_named(deps, node):
+        node = None
     topics = [name for pattern, name in TOPICS if re.search(pattern, question, re.I)]
     said: list[str] = []
     tables: list[str] = []
@@ -156,6 +161,17 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         said, ends = of
         short, said = ("", said) if cited(said[:1]) else (said[0], said[1:])
         topics = []
+    elif not deps.job_id and len(nodes := _nodes_named(deps, question)) > 1:
+        said, tables = of_nodes(deps, nodes, question, times)
+        topics = []
+    elif node and not deps.job_id and of_whom_on(question):
+        said, tables = on_node(deps, node, question, times)
+        topics = []
+    elif node and not deps.job_id and of_measures(question):
+        said, tables = measured(deps, node, question, times)
+        if not tables:  # it is not this viewer's to ask
+            return _reply(deps, assessed(), question, said[0], said[1:], [])
+        topics = []
     elif node and not deps.job_id and "find_jobs" not in topics and of_fitness(question):
         said, tables = fitness(deps, node, times)
         topics = []
@@ -165,10 +181,15 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
     ):
         said, tables = node_victims(deps, node, times, named_in(deps, question).get("user"))
         topics = []
-    elif of_many(question, opened=bool(deps.job_id)) or not (deps.job_id or _of_one(topics, node)):
+    elif of_many(question, opened=bool(deps.job_id)) or (
+        not deps.job_id and (not _of_one(topics, node) or names_jobs(deps, question))
+    ):
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)
-        if said and not tables:  # it is not this viewer's to ask
-            return _reply(deps, assessed(), question, said[0], said[1:], [])
+        if said and not tables:  # it is not this viewer's to ask, or nothing that is known
+            reply = _reply(deps, assessed(), question, said[0], said[1:], [])
+            if said[0] == UNKNOWN:
+                reply.cannot_answer = [Missing(text="What is asked for.", signal=_MODEL)]
+            return reply
         topics = []
     elif deps.job_id and (todo := what_next(deps.draft, question)):
         short, said = (todo[0], todo[1:]) if len(todo[0]) <= MAX_SHORT else ("", todo)
@@ -186,7 +207,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         unopened = _of_one(topics, node) and not tables
         topics = ["history"] if node and "history" in topics else [] if tables else ["find_jobs"]
     if not topics and not short and not said and not tables:
-        short, topics = _verdict(deps).headline, ["overview"]
+        short, said, topics = UNKNOWN, [_verdict(deps).headline], ["overview"]
     if unopened:
         short = "The question is about a job, and none is open."
     found: list[str] = []
@@ -244,12 +265,24 @@ def node_of(question: str) -> str | None:
     return next((m[1] for m in _NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])), None)
 
 
+def _nodes_named(deps: Deps, question: str) -> list[str]:
+    """The nodes that a question names, where it names several: those that jobs ran on, and what is called as they are."""
+    names = list(dict.fromkeys(m[1] for m in _NODE.finditer(_TYPED.sub(" ", question))))
+    if len(names) < 2:
+        return names
+    known = [n for n in names if _ran_there(deps, n)]
+    like = {_LETTERS.sub("", n) for n in known}
+    return [n for n in names if n in known or _LETTERS.sub("", n) in like]
+
+
 def _known_node(deps: Deps, question: str) -> str | None:
     """The node that a question names by what could also be a GPU's name or a number format's (`gpu03`): jobs ran there."""
     names = [name for m in _NODE.finditer(question) for name in dict.fromkeys((m[1], m[1].lower()))]
-    return next(
-        (n for n in names if _NO_NODE.fullmatch(n) and deps.reader.ask("find_jobs", node=n, max_rows=1).rows), None
-    )
+    return next((n for n in names if _NO_NODE.fullmatch(n) and _ran_there(deps, n)), None)
+
+
+def _ran_there(deps: Deps, node: str) -> bool:
+    return bool(deps.reader.ask("find_jobs", node=node, max_rows=1).rows)
 
 
 def _reply(

@@ -1,9 +1,9 @@
--- fleet_tally: Attempts of jobs counted by user, node, partition, family, name, day or all together, with how they ended and what they wasted.
+-- fleet_tally: Attempts of jobs counted by user, node, partition, job, family, name, day or all together, with how they ended and what they wasted.
 -- TABLES: slurm_job, verdict
 -- WITH: attempts_asked
 -- PARAMS: by VARCHAR, job VARCHAR = NULL, user VARCHAR = NULL, name VARCHAR = NULL, state VARCHAR = NULL, partition VARCHAR = NULL, node VARCHAR = NULL, family VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
 -- PRUNE: none
--- COLUMN value: the user, node, partition, family, name or day (UTC, of the end), or "all"; NULL where it is not known
+-- COLUMN value: the user, node, partition, job, family, name or day (UTC, of the end), or "all"; NULL where it is not known
 -- COLUMN attempts: attempts of jobs
 -- COLUMN jobs: different jobs
 -- COLUMN failed: attempts that failed, timed out, ran out of memory or lost their node
@@ -21,6 +21,7 @@ WITH each_value AS (
     WHEN 'user' THEN [j."user"]
     WHEN 'node' THEN string_split(nullif(j.node_list, ''), ',')
     WHEN 'partition' THEN [j.partition]
+    WHEN 'job' THEN [j.job_id]
     WHEN 'family' THEN [j.v.family]
     WHEN 'name' THEN [without_secrets(coalesce(j.name, ''))]
     WHEN 'all' THEN ['all']
