@@ -97,8 +97,13 @@ def _signal_by(user: str, signal: str) -> Callable[[Cluster, int], None]:
 
 
 def _reboot(cluster: Cluster, job: int) -> None:
-    """`scontrol reboot` drains the node at once and reboots it when its last job has ended."""
+    """`scontrol reboot` drains the node at once and reboots it when its last job has ended.
+
+    Whatever was sent there runs by then: a job that still waits would never begin on a drained node.
+    """
     del job
+    waiting = "while squeue -h -t PD -o %n | grep -q gpu05; do sleep 0.2; done"
+    cluster.run("bash", "-c", waiting, timeout_s=120)
     cluster.run("scontrol", "reboot", "ASAP", "reason=new kernel", "gpu05", check=False)
 
 
