@@ -69,8 +69,9 @@ def test_a_job_is_in_the_lake_by_rank_and_gpu_and_its_verdict_cites_it(tmp_path:
         script = cluster.home / "mira/train.sbatch"
         script.write_text(SCRIPT)
         job = cluster.submit("/home/mira/train.sbatch")
-        until(lambda: (data / "rank1").exists() and bool((data / "rank1").read_text()), "the ranks did not start")
-        pids = [int((data / f"rank{n}").read_text()) for n in (0, 1)]
+        told_pids = [data / f"rank{n}" for n in (0, 1)]
+        until(lambda: all(p.exists() and p.read_text() for p in told_pids), "the ranks did not start")
+        pids = [int(p.read_text()) for p in told_pids]
         for gpu, pid in enumerate(pids):
             gpus.runs(gpu, pid, 1 << 30)
         # Long enough for a coarse row of the GPUs that carries the job.
