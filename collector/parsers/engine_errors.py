@@ -1,15 +1,13 @@
-"""Engines of simulations give up: GROMACS, VASP, LAMMPS, what runs on Charm++ (NAMD), OpenACC, SYCL and CUDA programs that print a block of fields.
+"""Engines of simulations give up: GROMACS, VASP, LAMMPS, and what runs on Charm++ (NAMD).
 
-SOURCE    GROMACS's block of an error, VASP's box and its internal errors, LAMMPS's ERROR with the place in its source, Charm++'s abort, NVHPC's
-          accelerator runtime, AdaptiveCpp's report, HIP's word that a kernel is not in the program, a call of a driver that failed, and the `CUDA Error:` with File, Line, Error code and Error text that GPUMD and its like print.
-ROWS      `exception` named `EngineError` or `DeviceCallFailed`, fatal: none of these goes on after it; the place in `frame` where one is printed.
+SOURCE    GROMACS's block of an error, VASP's box and its internal errors, LAMMPS's ERROR with the place in its source, Charm++'s abort.
+ROWS      `exception` named `EngineError`, fatal: none of these goes on after it; the place in `frame` where one is printed.
 CAVEAT    A heading of GROMACS's counts where it stands alone in its line and the text follows; those that others may print too only in its block.
           What VASP's box says is read from the big letters at its top on; without them its last word stands for itself.
 EXAMPLES
     Fatal error:
     There is no domain decomposition for 20 ranks that is compatible with the given box
     ERROR: Lost atoms: original 2000 current 1987 (src/thermo.cpp:481)
-    Accelerator Fatal Error: call to cuLaunchKernel returned error 719: Launch failed
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ from store.rows import LogEvent
 
 NAMES: dict[str, str] = {
     "EngineError": "an engine of simulations says why it ends",
-    "DeviceCallFailed": "the runtime below a program for GPUs says which of its calls failed, and ends it",
 }
 
 _BLOCK = re.compile(r"\s*(?:Program:?\s+\S.{0,80}[Vv](?:ersion|ERSION) |Source (?:code )?file: )")
@@ -41,18 +38,6 @@ _LAMMPS = re.compile(
 )
 _CHARM = re.compile(r".{0,40}Processor \d+ Exiting: Called CmiAbort")
 _REASON = re.compile(r"\s*Reason: (?:FATAL ERROR: )?(?P<text>\S.{0,600})$")
-_OPENACC = re.compile(r"\s*Accelerator Fatal Error: (?P<text>\S.{0,600})$")
-_SYCL = re.compile(
-    r"\s*(?:hipSYCL|AdaptiveCpp|ACPP) has caught the following un\w{0,8}handled asynchronous errors:\s*$"
-)
-_FROM = re.compile(r"\s*from (?P<place>\S{1,300}:\d{1,6}) @ \S+?(?: ?\([^)]{0,60}\))? ?: (?P<text>\S.{0,600})$")
-_CALL = re.compile(
-    r"\s*(?:ERROR|FATAL)\W{1,4}(?P<text>(?:cu|cuda|hip|nvml)[A-Z]\w{2,40}(?:\(\))? failed with error:? {0,4}\d{1,5}\b.{0,300})$"
-)
-_HIP = re.compile(r"\s*:0:\S{1,300}\.cpp:\d{1,6} {0,3}: {0,3}\d{1,20} us: {0,3}(?:\[[^\]]{0,60}\] ?)*(?P<text>.*)$")
-_NO_CODE = re.compile(r"\s*(?P<text>Cannot (?:retrieve|find) (?:the )?(?:[Ss]tatic )?[Ff]unction\b.{0,300})$")
-_CUDA = re.compile(r"\s*CUDA [Ee]rror:\s*$")
-_FIELD = re.compile(r"\s+(?:File|Line|Error code|Error text):\s+(?P<text>\S.{0,300})$")
 _BOX_OF_VASP = "EEEEEEE  RRRRRR   RRRRRR"
 _SICK = "I REFUSE TO CONTINUE WITH THIS SICK JOB"
 _WORDS = re.compile(r"[a-z]{2}")
@@ -85,14 +70,6 @@ class EngineErrors:
         "ERROR: ",
         "ERROR on proc",
         "Called CmiAbort",
-        "Accelerator Fatal Error: ",
-        "asynchronous errors:",
-        "failed with error",
-        "hip_platform.cpp:",
-        "hip_fatbin.cpp:",
-        "hip_code_object.cpp:",
-        "CUDA Error:",
-        "CUDA error:",
     )
 
     def __init__(self) -> None:
@@ -129,8 +106,6 @@ class EngineErrors:
         in_block, self._block = self._block > 0, max(0, self._block - 1)
         if found := _LAMMPS.match(text):
             yield self._row(line, found["text"], line.line_no, found["place"])
-        elif found := _OPENACC.match(text):
-            yield self._row(line, found["text"], line.line_no, name="DeviceCallFailed")
         elif _FATAL.match(text) or (in_block and _HEADING.match(text)):
             self._open(line, "text")
         elif found := _VASP.match(text):
@@ -141,22 +116,11 @@ class EngineErrors:
             self._open(line, "box")
         elif _CHARM.match(text):
             self._open(line, "reason")
-        elif _SYCL.match(text):
-            self._open(line, "from")
-        elif found := _CALL.match(text):
-            yield self._row(line, found["text"], line.line_no, name="DeviceCallFailed")
-        elif found := _HIP.match(text):
-            self._open(line, "hip")
-            yield from self._no_code(line, found["text"])
-        elif _CUDA.match(text):
-            self._open(line, "fields")
 
     def _open(self, line: Line, awaits: str) -> None:
         self._head, self._awaits, self._text, self._last = replace(line), awaits, [], line.line_no
 
     def _goes_on(self, line: Line, text: str) -> Iterable[LogEvent]:
-        head = self._head
-        assert head is not None
         if self._awaits == "text":
             # An empty line is never fed; where a stream is its file's only one, the numbers tell that it stood there.
             ended = bool(self._text) and line.stream is None and line.rank is None and line.line_no > self._last + 1
@@ -170,22 +134,8 @@ class EngineErrors:
             yield from self._boxed(line, text)
             return
         self._head = None
-        if self._awaits == "hip":
-            yield from self._no_code(line, text)
-        elif self._awaits == "reason" and (found := _REASON.match(text)):
+        if found := _REASON.match(text):
             yield self._row(line, found["text"], line.line_no)
-        elif self._awaits == "from" and (found := _FROM.match(text)):
-            yield self._row(line, found["text"], line.line_no, found["place"], "DeviceCallFailed")
-        elif self._awaits == "fields" and (found := _FIELD.match(text)):
-            if text.lstrip().startswith("Error text"):
-                yield self._row(line, found["text"], line.line_no, name="DeviceCallFailed")
-            else:
-                self._head = head
-
-    def _no_code(self, line: Line, text: str) -> Iterable[LogEvent]:
-        if found := _NO_CODE.match(text):
-            self._head = None
-            yield self._row(line, found["text"], line.line_no, name="DeviceCallFailed")
 
     def _boxed(self, line: Line, text: str) -> Iterable[LogEvent]:
         head = self._head
@@ -198,11 +148,15 @@ class EngineErrors:
         elif _WORDS.search(text) and len(self._text) < _MOST_LINES:
             self._text.append(_plain(text))
 
-    def _row(
-        self, line: Line, message: str, line_end: int, place: str | None = None, name: str = "EngineError"
-    ) -> LogEvent:
+    def _row(self, line: Line, message: str, line_end: int, place: str | None = None) -> LogEvent:
         return line.event(
-            "exception", name, message[:2000], line_end=line_end, severity="fatal", parser=self.name, frame=place
+            "exception",
+            "EngineError",
+            message[:2000],
+            line_end=line_end,
+            severity="fatal",
+            parser=self.name,
+            frame=place,
         )
 
 
