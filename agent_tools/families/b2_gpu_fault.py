@@ -2,7 +2,7 @@
 
 FOR      a counter that rose, or a hardware XID from the kernel or the driver, on a GPU of the run, when the run ended
 AGAINST  counters that are flat (latent: a warning), XIDs that applications cause, a health flag alone, text in the job's log
-DECIDES  kernel logs and counters; the CUDA runtime's own ECC error in a traceback raises a suspicion and no more, and an XID
+DECIDES  kernel logs and counters, also one that is first seen risen just after an end that nothing explains; the CUDA runtime's own ECC error in a traceback raises a suspicion and no more, and an XID
          line in the job's output makes it open at most whether a CUDA error was the program's
 """
 
@@ -26,6 +26,7 @@ from agent_tools.families.faulted_gpus import (
     met_by,
     of_the_job,
     same_gpu,
+    seen_after,
     spoken_of,
     trained_on,
     unowned,
@@ -44,6 +45,8 @@ _HANG = 0.45
 _NEAR_S = 1800.0
 _AT_ONCE_S = 600.0
 _BY_SILENCE = 0.85
+_BY_THE_NEXT_LOOK = 0.65
+"""Confidence where a counter was first seen risen after the end, and nothing else explains it."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -101,6 +104,8 @@ def _assess(facts: Facts) -> Assessment:
     elif faults:
         result = _early(faults[0])
         result.speaks_for += [c for r, c in went_on if r is faults[0]]
+    elif (after := seen_after(facts)) is not None:
+        result = _after(facts, after)
     else:
         return _absent(facts, [r for r in events if not is_hard(r)], warnings)
     result.warnings += [claim(w) for w in warnings]
@@ -310,6 +315,26 @@ def _early(row: RowView) -> Assessment:
     result.headline = f"A GPU of the run reported a fault long before the end: {gpu_of(row)}."
     result.speaks_for.append(claim(said))
     result.counterfactual = said + " The run went on long after it."
+    return result
+
+
+def _after(facts: Facts, row: RowView) -> Assessment:
+    """A counter that is read too seldom to say on which side of the end it rose, beside an end that nothing else explains."""
+    result = Assessment("B2", "suspected", confidence=_BY_THE_NEXT_LOOK, attribution="infrastructure")
+    result.headline = f"Nothing else that is known explains the end, and about then the counter {row['counter']} of {gpu_of(row)} rose."
+    result.speaks_for.append(claim(fault_said(row)))
+    if facts.overview is not None and facts.overview.has("end_ts"):
+        result.speaks_for.append(
+            claim(f"It was first seen at {row['risen_ts']}; the job ended at {facts.overview['end_ts']}.")
+        )
+    result.missing.append(
+        missing(
+            "Whether it rose before the job ended.",
+            "the node's kernel log (gpu_event), or a shorter interval of the exporter",
+        )
+    )
+    result.actions.append(claim("Have that GPU looked at before the next job gets it, and rerun elsewhere."))
+    result.counterfactual = f"{result.speaks_for[0].text} It may have risen when the job had ended."
     return result
 
 

@@ -52,15 +52,31 @@ def contained(facts: Facts, events: list[RowView]) -> list[RowView]:
     By itself a notice is what programs cause as well (94), or of a row that is spare (63); a counter is sampled every half minute,
     so that the look which shows the rise is often after the end.
     """
-    noticed = [r for r in events if r.number("xid") in _NOTICED and _at_the_end(r)]
-    end = facts.scope["to_ts"]
-    if end and facts.times_known:
-        late = (datetime.fromisoformat(end.replace("Z", "+00:00")) + timedelta(seconds=_NEXT_LOOK_S)).isoformat()
-        looked = facts.table("gpu_counter_rises", to_ts=late).where(lambda r: bool(r.get("serious")))
-        noticed += [r for r in looked if (r.number("rise") or 0) > 0 and r.has("risen_ts")]
+    noticed = [r for r in events if r.number("xid") in _NOTICED and _at_the_end(r)] + looked_at(facts)
     rows, _ = of_the_job(facts, noticed)
     rows.sort(key=lambda r: 1 if "counter" in r.columns else _NOTICED.index(r.number("xid") or 0.0) * 2)
     return [r for r in rows if same_gpu(r, rows[0])]
+
+
+def looked_at(facts: Facts) -> list[RowView]:
+    """Serious counters that rose in the run or by the first look after it. Empty where nothing says when the job ended."""
+    end = facts.scope["to_ts"]
+    if not end or not facts.times_known:
+        return []
+    late = (datetime.fromisoformat(end.replace("Z", "+00:00")) + timedelta(seconds=_NEXT_LOOK_S)).isoformat()
+    rows = facts.table("gpu_counter_rises", to_ts=late, end_ts=end)
+    return [r for r in rows if r.get("serious") and (r.number("rise") or 0) > 0 and r.has("risen_ts")]
+
+
+def seen_after(facts: Facts) -> RowView | None:
+    """A serious counter of a GPU of the job that was first seen risen just after the job's end.
+
+    None where something else explains the end, or where the GPU may have been another job's.
+    """
+    if facts.causes or not facts.ending.failed or facts.ending.says(*OUTSIDE, "host_oom"):
+        return None
+    own, _ = of_the_job(facts, [r for r in looked_at(facts) if (r.number("before_end_s") or 0) < 0])
+    return next((r for r in own if in_doubt(facts, r) is None), None)
 
 
 def _at_the_end(row: RowView) -> bool:
@@ -69,8 +85,9 @@ def _at_the_end(row: RowView) -> bool:
 
 
 def came_up(row: RowView) -> str:
-    """A counter that rose in the run."""
-    return f"The counter {row['counter']} of {gpu_of(row)} rose by {row['rise']} to {row['last_value']} in this run."
+    """A counter that rose in the run, or by the first look after it."""
+    when = "by the first look after this run" if (row.number("before_end_s") or 0) < 0 else "in this run"
+    return f"The counter {row['counter']} of {gpu_of(row)} rose by {row['rise']} to {row['last_value']} {when}."
 
 
 def event_said(row: RowView) -> str:

@@ -1,6 +1,6 @@
 -- gpu_counter_rises: Error counters of the job's GPUs: what they stood at before, and what they rose by in the run.
 -- TABLES: gpu_sample, gpu_minute
--- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL, end_ts TIMESTAMP = NULL
 -- NONE: error counter rise, error counter rose, counter rise, counter rose
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, BOOLEAN, BIGINT, BIGINT, BIGINT, TIMESTAMP, BIGINT
 -- PRUNE: job_id, nodes, from_ts, to_ts
@@ -13,7 +13,7 @@
 -- COLUMN last_value: last value in the run
 -- COLUMN rise: last minus first
 -- COLUMN risen_ts: when it rose first
--- COLUMN before_end_s [s]: seconds from the rise to the job's end
+-- COLUMN before_end_s [s]: seconds from the rise to the job's end (end_ts, else to_ts); negative where it was first seen after it
 -- CAVEAT: A counter that was not sampled before the fault can show no rise.
 WITH s AS NOT MATERIALIZED (
   SELECT node, gpu, gpu_uuid, first_ts, rose_ts,
@@ -94,7 +94,7 @@ c AS (
 )
 SELECT
   node, gpu, gpu_uuid, counter, serious, first AS first_value, last AS last_value, last - first AS rise, risen AS risen_ts,
-  date_diff('second', risen, $to_ts::TIMESTAMP) AS before_end_s
+  date_diff('second', risen, coalesce($end_ts, $to_ts)::TIMESTAMP) AS before_end_s
 FROM c
 WHERE high > 0
 ORDER BY serious DESC, rise DESC, node, gpu, gpu_uuid, counter

@@ -149,7 +149,32 @@ def test_a_counter_whose_first_look_after_the_fault_came_when_the_job_had_ended(
 
     found = judge(sampled(60.5), b2.assess)
     assert found.status == "confirmed" and "counter [[E" in found.headline
+    said = " ".join(c.text for c in found.speaks_for)
+    assert "by the first look after this run" in said and "before the job ended" not in said
     assert judge(sampled(63.0), b2.assess).status == "suspected"
+
+
+def test_a_counter_first_seen_risen_after_an_end_that_nothing_explains_is_a_suspicion(tmp_path: Path) -> None:
+    def sampled(name: str, rise_min: float, state: str = "FAILED", cause: str = "") -> World:
+        world = ran(tmp_path / name, state)
+        for minute in range(70):
+            count = 4 if minute >= rise_min else 3
+            at = T + timedelta(minutes=minute, seconds=11)
+            world.add(GpuSample(node="n1", gpu=3, ecc_dbe_total=count, engine_active=0.9, ts=at))
+        return world.say("exception", "KeyError", cause) if cause else world
+
+    found = judge(sampled("after", 60), b2.assess)
+    assert (found.status, found.attribution) == ("suspected", "infrastructure") and 0.6 < found.confidence < 0.7
+    assert any("by the first look after this run" in c.text for c in found.speaks_for)
+    assert found.missing and "kernel log" in found.missing[0].signal
+    for world in (
+        sampled("flat", 999),  # it stood before
+        sampled("later", 63),  # that was another job's time
+        sampled("cancelled", 60, "CANCELLED"),
+        sampled("explained", 60, cause="'scan_02011'"),
+        sampled("well", 60, "COMPLETED"),
+    ):
+        assert judge(world, b2.assess).status == "ruled_out"
 
 
 def stood(folder: Path, waited_ms: float | None, state: str = "FAILED") -> World:
