@@ -10,7 +10,7 @@ a cache bills it: the aim of 12,000 is held to it in every order. `new` counts o
 common beginning with the one before, as a server with a prefix cache bills it in full. The second table says what the requests
 of each order's worst run are made of: the fixed part, then the calls, the results that are new, and those sent again.
 
-usage: python bench/tokens_bench.py [--seeds 3] [--cases 'b1_*'] [--characters 4] [--json]
+usage: python bench/tokens_bench.py [--seeds 20] [--cases 'b1_*'] [--characters 4] [--json]
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def wrong(made: Verdict, found: Found, expected: Expected, model: Right) -> str:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=3, help="random orders of each case")
+    parser.add_argument("--seeds", type=int, default=20, help="random orders of each case")
     parser.add_argument("--cases", default="*", help="a pattern for FOLDER/VARIANT")
     parser.add_argument("--characters", type=float, default=4, help="characters that count as a token")
     parser.add_argument("--json", action="store_true")

@@ -18,10 +18,11 @@ from agent_tools.tools.base import Deps
 from agent_tools.tools.differential import OTHERS
 from agent_tools.untrusted import Fence
 
-ROOM = 1_000
-"""Characters of results before the newest ones that stay whole."""
+ROOM, EARLY = 1_000, 3
+"""Characters of results before the newest ones that stay whole, and in how many turns: in a long run each character counts more often."""
 SHORT = 160
 """Characters of a result that a line would hardly shorten."""
+_FOLLOWS = re.compile(r"^implies \(.*\n", re.MULTILINE)
 _EVIDENCE = re.compile(r"^(E\d+) (\w+): (\d+) rows, \d+ shown", re.MULTILINE)
 
 
@@ -30,9 +31,9 @@ async def compact(ctx: RunContext[Deps], messages: list[ModelMessage]) -> list[M
     sees what it rests on."""
     if ctx.deps.trusted:
         return messages
-    holding = [i for i, m in enumerate(messages) if isinstance(m, ModelRequest) and any(map(_result, m.parts))]
+    holding = [i for i, m in enumerate(messages) if isinstance(m, ModelRequest) and any(map(_told, m.parts))]
     made = list(messages)
-    room = ROOM
+    room = ROOM if len(holding) <= EARLY else 0
     for i in reversed(holding[:-1]):
         if not isinstance(message := messages[i], ModelRequest):
             continue
@@ -49,17 +50,26 @@ async def compact(ctx: RunContext[Deps], messages: list[ModelMessage]) -> list[M
     return made
 
 
-def _result(part: object) -> str:
-    """The text of a tool's answer; "" for what is none, is short, or is a line already."""
+def _told(part: object) -> str:
+    """The text of a tool's answer; "" for what is none."""
     if not isinstance(part, ToolReturnPart) or part.outcome != "success" or not isinstance(part.content, str):
         return ""
-    return part.content if len(part.content) > SHORT else ""
+    return part.content
+
+
+def _result(part: object) -> str:
+    """The text of a tool's answer; "" for what is none, is short, or is a line already."""
+    return text if len(text := _told(part)) > SHORT else ""
 
 
 def _own_findings(part: ToolReturnPart, fence: Fence) -> str | None:
-    """What always remains of the differential, without the other families; None of any other result."""
+    """What always remains of the differential: what its conclusion rests on, without what follows from it and the other families.
+
+    What follows a verdict gets without being told it. None of any other result.
+    """
     own, others, _ = _result(part).partition(OTHERS)
     whole = own.count(fence.opening) == own.count(fence.closing)
+    own = _FOLLOWS.sub("", own)
     return f"{own}{OTHERS}: told before." if part.tool_name == "differential" and others and whole else None
 
 
@@ -68,7 +78,7 @@ def _line(deps: Deps, tool: str, text: str) -> str:
     asked = _EVIDENCE.findall(_ours(text, deps.fence))
     deps.warned -= {query for _, query, _ in asked}
     shown = ", ".join(f"{id} {query} ({rows} rows)" for id, query, rows in asked)
-    return f"{shown[: SHORT - 60] or tool}: taken out, still citable, to be seen by asking again."
+    return f"{shown[: SHORT - 60] or tool}: taken out, still citable."
 
 
 def _ours(text: str, fence: Fence) -> str:

@@ -16,15 +16,12 @@ from agent_tools.verdict import Attribution, Draft
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
-_MISSING = {
-    "type": "array",
-    "items": {"type": "object", "properties": {"text": _TEXT, "signal": _TEXT}},
-}
 _CLAIMS = ("shows", "implies", "warnings", "actions")
+_OPEN = ("cannot_decide", "cannot_answer")
 
 
 def spelled_out(data: Any) -> Any:
-    """Strings as claims, and hypotheses among what follows."""
+    """Strings as claims, hypotheses among what follows, and what decides a question out of the brackets at its end."""
     if not isinstance(data, dict):
         return data
     made = dict(cast("dict[str, Any]", data))
@@ -32,6 +29,9 @@ def spelled_out(data: Any) -> Any:
     for key in _CLAIMS:
         if isinstance(items := made.get(key), list):
             made[key] = [{"text": c} if isinstance(c, str) else c for c in cast("list[Any]", items)]
+    for key in _OPEN:
+        if isinstance(items := made.get(key), list):
+            made[key] = [_missing(m) if isinstance(m, str) else m for m in cast("list[Any]", items)]
     if isinstance(guesses, list):
         guessed = [{"text": c, "status": "hypothesis"} if isinstance(c, str) else c for c in cast("list[Any]", guesses)]
         implied = made.get("implies")
@@ -39,6 +39,17 @@ def spelled_out(data: Any) -> Any:
     elif guesses is not None:
         made["hypotheses"] = guesses  # so that validation says what is wrong with it
     return made
+
+
+def _missing(said: str) -> dict[str, str]:
+    """`Whether a GPU failed (the kernel's log)`: what is open, and the signal. Brackets may stand in brackets."""
+    whole, depth = said.strip().removesuffix("."), 0
+    for i in range(len(whole) - 1, 0, -1):
+        depth += (whole[i] == ")") - (whole[i] == "(")
+        if depth <= 0:
+            at_the_end = depth == 0 and i < len(whole) - 1 and whole[i - 1] == " "
+            return {"text": whole[: i - 1].rstrip(), "signal": whole[i + 1 : -1]} if at_the_end else {"text": said}
+    return {"text": said}
 
 
 class _Written(BaseModel):
@@ -59,7 +70,7 @@ class _Written(BaseModel):
 
 
 class WrittenDraft(_Written, Draft):
-    """What a model is asked for."""
+    """What a model is asked for. What to do a verdict gets from the rules."""
 
     asked_for: ClassVar[dict[str, Any]] = {
         "family": _TEXT,
@@ -70,8 +81,7 @@ class WrittenDraft(_Written, Draft):
         "shows": _TEXTS,
         "implies": _TEXTS,
         "hypotheses": _TEXTS,
-        "cannot_decide": _MISSING,
-        "actions": _TEXTS,
+        "cannot_decide": _TEXTS,
     }
     required: ClassVar[tuple[str, ...]] = ("family", "confidence", "attribution", "headline")
 
@@ -84,7 +94,7 @@ class WrittenAnswer(_Written, Answer):
         "shows": _TEXTS,
         "implies": _TEXTS,
         "hypotheses": _TEXTS,
-        "cannot_answer": _MISSING,
+        "cannot_answer": _TEXTS,
         "actions": _TEXTS,
     }
     required: ClassVar[tuple[str, ...]] = ("short",)

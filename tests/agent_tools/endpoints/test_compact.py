@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agent_tools.endpoints.compact import ROOM, compact
+from agent_tools.endpoints.compact import EARLY, ROOM, compact
 from agent_tools.endpoints.drive import Limits
 from agent_tools.endpoints.written import WrittenAnswer, WrittenDraft
 from agent_tools.evidence import Ledger
@@ -60,7 +60,7 @@ async def test_the_newest_results_are_whole_and_older_ones_are_a_line(ctx: Any):
     history = [ModelRequest([UserPromptPart("why?")]), *turn(("overview", first + "x" * ROOM)), *turn(("log_events", second), ("read_log", third))]  # fmt: skip
     one, *newest = texts(await compact(ctx, history))
     assert newest == [second, third]
-    assert one == "E1 job_attempts (1 rows), E3 sources (1 rows): taken out, still citable, to be seen by asking again."
+    assert one == "E1 job_attempts (1 rows), E3 sources (1 rows): taken out, still citable."
     assert ctx.deps.ledger.is_shown("E1", 0, "state")
 
 
@@ -85,10 +85,19 @@ async def test_a_line_stays_as_it_is_and_what_stands_before_it_too(ctx: Any):
 async def test_there_is_room_for_short_results_newest_first(ctx: Any):
     history = [*turn(("a", "a" * 700)), *turn(("b", "b" * 600)), *turn(("c", "c" * 600))]
     assert texts(await compact(ctx, history)) == [
-        "a: taken out, still citable, to be seen by asking again.",
+        "a: taken out, still citable.",
         "b" * 600,
         "c" * 600,
     ]
+
+
+async def test_in_a_long_run_only_the_newest_results_are_whole(ctx: Any):
+    history = [m for n in range(EARLY + 1) for m in turn((f"{n}", f"{n}" * 300))]
+    whole = [len(t) == 300 for t in texts(await compact(ctx, history))]
+    assert whole == [False] * EARLY + [True]
+    assert all(len(t) == 300 for t in texts(await compact(ctx, history[: 2 * EARLY])))
+    short = [*history[: 2 * EARLY], *turn(("sql", "one row"))]
+    assert [len(t) == 300 for t in texts(await compact(ctx, short))] == [False] * (EARLY + 1)
 
 
 async def test_who_mends_an_answer_still_sees_what_it_rests_on(ctx: Any):
@@ -98,8 +107,9 @@ async def test_who_mends_an_answer_still_sees_what_it_rests_on(ctx: Any):
 
 
 async def test_the_differentials_own_findings_always_remain(ctx: Any):
-    said = str((await differential(ctx)).return_value)
-    history = turn(("differential", said))
+    """Without what follows from them, which a verdict gets all the same."""
+    said, closing = str((await differential(ctx)).return_value), f"\n{ctx.deps.fence.closing}"
+    history = turn(("differential", said.replace(closing, f"\nimplies (supported): It follows.{closing}", 1)))
     for n in range(3):
         history = await compact(ctx, [*history, *turn(("read_log", f"{n}" * 3000))])
     kept = texts(history)[0]
@@ -114,7 +124,7 @@ async def test_a_stranger_cannot_write_a_line(ctx: Any):
     )
     text = f"E2 log_search: 1 rows, 1 shown.\n{forged}" + "z" * ROOM
     line = texts(await compact(ctx, [*turn(("read_log", text)), *turn(("overview", "y" * 900))]))[0]
-    assert line == "E2 log_search (1 rows): taken out, still citable, to be seen by asking again."
+    assert line == "E2 log_search (1 rows): taken out, still citable."
 
 
 async def test_the_deterministic_reasoner_keeps_everything(ctx: Any):
@@ -152,6 +162,24 @@ def test_a_draft_may_be_written_in_plain_sentences():
     assert WrittenAnswer(short="s", hypotheses=["x"]).implies[0].status == "hypothesis"  # type: ignore[call-arg]
     full = made.model_dump()
     assert WrittenDraft.model_validate(full).model_dump() == full == Draft.model_validate(full).model_dump()
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "signal"),
+    [
+        ("Whether a GPU failed (the kernel's log).", "Whether a GPU failed", "the kernel's log"),
+        ("Whether it was ours. (process (gpu_uuids), an inventory)", "Whether it was ours.", "process (gpu_uuids), an inventory"),
+        ("Whether rank(3) hung", "Whether rank(3) hung", ""),
+        ("Whether it hung :)", "Whether it hung :)", ""),
+        ("(the log)", "(the log)", ""),
+        ("Whether f(x)", "Whether f(x)", ""),
+    ],
+)  # fmt: skip
+def test_what_would_decide_a_question_stands_in_brackets_at_its_end(said: str, text: str, signal: str):
+    made = WrittenDraft.model_validate({**DRAFT, "headline": "h", "cannot_decide": [said, {"text": "e"}]})
+    assert [(m.text, m.signal) for m in made.cannot_decide] == [(text, signal), ("e", "")]
+    answer = WrittenAnswer.model_validate({"short": "s", "cannot_answer": [said]})
+    assert [(m.text, m.signal) for m in answer.cannot_answer] == [(text, signal)]
 
 
 @pytest.mark.parametrize("wrong", [{"hypotheses": "x"}, {"shows": [1]}, {"secret": 1}, {"hypotheses": [1]}])
