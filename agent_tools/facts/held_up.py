@@ -59,7 +59,7 @@ def named(facts: Facts, result: Assessment) -> bool:
         result.attribution = "job" if facts.host_oom else "undetermined"
         result.speaks_for += facts.host_oom.claims
         return True
-    if _worker_gone(facts, result):
+    if _worker_gone(facts, result) or _undumped(facts, result):
         return True
     silent = facts.table("silent_ranks")
     if silent and silent.row_count <= 2:
@@ -87,6 +87,43 @@ def named(facts: Facts, result: Assessment) -> bool:
         result.implies.append(claim("The rank on that GPU is the one that the others wait for.", "hypothesis"))
         return True
     return node_at_rest(facts, result)
+
+
+def _undumped(facts: Facts, result: Assessment) -> bool:
+    """Name the few ranks of which no dump is there, where every dump that is there shows a rank that waits."""
+    if not facts.has("nccl_sample"):
+        return False
+    rows = facts.table("undumped_ranks").rows
+    if not rows or rows[0].number("waiting") != rows[0].number("dumped"):
+        return False
+    first, several = rows[0], len(rows) > 1
+    who = f"rank {first['rank']}" if not several else f"ranks {first['rank']} and {rows[1]['rank']}"
+    more = " and others" if len(rows) > 2 else ""
+    where = f" in {first['collective']} of {first['comm']}, sequence {first['seq']}" if first.has("collective") else ""
+    result.headline = f"{result.headline.rstrip('.')}; of {who}{more} no dump is there."
+    result.speaks_for.append(
+        claim(
+            f"Of {first['world_size']} ranks {first['dumped']} left a dump of the flight recorder, and each of them waits{where}; "
+            f"{who}{more} left none.",
+            "supported",
+        )
+    )
+    result.implies.append(
+        claim(
+            f"A rank that is dead or stuck on the host writes no dump, and the others wait for it: look at {who} first. A dump that was "
+            "written and not collected looks the same.",
+            "hypothesis",
+        )
+    )
+    result.missing.append(
+        missing(
+            f"Whether {who} wrote a dump that is not here, and what it did.",
+            "the folder of TORCH_NCCL_DEBUG_INFO_TEMP_FILE on its node, its log, a host stack of it (py-spy)",
+        )
+    )
+    for row in rows[:2]:
+        say_where(facts, row.number("rank"), result)
+    return True
 
 
 def _worker_gone(facts: Facts, result: Assessment) -> bool:

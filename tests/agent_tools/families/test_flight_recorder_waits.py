@@ -56,3 +56,32 @@ def test_sends_and_receives_are_not_held_against_a_rank(tmp_path: Path) -> None:
 def test_dumps_in_which_everything_is_completed_show_no_hang(tmp_path: Path) -> None:
     world = World(tmp_path).add(*_at(0, "0:default", 9, 9, 2), *_at(1, "0:default", 8, 8, 2))
     assert judge(world, c2.assess).status == "ruled_out"
+
+
+def _waiting(*ranks: int, size: int = 4) -> list[NcclSample]:
+    return [row for rank in ranks for row in _at(rank, "0:default_pg", 812, 811, size)]
+
+
+def test_the_rank_without_a_dump_is_named_with_the_doubt(tmp_path: Path) -> None:
+    answer = judge(World(tmp_path).add(*_waiting(0, 1, 3)), c2.assess)
+    assert answer.status == "confirmed" and "no dump is there" in answer.headline
+    view = World(tmp_path).add(*_waiting(0, 1, 3)).facts().table("undumped_ranks")
+    assert [(r.get("rank"), r.get("dumped"), r.get("waiting"), r.get("seq")) for r in view] == [(2, 3, 3, 812)]
+    assert any("not collected" in c.text and c.status == "hypothesis" for c in answer.implies)
+    assert any("TORCH_NCCL_DEBUG_INFO_TEMP_FILE" in m.signal for m in answer.missing)
+
+
+def test_nobody_is_named_where_many_dumps_are_missing_or_none(tmp_path: Path) -> None:
+    for ranks in ((0, 1), (0, 1, 2, 3)):
+        assert not World(tmp_path).add(*_waiting(*ranks)).facts().table("undumped_ranks")
+
+
+def test_a_dump_that_shows_the_rank_that_never_entered_decides_before_one_that_is_missing(tmp_path: Path) -> None:
+    rows = [*_waiting(0, 1, 2, size=5), *_at(3, "0:default_pg", 811, 811, 5)]
+    answer = judge(World(tmp_path).add(*rows), c2.assess)
+    assert "never entered it" in answer.headline and "no dump" not in answer.headline
+
+
+def test_a_dump_in_which_nothing_is_open_names_nobody_who_left_none(tmp_path: Path) -> None:
+    rows = [*_waiting(0, 1), *_at(3, "0:default_pg", 812, 812, 4)]
+    assert "no dump" not in judge(World(tmp_path).add(*rows), c2.assess).headline
