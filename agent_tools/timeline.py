@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView, View
+from agent_tools.families.switch_faults import FABRIC
 from agent_tools.families.wording import gpu_of
 from agent_tools.verdict import NO_TIME, Moment
 
@@ -76,7 +77,7 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
     yield from _of(signals, "signal_ts", lambda r: f"Signal: {_said(r)}", 1, lent)
     yield from _of(facts.table("slurm_messages"), "message_ts", lambda r: f"Slurm, in the log: {_said(r)}", 1)
     yield from _of(*_reported(facts.table("nccl_events")), 1, lent)
-    yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"GPU{_on(r)}: {_said(r)}", 0)
+    yield from _of(facts.table("gpu_events"), "event_ts", lambda r: f"{_device(r)}{_on(r)}: {_said(r)}", 0)
     yield from _of(_but_recoveries(facts.table("host_events")), "event_ts", lambda r: f"Kernel{_on(r)}: {_said(r)}", 1)
     if facts.has("link_event"):
         links = facts.table("link_events").where(lambda r: r.text("event") != "up")
@@ -87,6 +88,10 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
         facts.table("gpu_counter_rises").where(_rose), "risen_ts", lambda r: f"{r['counter']} of {gpu_of(r)} rose.", 0
     )
     yield from _of(_earlier(facts), "end_ts", lambda r: f"Slurm: attempt {r['attempt']} ended, {r['state']}.", 1)
+
+
+def _device(row: RowView) -> str:
+    return "NVSwitch" if row.text("event") in FABRIC else "GPU"
 
 
 def _lines(*views: View) -> set[tuple[str, int]]:

@@ -34,6 +34,7 @@ from agent_tools.families.faulted_gpus import (
 from agent_tools.families.faults_around import faults_around
 from agent_tools.families.last_of_it import last_of_it
 from agent_tools.families.recomputed import recomputed
+from agent_tools.families.switch_faults import FABRIC, switch_fault, switch_warnings
 from agent_tools.families.wording import claim, gpu_of, missing
 
 CODE = "B2"
@@ -52,14 +53,15 @@ _BY_THE_NEXT_LOOK = 0.65
 def assess(facts: Facts) -> Assessment:
     """Judge B2 from counters, events and what the CUDA runtime told the program; faults outside of the run are hints beside it."""
     result = _assess(facts)
-    result.warnings += faults_around(facts)
+    told = result.counterfactual if result.status == "confirmed" else ""
+    result.warnings += [*switch_warnings(facts, told), *faults_around(facts)]
     return result
 
 
 def _assess(facts: Facts) -> Assessment:
     rises = facts.table("gpu_counter_rises").where(lambda r: bool(r.get("serious")))
     risen = [r for r in rises if (r.number("rise") or 0) > 0]
-    events = facts.table("gpu_events").rows
+    events = facts.table("gpu_events").where(lambda r: r.text("event") not in FABRIC)
     warnings = [latent(r) for r in rises if (r.number("rise") or 0) <= 0][:4]
     faults, foreign = of_the_job(facts, [*risen, *(r for r in events if is_hard(r))])
     risen, hard = ([r for r in faults if ("counter" in r.columns) is kind] for kind in (True, False))
@@ -89,6 +91,8 @@ def _assess(facts: Facts) -> Assessment:
         result = _charged(facts, near[0], bool(risen) and bool(hard))
     elif (runtime or ecc) and (told := contained(facts, events)):
         result = _charged(facts, told[0], both=len(told) > 1)
+    elif (switch := None if ecc else switch_fault(facts)) is not None:
+        result = switch
     elif runtime or ecc:
         result = _runtime(facts, runtime)
     elif facts.copied_xid is not None:

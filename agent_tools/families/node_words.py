@@ -6,6 +6,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.node_words import node_word
 from agent_tools.families.base import Assessment
+from agent_tools.families.switch_faults import fabric_not_up
 from agent_tools.families.wording import claim, missing
 
 _LOOK_AT_NODE = (
@@ -39,6 +40,11 @@ def tell_words(facts: Facts, message: str, result: Assessment, cause: Raised | N
     failed = _card_not_up(facts) if word.unseen and told is None else None
     if failed is not None:
         result.speaks_for.append(claim(f"The kernel of {failed['node']} said as the job began: {failed['message']}"))
+    fabric = fabric_not_up(facts) if word.whose == "infrastructure" else None
+    if fabric is not None:
+        result.speaks_for.append(
+            claim(f"The fabric of {fabric['node']} had not come up, at {fabric['event_ts']}: {fabric['message']}")
+        )
     found = told is not None or failed is not None
     result.attribution = whose = "infrastructure" if found else word.whose
     if overview is not None and overview.number("node_count") == 1 and overview.has("node_list"):

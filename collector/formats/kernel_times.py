@@ -5,6 +5,7 @@ kern  :warn  : 2026-03-01T10:00:00,283302+01:00 text  dmesg -x --time-format iso
 2026-03-01T10:00:00+0100 node1 kernel: text           journalctl -k -o short-iso, rsyslog
 Mar  1 10:00:00 node1 kernel: [  12.345678] text      journalctl -k, syslog (no year, local time; Mär, mars, 3月 by locale)
 [   12.345678] text  or  6,3964,206764307,-;text      dmesg, /dev/kmsg (since boot)
+[Mar 01 2026 10:00:00] [ERROR] [tid 841] text         the Fabric Manager's own log (local time)
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
+from collector.formats.fabric_words import DAEMON
 from collector.formats.memory_daemons import DAEMONS
 from collector.formats.slurm_values import to_utc
 
@@ -30,6 +32,7 @@ LINE = re.compile(
     _PREFIX
     + r"(?:"
     + r"\[(?P<ctime>\w{1,4}\.? (?:\w{3,5}\.?| ?\d{1,2}月) +\d{1,2} \d\d:\d\d:\d\d \d{4})\]\s?"
+    + r"|\[(?P<fabric>[A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d)\] \[[A-Z]{4,8}\] \[tid \d{1,9}\]\s"
     + r"|\[(?P<iso_b>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d+(?:[+-]\d\d:?\d\d)?)\]\s?"
     + r"|(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)\s"
     + r"|(?P<short>(?:[^\W\d_]{3,5}\.?| ?\d{1,2}月) [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?)\s"
@@ -79,7 +82,7 @@ class Clock:
             return None
         rest = line[found.end() :]
         host: str | None = None
-        kernel, who = True, ""
+        kernel, who = (False, DAEMON) if found.group("fabric") else (True, "")
         if found.group("iso") or found.group("short"):
             # dmesg alone writes a fraction behind a comma or the level first, and names no host; a device's address is no program.
             own = "," in found.group() or ":" in line[: found.start("iso")] if found.group("iso") else False
@@ -116,6 +119,9 @@ class Clock:
         try:
             if found.group("ctime"):
                 _, month, day, clock, year = found.group("ctime").split()
+                return self._local(int(year), month, day, clock)
+            if found.group("fabric"):
+                month, day, year, clock = found.group("fabric").split()
                 return self._local(int(year), month, day, clock)
             iso = found.group("iso") or found.group("iso_b")
             if iso:
@@ -159,6 +165,7 @@ class Clock:
         moment = to_utc(datetime.fromtimestamp(micros / 1e6, self._zone), self._zone) if 0 < micros < 4e15 else None
         who = "" if kernel else str(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM") or "")
         unit = str(entry.get("_SYSTEMD_UNIT") or "")
-        if who in DAEMONS and unit and not unit.startswith(f"{who}."):
+        own = {DAEMON: "nvidia-fabricmanager.", "systemd": "init."} | {d: f"{d}." for d in DAEMONS}
+        if unit and who in own and not unit.startswith(own[who]):
             who = ""  # anybody may write under a name of their choice (logger -t); the unit is the journal's own word
         return Spoken(moment, None, host, message, kernel, who)

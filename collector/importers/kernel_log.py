@@ -1,6 +1,7 @@
 """A node's kernel log: XIDs, OOM kills, crashes, storage stalls, links. See kernel_times for the printings that are read.
 
-Of what other programs say in a journal only the words are read of those that end processes for want of memory (memory_daemons).
+Of what other programs say in a journal only the words are read of those that end processes for want of memory (memory_daemons),
+and of NVIDIA's Fabric Manager (fabric_words).
 
 SOURCE  `dmesg -T`, `dmesg --time-format iso`, `journalctl -k -o short-iso` (or json), syslog, /dev/kmsg, pstore; `dmesg -t`
         where it holds nothing but what drivers say of devices.
@@ -17,6 +18,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import ClassVar, cast
 
+from collector.formats.fabric_words import FabricWords, of_fabric
 from collector.formats.kernel_events import Event, Recogniser, interesting
 from collector.formats.kernel_times import Clock, Spoken
 from collector.formats.memory_daemons import DAEMONS, memory_kill
@@ -67,14 +69,14 @@ class KernelLog:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Events in the file's order."""
-        clock, recogniser = Clock(ctx.zone, ctx.modified), Recogniser()
+        clock, recogniser, fabric = Clock(ctx.zone, ctx.modified), Recogniser(), FabricWords()
         read = number = 0
         undated: list[int] = []
         ended: set[int] = set()  # processes that such a program has told of
         above: tuple[int, Spoken] | None = None  # the line that this one may go on from, and what it said until now
         plain = _without_times(_begin(first_bytes(path)))
         for number, line in lines(path, ctx):
-            daemon = " to process " in line or "Killed /" in line
+            daemon = " to process " in line or "Killed /" in line or "abric" in line or "NVSwitch" in line
             wanted = recogniser.listing or daemon or interesting(line)
             if not wanted and number % 64 != 1:
                 above = None
@@ -95,6 +97,12 @@ class KernelLog:
                 if (fields := memory_kill(spoken.who, spoken.message)) is not None and fields.get("pid") not in ended:
                     ended.add(fields.get("pid") or -number)
                     yield _row(Event("host_event", fields, (number, spoken)), ctx, undated)
+                continue
+            if spoken is not None and of_fabric(spoken.who, spoken.message):
+                read += 1
+                ctx.saw(spoken.ts)
+                if (fields := fabric.read(spoken.who, spoken.message)) is not None:
+                    yield _row(Event("gpu_event", fields, (number, spoken)), ctx, undated)
                 continue
             if spoken is None or not spoken.kernel:
                 continue

@@ -142,7 +142,7 @@ def place(logs: Sequence[tuple[str, str]], index: JobIndex, folder: str, given: 
 
 _TOOL = re.compile(
     r"(?:dcgm|exporter|metrics?|prometheus|prom|vllm|scrape|range|query|dmesg|kernel|kern|journal|journalctl|syslog|"
-    r"messages|log|out|iso|nvidia|smi|openmetrics|matrix|vector|dump|)\Z",
+    r"messages|log|out|iso|nvidia|smi|openmetrics|matrix|vector|dump|nv|fabricmanager|)\Z",
     re.IGNORECASE,
 )
 _ANY_NODE = re.compile(r"(?:gpus?|nodes?|hosts?|all|cluster|system|\d+)\Z", re.IGNORECASE)

@@ -7,13 +7,14 @@
 -- COLUMN watched: a healthy source covered the table for this job or on one of its nodes
 -- COLUMN failed: a source that would fill the table failed there
 -- COLUMN message: what a failed source says
--- CAVEAT: A table without rows and without a watching source proves nothing when it is empty.
+-- CAVEAT: A table without rows and without a watching source proves nothing when it is empty. What a Fabric Manager says of its switches is
+-- no kernel's log: gpu_event is not covered by it.
 WITH c AS (
   SELECT 'gpu_device' AS "table", EXISTS (SELECT 1 FROM gpu_device WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))) AS present
   UNION ALL
   SELECT 'gpu_sample', EXISTS (SELECT 1 FROM gpu_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
-  SELECT 'gpu_event', EXISTS (SELECT 1 FROM gpu_event WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
+  SELECT 'gpu_event', EXISTS (SELECT 1 FROM gpu_event WHERE NOT coalesce(starts_with(message, 'nv-fabricmanager: ') OR event = 'fabric', false) AND (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
   SELECT 'link_sample', EXISTS (SELECT 1 FROM link_sample WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, '')))) AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 1 HOUR))
   UNION ALL
@@ -31,7 +32,7 @@ h AS (
   SELECT covers AS "table", bool_or(ok) AS watched, bool_or(NOT ok) AS failed,
     left(min(message) FILTER (WHERE NOT ok), 200) AS message
   FROM source_health
-  WHERE (job_id = $job_id OR list_contains(string_split($nodes, ','), coalesce(node, '')))
+  WHERE (job_id = $job_id OR list_contains(string_split($nodes, ','), coalesce(node, ''))) AND source IS DISTINCT FROM 'fabric_manager'
     AND ($from_ts IS NULL OR coalesce(end_ts, ts) >= $from_ts::TIMESTAMP) AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP)
   GROUP BY covers
 )

@@ -51,7 +51,8 @@ e AS (
   SELECT * FROM y
   WHERE (job_id = $job_id OR (job_id IS NULL AND list_contains(string_split($nodes, ','), coalesce(node, ''))))
     AND ($gpus IS NULL OR list_contains(string_split($gpus, ','), gpu_uuid)
-      OR (gpu_uuid IS NULL AND (pci_bus_id IS NULL OR NOT coalesce((SELECT all_placed FROM o), false))))
+      -- A switch is no GPU's address, and serves them all.
+      OR event = 'sxid' OR (gpu_uuid IS NULL AND (pci_bus_id IS NULL OR NOT coalesce((SELECT all_placed FROM o), false))))
     AND ($from_ts IS NULL OR ts >= $from_ts::TIMESTAMP)
     AND ($to_ts IS NULL OR ts <= $to_ts::TIMESTAMP + INTERVAL 5 MINUTE)
 )

@@ -182,7 +182,7 @@ class GpuEvent(GpuRow):
 
     event: Annotated[
         str | None,
-        col("xid, sxid, fallen_off_bus, init_failed, driver_reload, nvlink, row_remap, throttle, reset, ras"),
+        col("xid, sxid, fabric, fallen_off_bus, init_failed, driver_reload, nvlink, row_remap, throttle, reset, ras"),
     ] = None
     xid: Annotated[int | None, col("XID code")] = None
     pid: Annotated[int | None, col("process that the driver names")] = None
