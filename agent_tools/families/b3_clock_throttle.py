@@ -21,6 +21,10 @@ EXPLAINS = ("D1", "D2", "D3", "F3", "G1")
 
 _SHARE = 0.1
 _DOWN = 0.85
+_FAR_DOWN, _MOSTLY = 0.7, 0.5
+"""Against the card's own maximum: a good one at full load stays below it too, for its power limit, but not so far below."""
+_BY_MAXIMUM = 0.65
+"""Highest confidence where only the card's maximum tells that its clock was down."""
 _HOT_C = 83.0
 """Where data-centre GPUs begin to slow down for heat (their limits lie at 85 to 92); a good card at full load stays below."""
 
@@ -66,10 +70,14 @@ def assess(facts: Facts) -> Assessment:
         return _of_others(of_all[0], f"had severe throttle bits set in {share} of its samples")
     row = severe[0]
     down = _is_down(row, gpus)
+    full = None if down else _far_below(facts, row)
+    down = down or full is not None
     pace = _slower(facts)
     slower = pace is not None
     result = Assessment(CODE, "confirmed" if down else "suspected", attribution="infrastructure")
     result.confidence = 0.9 if down and slower else 0.8 if down else 0.4
+    if full is not None:
+        result.confidence = min(result.confidence, _BY_MAXIMUM)
     why = _Reasons(_reasons(facts, row))
     result.headline = f"{gpu_of(row)} lowered its clocks for {why.cause}{why.headed}."
     if not down:
@@ -91,6 +99,15 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(
             claim(
                 f"Its SM clock was {row['sm_clock_throttled_mhz']} in them, and {row['sm_clock_free_mhz']} in the others."
+            )
+        )
+    if full is not None:
+        text = f"Its SM clock was {row['sm_clock_throttled_mhz']} in them; the highest that it can have is {full['clock_max_mhz']}."
+        result.speaks_for.append(claim(text))
+        result.missing.append(
+            missing(
+                "Which clock it has at the same work without these bits.",
+                "samples of a cooler hour, or of a like GPU at the same work (gpu_sample)",
             )
         )
     result.speaks_for += why.told(row)
@@ -294,6 +311,21 @@ def _is_down(row: RowView, gpus: list[RowView]) -> bool:
     ]
     free = max(row.number("sm_clock_free_mhz") or 0.0, median(peers) if peers else 0.0)
     return throttled is not None and free > 0 and throttled < _DOWN * free
+
+
+def _far_below(facts: Facts, row: RowView) -> RowView | None:
+    """The card's highest clock, where nothing better is there to compare with and it was far below that most of its time."""
+    throttled, uuid, gpu = row.number("sm_clock_throttled_mhz"), row.get("gpu_uuid"), row.number("gpu")
+    if throttled is None or (row.number("severe_throttle_share") or 0) < _MOSTLY:
+        return None
+    full = facts.table(
+        "gpu_full_clock",
+        nodes=facts.scope["nodes"],
+        of_node=row.text("node") or None,
+        of_gpu=None if gpu is None else int(gpu),
+        of_uuid=None if uuid is None else str(uuid),
+    ).first
+    return full if full is not None and throttled < _FAR_DOWN * (full.number("clock_max_mhz") or 0) else None
 
 
 def _alike(a: RowView, b: RowView) -> bool:

@@ -85,6 +85,7 @@ class NvidiaSmi:
                     driver_version=_word(record.get("driver_version")),
                     fb_total_bytes=sample.fb_total_bytes,
                     power_limit_w=sample.power_limit_w,
+                    sm_clock_max_mhz=_megahertz(record.get("clocks.max.sm", record.get("clocks.max.graphics"))),
                 )
 
     def of_line(
@@ -97,6 +98,12 @@ class NvidiaSmi:
         if names is None or len(cells) != len(names):
             return (None if line.startswith("#") else names), None
         return names, _sample(dict(zip(names, cells, strict=True)), ctx)
+
+
+def _megahertz(cell: str | None) -> float | None:
+    """`1980 MHz`, or the number alone."""
+    bare = (cell or "").removesuffix("MHz").strip()
+    return float(bare) if bare.isdecimal() and 0 < int(bare) < 100_000 else None
 
 
 def _bare(cells: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from agent_tools.facts import Facts
 from agent_tools.families import b3_clock_throttle as b3
 from agent_tools.families import d3_straggler as d3
 from agent_tools.families.base import Assessment
-from store.rows import GpuSample
+from store.rows import GpuDevice, GpuSample
 from tests.agent_tools.families.world import JOB, T, World, check
 
 HW, SW_THERMAL, THERMAL, BRAKE, CAP = 0x8, 0x20, 0x40, 0x80, 0x4
@@ -109,3 +109,35 @@ def test_a_lone_card_at_a_low_clock_without_a_severe_reason_may_hold_the_others_
     check(facts, found)
     assert (found.status, bool(found.warnings)) == (status, status == "suspected")
     assert found.attribution in ("undetermined", "none")
+
+
+def _all_along(folder: Path, clock: float, maximum: float | None = 1980.0, bad_of_ten: int = 10) -> World:
+    """A job of one GPU that sets these bits from its first minute on: nothing of its own or beside it to compare with."""
+    world = World(folder).job("COMPLETED", gpus=1, node_list="n1", node_count=1)
+    world.add(GpuDevice(node="n1", gpu=0, ts=T, sm_clock_max_mhz=maximum))
+    for m in range(60):
+        bits = THERMAL if m % 10 < bad_of_ten else 0
+        world.add(
+            GpuSample(
+                node="n1", gpu=0, job_id=JOB, attempt=1, ts=T + timedelta(minutes=m), engine_active=0.95,
+                throttle_reasons=bits, sm_clock_mhz=clock, temp_c=88.0,
+            )
+        )  # fmt: skip
+    return world
+
+
+def test_a_card_that_never_ran_free_is_held_against_its_own_highest_clock(tmp_path: Path) -> None:
+    found, facts = judged(_all_along(tmp_path, 1290.0))
+    assert (found.status, found.confidence) == ("confirmed", 0.65)
+    told = [shown(facts, c.text) for c in found.speaks_for]
+    assert "Its SM clock was 1290.0 in them; the highest that it can have is 1980.0." in told
+    assert any(m.text.startswith("Which clock it has") for m in found.missing)
+
+
+@pytest.mark.parametrize(
+    ("clock", "maximum", "of_ten"), [(1465.0, 1980.0, 10), (1290.0, None, 10), (1290.0, 1980.0, 4)]
+)
+def test_a_clock_that_a_power_limit_would_give_too_is_a_suspicion(
+    clock: float, maximum: float | None, of_ten: int, tmp_path: Path
+) -> None:
+    assert judged(_all_along(tmp_path, clock, maximum, of_ten))[0].status == "suspected"
