@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from agent_tools.facts import Facts
 from agent_tools.facts.views import RowView, View
+from agent_tools.families.faulted_gpus import seen_after
 from agent_tools.families.switch_faults import FABRIC
 from agent_tools.families.wording import gpu_of
 from agent_tools.verdict import NO_TIME, Moment
@@ -84,10 +85,15 @@ def _moments(facts: Facts) -> Iterator[_Entry]:
         yield from _of(links, "event_ts", lambda r: f"Link {r['device']}{_on(r)}: {_said(r)}", 1)
     yield from _of(facts.table("node_states"), "begin_ts", _trouble, 1)
     yield from _of(facts.table("process_exits").where(_untimely), "end_ts", _exit, 1)
-    yield from _of(
-        facts.table("gpu_counter_rises").where(_rose), "risen_ts", lambda r: f"{r['counter']} of {gpu_of(r)} rose.", 0
-    )
+    after = seen_after(facts)
+    rises = [*facts.table("gpu_counter_rises").where(_rose), *([after] if after is not None else [])]
+    yield from _of(rises, "risen_ts", _risen, 0)
     yield from _of(_earlier(facts), "end_ts", lambda r: f"Slurm: attempt {r['attempt']} ended, {r['state']}.", 1)
+
+
+def _risen(row: RowView) -> str:
+    seen = "was first seen risen" if (row.number("before_end_s") or 0) < 0 else "rose"
+    return f"{row['counter']} of {gpu_of(row)} {seen}."
 
 
 def _device(row: RowView) -> str:

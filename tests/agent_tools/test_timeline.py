@@ -11,7 +11,7 @@ import pytest
 
 from agent_tools.facts import Facts
 from agent_tools.timeline import MOST_OF_ONE, timeline
-from store.rows import GpuEvent, HostEvent, LogEvent, SlurmJobEvent
+from store.rows import GpuEvent, GpuSample, HostEvent, LogEvent, SlurmJobEvent
 from tests.agent_tools.families.world import JOB, T, World
 
 NAN = float("nan")
@@ -153,3 +153,11 @@ def test_an_event_of_which_no_text_was_kept_is_told_by_its_kind(tmp_path: Path) 
     facts = world.facts()
     (moment,) = (m for m in timeline(facts) if m.text.startswith("Kernel"))
     assert re.fullmatch(r"Kernel on \[\[E\d+(:\d+)?\.node\]\]: \[\[E\d+(:\d+)?\.event\]\]\.", moment.text)
+
+
+def test_a_counter_that_is_first_seen_risen_after_the_end_stands_behind_it(tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED", 60, gpus=8, node_list="n1").train([3.0, 2.0], every_s=600)
+    for minute in range(64):
+        at = T + timedelta(minutes=minute, seconds=11)
+        world.add(GpuSample(node="n1", gpu=3, ecc_dbe_total=3 + (minute >= 60), engine_active=0.9, ts=at))
+    assert told(world.facts())[-2:] == ["Slurm: ended, ·.", "· of GPU · of · was first seen risen."]
