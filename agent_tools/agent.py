@@ -197,6 +197,7 @@ async def conclude(
         ledger.show_all()
         answer = await _ask_examiner(deps, limits) if failures else _examined(deps)
     answer.provenance.notes = [*notes, *found.notes, *failures, *answer.provenance.notes]
+    answer.provenance.bounds = answer.provenance.bounds or (limits.said() if failures else "")
     answer.provenance.zone = zone_note
     answer.provenance.failed = whose
     return _verdict(answer, reader, ledger, job_id, attempt)

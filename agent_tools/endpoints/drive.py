@@ -6,7 +6,8 @@ import asyncio
 import re
 import time
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeVar
@@ -98,13 +99,10 @@ async def first_answer(
             continue
         try:
             emit(f"asking {label}")
-            async with opened(name, Patience(seconds=min(limits.retry_s, left), request_s=left)) as model:
-                async with asyncio.timeout(left):
-                    with warnings.catch_warnings(record=True) as warned:
-                        warnings.simplefilter("always")
+            with _counted(label, limits, failures.append):
+                async with opened(name, Patience(seconds=min(limits.retry_s, left), request_s=left)) as model:
+                    async with asyncio.timeout(left):
                         answer = await _fitted(run, model, label, limits, failures.append)
-            if limits.usd is not None and any("cost" in str(w.message) for w in warned):
-                failures.append(f"What {one_line(label, 80)} costs is not known: the bound on money was not applied.")
             return answer, failures, ""
         except TimeoutError:
             whose = "endpoint"
@@ -120,6 +118,29 @@ async def first_answer(
 
 
 _LESS = ", --small-model asks less of it"
+
+
+@contextmanager
+def _counted(label: str, limits: Limits, told: Callable[[str], None]) -> Generator[None]:
+    """Say where what a model costs or how many tokens it took is not known, whatever becomes of its answers: no bound held them."""
+    from pydantic_ai import capture_run_messages
+    from pydantic_ai.messages import ModelResponse
+
+    with warnings.catch_warnings(), capture_run_messages() as messages:
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            used = [m.usage for m in messages if isinstance(m, ModelResponse)]
+            if limits.usd is not None and used and all(u.cost is None for u in used):
+                told(f"What {one_line(label, 80)} costs is not known: the bound on money was not applied.")
+            if any(u.unmeasured_requests for u in used):
+                every = all(u.unmeasured_requests for u in used)
+                what = "was not applied" if every else "was applied to the others alone"
+                said_of = "none of its answers" if every else "some of its answers not"
+                told(
+                    f"The endpoint of {one_line(label, 80)} says of {said_of} how many tokens it took: the bound on tokens {what}."
+                )
 
 
 async def _fitted(

@@ -129,6 +129,7 @@ class Investigation:
             deps.trusted = True
             reply = await look_up(deps, question, lambda: self.assessments)
             reply.provenance = provenance_of(EXAMINER, time.monotonic() - started)
+            reply.provenance.bounds = bounds.said() if notes else ""
         reply.job = deps.job_id or None
         reply.provenance.notes = [*notes, *self._sight(), *reply.provenance.notes]
         used = {parse(ref)[0] for ref in cited(answer_texts(reply))} | set(reply.tables)

@@ -59,6 +59,10 @@ def test_the_bounds_stand_in_the_verdict(tmp_path: Path, monkeypatch: Any):
         made = verdict(tmp_path, model="good", limits=QUICK)
     assert made.provenance.bounds == QUICK.said()
     assert "10 requests" in made.provenance.bounds
+    with serving(by_model(good=DEAD), monkeypatch):
+        made = verdict(tmp_path / "none", model="good", limits=QUICK)
+    assert (made.provenance.model, made.provenance.bounds) == ("examiner", QUICK.said()), "it was asked within them"
+    assert verdict(tmp_path / "alone").provenance.bounds == "", "nobody was"
 
 
 def test_a_bound_on_money_that_cannot_be_held_is_said(tmp_path: Path, monkeypatch: Any):
@@ -66,6 +70,24 @@ def test_a_bound_on_money_that_cannot_be_held_is_said(tmp_path: Path, monkeypatc
         made = verdict(tmp_path, model="unheard_of", limits=replace(QUICK, usd=0.5))
     assert made.provenance.model == "unheard_of"
     assert any("bound on money was not applied" in n for n in made.provenance.notes)
+    endless = [message(calls=[("read_log", {"pattern": "x"})])]
+    with serving(by_model(unheard_of=endless), monkeypatch):
+        made = verdict(tmp_path / "loop", model="unheard_of", limits=replace(QUICK, requests=3, usd=0.5))
+    assert made.provenance.model == "examiner"
+    assert any("bound on money was not applied" in n for n in made.provenance.notes), "it was paid for even so"
+
+
+def test_a_bound_on_tokens_that_cannot_be_held_is_said(tmp_path: Path, monkeypatch: Any):
+    """Some local servers tell nothing of the tokens."""
+    silent = [Reply({k: v for k, v in r.body.items() if k != "usage"}, pieces=r.pieces) for r in GOOD]
+    with serving(by_model(local=silent, both=[silent[0], GOOD[1]]), monkeypatch):
+        none = verdict(tmp_path / "none", model="local", limits=QUICK).provenance
+        some = verdict(tmp_path / "some", model="both", limits=QUICK).provenance
+    assert (none.model, some.model) == ("local", "both")
+    assert any(
+        "none of its answers how many tokens it took: the bound on tokens was not applied" in n for n in none.notes
+    )
+    assert any("the bound on tokens was applied to the others alone" in n for n in some.notes)
 
 
 def test_the_responses_interface_is_spoken_too(tmp_path: Path, monkeypatch: Any):
