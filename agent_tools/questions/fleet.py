@@ -29,6 +29,7 @@ from agent_tools.questions.fleet_picked import (
     NONE_OF_FAMILY,
     extreme,
     of_amount,
+    restarted,
     wasters,
     without_verdict,
 )
@@ -52,7 +53,7 @@ from agent_tools.tools.base import Deps
 
 _MANY = re.compile(
     r"(?i)\b(?:jobs|users|people|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+)|which (?:users?|partitions?|days?|famil\w+)|fleet|clusters?"
-    r"|any (?:nodes?|hosts?|users?|jobs?)|per (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
+    r"|any (?:nodes?|hosts?|users?|jobs?)|(?:per|by|each|every) (?:user|node|partition|day|family)|nodes (?:(?:fail|break|kill)\w*|are|were|went|got))\b"
 )
 """Words of a question that is about more than one job, even while one is open."""
 _MOST = re.compile(
@@ -61,7 +62,7 @@ _MOST = re.compile(
 )
 """The same, while none is open."""
 _BY: tuple[tuple[str, str], ...] = (
-    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst|same|a|one|single)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
+    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst|same|a|one|single|busiest|idlest)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
     ("user", r"\b(?:users?|people|owners?|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+))\b"),
     ("partition", r"\bpartitions?\b"),
     ("day", r"\b(?:(?:per|by|each|every|which|what) days?|trend\w*|daily)\b"),
@@ -102,6 +103,12 @@ _ABOUT_ALL = (of_slow_nodes, of_free, of_holders, of_suspects, of_sources, of_wa
 _QUEUE = re.compile(
     r"(?i)\b(?:the queue|what (?:is|are) (?:running|pending|waiting)|who (?:is|are) (?:running|waiting))\b"
 )
+_OF_GPUS = re.compile(r"(?i)gpu|\bbus(?:y|ier|iest)\b|\butili[sz]\w*")
+_AGAIN = re.compile(r"(?i)\bmore than (?:one|1) attempts?\b|\bseveral attempts\b|\brestart\w*")
+_MEANING = re.compile(
+    r"(?i)^\W*what (?:does|do) .{1,60} mean\W*$|^\W*what(?: is|['’]s) (?:an? )?(?:s?xid \d+|[a-g][1-4]|u0)\W*$|^\W*how (?:do|can) (?:i|we) (?:use|ask)\b"
+)
+"""A question for what a word means, which is none for where it occurred."""
 _AVERAGE = re.compile(r"(?i)\b(?:average|mean|overall|in all|on the whole|of all|whole)\b")
 _WASTED = re.compile(r"(?i)\bwast\w*")
 _USED_BY = frozenset({"user", "node", "partition", "name", "day"})
@@ -136,6 +143,8 @@ def over_many(
 ) -> tuple[list[str], list[str]]:
     """Sentences and tables on the jobs that a question names. `limits` are given already: node, since, until; `topics` are
     what its words would be looked up for in a job."""
+    if _MEANING.search(question):
+        return [UNKNOWN], []
     plain = _PLAIN.search(question) is not None
     if not plain and (told := now(deps, question, limits)) is not None:
         return told
@@ -159,7 +168,7 @@ def over_many(
     if of_held(question) and family is None:
         return held(deps, question, kind or by, given, names)
     # "Which nodes are idle?" is for those that are free, which is no matter of how busy GPUs were.
-    if of_use(question) and (by is not None or family is None) and (by != "node" or "gpu" in question.lower()):
+    if of_use(question) and (by is not None or family is None) and (by != "node" or _OF_GPUS.search(question)):
         only: dict[str, Any] = {"state": state} if state == "RUNNING" else {}
         each = by if by not in (None, "family") else "all" if _AVERAGE.search(question) else "job"
         return used(deps, question, each, {**given, **only})
@@ -174,6 +183,8 @@ def over_many(
         return [*said, *(t for t in more if t != NONE_OF_CAUSE)], [*tables, *others]
     if by is None and family is None and state in (None, _OOM) and (codes := families_named(question)):
         return _of_causes(deps, codes, state, given)
+    if by is None and family is None and state is None and _AGAIN.search(question):
+        return restarted(deps, given)
     if _UNJUDGED.search(question):
         return without_verdict(deps, given)
     if by in (None, "family") and family is None and _WASTERS.search(question):
@@ -234,6 +245,9 @@ def over_many(
         said = [*(_examined(deps, jobs, codes, range(len(jobs.rows))) or [_NOTHING_FOUND]), *said]
     elif said and jobs and state == "RUNNING":
         said += running(jobs)
+    elif not said and state == "REQUEUED":
+        more, others = restarted(deps, {k: v for k, v in given.items() if k != "state"})
+        said, tables = more, [*tables, *others]
     elif not said and state == "PREEMPTED" and (again := asked(deps, "find_jobs", **requeued)):
         said = [f"{ended(again, r)[:-1]}, as a preemption leaves it too." for r in range(len(again.rows))[:MAX_SAID]]
         tables.append(again.id)

@@ -26,7 +26,7 @@ EXTREMES: tuple[tuple[str, str, int, str], ...] = (
 )
 """Words for the one job that stands out, the column in which it does, which end of it, and how that is said."""
 AMOUNT = re.compile(
-    r"(?i)\b(?:(?P<how>more than|over|above|at least|less than|fewer than|under|below|at most) (?P<n>\d{1,6}) (?P<gpu>gpu[ -]?(?=h))?(?P<of>gpus?|nodes?|hours?|h|minutes?|min|days?)"
+    r"(?i)\b(?:(?P<how>more than|longer than|over|above|at least|less than|shorter than|fewer than|under|below|at most) (?P<n>\d{1,6}) (?P<gpu>gpu[ -]?(?=h))?(?P<of>gpus?|nodes?|hours?|h|minutes?|min|days?)"
     r"|(?:us(?:e|es|ed|ing)|with|on|of|for|ha(?:s|ve|d)|h[oe]lds?|holding|need\w*|request\w*|got|exactly|all|jobs|runs|any) (?:exactly |just |only )?(?P<exactly>\d{1,6})[ -](?P<unit>gpus?|nodes?))\b(?![ -](?:hours?|h\b|time))"
 )
 _MEASURES: dict[str, tuple[str, int, str]] = {
@@ -57,6 +57,20 @@ def of_amount(deps: Deps, amount: re.Match[str], given: dict[str, Any]) -> tuple
     return told or [NONE], [jobs.id]
 
 
+def restarted(deps: Deps, given: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The jobs that ran again after their first attempt."""
+    jobs = asked(deps, "find_jobs", told=False, max_rows=ALL, **given)
+    if jobs is None:
+        return [], []
+    again = [r for r, row in enumerate(jobs.dicts()) if isinstance(row["attempt"], int) and row["attempt"] > 1]
+    last: dict[str, int] = {}
+    for r in again:
+        last.setdefault(str(jobs.value("job_id", r)), r)
+    return [f"{ended(jobs, r)[:-1]}, in attempt {jobs.ref('attempt', r)}." for r in [*last.values()][:MAX_SAID]] or [
+        NONE
+    ], [jobs.id]
+
+
 def as_said(amount: re.Match[str], value: float) -> bool:
     """Whether a value, in the unit that a question states, is within the amount that it states."""
     if amount["exactly"]:
@@ -64,7 +78,7 @@ def as_said(amount: re.Match[str], value: float) -> bool:
     how, bound = amount["how"].lower(), int(amount["n"])
     if how in ("at least", "at most"):
         return value >= bound if how == "at least" else value <= bound
-    return value > bound if how in ("more than", "over", "above") else value < bound
+    return value > bound if how in ("more than", "longer than", "over", "above") else value < bound
 
 
 def without_verdict(deps: Deps, given: dict[str, Any]) -> tuple[list[str], list[str]]:

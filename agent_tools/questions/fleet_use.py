@@ -15,6 +15,7 @@ Said = tuple[list[str], list[str]]
 
 _USE = re.compile(r"(?i)\b(?:utili[sz]\w*|busy|busier|busiest|idle|idled|idling|unused)\b")
 _IDLE = re.compile(r"(?i)\b(?:idle|idled|idling|unused)\b")
+_BUSIEST = re.compile(r"(?i)\b(?:busiest|busier|best|highest|fully)\b")
 _HOURS = re.compile(r"(?i)\b(?:hours?|wast\w*|most)\b")
 _SLOW = re.compile(
     r"(?i)\b(?:slow\w*|straggl\w*|throttl\w*|lag\w*)\b.*\b(?:nodes?|hosts?|machines?|servers?)\b"
@@ -93,7 +94,9 @@ def used(deps: Deps, question: str, by: str, given: dict[str, Any]) -> Said:
     if not known:
         return [NOT_MEASURED], [e.id]
     if not _HOURS.search(question):  # else as it came: the most idle GPU time first
-        column, end = ("idle_share", -1) if _IDLE.search(question) else ("engine_mean", 1)
+        column, end = (
+            ("idle_share", -1) if _IDLE.search(question) else ("engine_mean", -1 if _BUSIEST.search(question) else 1)
+        )
         known.sort(key=lambda r: end * float(str(e.value(column, r))))
     said: list[str] = []
     for r in known[:MAX_SAID]:

@@ -25,7 +25,7 @@ from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims,
 from agent_tools.questions.lookup_verdict import of_verdict
 from agent_tools.questions.several import jobs_of, of_several
 from agent_tools.questions.when import window
-from agent_tools.questions.whom import job_named, named_in, names_jobs
+from agent_tools.questions.whom import job_named, named_in, names_some, one_named
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Claim, Draft, Missing
@@ -69,7 +69,7 @@ TOPICS: tuple[tuple[str, str], ...] = (
         "overview",
     ),
     (
-        r"\b(?:why|cause|caused|reason|verdict|wrong|happened|culprit|to blame)\b|\b(?:which|what) line\b|\blines? of code\b|\bwhere did it\b"
+        r"\b(?:why|cause|caused|reason|verdict|wrong|happened|culprit|to blame|what (?:killed|ended|stopped|broke))\b|\b(?:which|what) line\b|\blines? of code\b|\bwhere did it\b"
         r"|\b(?:fail\w*|crash\w*|died|broke) first\b|\bfirst (?:to )?(?:fail\w*|crash\w*|die|error)\b",
         "cause",
     ),
@@ -140,6 +140,10 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         deps.opener(str(named), None)
         if deps.job_id == before:
             return _which(_reply(deps, assessed(), question, "No job of that id is in the store.", [], []))
+    elif deps.opener is not None and not (deps.job_id or several[0] or of_many(question, opened=False)):
+        asks = {name for pattern, name in TOPICS if re.search(pattern, question, re.I)}
+        if asks & (_ONE | {"cause"}) and (one := one_named(deps, question)) is not None:
+            deps.opener(one, None)
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
     node = node_of(question) or _known_node(deps, question)
@@ -182,7 +186,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         said, tables = node_victims(deps, node, times, named_in(deps, question).get("user"))
         topics = []
     elif of_many(question, opened=bool(deps.job_id)) or (
-        not deps.job_id and (not _of_one(topics, node) or names_jobs(deps, question))
+        not deps.job_id and (not _of_one(topics, node) or names_some(deps, question))
     ):
         said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)
         if said and not tables:  # it is not this viewer's to ask, or nothing that is known

@@ -147,9 +147,22 @@ def _words(question: str) -> list[str]:
     return list(dict.fromkeys(w.lower() for w in _WORD.findall(re.sub(r"['’]s\b", "", question))))
 
 
-def names_jobs(deps: Deps, question: str) -> bool:
-    """Whether a question names jobs by their name."""
-    return any(w not in _COMMON for w in _words(question)) and _name(_names(deps), question) is not None
+def names_some(deps: Deps, question: str) -> bool:
+    """Whether a question names jobs, by their name or by whose they are."""
+    words = [w for w in _words(question) if w not in _COMMON]
+    return bool(words) and (_name(_names(deps), question) is not None or not {*words}.isdisjoint(_names(deps, "user")))
+
+
+def one_named(deps: Deps, question: str) -> str | None:
+    """The job whose name stands in a question; None where none does, or several jobs are called so."""
+    pattern = _name(_names(deps), question)
+    if pattern is None:
+        return None
+    try:
+        found = {str(row["job_id"]) for row in deps.reader.ask("find_jobs", name=pattern, max_rows=50).dicts()}
+    except StoreError:
+        return None
+    return found.pop() if len(found) == 1 else None
 
 
 def job_named(deps: Deps, word: str) -> bool:
@@ -157,10 +170,10 @@ def job_named(deps: Deps, word: str) -> bool:
     return any(_begins(n, word.lower()) for n in _names(deps))
 
 
-def _names(deps: Deps) -> list[str]:
-    """The jobs' names that the store knows, in small letters; asked beside the ledger: nothing of it is cited."""
+def _names(deps: Deps, by: str = "name") -> list[str]:
+    """The jobs' names, or users, that the store knows, in small letters; asked beside the ledger: nothing of it is cited."""
     try:
-        rows = deps.reader.ask("fleet_tally", by="name", max_rows=MAX_KNOWN).dicts()
+        rows = deps.reader.ask("fleet_tally", by=by, max_rows=MAX_KNOWN).dicts()
     except StoreError:
         return []
     return [str(row["value"]).lower() for row in rows if row["value"]]

@@ -96,6 +96,8 @@ def test_how_busy_gpus_were_is_told_lowest_first_and_over_all_where_that_is_aske
     assert asked(reader, "what is the average GPU utilization of all jobs?")[1].startswith(
         "In all, 2 of 5 attempts measured"
     )
+    assert asked(reader, "which jobs were the busiest?")[1].startswith("Job 1 of mira")
+    assert asked(reader, "what's the busiest node?")[1].startswith("n")
     assert asked(reader, "which user left GPUs idle?")[1].startswith("lin, 1 of 2 attempts measured")
     assert asked(reader, "who wastes GPUs?")[1].startswith("lin, 1 of 2 attempts measured")
 

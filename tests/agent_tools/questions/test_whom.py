@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent_tools.questions.investigation import Investigation
-from agent_tools.questions.whom import names_jobs
+from agent_tools.questions.whom import names_some
 from store import Reader, Writer
 from tests.agent_tools.questions.lookupkit import asked, job
 
@@ -56,14 +56,18 @@ def test_jobs_are_known_by_their_name_and_by_how_it_begins(reader: Reader) -> No
     assert short.startswith("Job 2 of mira ended as COMPLETED")
     assert said == ["Jobs that are COMPLETED: 1.", "Jobs that are FAILED: 1."]
     assert asked(reader, "did moe-7b-1 succeed?")[1] == "None of them completed."
-    _, short, said = asked(reader, "when did align last run?")
-    assert short.startswith("Job 3 of lin") and said == ["Jobs that are FAILED: 1."]
-    assert asked(reader, "who ran moe-7b-2?")[1].startswith("Job 2 of mira")
+    assert asked(reader, "when did moe-7b last run?")[1].startswith("Job 2 of mira")
+    investigation, short, _ = asked(reader, "who ran moe-7b-2?")
+    assert investigation.job_id == "2" and "(moe-7b-2 of mira" in short, "of one job alone all can be told"
+    investigation, short, _ = asked(reader, "why did loss-sweep-3 time out?")
+    assert investigation.job_id == "4" and "limit" in short
+    assert asked(reader, "what killed loss-sweep-3?")[1] == short
+    assert asked(reader, "when did lin last submit a job?")[1].startswith("Job 4 of lin")
 
 
 def test_a_word_of_the_question_is_no_name_unless_it_is_called_one(reader: Reader) -> None:
-    assert not names_jobs(Investigation(reader).deps(), "which jobs failed?")
-    assert not names_jobs(Investigation(reader).deps(), "whose loss diverged?")
+    assert not names_some(Investigation(reader).deps(), "which jobs failed?")
+    assert not names_some(Investigation(reader).deps(), "whose loss diverged?")
     _, short, said = asked(reader, 'how did the jobs named "failed" end?')
     assert short.startswith("Job 5 of ada") and len(said) == 1
 
