@@ -44,6 +44,7 @@ _TOOL = re.compile(
 _REFUSED = re.compile(
     r"failed to allocate|\bOOM\b|out of memory", re.IGNORECASE
 )  # TensorFlow's word for a full disk too
+_ON_HOST = re.compile(r"device:CPU:\d|by allocator \w*cpu")
 _ECC = re.compile(
     # The runtime's own answer; a copy of a kernel's line is hearsay, and elliptic curves and tables have such errors too.
     r"^(?!.*\bXid\b)(?:.*uncorrectable (?:ECC|NVLink)|.*cudaErrorECCUncorrectable|"
@@ -151,6 +152,14 @@ def beside_workers(calls: str) -> bool:
     return _BESIDE_WORKERS.search(calls) is not None
 
 
+def _allocator_said(name: str, short: str, message: str) -> bool:
+    """TensorFlow's allocator gave nothing, which it tells under several names; on the CPU it is the host's."""
+    own = short == "ResourceExhaustedError" or (
+        name.startswith("tensorflow.") and short in ("InternalError", "UnknownError")
+    )
+    return own and _REFUSED.search(message) is not None and _ON_HOST.search(message) is None
+
+
 def role_of(name: str, message: str, frames: str) -> Role:
     """What this exception is."""
     short = name.rsplit(".", 1)[-1]
@@ -165,7 +174,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         and "data/_utils/signal_handling.py" in frames
     ):
         return "worker_killed"
-    if (refused(text) or (short == "ResourceExhaustedError" and _REFUSED.search(message))) and not name.startswith(
+    if (refused(text) or _allocator_said(name, short, message)) and not name.startswith(
         ("RayTaskError", "ray.exceptions.RayTaskError", "java.")
     ):
         return "cuda_oom"

@@ -123,7 +123,7 @@ RULES: tuple[Rule, ...] = (
     Rule("env", 0.78, "the host has no memory left for what is asked of it",
         names=r"\w*MemoryError"),
     Rule("env", 0.78, "the host has no memory left for what is asked of it",
-        says=(r"DefaultCPUAllocator", r"Cannot allocate memory", r"Errno 12\b", r"std::bad_alloc")),
+        says=(r"DefaultCPUAllocator", r"Cannot allocate memory", r"Errno 12\b", r"std::bad_alloc", r"OOM when allocating tensor .{0,400}(device:CPU:\d|by allocator \w*cpu)")),
     Rule("env", 0.84, "no credentials for the object storage are there", names="NoCredentialsError|PartialCredentialsError|CredentialRetrievalError|DefaultCredentialsError|NoAuthTokenError"),
     Rule("config", 0.86, "it asks Ray for more than the cluster has", says=(r"placement groups? .{0,200}(not have sufficient|insufficient|cannot be (scheduled|fulfilled)|infeasible)", r"No available node types can fulfill")),
     Rule("env", 0.75, "an API key or log-in of a tracking service is missing",
