@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
-from agent_tools.families.wording import claim
+from agent_tools.families.wording import claim, gpu_of
 from agent_tools.verdict import Claim
 
 _WAITING = 0.5
 _FEW_REPORTS = 5
+_LITTLE = 0.35
+"""A mean engine activity that is low for the busiest GPU of a run."""
 
 
 def waited(facts: Facts) -> RowView | None:
@@ -27,6 +29,21 @@ def feed_first(facts: Facts) -> list[Claim]:
     """What a run that needs more time is told first, where its own reports say what took it."""
     row = waited(facts)
     if row is None:
-        return []
+        return _little_used(facts)
     text = f"Feed it faster first, with more loader workers, prefetch or data prepared beforehand: waiting took {row['share']} of a step."
+    return [claim(text, "supported")]
+
+
+def _little_used(facts: Facts) -> list[Claim]:
+    """The same by its GPUs, where all of them did little."""
+    known = [r for r in facts.table("gpu_summary") if r.has("engine_mean")]
+    if not known or facts.beside is not None or facts.silent_gpus is not None or facts.cold:
+        return []
+    top = max(known, key=lambda r: r.number("engine_mean") or 0.0)
+    if (top.number("engine_mean") or 0.0) >= _LITTLE:
+        return []
+    text = (
+        f"Make it faster before it is made longer: its busiest GPU, {gpu_of(top)}, worked {top['engine_mean']} of the time. Look at "
+        "what the loop does between its steps."
+    )
     return [claim(text, "supported")]
