@@ -171,7 +171,6 @@ def _by_request(
     result = _assessment(
         facts, end, request.mode or "", request.attribution, head, shows, own, doing, sure, who_known=True
     )
-    result.mode = request.mode
     result.missing.append(lacks("Which signal it was.", "the program's own words, or srun's and slurmstepd's"))
     return result
 
@@ -252,8 +251,8 @@ def _by_message(facts: Facts, end: RowView) -> Assessment:
     return _assessment(
         facts,
         end,
-        "operator" if admin else "user",
-        "infrastructure" if admin else "user",
+        "operator" if admin else "user" if owner else "",
+        "infrastructure" if admin else "user" if owner else "undetermined",
         "The run was killed by an administrator of the cluster."
         if admin
         else "The run was cancelled while it was running.",
@@ -313,7 +312,7 @@ def _assessment(
         return Assessment(
             CODE,
             "suspected",
-            mode,
+            mode or None,
             min(sure, 0.3),
             attribution,
             head,
@@ -350,7 +349,7 @@ def _assessment(
     return Assessment(
         CODE,
         "confirmed" if sure >= 0.6 else "suspected",
-        mode,
+        mode or None,
         sure,
         attribution,
         head,
@@ -360,6 +359,8 @@ def _assessment(
         actions=say(
             "If it was not meant, submit it again."
             if mode == "user"
+            else "Ask sacct who cancelled it (-X -P -o State names the user id): if nobody meant it, submit it again."
+            if not mode and not who_known
             else "Ask the operators why they cancelled it before submitting again.",
             "Run long jobs with sbatch, or under nohup or tmux, so that a closed session does not end them."
             if end is not None and count(end, "hangups")

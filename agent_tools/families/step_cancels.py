@@ -15,7 +15,7 @@ _STEP = re.compile(r"\*\*\* STEP \S+?\.(\d+) ")
 
 
 def canceller(row: RowView, overview: RowView) -> tuple[str, Attribution, str, float]:
-    """Mode, attribution, who in words, and how sure that is, for a row with `cancelled_by`."""
+    """Mode ("" where nobody is named), attribution, who in words, and how sure that is, for a row with `cancelled_by`."""
     who, user, uid = row.text("cancelled_by"), overview.text("user"), overview.text("uid")
     if OPERATORS.match(who):
         kind = "user id" if who.isdigit() else "user"
@@ -26,7 +26,7 @@ def canceller(row: RowView, overview: RowView) -> tuple[str, Attribution, str, f
         return "user", "user", " by its user", 0.95
     if who:
         return "user", "user", f" by the user with the id {row['cancelled_by']}", 0.9
-    return "user", "user", "", 0.8
+    return "", "undetermined", "", 0.8  # it was cancelled: that alone is sure
 
 
 def cancelled_step(facts: Facts, overview: RowView, end: RowView | None) -> RowView | None:

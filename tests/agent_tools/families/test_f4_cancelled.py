@@ -79,7 +79,7 @@ def test_slurms_own_cancel_of_a_job_that_waited_in_vain(tmp_path: Path, told: di
 )
 def test_a_cancel_by_somebody_is_no_dependency(tmp_path: Path, told: dict[str, Any]) -> None:
     a = judge(World(tmp_path).job("CANCELLED", **{"minutes": 0, **told}), assess)
-    assert a.mode == "user"
+    assert (a.mode, a.attribution) == (("user", "user") if told.get("cancelled_by") else (None, "undetermined"))
 
 
 @pytest.mark.parametrize(
@@ -241,9 +241,10 @@ def test_sigterm_at_the_start_of_a_run_that_goes_on_is_noise(tmp_path: Path) -> 
 def test_without_the_record_who_cancelled_is_missing(tmp_path: Path) -> None:
     world = World(tmp_path).job("CANCELLED", 40, cancelled_by="0").train(FALLING).say("slurm", "cancelled", CANCEL)
     a = judge(world.without(SlurmJob), assess)
-    assert a.mode == "user"
+    assert (a.mode, a.attribution) == (None, "undetermined")
     assert a.confidence < 0.9
     assert any("slurm_job" in m.signal for m in a.missing)
+    assert any("names the user id" in c.text for c in a.actions)
 
 
 @pytest.mark.parametrize(("before", "sure"), [(0.6, 0.6), (0.08, 0.95)])
