@@ -63,11 +63,12 @@ def settle(draft: Draft, assessments: Sequence[Assessment], grounds: Grounds, pr
         update["confidence"] = cap
     if note:
         update["warnings"] = [*draft.warnings, Claim(text=note, status="established")]
-    if own is not None:
-        if draft.mode is None and own.mode in FAMILIES[draft.family][1]:
-            update["mode"] = own.mode
-        if own.status in ("undecidable", "ruled_out") and draft.attribution != own.attribution:
-            update["attribution"] = "undetermined"
+    if own is not None and draft.mode is None and own.mode in FAMILIES[draft.family][1]:
+        update["mode"] = own.mode
+    undecided = draft.family == "U0" and preferred is not None and preferred.family != "U0"
+    unfounded = undecided or (own is not None and own.status in ("undecidable", "ruled_out"))
+    if unfounded and (own is None or draft.attribution != own.attribution):  # who is to act follows from a cause
+        update["attribution"] = "undetermined"
     return draft.model_copy(update=update)
 
 
@@ -96,10 +97,10 @@ def _argued(draft: Draft, own: Assessment) -> bool:
 
 def _cap(draft: Draft, own: Assessment | None, preferred: Draft | None) -> tuple[float, str]:
     """Highest confidence, and the sentence that shows a disagreement ("" where there is none)."""
-    if draft.family == "U0":
-        return 1.0, ""
     if preferred is not None and preferred.family == draft.family:
         return preferred.confidence, ""
+    if draft.family == "U0" and preferred is None:
+        return 1.0, ""
     note = ""
     if preferred is not None:
         note = (

@@ -135,6 +135,11 @@ class Dishonest:
             return text
         return "".join(p + self.rng.choice([" ", " ", " ", " ", "", "-", ", "]) for p in parts).strip() or "x"
 
+    def _open(self) -> str | dict[str, str]:
+        """What is said to be open, in either form."""
+        text, signal = self._sentence(), self._sentence()[:200]
+        return f"{text} ({signal})" if self.rng.random() < 0.5 else {"text": text, "signal": signal}
+
     def _made(self, habit: str) -> dict[str, Any]:
         if self.question:
             made: dict[str, Any] = {"short": self._sentence()[:500]}
@@ -149,7 +154,7 @@ class Dishonest:
             if self.rng.random() < 0.3:
                 made["actions"] = [self._sentence()]
             if self.rng.random() < 0.3:
-                made["cannot_answer"] = [{"text": self._sentence(), "signal": self._sentence()[:200]}]
+                made["cannot_answer"] = [self._open()]
             return made
         rng = self.rng
         made = {k: v for k, v in self.honest.items() if v is not None}
@@ -159,7 +164,7 @@ class Dishonest:
             "disposition": self._sentence()[:390], "shows": [{"text": self._sentence()} for _ in range(rng.randrange(3))],
             "implies": [{"text": rng.choice(["", "Against the differential: "]) + self._sentence(), "status": rng.choice(["established", "hypothesis"])}],
             "warnings": [{"text": self._sentence()}], "actions": [{"text": self._sentence()}], "timeline": [{"ts": self._sentence()[:70], "text": self._sentence()}],
-            "ruled_out": [{"family": rng.choice(list(FAMILIES)), "text": self._sentence()}], "cannot_decide": [{"text": self._sentence(), "signal": self._sentence()[:200]}],
+            "ruled_out": [{"family": rng.choice(list(FAMILIES)), "text": self._sentence()}], "cannot_decide": [self._open()],
         }  # fmt: skip
         chosen = (
             []
@@ -261,7 +266,7 @@ def concluded(made: Verdict, ground: Ground) -> list[str]:
     """A conclusion that the families forbid, or more confidence than they have."""
     own = next((a for a in ground.found.assessments if a.code == made.family), None)
     if made.family not in FAMILIES or own is None:
-        return [] if made.family == "U0" else [f"family {made.family!r}"]
+        return [f"family {made.family!r}"]
     wrong: list[str] = []
     held = own.status in ("confirmed", "suspected")
     if made.family in ("G1", "B2") and not held:
@@ -269,7 +274,7 @@ def concluded(made: Verdict, ground: Ground) -> list[str]:
     if made.family != ground.found.draft.family:
         wrong += [f"confidence {made.confidence} against the differential"] if made.confidence > 0.6 else []
         shown = any("The differential" in w.text for w in made.warnings)
-        wrong += [] if shown or made.family == "U0" else ["a disagreement that is not shown"]
+        wrong += [] if shown else ["a disagreement that is not shown"]
     elif made.confidence > ground.found.draft.confidence:
         wrong.append("more confidence than the differential's")
     if held and "undetermined" not in (own.attribution, made.attribution) and made.attribution != own.attribution:
