@@ -24,8 +24,6 @@ _SEVERE, _MILD = 0.12, 0.35
 _HIGHEST = 0.18
 """Highest mean of the busiest GPU of several where the median one is below what is severe: the highest of eight stands out by chance."""
 _FEW_SAMPLES = 5
-_UNWATCHED = 0.65
-"""Highest confidence where nothing tells what held the GPUs up."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -137,10 +135,9 @@ def assess(facts: Facts) -> Assessment:
 
 
 def _unwatched(facts: Facts, result: Assessment) -> None:
-    """Nobody looked at the hosts, and the loop does not say that it waited: then the input is the job's own by nothing but habit."""
+    """Nobody looked at the hosts, and the loop does not say that it waited: that the input is the job's own is likely, and no more."""
     if facts.has("host_sample") or facts.has("host_event") or facts.table("io_waits") or waited(facts) is not None:
         return
-    result.attribution, result.confidence = "undetermined", min(result.confidence, _UNWATCHED)
     result.missing.append(
         missing(
             "Whether the job's own loading, the host's CPUs or the storage keeps the GPUs waiting.",

@@ -171,7 +171,7 @@ def starved(folder: Path) -> World:
 
 def test_whose_fault_starved_gpus_are(tmp_path: Path) -> None:
     unwatched = judge(starved(tmp_path), d1.assess)
-    assert (unwatched.status, unwatched.attribution, unwatched.confidence) == ("confirmed", "undetermined", 0.65)
+    assert (unwatched.status, unwatched.attribution) == ("confirmed", "job")
     assert any("host_sample" in m.signal for m in unwatched.missing)
     stalls = [
         HostEvent(node="n1", event="storage", ts=T + at(10 * k + off), message=said)
