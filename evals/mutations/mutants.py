@@ -111,7 +111,7 @@ def _tests(tree: ast.Module, code: str) -> list[tuple[ast.expr, bool, bool]]:
     guards: list[ast.expr] = []
     for name, function in functions.items():
         chosen += _choices(function)
-        guards += _guards(function.body, everything=name == "assess")
+        guards += _guards(function.body, everything=name in ("assess", "_assess"))
     found = [(t, True, True) for t in chosen] + [(t, False, False) for t in dict.fromkeys(guards)]
     return sorted(found, key=lambda each: (each[0].lineno, each[0].col_offset))
 
