@@ -13,13 +13,13 @@
 -- COLUMN seq: its number
 -- CAVEAT: A dump that was written and not collected is missing just so. Where more than a quarter of them are missing nobody is named.
 WITH s AS (
-  SELECT * FROM nccl_sample
+  SELECT rank, comm, comm_size, collective, seq, state, last_enqueued_seq, last_completed_seq FROM nccl_sample
   WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
     AND rank IS NOT NULL AND (state IS NOT NULL OR last_enqueued_seq IS NOT NULL)
 ),
--- The first group is that of all ranks, which are numbered in it as in the job.
+-- The first group is that of all ranks, which are numbered in it as in the job. A size that no job has is a file's mistake, or its trap.
 w AS (
-  SELECT comm, max(comm_size) AS n FROM s WHERE regexp_matches(comm, '^0(:|$)') AND comm_size > 1
+  SELECT comm, max(comm_size) AS n FROM s WHERE regexp_matches(comm, '^0(:|$)') AND comm_size BETWEEN 2 AND 1000000
   GROUP BY comm ORDER BY n DESC, comm LIMIT 1
 ),
 d AS (SELECT DISTINCT rank FROM s),

@@ -85,3 +85,8 @@ def test_a_dump_that_shows_the_rank_that_never_entered_decides_before_one_that_i
 def test_a_dump_in_which_nothing_is_open_names_nobody_who_left_none(tmp_path: Path) -> None:
     rows = [*_waiting(0, 1), *_at(3, "0:default_pg", 812, 812, 4)]
     assert "no dump" not in judge(World(tmp_path).add(*rows), c2.assess).headline
+
+
+def test_a_group_of_a_size_that_no_job_has_names_nobody_and_holds_nothing_up(tmp_path: Path) -> None:
+    facts = World(tmp_path).job("FAILED", gpus=4).add(*_waiting(0, 1, 2, size=1 << 60)).facts()
+    assert not facts.table("undumped_ranks").rows
