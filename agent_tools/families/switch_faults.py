@@ -39,7 +39,8 @@ def switch_said(row: RowView) -> str:
     if (row.number("events") or 0) > 1:
         often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
     node = f"{row['node']}" if row.has("node") else "a node that is not named"
-    return f"An NVSwitch of {node}{at} reports SXid {row['xid']}{often}: {row['message']}"
+    stop = "" if row.text("message").rstrip().endswith(".") else "."
+    return f"An NVSwitch of {node}{at} reports SXid {row['xid']}{often}: {row['message']}{stop}"
 
 
 def switch_warnings(facts: Facts, told: str) -> list[Claim]:
