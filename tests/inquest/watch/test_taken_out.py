@@ -69,11 +69,11 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taken_out, "SETTLE_S", 0.0)
 
 
-@pytest.mark.parametrize(("log", "headline", "least"), [
-    (KILL, "The job was cancelled by its user", 0.9), ("", "The job was cancelled.", 0.75),
+@pytest.mark.parametrize(("log", "mode", "headline", "least"), [
+    (KILL, "user", "The job was cancelled by its user", 0.9), ("", None, "The job was cancelled.", 0.75),
 ])  # fmt: skip
 def test_it_has_one_verdict_that_says_who_cancelled_it_where_the_log_does(
-    tmp_path: Path, log: str, headline: str, least: float
+    tmp_path: Path, log: str, mode: str | None, headline: str, least: float
 ) -> None:
     watching = Watching(tmp_path, "[2-3%1]", "[2%1]", "[2%1]")
     watching.look()
@@ -88,7 +88,7 @@ def test_it_has_one_verdict_that_says_who_cancelled_it_where_the_log_does(
     hand = Hand()
     given = examined(hand, {"attempt": asdict(attempt), "lake": str(watching.lake)})
     hand.close()
-    assert (given["family"], given["mode"]) == ("F4", "user")
+    assert (given["family"], given["mode"]) == ("F4", mode)
     assert str(given["headline"]).startswith(headline) and least <= given["confidence"] <= least + 0.05
     watching.look()
     watching.begin()
