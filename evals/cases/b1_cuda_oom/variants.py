@@ -156,10 +156,11 @@ def beside_counter(own: bool, name: str) -> Callable[[int], tuple[Plan, Expected
 
 
 def _vague(text: str, top: float, low: float, high: float) -> Callable[[int], tuple[Plan, Expected]]:
-    """A library's word for a failed allocation: mostly memory, and not surely. A card filled up to `top` says more."""
+    """A library's word for a failed allocation: mostly memory, and not surely. A card filled up to `top`, the fullest, says more."""
 
     def make(seed: int) -> tuple[Plan, Expected]:
         plan, gpu, minute = crash(seed)
+        plan.memory_gib = min(plan.memory_gib, 0.95 * top * plan.card_gib)
         if plan.site.labelled:
             gpu = plan.gpus[0]  # srun's label says who printed it
         raised(plan, minute, text)
