@@ -12,6 +12,8 @@ from collector.importers import registry
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.fabric_manager import FabricManager
 from collector.importers.kernel_log import KernelLog
+from collector.intake.bundle import import_paths
+from store import Reader
 from store.rows import GpuEvent
 
 OWN = """[Mar 01 2026 08:01:12] [INFO] [tid 2210] Connected to 1 node.
@@ -77,6 +79,25 @@ def test_who_writes_under_its_name_from_another_unit_is_not_believed(
     kernel = {"__REALTIME_TIMESTAMP": "1772359100000000", "_HOSTNAME": "n1", "_TRANSPORT": "kernel", "MESSAGE": "x"}
     rows = _read(tmp_path, "".join(json.dumps(e) + "\n" for e in (kernel, entry)))
     assert len(rows) == told
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_it_does_not_stand_for_a_kernels_log(tmp_path: Path, kernel: bool) -> None:
+    """That a GPU had no XID is not known from it: then nothing watched, unless the kernel's lines are there."""
+    sacct = "JobID|State|Start|End|NodeList\n7|FAILED|2026-03-01T09:30:00|2026-03-01T10:30:00|n1\n"
+    spoken = "2026-03-01T10:10:00+0000 n1 kernel: NVRM: Xid (PCI:0000:1b:00): 31, pid=1, MMU Fault\n"
+    for name, text in (
+        ("slurm/sacct.txt", sacct),
+        ("kernel/n1.log", spoken if kernel else ""),
+        ("kernel/n1-fm.log", OWN),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    import_paths([tmp_path], tmp_path / "lake")
+    with Reader(tmp_path / "lake") as reader:
+        seen = reader.ask("coverage_nodes", job_id="7", nodes="n1").dicts()
+    (of_gpus,) = (r for r in seen if r["table"] == "gpu_event")
+    assert (bool(of_gpus["present"]), bool(of_gpus["watched"])) == (kernel, kernel)
 
 
 def test_a_file_of_others_words_fails(tmp_path: Path) -> None:
