@@ -16,6 +16,7 @@ from agent_tools.families.faulted_gpus import (
     RUNTIME,
     SHARED,
     WHOSE,
+    ahead_of_end,
     contained,
     event_said,
     fault_said,
@@ -25,6 +26,7 @@ from agent_tools.families.faulted_gpus import (
     latent,
     met_by,
     of_the_job,
+    runtime_said,
     same_gpu,
     seen_after,
     spoken_of,
@@ -172,9 +174,7 @@ def _heard(facts: Facts, row: RowView) -> Assessment:
     )
     error = facts.table("cuda_errors").first
     if error is not None:
-        result.speaks_for.append(
-            claim(f"The runtime said: {error['message']} ({error['file']} line {error['line_no']}).")
-        )
+        result.speaks_for.append(runtime_said(error))
     result.speaks_for.append(
         claim(f"Line {row['line_no']} of {row['file']} is in the shape of the kernel's: {row['message']}", "hypothesis")
     )
@@ -208,8 +208,7 @@ def _confirmed(facts: Facts, row: RowView, both: bool) -> Assessment:
     )
     result.headline = f"Hardware fault on {gpu_of(row)}: {what}."
     result.speaks_for.append(claim(fault_said(row)))
-    if row.has("before_end_s") and (row.number("before_end_s") or 0) >= 0:
-        result.speaks_for.append(claim(f"That was {row['before_end_s']} before the job ended."))
+    result.speaks_for += ahead_of_end(row)
     if facts.lone_nodes:
         result.confidence = 0.85
         result.missing.append(missing("That the job ran on this node is taken from the files lying together.", "sacct"))
@@ -233,9 +232,7 @@ def _others(facts: Facts, row: RowView, result: Assessment) -> None:
         result.speaks_for += [claim(event_said(told))] if told is not None else []
     said = facts.table("cuda_errors").where(lambda r: r.text("code") in RUNTIME)
     if said and not of_run_before(said[0], facts.overview, facts.causes):
-        result.speaks_for.append(
-            claim(f"The runtime said: {said[0]['message']} ({said[0]['file']} line {said[0]['line_no']}).")
-        )
+        result.speaks_for.append(runtime_said(said[0]))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if facts.overview is not None and facts.overview.has("state"):
@@ -259,9 +256,7 @@ def _runtime(facts: Facts, rows: list[RowView]) -> Assessment:
         rank = f" on rank {row['rank']}" if row.has("rank") else ""
         whose = "ROCm's" if row.text("code") == "hw_exception" else "The CUDA"
         result.headline = f"{whose} runtime reported a hardware error{rank}: {row['message']}"
-        result.speaks_for.append(
-            claim(f"The runtime said{rank}: {row['message']} ({row['file']} line {row['line_no']}).")
-        )
+        result.speaks_for.append(runtime_said(row, rank))
     else:
         first = facts.of_role("ecc")[0]
         result.headline = f"The CUDA runtime reported a hardware error: {first.message_ref}"

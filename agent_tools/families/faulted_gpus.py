@@ -93,10 +93,27 @@ def came_up(row: RowView) -> str:
 def event_said(row: RowView) -> str:
     """An event of a GPU, as the driver tells it."""
     what = f"XID {row['xid']}" if row.has("xid") else f"the event {row['event']}"
-    often = ""
-    if (row.number("events") or 0) > 1:
-        often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
-    return f"The driver reports {what} on {gpu_of(row)}{often}: {row['message']}"
+    return f"The driver reports {what} on {gpu_of(row)}{repeated(row)}: {row['message']}"
+
+
+def repeated(row: RowView) -> str:
+    """How often an event came and from when to when, behind what it is; "" of one."""
+    if (row.number("events") or 0) <= 1:
+        return ""
+    return f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
+
+
+def ahead_of_end(row: RowView) -> list[Claim]:
+    """How long before the end of the job this was; nothing where it came after it, or nobody knows."""
+    before = row.number("before_end_s")
+    return (
+        [claim(f"That was {row['before_end_s']} before the job ended.")] if before is not None and before >= 0 else []
+    )
+
+
+def runtime_said(row: RowView, whom: str = "") -> Claim:
+    """What the runtime told the program, with its line; `whom` it told, in words that begin with a space."""
+    return claim(f"The runtime said{whom}: {row['message']} ({row['file']} line {row['line_no']}).")
 
 
 def fault_said(row: RowView) -> str:

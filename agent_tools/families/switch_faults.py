@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.faulted_gpus import LONG_S, spoken_of, trained_on
+from agent_tools.families.faulted_gpus import LONG_S, ahead_of_end, repeated, runtime_said, spoken_of, trained_on
 from agent_tools.families.wording import claim, missing, whose
 from agent_tools.verdict import Claim
 
@@ -35,12 +35,9 @@ def is_fatal(row: RowView) -> bool:
 def switch_said(row: RowView) -> str:
     """The event in words."""
     at = f" at {row['pci_bus_id']}" if row.has("pci_bus_id") else ""
-    often = ""
-    if (row.number("events") or 0) > 1:
-        often = f" {row['events']} times from {row['event_ts']} to {row['last_ts']}"
     node = f"{row['node']}" if row.has("node") else "a node that is not named"
     stop = "" if row.text("message").rstrip().endswith(".") else "."
-    return f"An NVSwitch of {node}{at} reports SXid {row['xid']}{often}: {row['message']}{stop}"
+    return f"An NVSwitch of {node}{at} reports SXid {row['xid']}{repeated(row)}: {row['message']}{stop}"
 
 
 def switch_warnings(facts: Facts, told: str) -> list[Claim]:
@@ -76,12 +73,8 @@ def switch_fault(facts: Facts) -> Assessment | None:
         return _doubted(row, "the program's own error does not speak of a GPU or of the link between them")
     result = Assessment("B2", "confirmed", confidence=_SURE if told else _ALONE, attribution="infrastructure")
     result.headline = f"An NVSwitch of {row['node']} failed: SXid {row['xid']}, fatal by its driver's word."
-    result.speaks_for.append(claim(switch_said(row)))
-    if row.has("before_end_s") and (row.number("before_end_s") or 0) >= 0:
-        result.speaks_for.append(claim(f"That was {row['before_end_s']} before the job ended."))
-    for error in facts.table("cuda_errors").rows[:1]:
-        text = f"The runtime said: {error['message']} ({error['file']} line {error['line_no']})."
-        result.speaks_for.append(claim(text))
+    result.speaks_for += [claim(switch_said(row)), *ahead_of_end(row)]
+    result.speaks_for += [runtime_said(error) for error in facts.table("cuda_errors").rows[:1]]
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     result.implies.append(

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from agent_tools.evidence import Evidence
-from agent_tools.questions.fleet_picked import AMOUNT, NONE, as_said
+from agent_tools.questions.fleet_picked import ALL, AMOUNT, NONE, as_said
 from agent_tools.questions.fleet_use import MAX_SAID, OPERATORS, Said
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
@@ -66,12 +66,10 @@ def waits(deps: Deps, question: str, by: str | None, given: dict[str, Any], only
     by = by if by in ("user", "partition", "name", "day") else "all"
     found = [asked(deps, "queue_waits", by=each, **given) for each in dict.fromkeys((by, "all"))]
     said: list[str] = []
-    for e in found:
-        rows = [(r, row) for r, row in enumerate(e.dicts()) if row["value"] and row["started"]] if e is not None else []
-        for r, row in [(r, row) for r, row in rows if not only or row["value"] in {*only, "all"}][:MAX_SAID]:
-            if e is None:
-                continue
-            who = "Such jobs together" if row["value"] == "all" else e.ref("value", r)
+    for e in (e for e in found if e is not None):
+        rows = [(r, row["value"]) for r, row in enumerate(e.dicts()) if row["value"] and row["started"]]
+        for r, value in [(r, v) for r, v in rows if not only or v in {*only, "all"}][:MAX_SAID]:
+            who = "Such jobs together" if value == "all" else e.ref("value", r)
             said.append(
                 f"{who}: {e.ref('mean_s', r)} in the queue on average and {e.ref('median_s', r)} in the median, over {e.ref('started', r)} attempts that started;"
                 f" the longest was job {e.ref('longest_job', r)} with {e.ref('longest_s', r)}."
@@ -90,7 +88,7 @@ def held(deps: Deps, question: str, by: str | None, given: dict[str, Any], only:
     amount = amount if amount is not None and amount["gpu"] else None
     by = "job" if _JOBS.search(question) or amount is not None else _each(question, by, given) or "all"
     by = "all" if by == "family" else by
-    each = asked(deps, "fleet_tally", by=by, max_rows=20_000, **given)
+    each = asked(deps, "fleet_tally", by=by, max_rows=ALL, **given)
     whole = asked(deps, "fleet_tally", by="all", **given) if by != "all" and amount is None else None
     if each is None or not each.rows:
         return [NONE], [each.id] if each is not None else []
