@@ -29,6 +29,7 @@ class World:
         self.folder = folder
         self.rows: list[Row] = []
         self._line = 0
+        self._told: tuple[int | None, list[Row], Facts] | None = None
 
     def line(self) -> int:
         self._line += 1
@@ -131,9 +132,14 @@ class World:
         return other
 
     def facts(self, attempt: int | None = None) -> Facts:
+        """The facts that these rows give: the same ones again while no row has changed, since a lake is dear to write and to ask."""
+        if self._told is not None and self._told[:2] == (attempt, self.rows):
+            return self._told[2]
         lake = self.folder / f"lake{next(_LAKES)}"
         Writer(lake, durable=False).append([_dated(r) for r in self.rows], batch="b")
-        return Facts(Reader(lake), Ledger(), JOB, attempt)
+        found = Facts(Reader(lake), Ledger(), JOB, attempt)
+        self._told = attempt, [*self.rows], found
+        return found
 
 
 def _dated(row: Row) -> Row:
