@@ -263,6 +263,45 @@ def _lost_alone(seed: int) -> tuple[Plan, Expected]:
     )
 
 
+_SWITCH = "00000000:c6:00.0"
+
+
+def _switch(severity: str, error: str, expected: Callable[[Gpu], Expected]) -> Callable[[int], tuple[Plan, Expected]]:
+    """An NVSwitch of a node of the job reports an error as the program fails."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, gpu, minute = crash(seed, gpus=16)
+        words = (
+            f"nv-fabricmanager: detected NVSwitch {severity} error 20034 on fid 0 on NVSwitch pci bus id {_SWITCH} "
+            f"physical id {seed % 6} port {seed % 50}"
+        )
+        plan.extra.append(
+            replace(
+                xid(plan, gpu, 20034, minute, words),
+                event="sxid",
+                gpu=None,
+                gpu_uuid=None,
+                pci_bus_id=_SWITCH,
+                message=words,
+            )
+        )
+        raised(plan, minute + 0.1, error)
+        return plan, expected(gpu)
+
+    return make
+
+
+def _at_switch(gpu: Gpu) -> Expected:
+    return Expected(("B2",), None, "infrastructure", extra={"culprit": {"node": gpu.node}})
+
+
+def _programs_own(gpu: Gpu) -> Expected:
+    return Expected(("A3",), None, "job", extra={"warning": "NVSwitch"})
+
+
+_LAUNCH = "RuntimeError: CUDA error: unspecified launch failure"
+_KEY = "KeyError: 'labels'"
+
 VARIANTS = (
     Variant("ecc", "fault", _ecc, 2),
     Variant("bus", "fault", _bus),
@@ -306,6 +345,8 @@ VARIANTS = (
     *unseen("counter", _counter_only, "gpu_event", "gpu_sample"),
     Variant("lost", "fault", _lost),
     Variant("lost-alone", "fault", _lost_alone),
+    Variant("switch", "fault", _switch("fatal", _LAUNCH, _at_switch)),
+    Variant("switch-beside", "twin", _switch("non-fatal", _KEY, _programs_own)),
     Variant("refused-there", "fault", beside_counter(True, "ecc_dbe_total")),
     Variant("refused-elsewhere", "twin", beside_counter(False, "ecc_dbe_total")),
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from evals.scenarios.appended import appended, hit_limit
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import at_start, attempt_before, cancelled, time_limit
@@ -9,6 +12,7 @@ from evals.scenarios.faults import activity, blind, but, frozen, no_launches, on
 from evals.scenarios.plan import Gpu, Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
+from store.rows import NcclSample
 
 
 def _freeze(seed: int, gpus: int | None = None, minutes: float | None = None) -> tuple[Plan, Gpu, float]:
@@ -241,6 +245,35 @@ def _came_back(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("C2",))
 
 
+def _dumps(undumped: bool) -> Callable[[int], tuple[Plan, Expected]]:
+    """The watchdog ends the run, nothing was watched, and the flight recorders' dumps are there: all of them, or all but the one of
+    the rank that hangs."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan = healthy(seed, gpus=(8, 16, 32)[seed % 3])
+        stuck, minute = plan.some_gpu(), plan.minutes - 0.2
+        plan.stop("FAILED", exit_code=1)
+        done = plan.rng.randrange(4_000, 90_000)
+        for gpu in plan.gpus:
+            there = gpu.rank != stuck.rank
+            if undumped and not there:
+                continue
+            base: dict[str, Any] = {
+                "cluster": plan.cluster, "node": gpu.node, "ts": plan.at(minute), "job_id": plan.job_id, "attempt": 1,
+                "rank": gpu.rank, "comm": "0:default_pg", "comm_size": len(plan.gpus), "origin": f"nccl_trace_rank_{gpu.rank}",
+            }  # fmt: skip
+            plan.extra.append(NcclSample(**base, last_enqueued_seq=done + there, last_completed_seq=done))
+            if there:
+                plan.extra.append(NcclSample(**base, collective="all_reduce", seq=done + 1, state="started"))
+        # The rows that the dumps gave are all that is known of collectives.
+        plan.nccl_changes.append(lambda values, gpu, at: values.update(gone=True))
+        return plan.without("cuda_sample", "gpu_sample", "process"), Expected(
+            ("C2",), extra={"culprit": {"rank": stuck.rank}}
+        )
+
+    return make
+
+
 VARIANTS = (
     Variant("lost-peer", "fault", _lost_peer, 2),
     Variant("never-entered", "fault", _never_entered, 2),
@@ -282,6 +315,8 @@ VARIANTS = (
     Variant("clockless", "fault", _clockless),
     Variant("launched-no-more", "fault", _launched_no_more),
     *placed("never-entered", _never_entered, "unaccounted"),
+    Variant("dumps", "fault", _dumps(undumped=False)),
+    Variant("dump-missing", "fault", _dumps(undumped=True)),
     Variant("came-back", "fault", _came_back),
     *appended("after-limit", hit_limit, _watchdog, "last", "all", "none"),
 )
