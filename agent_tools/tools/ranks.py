@@ -19,7 +19,9 @@ async def compare_ranks(ctx: RunContext[Deps]) -> str:
 async def collectives(ctx: RunContext[Deps]) -> str:
     """Collectives: progress, stalls, who never entered, silent ranks, longest waits. Medium. Empty: none was watched."""
     deps = ctx.deps
+    queries = ["nccl_progress", "nccl_ranks", "silent_ranks", "nccl_waits", "nccl_mismatch"]
+    if deps.facts().table("undumped_ranks").rows:  # few runs left dumps, and fewer left one out
+        queries.append("undumped_ranks")
     return "\n\n".join(
-        ask(deps, query, "collectives", show_rows=8, job_id=deps.job(), attempt=deps.attempt)
-        for query in ("nccl_progress", "nccl_ranks", "silent_ranks", "nccl_waits", "nccl_mismatch")
+        ask(deps, query, "collectives", show_rows=8, job_id=deps.job(), attempt=deps.attempt) for query in queries
     )

@@ -30,7 +30,7 @@ from agent_tools.verdict import FAMILIES
 from prompts import digest, load, names, playbook
 from store import Reader, Writer
 from store.result import Result, ResultColumn, StoreError
-from store.rows import LogLine
+from store.rows import LogLine, NcclSample
 from tests.agent_tools.casekit import INJECTION, TOKEN, found, lake
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +66,24 @@ async def test_only_the_rows_that_were_printed_can_be_cited(ctx: Any, tmp_path: 
     assert f"149 rows, {MAX_SHOWN} shown" in text
     assert ctx.deps.ledger.is_shown(evidence.id, MAX_SHOWN - 1, "text")
     assert not ctx.deps.ledger.is_shown(evidence.id, MAX_SHOWN, "text")
+
+
+async def test_a_rank_without_a_dump_is_shown_beside_the_collectives_of_the_others(ctx: Any, tmp_path: Path):
+    assert "undumped_ranks" not in await look(ctx, "collectives")
+    waiting = [
+        NcclSample(job_id="7", ts=datetime(2026, 3, 1, tzinfo=UTC), rank=r, comm="0:default_pg", comm_size=4, **values)
+        for r in (0, 1, 3)
+        for values in (
+            {"last_enqueued_seq": 812, "last_completed_seq": 811},
+            {"collective": "all_reduce", "seq": 812, "state": "started"},
+        )
+    ]
+    Writer(tmp_path / "lake").append(waiting, batch="dumps")
+    with Reader(tmp_path / "lake") as reader:
+        ctx.deps = Deps(reader, Ledger(), "7", None, ctx.deps.assessments, ctx.deps.draft, lake=reader.lake)
+        text = await look(ctx, "collectives")
+    named = next(e for e in ctx.deps.ledger.all() if e.query == "undumped_ranks")
+    assert f"{named.id} undumped_ranks: 1 rows" in text and ctx.deps.ledger.is_shown(named.id, 0, "rank")
 
 
 async def test_log_text_is_fenced_and_without_secrets(ctx: Any):
