@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
@@ -135,11 +135,18 @@ def _layout(texts: Sequence[str]) -> tuple[Layout | None, int]:
         if "jobid" not in text.lower():
             continue
         below = texts[i + 1] if i + 1 < len(texts) else ""
-        layout = header(text, below)
+        layout = _by_raw(header(text, below))
         if layout is not None and "jobid" in layout.names and _TELLING.intersection(layout.names):
             return layout, i + (2 if layout.spans else 1)
     rows = [t for t in texts if t.strip()]
     return (header(*_DEFAULT), 0) if rows and all(_ROW.fullmatch(t) for t in rows) else (None, 0)
+
+
+def _by_raw(layout: Layout | None) -> Layout | None:
+    """JobIDRaw names a record as well where JobID was not asked for: only a task of an array has another number there."""
+    if layout is None or "jobid" in layout.names:
+        return layout
+    return replace(layout, names=["jobid" if name == "jobidraw" else name for name in layout.names])
 
 
 def _records(path: Path, ctx: ImportContext, layout: Layout, skip: int) -> Iterator[tuple[int, list[str]]]:

@@ -199,6 +199,14 @@ def test_another_delimiter_a_trailing_one_and_epoch_times(tmp_path: Path) -> Non
     assert jobs(rows)["1", 1].state == "FAILED"
 
 
+def test_records_that_only_their_raw_ids_name_are_jobs_and_steps_too(tmp_path: Path) -> None:
+    text = "JobIDRaw|State|ExitCode\n4812|FAILED|1:0\n4812.batch|FAILED|1:0\n"
+    assert Sacct().claims(tmp_path / "x.txt", text.encode()) > 0
+    rows, _ = text_rows(tmp_path, text)
+    assert jobs(rows)["4812", 1].job_id_raw == "4812"
+    assert [s.step_id for s in steps(rows)] == ["batch"]
+
+
 def test_rows_of_the_default_columns_are_known_without_their_header(tmp_path: Path) -> None:
     text = (
         "880123             train        gpu      vis01         64    TIMEOUT      0:0 \n"
