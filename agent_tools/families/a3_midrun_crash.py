@@ -20,6 +20,7 @@ from agent_tools.families.application_xids import told_by_driver
 from agent_tools.families.base import Assessment
 from agent_tools.families.crash_modes import ACTIONS, MEANING, attribution, mode_of, mode_of_words
 from agent_tools.families.full_disk import tell_full
+from agent_tools.families.last_of_it import unplaced
 from agent_tools.families.own_words import LOOK_AT_LINE, own_words, stopped_itself
 from agent_tools.families.storage_words import tell_storage
 from agent_tools.families.wording import (
@@ -114,7 +115,7 @@ def assess(facts: Facts) -> Assessment:
         result.status, result.confidence = "suspected", 0.35
     if facts.copied_xid is not None and "CUDA error" in cause.message:
         result.status, result.confidence = "suspected", 0.4
-    either = alike(facts, cause)
+    either = alike(facts, cause) or unplaced(facts, cause)
     if either:
         highest = UNSAID if lost(cause.message) else _EITHER
         result.confidence, result.attribution = min(result.confidence, highest), "undetermined"

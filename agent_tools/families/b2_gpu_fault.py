@@ -38,6 +38,7 @@ from agent_tools.families.last_of_it import last_of_it
 from agent_tools.families.recomputed import recomputed
 from agent_tools.families.switch_faults import FABRIC, switch_fault, switch_warnings
 from agent_tools.families.wording import claim, gpu_of, missing
+from agent_tools.verdict import Claim
 
 CODE = "B2"
 EXPLAINS = ("A1", "A2", "A3", "B1", "C1", "C2", "C3", "D3", "F1", "F3", "F4")
@@ -108,8 +109,7 @@ def _assess(facts: Facts) -> Assessment:
     elif not faults and (again := recomputed(facts)) is not None:
         result = again
     elif faults:
-        result = _early(faults[0])
-        result.speaks_for += [c for r, c in went_on if r is faults[0]]
+        result = _early(faults[0], [c for r, c in went_on if r is faults[0]])
     elif (after := seen_after(facts)) is not None:
         result = _after(facts, after)
     else:
@@ -308,12 +308,15 @@ def _undated(row: RowView) -> Assessment:
     return result
 
 
-def _early(row: RowView) -> Assessment:
+def _early(row: RowView, went_on: list[Claim]) -> Assessment:
+    """Long before the end; only where training is known to have gone on is that said."""
     said = fault_said(row)
     result = Assessment(CODE, "suspected", confidence=0.35, attribution="infrastructure", warnings=[claim(said)])
     result.headline = f"A GPU of the run reported a fault long before the end: {gpu_of(row)}."
-    result.speaks_for.append(claim(said))
-    result.counterfactual = said + " The run went on long after it."
+    result.speaks_for += [claim(said), *went_on]
+    result.counterfactual = (
+        f"{said} The run went on long after it." if went_on else f"{said} The job ended long after it."
+    )
     return result
 
 

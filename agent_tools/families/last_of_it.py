@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from agent_tools.facts import Facts, RowView
-from agent_tools.families.faulted_gpus import same_gpu
-from agent_tools.families.wording import claim
+from agent_tools.facts.exceptions import Raised
+from agent_tools.families.faulted_gpus import LONG_S, is_hard, of_the_job, same_gpu, spoken_of
+from agent_tools.families.wording import claim, of_runtime
 from agent_tools.verdict import Claim
 
 _LONG_QUIET = 20
@@ -25,6 +26,16 @@ def last_of_it(facts: Facts, rows: list[RowView]) -> tuple[RowView, Claim] | Non
         if said is not None:
             return row, said
     return None
+
+
+def unplaced(facts: Facts, cause: Raised) -> bool:
+    """Whether a GPU of the job failed before an error that a failing GPU gives too, and no training is known to lie between."""
+    if not of_runtime(cause) or not spoken_of(facts):
+        return False
+    quiet = facts.table("quiet_end").first
+    since = quiet.number("quiet_s") if quiet is not None and quiet.has("progress_ts") else None
+    faults, _ = of_the_job(facts, facts.table("gpu_events").where(is_hard))
+    return any(since is None or (r.number("before_end_s") or 0.0) - since <= LONG_S for r in faults)
 
 
 def _stopped(facts: Facts, row: RowView) -> Claim | None:
@@ -52,6 +63,8 @@ def _stopped(facts: Facts, row: RowView) -> Claim | None:
             return claim(
                 f"The ranks came to a standstill with it: {waited[0]['elapsed_s']} later, just before the end, they gave up waiting."
             )
+    if (fell := _fell_with(facts, row)) is not None:
+        return fell
     own = next((g for g in facts.table("gpu_summary") if same_gpu(g, row)), None)
     if own is not None and (lost := _silent_since(facts, row, own)) is not None:
         return lost
@@ -66,6 +79,25 @@ def _stopped(facts: Facts, row: RowView) -> Claim | None:
         return claim(
             f"That GPU did nothing in the whole run (mean engine activity {own['engine_mean']}), and nothing was trained."
         )
+    return None
+
+
+def _fell_with(facts: Facts, row: RowView) -> Claim | None:
+    """A process of the job that its launcher saw fail just after the fault, by an error of CUDA: the job ended long after its work."""
+    if not spoken_of(facts) or not row.has("event_ts"):
+        return None
+    first, last = (
+        _time(row.text("event_ts")),
+        _time(row.text("last_ts") if row.has("last_ts") else row.text("event_ts")),
+    )
+    for told in facts.table("launcher_failures").one_of("kind", "launcher_summary"):
+        when = next((c for c in ("failed_ts", "printed_ts") if told.has(c)), None)
+        if when is None:
+            continue
+        fell = _time(told.text(when))
+        if first <= fell and (fell - last).total_seconds() <= _AT_ONCE_S:
+            who = f"rank {told['rank']}" if told.has("rank") else "a process of the job"
+            return claim(f"The program fell with it: its launcher saw {who} fail at {told[when]}.")
     return None
 
 

@@ -31,7 +31,12 @@ def of_cuda(cause: Raised) -> bool:
 
 def alike(facts: Facts, cause: Raised) -> bool:
     """Whether this is an error of the CUDA runtime that a kernel of the program and a broken GPU give alike."""
-    return facts.open_error and _RUNTIME.search(cause.message) is not None
+    return facts.open_error and of_runtime(cause)
+
+
+def of_runtime(cause: Raised) -> bool:
+    """Whether the CUDA runtime speaks in this error."""
+    return _RUNTIME.search(cause.message) is not None
 
 
 def lost(message: str) -> bool:

@@ -20,6 +20,7 @@ _XID_NAME = re.compile(r"name=(?P<name>[^,]+?)(?:,|$)")
 _CHANNEL = re.compile(r"\b(?:Ch|[Cc]hannel(?: ID)?)[ =:]+(?P<ch>(?:0x)?[0-9a-fA-F]{2,8})\b")
 _SXID = re.compile(rf"SXid \({_PCI}[^)]*\): (?P<xid>\d{{1,6}})\b")
 _UUID = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{36}})")
+_SPOKEN_OF = re.compile(r"NVRM: The NVIDIA GPU (?P<pci>[0-9a-fA-F:.]{7,16})\b")
 _ANY_PCI = re.compile(r"(?:PCI:|\b)(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)\b")
 _OOM = re.compile(r"oom-kill:constraint=(?P<constraint>\w+),")
 _OOM_FIELD = re.compile(r"(?:^|,)(oom_memcg|task_memcg|task|pid|cpuset)=([^,]*)")
@@ -126,6 +127,9 @@ class Recogniser:
 
     def __init__(self) -> None:
         self._uuids: dict[str, str] = {}
+        self._spoken_of: str | None = (
+            None  # the GPU that the driver began to speak of; what befell it may follow in a line of its own
+        )
         self._kill: Event | None = None
         self._kill_pid: int | None = None
         self._last_killed: int | None = None
@@ -253,6 +257,8 @@ class Recogniser:
                 "channel": channel.group("ch") if channel else None,
             }
             return Event("gpu_event", fields)
+        if begun := _SPOKEN_OF.search(message):
+            self._spoken_of = pci_address(begun["pci"])
         found = _SXID.search(message)
         if found:
             switch = {"event": "sxid", "xid": int(found.group("xid")), "pci_bus_id": pci_address(found.group("pci"))}
@@ -273,7 +279,8 @@ class Recogniser:
         if kind is None:
             return None
         where = _ANY_PCI.search(message)
-        address = pci_address(where.group("pci")) if where else None
+        address = pci_address(where.group("pci")) if where else self._spoken_of if kind == "fallen_off_bus" else None
+        self._spoken_of = None
         return Event("gpu_event", {"event": kind, "pci_bus_id": address, "gpu_uuid": self._uuids.get(address or "")})
 
     def _host(self, message: str) -> Event | None:

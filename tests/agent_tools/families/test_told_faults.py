@@ -215,3 +215,32 @@ def test_a_gpu_that_failed_at_the_start_and_never_worked_is_why_nothing_was_trai
 
     assert judge(held(0.0), b2.assess).status == "confirmed"
     assert judge(held(0.6), b2.assess).status != "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("fell_min", "code", "family"),
+    [
+        (21, "launch_failure", "B2"),
+        (None, "launch_failure", "open"),
+        (90, "launch_failure", "open"),
+        (21, "illegal_address", "A3"),
+    ],
+    ids=["with it", "undated", "long after it", "by an access of its own"],
+)
+def test_a_program_that_fell_with_a_gpu_is_ended_by_it_though_its_job_lived_on(
+    tmp_path: Path, fell_min: int | None, code: str, family: str
+) -> None:
+    """A job may end long after its work did. Where nothing dates that, a GPU that failed before keeps an open error open."""
+    error = (
+        "CUDA error: unspecified launch failure" if code == "launch_failure" else "CUDA error: an illegal memory access"
+    )
+    world = World(tmp_path).job("FAILED", gpus=8, node_list="n1", node_count=1, minutes=120.0).train([2.0, 1.9, 1.8])
+    world.say("warning", "cuda_error", error, detail=f'{{"code": "{code}"}}').say("exception", "RuntimeError", error)
+    if fell_min is not None:
+        at = T + timedelta(minutes=fell_min)
+        world.say("launcher_summary", "child_failed", "exitcode: 1", rank=2, ts=at, ts_kind="embedded")
+    at = T + timedelta(minutes=20)
+    world.add(GpuEvent(node="n1", gpu=2, ts=at, event="xid", xid=119, message="NVRM: Xid: 119, Timeout after 6s"))
+    status = judge(world, b2.assess).status
+    assert status == ("confirmed" if family == "B2" else "suspected")
+    assert family == "B2" or (judge(world, a3.assess).confidence < 0.5) is (family == "open")

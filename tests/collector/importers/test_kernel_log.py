@@ -246,6 +246,18 @@ def test_a_fraction_behind_a_comma_is_dmesgs_and_a_device_there_is_no_host(tmp_p
     assert not ctx.problem_count
 
 
+def test_a_gpu_that_the_driver_names_a_line_above_is_the_one_that_fell_off_the_bus(tmp_path: Path) -> None:
+    words = (
+        "The NVIDIA GPU 0000:ba:00.0",
+        "(PCI ID: 10de:2330) installed in this system has",
+        "fallen off the bus and is not responding.",
+    )
+    rows, _ = lines(tmp_path, "".join(f"2026-01-07T10:02:00+0000 gpu07 kernel: NVRM: {w}\n" for w in words))
+    assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == [
+        ("fallen_off_bus", "00000000:BA:00.0")
+    ]
+
+
 def test_levels_before_the_time_are_a_kernel_logs(tmp_path: Path) -> None:
     head = b"user  :info  : 2026-01-07T10:00:00,123456-06:00 anything at all\n" * 5
     assert KernelLog().claims(tmp_path / "a.log", head) > 90
