@@ -76,7 +76,9 @@ def assess(facts: Facts) -> Assessment:
     idle = duty < _SEVERE or (
         facts.beside is None and (middle.number("engine_mean") or 0) < _SEVERE and duty < _HIGHEST
     )
-    severe = (idle or bool(stalled)) and bool(facts.ending.succeeded or facts.progress.finished)
+    # The loop's own clock and the GPUs' are two witnesses: together they tell starvation from a model that leaves a GPU half empty.
+    said = waited(facts)
+    severe = (idle or bool(stalled) or said is not None) and bool(facts.ending.succeeded or facts.progress.finished)
     result = Assessment(
         CODE, "confirmed" if severe else "suspected", attribution="job", confidence=0.8 if severe else 0.35
     )
@@ -86,6 +88,8 @@ def assess(facts: Facts) -> Assessment:
     result.speaks_for.append(
         claim(f"{gpu_of(busiest)} is the busiest, with a mean engine activity of {busiest['engine_mean']}.")
     )
+    if said is not None:
+        result.speaks_for.append(claim(waited_words(said)))
     if middle is not busiest:
         result.speaks_for.append(claim(f"The middle one of them had {middle['engine_mean']}."))
     if spread is not None and spread.has("all_sm_median"):

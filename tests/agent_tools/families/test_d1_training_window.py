@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
 from pathlib import Path
 
 from agent_tools import differential
 from agent_tools.families import d1_under_utilization as d1
-from store.rows import GpuSample
+from store.rows import GpuSample, TrainStep
 from tests.agent_tools.families.world import T, World, judge
 
 LOSSES = [3 - i / 40 for i in range(60)]
@@ -40,6 +41,19 @@ def test_samples_from_before_the_training_decide_nothing(tmp_path: Path) -> None
 
 def test_gpus_that_idle_while_the_run_trains_are_named(tmp_path: Path) -> None:
     assert judge(_samples(_trained(tmp_path), {(0, 60): 0.03}), d1.assess).status == "confirmed"
+
+
+def test_a_loop_that_waits_by_its_own_clock_too_is_starved(tmp_path: Path) -> None:
+    """A third of a GPU may be a small model's share; that the loop says that it waited decides it."""
+    for waits, family in ((0.8, "D1"), (0.1, "G1")):
+        world = _trained(tmp_path / family)
+        world.rows = [
+            dataclasses.replace(r, step_time_s=1.0, metrics=f'{{"data_time": {waits}}}')
+            if isinstance(r, TrainStep)
+            else r
+            for r in world.rows
+        ]
+        assert differential.draft(_samples(world, {(0, 60): 0.25}).facts()).family == family
 
 
 def test_the_highest_of_eight_means_does_not_hide_that_all_of_them_stood_idle(tmp_path: Path) -> None:
