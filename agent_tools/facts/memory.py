@@ -29,6 +29,9 @@ _DAEMONS_SIGNALS = frozenset({9, 15})
 _BY_DAEMON = re.compile(r"(?:earlyoom|systemd-oomd): ")
 _STEP = re.compile(r"\bin (?:StepId=|step )?\d+(?:_\d+|\+\d+)?\.(\w+)")
 
+_OF_ONE = ("batch", "extern")
+"""Steps of a single task on a node, whether or not a column counts it."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostOom:
@@ -170,7 +173,9 @@ def _kept_to(facts: Facts, victims: list[RowView]) -> Claim | None:
     killed = sum(r.number("rss_gib") or 0.0 for r in victims if r.text("node") == node)
     if told is None or max(told[0], killed) > _WELL_BELOW * whole / nodes:
         return None
-    return Claim(text=f"{told[1]}; Slurm gave the job {o['memory_gib']} GiB on {o['node_count']} nodes.")
+    return Claim(
+        text=f"{told[1]}; Slurm gave the job {o['memory_gib']} GiB on {o['node_count']} node{'s' if nodes > 1 else ''}."
+    )
 
 
 def _held(facts: Facts, node: str, nodes: float) -> tuple[float, str] | None:
@@ -183,10 +188,15 @@ def _held(facts: Facts, node: str, nodes: float) -> tuple[float, str] | None:
     def together(step: RowView) -> float:
         return (step.number("max_rss_gib") or 0.0) * (step.number("tasks") or 1.0) / nodes
 
-    sampled = facts.table("job_steps").where(lambda r: r.has("max_rss_gib") and r.has("tasks"))
-    if not sampled:
+    held = facts.table("job_steps").where(lambda r: r.has("max_rss_gib"))
+    counted = [r for r in held if r.has("tasks")]
+    if nodes == 1 and held and all(r.has("tasks") or r.text("step_id") in _OF_ONE for r in held):
+        counted = held
+    if not counted:
         return None
-    most = max(sampled, key=together)
+    most = max(counted, key=together)
+    if not most.has("tasks"):
+        return together(most), f"The job's {most['step_id']} step held at most {most['max_rss_gib']} GiB"
     text = f"The largest task of step {most['step_id']} ({most['tasks']} in all) held {most['max_rss_gib']} GiB"
     return together(most), text
 

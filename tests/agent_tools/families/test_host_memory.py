@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.families import a2_signal_kill as a2
-from store.rows import CgroupSample, HostEvent, Process, Row, SlurmStep
+from store.rows import CgroupSample, HostEvent, Process, Row, SlurmJob, SlurmStep
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 GIB = 1 << 30
@@ -51,6 +51,15 @@ def test_who_filled_the_host_is_asked_of_what_the_job_held_in_all(rows: list[Row
     assert (found.status, found.attribution) == ("confirmed", of)
     assert any("else" in m.text for m in found.missing) == (of == "undetermined")
     assert any("Ask for more host memory" in c.text for c in found.actions) == (of == "job")
+
+
+@pytest.mark.parametrize(("nodes", "of"), [(1, "undetermined"), (2, "job")])
+def test_the_batch_step_is_one_task_though_no_column_counts_it(nodes: int, of: str, tmp_path: Path) -> None:
+    """On a single node it is all that the job held; of the other nodes of a job it tells nothing."""
+    batch = SlurmStep(job_id=JOB, attempt=1, ts=T, step_id="batch", state="FAILED", max_rss_bytes=40 * GIB)
+    world = killed(tmp_path, batch)
+    world.rows = [dataclasses.replace(r, node_count=nodes) if isinstance(r, SlurmJob) else r for r in world.rows]
+    assert judge(world, a2.assess).attribution == of
 
 
 def test_a_limit_of_its_own_is_the_jobs_however_little_it_held(tmp_path: Path) -> None:
