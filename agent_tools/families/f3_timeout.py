@@ -354,7 +354,7 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
         "suspected" if idle or forming else "confirmed",
         None,
         confidence,
-        "job" if begun and not lost else "undetermined",
+        "job" if begun and told and not lost else "undetermined",  # what keeps a stuck run may be no doing of its own
         f"The run was ended at its {limit}; whether it was slow or stuck by then is not known.",
         say(*shows),
         implies=say("A time limit says how the run ended; whether it was slow or stuck is open.", status="supported"),
