@@ -22,6 +22,8 @@ _RESTS = 0.7
 """Engine activity of a GPU that has nothing to do for a good part of each step."""
 _LONG = 0.35
 """Share of a run's time from which on its saves bound it, however many there are."""
+_TIMED = 5
+"""Saves of which the log tells how long they took, from which on that is their habit."""
 _EVERY, _MANY = 0.8, 20
 """Saves over steps, and saves, of a storm that half-used GPUs confirm."""
 _CHEAP = 1.2
@@ -62,7 +64,7 @@ def _saves(facts: Facts) -> Assessment | None:
     if pace is None or (pace.number("saves") or 0) < 8:
         return None
     if (pace.number("saves_per_step") or 0) < 0.4:
-        return _long_saves(pace)
+        return _long_saves(facts, pace)
     costly = (pace.number("times_plain") or 0) >= 1.5 or (pace.number("times_early") or 0) >= 1.5
     spread = facts.table("gpu_spread").first
     idle = spread is not None and (spread.number("all_sm_median") or 1.0) < 0.2
@@ -100,9 +102,17 @@ def _saves(facts: Facts) -> Assessment | None:
     return result
 
 
-def _long_saves(pace: RowView) -> Assessment | None:
-    """Saves that are not many and take a good part of the run by its own clock: a suspicion, for an evaluation may stand beside each."""
-    if (pace.number("saving_share") or 0.0) < _LONG or (pace.number("evals") or 0) > 0:
+def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
+    """Saves that are not many and take a good part of the run by its own clock.
+
+    A suspicion, for an evaluation may stand beside each, unless the log itself tells when each begins and is done.
+    """
+    if (pace.number("saving_share") or 0.0) < _LONG:
+        return None
+    spans = facts.table("save_spans").first
+    if spans is not None and (spans.number("timed") or 0) >= _TIMED and (spans.number("share") or 0.0) >= _LONG:
+        return _timed_saves(pace, spans)
+    if (pace.number("evals") or 0) > 0:
         return None
     result = Assessment(CODE, "suspected", "save_storm", 0.45)
     result.headline = (
@@ -121,6 +131,23 @@ def _long_saves(pace: RowView) -> Assessment | None:
             "SM activity (gpu_sample), the trainer's own timers",
         )
     )
+    return result
+
+
+def _timed_saves(pace: RowView, spans: RowView) -> Assessment:
+    """Saves whose beginning and end the log tells, with no step between them."""
+    result = Assessment(CODE, "confirmed", "save_storm", 0.8)
+    result.headline = (
+        f"The run stood in its saves for {spans['share']} of its time: {pace['saves']} saves in {_of(pace)}, "
+        f"{spans['usual_s']} each."
+    )
+    result.speaks_for.append(
+        claim(
+            f"By the log's own times {spans['timed']} saves took {spans['in_saves_min']} of the {spans['span_min']} from the first "
+            f"report of progress to the last, and no step was reported in any of them (from line {pace['first_line']} on)."
+        )
+    )
+    result.implies.append(claim("The run waits for its saves instead of computing."))
     return result
 
 
@@ -229,8 +256,11 @@ def _blocking(facts: Facts) -> Assessment | None:
     busy = facts.table("cuda_activity").where(lambda r: (r.number("sync_share") or 0) > 0.5)
     spread = facts.table("gpu_spread").first if facts.beside is None else None
     low = spread is not None and (spread.number("all_sm_median") or 0) < _LOW_SM
-    result = Assessment(CODE, "confirmed" if busy or low else "suspected", "launch_blocking")
-    result.confidence = 0.88 if busy else 0.75 if low else 0.5
+    # Without SM activity the engines' own: what they leave open of a step is the least that the GPU rests in it.
+    top = _busiest(facts) if facts.beside is None and not facts.table("gpu_spread") else None
+    rests = top if top is not None and (top.number("engine_mean") or 0) < _RESTS and _trained(facts) else None
+    result = Assessment(CODE, "confirmed" if busy or low or rests is not None else "suspected", "launch_blocking")
+    result.confidence = 0.88 if busy else 0.75 if low else 0.65 if rests is not None else 0.5
     result.headline = "A debug setting serialises every kernel launch."
     where = f" ({row['file']} line {row['line_no']})" if row.has("file") else ""
     result.speaks_for.append(claim(f"The {row['source']} shows it: {row['text']}{where}."))
@@ -240,11 +270,18 @@ def _blocking(facts: Facts) -> Assessment | None:
         )
     if low and not busy and spread is not None:
         result.speaks_for.append(claim(f"The median SM activity over the job's GPUs is {spread['all_sm_median']}."))
+    if rests is not None and not busy:
+        result.speaks_for.append(claim(f"The busiest GPU's mean engine activity was {rests['engine_mean']}."))
     result.implies.append(claim("Every launch waits for the one before, so the GPU idles in between."))
-    if not busy and not low:
+    if result.status == "suspected":
         result.warnings.append(claim(f"{result.headline} {result.speaks_for[0].text}"))
         result.missing.append(missing("What it costs.", "SM activity (gpu_sample), time in calls (cuda_sample)"))
     return result
+
+
+def _trained(facts: Facts) -> bool:
+    """Whether training was reported, and more than a handful of it: loading and compiling leave a GPU to rest, too."""
+    return facts.progress.begun and not facts.progress.few
 
 
 def _absent(facts: Facts) -> Assessment:

@@ -43,3 +43,20 @@ def test_few_saves_that_a_run_stands_for_are_told(
 ) -> None:
     found = judge(saving(tmp_path, stands_s, evaluates, saves), d2.assess)
     assert (found.status, bool(found.warnings)) == (status, status == "suspected")
+
+
+@pytest.mark.parametrize(("done", "status"), [("saved", "confirmed"), ("", "suspected")], ids=["timed", "begun only"])
+def test_saves_that_the_log_times_itself_bound_the_run(done: str, status: str, tmp_path: Path) -> None:
+    """The word that one begins and the word that it is done, with no step between them."""
+    world, at = World(tmp_path).job(minutes=600.0), T
+    for k in range(50):
+        at += timedelta(seconds=60)
+        world.train([3.0 - k / 100], first_step=10 * (k + 1), ts=at, ts_kind="embedded")
+        if k % 5 == 4:
+            for name, stands in (("saving", 0.0), (done, 300.0)):
+                at += timedelta(seconds=stands)
+                fields = {"step": 10 * (k + 1), "severity": "info", "ts": at, "ts_kind": "embedded"}
+                world = world.say("checkpoint", name, name, **fields) if name else world
+    found = judge(world, d2.assess)
+    assert (found.mode, found.status) == ("save_storm", status)
+    assert found.confidence < 0.5 or ".usual_s]] each" in found.headline
