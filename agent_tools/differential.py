@@ -17,6 +17,8 @@ from agent_tools.facts.lone_words import lone_words
 from agent_tools.facts.status import either, status_doubt
 from agent_tools.facts.steps import exit_signal, failed_steps, step_words
 from agent_tools.families.base import Assessment, Family
+from agent_tools.families.faults_around import marked_after
+from agent_tools.families.g1_healthy import NOTHING
 from agent_tools.families.registry import families
 from agent_tools.families.wording import claim, missing
 from agent_tools.runs_told import doubt, restarted, runs_before, without_gpus
@@ -144,13 +146,14 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
     others = [a for c, a in assessed.items() if c not in (code, "U0")]
     if code == "U0":
         chosen.confidence = _undetermined(others, chosen)
+        chosen.warnings += marked_after(facts)
     return Draft(
         family=code,
         mode=chosen.mode if chosen.mode in FAMILIES[code][1] else None,
         confidence=round(chosen.confidence, 3),
         attribution=chosen.attribution,
         disposition=_disposition(facts),
-        headline=_headline(failed_elsewhere(facts), chosen.headline),
+        headline=_headline(failed_elsewhere(facts), _slowed_by(chosen, others)),
         shows=chosen.speaks_for[:24],
         implies=chosen.implies[:24],
         cannot_decide=_missing(chosen, others)[:24],
@@ -162,9 +165,29 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
             *_steps(facts, code),
             *_warnings(chosen, others),
         ][:24],
-        actions=[*chosen.actions[:15], *say(resumption(facts) if code in _GOES_ON else "")],
+        actions=[*_advice(chosen, others)[:15], *say(resumption(facts) if code in _GOES_ON else "")],
         timeline=timeline(facts),
     )
+
+
+def _advice(chosen: Assessment, others: Iterable[Assessment]) -> list[Claim]:
+    """What to do. Of a healthy run nothing, unless something is suspected to slow it: then what would show or mend that."""
+    if chosen.code != "G1" or [c.text for c in chosen.actions] != [NOTHING]:
+        return chosen.actions
+    return [c for a in _slow(others) for c in a.actions[:2]] or chosen.actions
+
+
+def _slow(others: Iterable[Assessment]) -> list[Assessment]:
+    """What is suspected to have slowed the run, the likeliest first."""
+    slow = [a for a in others if a.code in _SLOWED and a.status == "suspected" and a.confidence >= FLOOR and a.headline]
+    return sorted(slow, key=lambda a: -a.confidence)
+
+
+def _slowed_by(chosen: Assessment, others: Iterable[Assessment]) -> str:
+    """The primary's words; of a healthy run also what is suspected to have slowed it, which a warning below would bury."""
+    slow = _slow(others) if chosen.code == "G1" and chosen.mode == "healthy" else []
+    both = f"{chosen.headline} It may have been slowed: {slow[0].headline}" if slow else chosen.headline
+    return both if len(both) <= _MOST else chosen.headline
 
 
 def _headline(elsewhere: str, own: str) -> str:

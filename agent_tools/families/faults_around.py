@@ -27,6 +27,7 @@ _KERNELS = frozenset({13, 31})
 """Faults of kernels: mostly a program's own."""
 _APART = timedelta(hours=1)
 _MOST = 3
+_KEPT = frozenset({"remap_failure", "remap_pending"})
 
 
 def faults_around(facts: Facts) -> list[Claim]:
@@ -42,6 +43,24 @@ def faults_around(facts: Facts) -> list[Claim]:
     after = facts.table("gpu_events", from_ts=end, to_ts=(stop + timedelta(hours=ZONES_H)).isoformat())
     late = [r for r in after if is_hard(r) and _shifted(_time(r.text("event_ts")) - stop) and _own(facts, r)]
     return [*said, *(claim(_later(r), "hypothesis") for r in _each(late))][:_MOST]
+
+
+def marked_after(facts: Facts) -> list[Claim]:
+    """Marks that a GPU of the job keeps until it is reset or replaced, read after a run in which nobody looked at it."""
+    end = facts.scope["to_ts"]
+    if not end or not facts.scope["nodes"] or facts.table("gpu_summary") or facts.ending.succeeded:
+        return []
+    until = (_time(end) + timedelta(hours=BEFORE_H)).isoformat()
+    rows = facts.table("gpu_counter_rises", from_ts=end, to_ts=until, end_ts=end)
+    kept = [r for r in rows if r.text("counter") in _KEPT and (r.number("last_value") or 0) > 0 and _own(facts, r)]
+    return [
+        claim(
+            f"Looked at after this run, {gpu_of(r)} bears a mark of bad memory: {r['counter']} stands at {r['last_value']}. Nothing "
+            "says since when; have it tested before the next job gets it.",
+            "hypothesis",
+        )
+        for r in kept[:_MOST]
+    ]
 
 
 def fault_that_ended_attempt(facts: Facts) -> RowView | None:

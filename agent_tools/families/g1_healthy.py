@@ -40,6 +40,8 @@ _UNSCORED = 2
 """Evaluations whose loss is no number after which health is doubted."""
 _NOTHING = 0.2
 """Confidence where nothing shows any work, and there was no time for it: too little to call a job healthy."""
+NOTHING = "Nothing has to be done."
+_GO_ON = "See by which rule it stopped there. Unless it was meant to, go on from its last checkpoint."
 DOUBTED = 0.4
 """Less than that of a weak shape of the loss."""
 
@@ -229,7 +231,7 @@ def assess(facts: Facts) -> Assessment:
         ),
         missing=missing,
         warnings=say(slow if idle is None else "", slower, _unexited(end)),
-        actions=say(*_actions(facts, slow)),
+        actions=say(*_actions(facts, slow, short_of)),
     )
 
 
@@ -286,7 +288,7 @@ def _its_gpus(idle: RowView) -> str:
     return "its only GPU" if count(idle, "gpus_watched") == 1 else f"any of its {idle['gpus_watched']} GPUs"
 
 
-def _actions(facts: Facts, slow: str) -> list[str]:
+def _actions(facts: Facts, slow: str, short_of: str = "") -> list[str]:
     spare, idle = never_used(facts), all_unused(facts)
     found = ["Look at data loading and at the share of time between steps."] if slow and idle is None else []
     if idle is not None or on_cpu(facts) is not None:
@@ -301,11 +303,13 @@ def _actions(facts: Facts, slow: str) -> list[str]:
             f"Have {gpu_of(risen)} taken out of service and tested, and compare the model's quality with a checkpoint from "
             f"before {risen['risen_ts']}: errors that nothing corrected can spoil results without a crash.",
         )
+    if short_of:
+        found.append(_GO_ON)
     if spare is not None:
         found.append(
             "Ask for as many GPUs as the program uses, or see why it left some: too few processes, or a device that falls back to the CPU."
         )
-    return found or ["Nothing has to be done."]
+    return found or [NOTHING]
 
 
 def _watched_otherwise(facts: Facts) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families import b2_gpu_fault as b2
 from agent_tools.families import f2_requeue as f2
-from store.rows import GpuEvent, SlurmJob
+from store.rows import GpuEvent, GpuSample, SlurmJob
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 TEXT = "NVRM: Xid (PCI:0000:2a:00): 79, pid=812, name=python, GPU has fallen off the bus."
@@ -119,3 +119,19 @@ def test_a_program_s_xid_that_comes_back_on_one_gpu_is_a_hint(
         world.add(GpuEvent(node="n1", pci_bus_id=f"00000000:{bus}:00.0", ts=at, event="xid", xid=31, message=text))
     found = [w for w in judge(world, b2.assess).warnings if "may be the GPU" in w.text]
     assert [w.status for w in found] == (["hypothesis"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("state", "failed", "told"), [("FAILED", True, True), ("FAILED", False, False), ("COMPLETED", True, False)]
+)
+def test_a_mark_that_a_gpu_keeps_is_told_where_nobody_looked_before(
+    state: str, failed: bool, told: bool, tmp_path: Path
+) -> None:
+    """marked_after: nvidia-smi was asked an hour after a run of which nothing else is there."""
+    world = World(tmp_path).job(state, 90, gpus=8, node_list="n1", node_count=1)
+    world.add(
+        GpuSample(node="n1", gpu=4, ts=T + timedelta(minutes=150), remap_failure=failed, remapped_uncorrectable=3)
+    )
+    draft = differential.draft(world.facts())
+    assert any("bears a mark of bad memory" in w.text for w in draft.warnings) is told
+    assert draft.attribution != "infrastructure"

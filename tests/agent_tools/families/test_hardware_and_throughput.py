@@ -238,6 +238,14 @@ def test_the_advice_to_set_launch_blocking_is_no_evidence(tmp_path: Path) -> Non
     assert judge(ran(tmp_path).text("export CUDA_LAUNCH_BLOCKING=1"), d2.assess).mode == "launch_blocking"
 
 
+@pytest.mark.parametrize(("engine", "family"), [(0.55, "D2"), (0.95, "G1")])
+def test_launches_that_are_serialised_slow_a_gpu_that_rests(engine: float, family: str, tmp_path: Path) -> None:
+    """Where SM activity is not measured; a GPU that hardly rests loses little by the setting, and what to do about it is told."""
+    draft = differential.draft(gpus(ran(tmp_path).text("export CUDA_LAUNCH_BLOCKING=1"), engine_active=engine).facts())
+    assert (draft.family, draft.actions[0].text[:11]) == (family, "Unset CUDA_")
+    assert family == "D2" or "It may have been slowed: A debug setting" in draft.headline
+
+
 def test_the_lagging_gpu_is_named(tmp_path: Path) -> None:
     world = gpus(ran(tmp_path), engine_active=0.98, sm_active=lambda g, m: 0.55 if g == 3 else 0.16)
     found = judge(world, d3.assess)
