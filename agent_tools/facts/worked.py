@@ -119,6 +119,15 @@ def never_used(facts: Facts) -> RowView | None:
     return row
 
 
+def rested_at_end(facts: Facts) -> RowView | None:
+    """The GPU that had worked most, where all of a job's did nothing any more in its last minutes; None elsewhere."""
+    gpus = facts.table("gpu_summary").where(lambda r: r.has("engine_late")) if facts.beside is None else []
+    if facts.silent_gpus is not None or not gpus or any(count(r, "engine_late") >= 0.02 for r in gpus):
+        return None
+    top = max(gpus, key=lambda r: count(r, "engine_mean"))
+    return top if count(top, "late_samples") >= 2 else None
+
+
 def all_unused(facts: Facts) -> RowView | None:
     """The same where not one of them was used in a run that succeeded; None elsewhere."""
     row = never_used(facts)

@@ -15,12 +15,13 @@ from agent_tools.facts.held_up import at_work_to_the_end, unlaunched
 from agent_tools.facts.own_clock import accounted, silent, spoken
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
+from agent_tools.facts.worked import rested_at_end
 from agent_tools.families.base import Assessment
 from agent_tools.families.data_waits import feed_first
 from agent_tools.families.deadline import too_late
 from agent_tools.families.last_at_start import stuck_at_start
 from agent_tools.families.step_limit import by_step, of_step
-from agent_tools.families.wording import by_log
+from agent_tools.families.wording import by_log, gpu_of
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
@@ -343,6 +344,10 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
         confidence = 0.45
         busiest = max(facts.table("gpu_summary"), key=lambda r: r.number("engine_mean") or 0.0)
         shows = [*shows, f"No GPU worked: the busiest had a mean engine activity of {busiest['engine_mean']}."]
+    rested = None if idle else rested_at_end(facts)
+    if rested is not None:
+        text = f"{gpu_of(rested)} had worked most, {rested['engine_mean']} on average, and {rested['engine_late']} in the last minutes."
+        shows = [*shows, f"No GPU worked at the end: {text}"]
     forming = not begun and not told and stuck_at_start(facts) is not None
     if forming:
         confidence = 0.45  # The ranks were still looking for each other: that is the cause, and the wall its end.
@@ -355,7 +360,9 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
         None,
         confidence,
         "job" if begun and told and not lost else "undetermined",  # what keeps a stuck run may be no doing of its own
-        f"The run was ended at its {limit}; whether it was slow or stuck by then is not known.",
+        f"The run was ended at its {limit}; whether it was slow or stuck by then is not known."
+        if rested is None
+        else f"The run was ended at its {limit}, and its GPUs had nothing to do by then: it waited, or was left, and was not slow.",
         say(*shows),
         implies=say("A time limit says how the run ended; whether it was slow or stuck is open.", status="supported"),
         missing=[
@@ -368,6 +375,7 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
         ],
         actions=(feed_first(facts) if begun else [])
         + say(
+            "" if rested is None else "Find out what it waited for, or end such a job when its work is done.",
             "Check in the log when the last real progress was made. If it was shortly before the end, "
             f"{'raise --time' if limit != 'deadline' else 'choose a later --deadline'}; if not, look for a hang.",
             "Print progress regularly, so that a slow run can be told from a stuck one.",

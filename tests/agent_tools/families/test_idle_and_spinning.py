@@ -160,3 +160,14 @@ def test_a_busy_engine_beside_work_of_any_kind_is_no_spin(tmp_path: Path) -> Non
         assert differential.draft(world.facts()).family != "C2", what
     slow = differential.draft(worlds["worked to the end"].facts())
     assert (slow.family, slow.confidence > 0.8) == ("F3", True), "memory that works to the end says that the run moved"
+
+
+@pytest.mark.parametrize(("late", "rests"), [(0.0, True), (0.6, False)])
+def test_gpus_that_had_nothing_to_do_at_the_wall_were_not_slow(late: float, rests: bool, tmp_path: Path) -> None:
+    """A session that was left, of several GPUs, some of which had worked."""
+    world = World(tmp_path).job("TIMEOUT", 120, gpus=4, node_list="n1", node_count=1)
+    for m in range(120):
+        active = 0.5 if m < 20 else late
+        world.add(*(GpuSample(node="n1", gpu=g, ts=T + timedelta(minutes=m), engine_active=active) for g in range(4)))
+    draft = differential.draft(world.facts())
+    assert (draft.family, "had nothing to do by then" in draft.headline) == ("F3", rests)
