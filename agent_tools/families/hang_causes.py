@@ -26,6 +26,7 @@ def why_they_stood(facts: Facts, result: Assessment, waited: RowView | None = No
         downs = facts.table("link_events").one_of("event", "down")
         stood = [r.number("before_end_s") or 0.0 for r in downs if rest_since(facts, r.text("event_ts"))]
     _stacks(facts, result)
+    _dumped(facts, result)
     _fabric(facts, result, stood, slack)
     if not stood and result.attribution == "undetermined" and (row := silent_since(facts)) is not None:
         lay_at_storage(facts, row, result)
@@ -65,6 +66,23 @@ def _stacks(facts: Facts, result: Assessment) -> None:
                 "supported",
             )
         )
+
+
+def _dumped(facts: Facts, result: Assessment) -> None:
+    """The same where the log holds such stacks: what a single process stands in, and then what the most of them do."""
+    told = facts.table("other_events").one_of("name", "host_stack")
+    for row in sorted(told, key=lambda r: r.number("events") or 0.0)[:2]:
+        who = f"rank {row['rank']}" if row.has("rank") else "a process"
+        more = f"; {row['events']} stacks are like it" if (row.number("events") or 0) > 1 else ""
+        result.speaks_for.append(
+            claim(
+                f"By the stacks in the log {who} stands in: {row['message']} ({row['file']} line {row['line_no']}){more}."
+            )
+        )
+    alone = [r for r in told if _LOADER.search(r.text("message")) and r.number("events") == 1]
+    if len(told) > 1 and len(alone) == 1 and alone[0].has("rank"):
+        text = f"Rank {alone[0]['rank']} waits for its data while the others wait for it: look at its loader and what that reads."
+        result.implies.append(claim(text, "supported"))
 
 
 def _fabric(facts: Facts, result: Assessment, stood: list[float], slack: float) -> None:

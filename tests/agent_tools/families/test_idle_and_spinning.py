@@ -171,3 +171,26 @@ def test_gpus_that_had_nothing_to_do_at_the_wall_were_not_slow(late: float, rest
         world.add(*(GpuSample(node="n1", gpu=g, ts=T + timedelta(minutes=m), engine_active=active) for g in range(4)))
     draft = differential.draft(world.facts())
     assert (draft.family, "had nothing to do by then" in draft.headline) == ("F3", rests)
+
+
+@pytest.mark.parametrize(("loading", "told"), [((3,), True), ((2, 3), False), ((), False)])
+def test_a_stack_that_the_log_holds_names_the_rank_that_waits_for_its_data(
+    loading: tuple[int, ...], told: bool, tmp_path: Path
+) -> None:
+    """hang_causes: one that stands elsewhere than all the others holds them up."""
+    world = World(tmp_path).job("FAILED").train(LOSSES, every_s=60.0)
+    for rank in range(4):
+        stack = (
+            "get (queue.py:180) < _try_get_data (dataloader.py:1275)" if rank in loading else "all_reduce (c10d.py:28)"
+        )
+        world.say("warning", "host_stack", stack, rank=rank, severity="info")
+    world.say(
+        "nccl_watchdog",
+        "collective_timeout",
+        "Watchdog caught collective operation timeout",
+        elapsed_ms=600_000.0,
+        rank=0,
+    )
+    found = judge(world, c2.assess)
+    assert any("By the stacks in the log" in c.text for c in found.speaks_for)
+    assert any("waits for its data" in c.text for c in found.implies) is told
