@@ -19,6 +19,7 @@ from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken, unformed, unreached
 from agent_tools.facts.rank_place import say_where
 from agent_tools.facts.setups import setup_before, unfit_setup
+from agent_tools.families.application_xids import asserted
 from agent_tools.families.base import Assessment
 from agent_tools.families.lone_node import tell_lone_node
 from agent_tools.families.node_words import tell_node, tell_words
@@ -181,6 +182,7 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
     row = cause.row
     said = f": {cause.message_ref}" if cause.message.strip() else ""
     result.speaks_for.append(claim(f"{spread(row)} raised {cause.name_ref}{said} ({cause.where_ref})."))
+    result.speaks_for += asserted(facts, cause)
     if row.has("user_frame"):
         result.speaks_for.append(claim(f"The innermost frame outside installed packages is {row['user_frame']}."))
     elif row.has("frame"):

@@ -16,7 +16,7 @@ from agent_tools.facts.last_command import last_command
 from agent_tools.facts.left_waiting import hung_before, left_waiting, unreached_service
 from agent_tools.facts.memory import of_either
 from agent_tools.facts.rank_place import say_where
-from agent_tools.families.application_xids import told_by_driver
+from agent_tools.families.application_xids import asserted, told_by_driver
 from agent_tools.families.base import Assessment
 from agent_tools.families.crash_modes import ACTIONS, MEANING, attribution, mode_of, mode_of_words
 from agent_tools.families.full_disk import tell_full
@@ -136,6 +136,7 @@ def assess(facts: Facts) -> Assessment:
     result.speaks_for.append(
         claim(f"{spread(cause.row)} raised {cause.name_ref}: {cause.message_ref} ({cause.where_ref}).")
     )
+    result.speaks_for += asserted(facts, cause)
     if not cause.row.has("node"):
         say_where(facts, cause.row.number("rank"), result)
     if cause.row.has("user_frame"):

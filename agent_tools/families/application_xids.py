@@ -9,9 +9,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.exceptions import Raised
 from agent_tools.families.base import Assessment
 from agent_tools.families.faulted_gpus import event_said, same_gpu
 from agent_tools.families.wording import claim, gpu_of, missing
+from agent_tools.verdict import Claim
 
 _ACCESS = frozenset({13.0, 31.0})
 """An exception of the graphics engine, and a page fault: what the driver reports of an illegal access."""
@@ -25,6 +27,14 @@ _BETWEEN_S = 3600.0
 def access_xid(facts: Facts) -> RowView | None:
     """The first event of the run by which the driver reports an illegal access; None where there is none."""
     return next((r for r in facts.table("gpu_events") if r.number("xid") in _ACCESS), None)
+
+
+def asserted(facts: Facts, cause: Raised) -> list[Claim]:
+    """The kernel's own check that failed: it says what was out of bounds, where the runtime's error says only that one failed."""
+    row = next((r for r in facts.table("cuda_errors") if r.text("name") == "device_assert"), None)
+    if row is None or "assert" not in cause.message:
+        return []
+    return [claim(f"The kernel's own check says why: {row['message']} ({row['file']} line {row['line_no']}).")]
 
 
 def told_by_driver(facts: Facts, result: Assessment) -> None:

@@ -36,6 +36,14 @@ def test_a_lone_page_fault_is_the_programs_and_the_driver_is_quoted(tmp_path: Pa
     assert judge(world, b2.assess).status == "ruled_out"
 
 
+@pytest.mark.parametrize(("error", "told"), [("CUDA error: device-side assert triggered", True), (ERROR, False)])
+def test_the_kernels_own_check_is_quoted_beside_the_error_that_it_makes(error: str, told: bool, tmp_path: Path) -> None:
+    world = World(tmp_path).job("FAILED").train([2.0 - 0.01 * i for i in range(40)], every_s=60.0)
+    world.say("warning", "device_assert", "Assertion `srcIndex < srcSelectDimSize` failed.")
+    found = judge(world.say("exception", "RuntimeError", error), a3.assess)
+    assert any("own check says why" in c.text for c in found.speaks_for) is told
+
+
 @pytest.mark.parametrize(
     ("events", "open_"),
     [
