@@ -21,6 +21,8 @@ EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "E2", "F2", "F3", "F4", "G
 
 LONG_S = 600.0
 """A node that was down for longer than this before the wall had not fallen by the wall."""
+_DYING_S = 1800.0
+"""How long before the job's end a node said its last words at most: Slurm waits for it first (SlurmdTimeout)."""
 NEVER_BY_NODE = {"COMPLETED", "TIMEOUT", "OUT_OF_MEMORY", "DEADLINE", "PREEMPTED"}
 
 
@@ -192,7 +194,12 @@ def _confirmed(
     before = facts.table("job_attempts").where(
         lambda r: r.text("state").upper() == "NODE_FAIL" and r.has("end_ts") and r.text("end_ts") < own
     )
-    missing = [lacks("Why the node failed.", "its kernel log, its management controller, or the site's operators")]
+    failed = {overview.text("failed_node")} if overview is not None else set[str]()
+    last = _last_words(facts, failed | {r.text("node") for r in fallen})
+    if last is not None:
+        shows.append(f"The kernel of {last['node']} said last, at {last['event_ts']}: {last['message']}")
+    wanted = "its management controller, or the site's operators"
+    missing = [lacks("Why the node failed.", f"its kernel log, {wanted}" if last is None else wanted)]
     if not fallen and likely is None:
         missing.append(
             lacks(
@@ -225,6 +232,13 @@ def _confirmed(
             f"Ask the operators to look at the node{'' if likely is not None else where} before it takes jobs again, or exclude it with --exclude.",
         ),
     )
+
+
+def _last_words(facts: Facts, lost: set[str]) -> RowView | None:
+    """What the kernel of the node that was lost told of its own death: a panic, else a machine check, shortly before the end."""
+    rows = facts.table("host_events").one_of("event", "panic", "mce")
+    near = [r for r in rows if r.text("node") in lost and 0 <= (r.number("before_end_s") or -1.0) <= _DYING_S]
+    return max(near, key=lambda r: r.text("event") == "panic", default=None)
 
 
 def _still_down(facts: Facts) -> RowView | None:

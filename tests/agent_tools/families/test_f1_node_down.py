@@ -7,7 +7,7 @@ import pytest
 
 from agent_tools import differential
 from agent_tools.families.f1_node_down import assess
-from store.rows import SlurmNodeState
+from store.rows import HostEvent, SlurmNodeState
 from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import T, World, judge
 
@@ -22,6 +22,16 @@ def test_node_fail_with_its_node_is_certain(tmp_path: Path) -> None:
     )
     assert (a.status, a.attribution, a.confidence >= 0.95) == ("confirmed", "infrastructure", True)
     assert "failed_node" in a.headline
+
+
+@pytest.mark.parametrize(("node", "minute", "told"), [("n2", 55, True), ("n1", 55, False), ("n2", 5, False)])
+def test_the_last_words_of_the_lost_nodes_kernel_are_told(node: str, minute: int, told: bool, tmp_path: Path) -> None:
+    world = running(tmp_path, "NODE_FAIL", failed_node="n2")
+    at = T + timedelta(minutes=minute)
+    world.add(HostEvent(node=node, ts=at, event="panic", message="Kernel panic - not syncing: Fatal machine check"))
+    a = judge(world, assess)
+    assert any("said last" in c.text for c in a.speaks_for) is told
+    assert any("its kernel log" in m.signal for m in a.missing) is not told
 
 
 def test_a_node_of_the_job_that_went_down_as_it_ended_is_enough(tmp_path: Path) -> None:
