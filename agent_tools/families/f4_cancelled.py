@@ -138,7 +138,8 @@ def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessme
     if who and user:
         shows.append(f"The job belongs to {overview['user']}.")
     if overview.has("elapsed_min"):
-        shows.append(f"It had run {overview['elapsed_min']}." if overview.has("start_ts") else "It had never started.")
+        ran = overview.has("start_ts") or overview.number("elapsed_s")  # not every report has the column of its start
+        shows.append(f"It had run {overview['elapsed_min']}." if ran else "It had never started.")
     return _assessment(facts, end, mode, attribution, head, shows, own, doing, sure, who_known=bool(who))
 
 

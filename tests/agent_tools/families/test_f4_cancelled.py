@@ -26,6 +26,11 @@ def test_the_record_tells_who_cancelled(tmp_path: Path, who: str, mode: str, att
     assert a.confidence >= 0.9
 
 
+def test_a_report_without_the_time_of_its_start_is_of_a_job_that_ran(tmp_path: Path) -> None:
+    a = judge(World(tmp_path).job("CANCELLED", start_ts=None, elapsed_s=2400.0).train(FALLING), assess)
+    assert not any("never started" in c.text for c in a.speaks_for)
+
+
 def test_a_dependency_that_can_never_be_met(tmp_path: Path) -> None:
     world = World(tmp_path).job(
         "CANCELLED", start_ts=None, state_reason="DependencyNeverSatisfied", dependency="afterok:4811"
