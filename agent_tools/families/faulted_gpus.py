@@ -123,6 +123,11 @@ def fault_said(row: RowView) -> str:
 
 def latent(row: RowView) -> str:
     """A counter that stood before the run and did not rise in it."""
+    if not row.number("last_value"):
+        return (
+            f"Latent: the counter {row['counter']} of {gpu_of(row)} stood at {row['first_value']} and was set back to "
+            f"{row['last_value']} in this run, as a reset or a reload of the driver does; it did not rise. Have the GPU looked at before it fails."
+        )
     return (
         f"Latent: the counter {row['counter']} of {gpu_of(row)} stands at {row['last_value']} and did not rise in this run; "
         "have the GPU looked at before it fails."

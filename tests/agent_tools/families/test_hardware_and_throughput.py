@@ -44,6 +44,8 @@ def test_a_flat_counter_is_a_warning_and_changes_nothing(tmp_path: Path) -> None
     world = gpus(ran(tmp_path), remapped_uncorrectable=lambda g, m: 3 if g == 2 else 0)
     found = judge(world, b2.assess)
     assert found.status == "ruled_out" and any("Latent" in w.text for w in found.warnings)
+    fell = judge(gpus(ran(tmp_path), ecc_dbe_total=lambda g, m: 3 if g == 2 and m < 30 else 0), b2.assess)
+    assert any("was set back to" in w.text for w in fell.warnings)
 
 
 @pytest.mark.parametrize(
