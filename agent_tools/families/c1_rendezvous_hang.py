@@ -18,6 +18,7 @@ from agent_tools.families.c2_collective_hang import transfer_failed
 from agent_tools.families.last_at_start import launched, stuck_at_start
 from agent_tools.families.link_words import down_at_start
 from agent_tools.families.node_words import at_driver
+from agent_tools.families.too_few_nodes import lay_at_command
 from agent_tools.families.wording import UNSAID, claim, missing
 
 CODE = "C1"
@@ -223,7 +224,16 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
             )
         )
     )
-    if name in ("timeout", "refused", "mesh_failed"):
+    tried = facts.table("rendezvous_events").where(lambda r: r.text("name") == "retry" and "errno" in r.text("message"))
+    if tried:
+        result.speaks_for.append(
+            claim(
+                f"Before that, {tried[0]['events']} times: {tried[0]['message']} ({tried[0]['file']} line {tried[0]['line_no']})."
+            )
+        )
+    if name == "timeout" and lay_at_command(facts, result):
+        pass
+    elif name in ("timeout", "refused", "mesh_failed"):
         result.missing.append(
             missing(
                 "Whether a wrong address, a firewall, the name service or a rank that never started was the trigger.",

@@ -122,3 +122,21 @@ def test_fewer_torchruns_than_nodes_are_a_group_that_never_formed(
 ) -> None:
     found = judge(_agents(tmp_path, seen, *after, busy=busy), c1.assess)
     assert (found.status == "suspected" and found.confidence == 0.5) == told
+
+
+@pytest.mark.parametrize(
+    ("asked", "of"), [("4", "job"), ("4:8", "job"), ("2", "undetermined"), ("1:4", "undetermined")]
+)
+def test_a_launcher_that_waits_for_more_nodes_than_the_job_has_never_starts(
+    asked: str, of: str, tmp_path: Path
+) -> None:
+    """too_few_nodes: a span is content with its lower end."""
+    world = World(tmp_path).job("FAILED", 30, gpus=16, node_list="n1,n2", node_count=2)
+    world.text(f"+ srun torchrun --nnodes={asked} --nproc_per_node=8 --rdzv_backend=c10d train.py")
+    world.say(
+        "rendezvous", "retry", "The client socket has failed to connect to [n1]:29500 (errno: 113 - No route to host)."
+    )
+    found = judge(world.say("rendezvous", "timeout", "RendezvousTimeoutError"), c1.assess)
+    assert (found.status, found.attribution) == ("confirmed", of)
+    assert ("waits for more nodes than the job has" in found.headline) is (of == "job")
+    assert any("Before that" in c.text for c in found.speaks_for)
