@@ -47,7 +47,8 @@ def candidates(reader: Asks) -> list[Candidate]:
 def meant(found: list[Candidate], *, one_file: bool = False) -> Candidate | None:
     """The job whose log is there; of several, the last of their dependency chain; None where that does not decide.
 
-    Of the jobs of a single accounting file, the only one that ended badly is the one that somebody asks about.
+    Of the jobs of a single accounting file, the only one that ended badly is the one that somebody asks about; of those of a folder
+    without a log, the only one of which more is told than that it is in the queue.
     """
     if len(found) == 1:
         return found[0]
@@ -59,6 +60,10 @@ def meant(found: list[Candidate], *, one_file: bool = False) -> Candidate | None
     if last is None and one_file and not logged:
         bad = [c for c in found if c.state and c.state.upper().split()[0] in BAD]
         return bad[0] if len(bad) == 1 else None
+    if last is None and not logged:
+        # The queue's listing tells of everybody's jobs, and of none when it was submitted: what was asked of by its number does.
+        asked = [c for c in found if c.submit_ts]
+        return asked[0] if len(asked) == 1 else None
     return last
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_tools.choose import candidates, meant
+from agent_tools.choose import Candidate, candidates, meant
 from store import Reader, Writer
 from store.rows import GpuSample, LogLine, Row
 
@@ -34,4 +34,13 @@ def test_a_label_names_the_job_where_nothing_else_does(
     with Reader(tmp_path / "lake", threads=1) as reader:
         jobs = candidates(reader)
     assert sorted(c.job_id for c in jobs) == found
+    assert (one.job_id if (one := meant(jobs)) else None) == chosen
+
+
+@pytest.mark.parametrize(("submitted", "lines", "chosen"), [(1, 0, "7"), (2, 0, None), (0, 0, None), (1, 5, None)])
+def test_beside_the_queues_listing_the_job_of_which_more_is_told_is_meant(
+    submitted: int, lines: int, chosen: str | None
+) -> None:
+    """Two logs say as much as two records: then it has to be named."""
+    jobs = [Candidate(str(7 + n), lines, submit_ts="2026-03-01" if n < submitted else "") for n in range(3)]
     assert (one.job_id if (one := meant(jobs)) else None) == chosen
