@@ -22,8 +22,8 @@ FEW = 12
 SCANT = 32
 """So few samples in all cannot train a model, whatever the batch was; the number of steps is at most that."""
 _UPDATES = re.compile(r"after (\d{1,9}) (?:optimizer )?(?:updates?|steps?|iterations?)\b", re.IGNORECASE)
-
-
+_CAPPED = re.compile(r"\bstopped early after \d", re.IGNORECASE)
+"""A plan of so many updates that an epoch did not hold them all: no measure that stopped to improve."""
 _NO_TIME = re.compile(r"\bend of training\b.{0,20}\btime (?:consumed|used|elapsed|taken):? *0:00:00\b", re.IGNORECASE)
 """An end that came in the second of the beginning: nothing was left to train."""
 _TEST = re.compile(
@@ -145,6 +145,18 @@ def assess(facts: Facts) -> Assessment:
             confidence=0.05,
             counterfactual=f"The run made {steps.ref} optimizer steps, and was meant as a test: {meant}.",
             warnings=say(f"The run made only {steps.ref} optimizer steps, as a test does: {meant}."),
+        )
+    stopped = facts.table("phases").where(
+        lambda r: r.text("name") == "early_stop" and not _CAPPED.search(r.text("message"))
+    )
+    if stopped and steps.number > 1:
+        rule = quoted(stopped[0], "message", "line_no")
+        return Assessment(
+            CODE,
+            "ruled_out",
+            confidence=0.1,
+            counterfactual=f"The run made {steps.ref} optimizer steps, and its own rule for stopping early ended it: {rule}.",
+            warnings=say(f"The run made only {steps.ref} optimizer steps, then stopped early by its own rule: {rule}."),
         )
     if steps.number > MAY_BE_MEANT:
         return Assessment(

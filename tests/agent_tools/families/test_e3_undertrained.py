@@ -48,6 +48,12 @@ def test_words_of_an_early_stop_tell_the_steps(tmp_path: Path) -> None:
     )
 
 
+def test_few_steps_that_a_rule_for_stopping_early_ended_are_no_short_plan(tmp_path: Path) -> None:
+    world = World(tmp_path).train([9.0, 3.0, 2.5, 2.4, 2.6, 2.7], stride=1)
+    a = judge(world.say("train_end", "early_stop", "Epoch 6: early stopping", severity="info"), assess)
+    assert (a.status, bool(a.warnings)) == ("ruled_out", True)
+
+
 def test_a_short_run_of_many_steps_is_not_undertrained(tmp_path: Path) -> None:
     a = judge(World(tmp_path).job().train([3.0 - i / 50 for i in range(60)], stride=1, total_steps=60), assess)
     assert (a.status, a.confidence < 0.05) == ("ruled_out", True)
