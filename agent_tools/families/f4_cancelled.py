@@ -26,6 +26,7 @@ from agent_tools.facts.requested import (
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.dependency import never_met
+from agent_tools.families.launch_reason import no_container
 from agent_tools.families.step_cancels import cancelled_step, canceller, said_step, tasks_left
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -105,9 +106,8 @@ def _by_words(facts: Facts, end: RowView | None) -> Assessment:
 
 def _failing(facts: Facts, end: RowView | None) -> tuple[str, str]:
     """What was already wrong before the cancel (empty where nothing was), and what the run was doing."""
-    own = own_failure(facts)
     doing = facts.progress.phrase
-    return own, doing
+    return own_failure(facts) or ("" if doing else no_container(facts)), doing
 
 
 def _by_step(facts: Facts, overview: RowView, end: RowView | None, step: RowView) -> Assessment:

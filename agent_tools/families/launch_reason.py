@@ -54,6 +54,12 @@ _NODES_FAULT: tuple[tuple[re.Pattern[str], str, Attribution, str], ...] = (
 """What the node lacked or did not reach, whatever image was asked for: the words, what they say, whose it is, and what to do."""
 
 
+_OF_RUNTIME = re.compile(
+    r"^\W*(?:\d+: )?(?:slurmstepd: |srun: |pyxis: |(?:DEBUG|INFO|WARNING|ERROR|FATAL|ABORT) *: |\[(?:INFO|WARN|ERROR)\]|docker: "
+    r"|Unable to find image |\S+: Pulling from |See 'docker |Error response from daemon|enroot-|nvidia-container-cli: |ch-run\[)"
+    r"|\*\*\* (?:JOB|STEP) "
+)
+"""Lines of a container runtime or of Slurm."""
 _AT_SSH: tuple[tuple[re.Pattern[str], Attribution, str], ...] = (
     (
         re.compile(r"Host key verification|Permission denied \("),
@@ -157,6 +163,18 @@ def nodes_fault(messages: View) -> NodesFault | None:
             node = f"the node {ended['host']}" if ended is not None else "the node"
             return NodesFault(row, why.format(node=node), whose, advice)
     return None
+
+
+def no_container(facts: Facts) -> str:
+    """What a container runtime says of its failure in a log that holds nothing else but Slurm's words; empty otherwise.
+
+    A script may go on without the container, or try another one: then something of the program stands in the log.
+    """
+    said = [r for r in facts.table("slurm_messages").one_of("name", "container_failed") if r.text("severity") == "fatal"]
+    tail = facts.table("log_tail")
+    if not said or not all(_OF_RUNTIME.search(r.text("text")) for r in tail):
+        return ""
+    return f"the container runtime gave up: {quoted(said[0], 'message', 'line_no')}"
 
 
 def launch_said_failed(overview: RowView) -> bool:

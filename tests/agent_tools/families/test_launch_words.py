@@ -61,6 +61,9 @@ Traceback (most recent call last):
     raise RuntimeError(
 RuntimeError: Using hostfile at /job/hostfile but host=n2 was not reachable via ssh. If you are running with a single node please remove /job/hostfile or setup passwordless ssh.
 """
+PULLED = """FATAL:   Unable to handle docker://lab/fold:2.1 uri: failed to get checksum for docker://lab/fold:2.1: toomanyrequests: too many pulls
+{}slurmstepd: error: *** JOB 881 ON n7 CANCELLED AT 2026-03-01T10:41:02 ***
+"""
 
 
 @pytest.mark.parametrize(
@@ -79,6 +82,8 @@ RuntimeError: Using hostfile at /job/hostfile but host=n2 was not reachable via 
         (PDSH.format("Permission denied (publickey).") + WAITED, "A4", "user"),
         (MUNGE, "A4", "infrastructure"),
         (NO_ANSWER, "A4", "infrastructure"),
+        (PULLED.format(""), "A4", "undetermined"),
+        (PULLED.format("no container, using the module instead\nreading 300 shards\n"), "F4", "undetermined"),
     ],
     ids=[
         "socket of a plugin",
@@ -94,6 +99,8 @@ RuntimeError: Using hostfile at /job/hostfile but host=n2 was not reachable via 
         "others waited",
         "munge",
         "no answer",
+        "no image, then cancelled",
+        "another way, then cancelled",
     ],
 )
 def test_whose_a_failed_launch_is_follows_from_its_words(text: str, family: str, of: str, tmp_path: Path) -> None:
