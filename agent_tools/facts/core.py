@@ -242,9 +242,10 @@ class Facts:
         return [r for r in own if not of_earlier_try(r, self.progress, own, lambda: self.table("log_tail"))]
 
     def _left_over(self, raised: Raised) -> bool:
-        """A thread beside the main one raised it after the run had said that it ended: what it waited on was taken down."""
+        """After the run said that it ended, a thread beside the main one raised it, or the program caught it and printed its text."""
         line, end = raised.row.number("line_no"), self.progress.finish
-        if line is None or end is None or self.ending.failed or not _THREAD.search(raised.row.text("entry_frame")):
+        beside = raised.untyped or _THREAD.search(raised.row.text("entry_frame"))
+        if line is None or end is None or self.ending.failed or not beside:
             return False
         return end.text("file") == raised.row.text("file") and (self.progress.finish_line or line) < line
 

@@ -223,6 +223,11 @@ class Raised:
         return not self.message.strip() and self.name.rpartition(".")[2] in _WORDY
 
     @property
+    def untyped(self) -> bool:
+        """Only its text was printed, as the last of the log: by a program that caught it, and may have ended of it or not."""
+        return self.row.text("parser") == "untyped"
+
+    @property
     def calls(self) -> str:
         """Its frames, one a line, the outermost first: those of the root where that is meant."""
         return (self.row.text("cause_calls") if self.from_cause else "") or self.row.text("calls")

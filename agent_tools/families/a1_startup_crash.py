@@ -76,6 +76,8 @@ _WHY_UNSET = missing(
 _BEFORE = missing("Whether training steps came before it.", "the log from its beginning")
 _EVALUATING = 0.55
 """Highest confidence of a crash in an evaluation, before which nothing tells of training."""
+_CAUGHT = 0.7
+"""Highest confidence where the program caught the exception and printed its text, the last of the log."""
 _TEXTLESS = 0.6
 """Highest confidence where only the class of the exception is left."""
 
@@ -112,6 +114,9 @@ def assess(facts: Facts) -> Assessment:
     if cause.textless:
         result.confidence = min(result.confidence, _TEXTLESS)
         result.missing.append(missing("What the exception says.", "the lines after its traceback"))
+    if cause.untyped:
+        result.confidence = min(result.confidence, _CAUGHT)
+        result.missing.append(missing("Whether the program ended of it.", "its exit status, from sacct (slurm_job)"))
     if cause.missed:
         result.confidence, result.mode = UNSAID, "code"
     if cause.evaluating:

@@ -170,7 +170,9 @@ def no_container(facts: Facts) -> str:
 
     A script may go on without the container, or try another one: then something of the program stands in the log.
     """
-    said = [r for r in facts.table("slurm_messages").one_of("name", "container_failed") if r.text("severity") == "fatal"]
+    said = [
+        r for r in facts.table("slurm_messages").one_of("name", "container_failed") if r.text("severity") == "fatal"
+    ]
     tail = facts.table("log_tail")
     if not said or not all(_OF_RUNTIME.search(r.text("text")) for r in tail):
         return ""

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from collector.parsers.base import Line, ParsedRow
 from collector.parsers.shapes import detail, strip_label
+from collector.parsers.untyped import told
 
 NAMES: dict[str, str] = {"Traceback": "a traceback was announced and is not there (detail.truncated)"}
 
@@ -60,7 +61,8 @@ class Heralded:
         """Keep an announcement; drop it when anything follows."""
         if line.text.strip():
             text = strip_label(line.text)
-            begun = _breaks_off(text) or (len(line.text) < 600 and _WORDS.match(text) is not None)
+            words = len(line.text) < 600 and _WORDS.match(text) is not None and not told(text)
+            begun = _breaks_off(text) or words
             self._open = line if begun else None
         return ()
 

@@ -1,0 +1,54 @@
+"""`collector.parsers.untyped`: the text of an exception, without its type, with which a log ends."""
+
+import pytest
+
+from collector.parsers.base import parse_text
+from collector.parsers.untyped import Untyped
+
+LOST = (
+    "Can't load tokenizer for 'lab/net'. If you were trying to load it from 'https://huggingface.co/models', make sure"
+)
+LIBRARY = "/opt/env/lib/fused_ops.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c105ErrorC2E"
+
+
+def rows(text: str):
+    return parse_text(Untyped(), text)
+
+
+@pytest.mark.parametrize(
+    ("last", "name"),
+    [
+        (f"2026-04-02 10:03:06,410 - ERROR - tokenizer: {LOST}", "OSError"),
+        (f"2026-04-02 10:03:06 CRITICAL no tokenizer: {LOST}", "OSError"),
+        ("Error: [Errno 2] No such file or directory: '/data/train.csv'", "FileNotFoundError"),
+        ("[rank1]: Error: name 'scaler' is not defined", "NameError"),
+        ("ERROR:fit:The fit failed: No module named 'apex'", "ModuleNotFoundError"),
+        ("[ERROR] fit failed: mat1 and mat2 shapes cannot be multiplied (4x10 and 20x5)", "RuntimeError"),
+        ("Error during training: 'NoneType' object has no attribute 'shape'", "AttributeError"),
+        ("list index out of range", "IndexError"),
+        (LIBRARY, "ImportError"),
+        (f"Failed to import lab.net because of the following error (look up to see its traceback):\n{LIBRARY}\n" * 2, "ImportError"),
+    ],
+)  # fmt: skip
+def test_the_text_that_a_log_ends_with_is_an_exception(last: str, name: str) -> None:
+    (row,) = rows(f"reading the plan\n{last}\n\n")
+    assert (row.name, row.severity) == (name, "error")
+    assert rows(f"reading the plan\n{last}\ngoing on\n") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WARNING: kernels not loaded, error: No module named 'apex'",
+        "Could not import apex, falling back: No module named 'apex'",
+        "error in sample 3: list index out of range",
+        "Error saving the figure: [Errno 2] No such file or directory: 'out/loss.png'",
+        "a list index out of range is an error",
+        "part a, error: list index out of range\nnext\npart b, error: list index out of range",
+        f"RuntimeError: Failed to import lab.net because of the following error:\n{LIBRARY}",
+        "Traceback (most recent call last):\n  File \"/a/fit.py\", line 3, in <module>\n    raise Lost(\"list index out of range\")\nlist index out of range",
+        "2026-04-02 10:03:06 ERROR fit: IndexError: list index out of range",
+    ],
+)  # fmt: skip
+def test_what_is_passed_over_or_has_its_type_is_none(text: str) -> None:
+    assert rows(text) == []
