@@ -118,6 +118,8 @@ _OWN_SETUP = re.compile(
     r"all CUDA-capable devices are busy|invalid device ordinal|no CUDA-capable device|forward compatibility)"
 )
 _PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")
+_OF_THE_WEB = re.compile(r"(?:requests|urllib3|httpx|httpcore|aiohttp|botocore|openai)\.")
+"""Clients of web services: what they lose is no rank."""
 _LAUNCHER_FRAMES = re.compile(
     r"torch/distributed/(elastic|launcher|run)|accelerate/commands|deepspeed/launcher|bin/torchrun"
 )
@@ -196,7 +198,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         return "collective"
     if any(words in message for words in ("ncclInvalidUsage", "Duplicate GPU", "Mismatched NCCL version")):
         return "application"
-    if _PEER_NAMES.match(short) or _PEER.search(message):
+    if _PEER_NAMES.match(short) or (_PEER.search(message) and not _OF_THE_WEB.match(name)):
         return "peer"
     return "application"
 

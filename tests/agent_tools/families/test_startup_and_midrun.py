@@ -126,6 +126,11 @@ def test_the_fault_class_follows_from_type_and_text(name: str, message: str, mod
     [
         ("huggingface_hub.errors.LocalEntryNotFoundError", "An error happened", "cannot be reached"),
         ("huggingface_hub.errors.RepositoryNotFoundError", "404 Client Error.", "does not have it"),
+        (
+            "requests.exceptions.ConnectionError",
+            "('Connection aborted.', RemoteDisconnected('no answer'))",
+            "broke the connection off",
+        ),
         ("OSError", "[Errno 30] Read-only file system: '/out'", "read-only"),
         ("OSError", "[Errno 28] No space left on device: '/out'", "no space"),
         ("RuntimeError", "Triton Error [CUDA]: device kernel image is invalid", "does not fit the build"),
@@ -146,6 +151,11 @@ def test_the_reason_says_what_the_words_mean(name: str, message: str, why: str) 
     [
         ("ray.exceptions.RayTaskError(ValueError)", "ray::f()", "wrapper"),
         ("ConnectionResetError", "[Errno 104] Connection reset by peer", "peer"),
+        (
+            "urllib3.exceptions.ProtocolError",
+            "('Connection aborted.', ConnectionResetError(104, 'Connection reset by peer'))",
+            "application",
+        ),
         ("KeyboardInterrupt", "", "interrupt"),
         ("RuntimeError", "cudaMalloc failed: out of memory", "cuda_oom"),
         ("MemoryError", "Unable to allocate 3.1 GiB for an array", "application"),
