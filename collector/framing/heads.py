@@ -1,5 +1,7 @@
 """Whether a file's first lines come again: what a script and its program print before all else they print once a run.
 
+A script that shows the GPUs first (nvidia-smi) and whose program then says one of its first words begins as surely anew.
+
 Nothing is known of the program: of the head the wording counts, without figures, names of days and months. Only where the
 first words of a head line occur is looked closer, so that a log of a gigabyte is searched for a few texts and no more.
 """
@@ -20,6 +22,8 @@ WITHIN = 30
 """Lines in which they have to come again."""
 MOST = 64
 """Places at which a text is found, from which on it is no head line's but one of every step."""
+_TABLE, _SHOWN = b"| NVIDIA-SMI ", 60
+"""A line of nvidia-smi's table, and the lines below it within which one of the first words comes again."""
 _ENOUGH = 3
 _PROBES = 2
 _LONG = 400
@@ -72,6 +76,7 @@ class Heads:
     _probes: dict[bytes, int] = field(default_factory=dict[bytes, int])
     _begun: bool = False
     _first: int = 0
+    _tables: int = 0
 
     def again(self, chunk: Chunk) -> Iterator[int]:
         """Numbers of the lines of this chunk at which the head begins again."""
@@ -99,6 +104,18 @@ class Heads:
                 number = chunk.first_line + chunk.lines(0, start)
                 if number > self._first:
                     yield number
+
+    def shown(self, chunk: Chunk) -> Iterator[int]:
+        """Numbers of the lines of this chunk at which the GPUs are shown, and below which one of the first words comes again."""
+        at = chunk.data.find(_TABLE)
+        while at >= 0 and self._tables < MOST:
+            self._tables += 1
+            start = chunk.data.rfind(b"\n", 0, at) + 1
+            number = chunk.first_line + chunk.lines(0, start)
+            below = (wording(text) for _, text in _lines(chunk, start, _SHOWN))
+            if number > self._first and any(shape in self.shapes[: _PROBES + 1] for shape in below):
+                yield number
+            at = chunk.data.find(_TABLE, at + len(_TABLE))
 
     def _learn(self, chunk: Chunk) -> None:
         for number, (_, text) in enumerate(_lines(chunk, 0, 4 * LINES), 1):

@@ -66,7 +66,7 @@ class Runs:
 
     def passed(self, chunk: Chunk) -> None:
         """Take one chunk's text, after its rows."""
-        for line in self._heads.again(chunk):
+        for line in (*self._heads.again(chunk), *self._heads.shown(chunk)):
             self._marks.append(Mark(line, line, "head"))
         self._last = max(self._last, chunk.first_line + chunk.lines() - (1 if chunk.data.endswith(b"\n") else 0))
 

@@ -66,7 +66,7 @@ BAR = re.compile(r"\d%\|.{0,400}\| *\d+(?:\.\d+)?[kMG]?/(?:\d|\?).{0,40}\[\d")
 LOG_LINE = re.compile(
     rf"\s*(?:"
     rf"[\[(]?\d{{4}}[-/]\d\d[-/]\d\d[ T_]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[IWEFDC](?:20\d\d)?\d{{3,4}} \d\d:\d\d|\[[IWEFC]\d* ?\d|\[[IWEF] |"
-    rf"\[?{_LEVEL}[\] :|]|[A-Z][a-z]{{2}} +\d+ \d\d:\d\d:\d\d|"
+    rf"\[?{_LEVEL}[\] :|]|(?:[A-Z][a-z]{{2}} )?[A-Z][a-z]{{2}} +\d+ \d\d:\d\d:\d\d|"
     rf"(?:srun|slurmstepd|sbatch|salloc|wandb|mpirun|prterun|bash|slurm_script|Killed|Aborted|Terminated|Segmentation fault)\b|"
     rf"slurmstepd-|\*\*\*|={{5,}}|-{{5,}}|#{{5,}}|\+-|╭|╰|.{{0,120}}\d+%\||.*[━█▏▎▍▌▋▊▉]|"
     rf"(?:Epoch|Step|step|iter|Iteration|Loading|Processing|Saving|Downloading|Running|Starting|Using|Setting|Finished|Done|Job|Exit|"

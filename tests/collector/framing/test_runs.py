@@ -31,6 +31,13 @@ RESTARTED = [
     " will restart worker group"
 ]
 
+SHOWN = [
+    "Thu Apr  2 10:43:35 2026",
+    "+---------------------------------------------------------------------+",
+    "| NVIDIA-SMI 580.95.05    Driver Version: 580.95.05  CUDA Version: 13.0 |",
+    "+---------------------------------------------------------------------+",
+]
+
 AGAIN = {
     "a crash and another": [head() + steps(0, 200) + raised(OOM), head() + steps(0, 100) + raised(KEY)],
     "a crash and one at the start": [head() + steps(0, 200) + raised(OOM), head() + raised(KEY)],
@@ -58,6 +65,9 @@ AGAIN = {
         labelled(head() + steps(0, 100), 0, 1, 2) + labelled(raised(OOM), 2) + EXITED,
         labelled(head() + steps(0, 100), 0, 1, 2) + labelled(raised(KEY), 1),
     ],
+    "the GPUs shown, and one of the first words": [
+        head() + raised(KEY), SHOWN[2:] + head()[:1] + said("serving on port 8000", "answered 1 request"),
+    ],
     "success and success": [head() + steps(0, 200) + DONE, head() + steps(0, 200) + DONE],
     "success and a crash at the start": [head() + steps(0, 200) + DONE, head() + raised(KEY)],
     "an import that fails under a launcher": [
@@ -83,6 +93,8 @@ ONE = {
         + said('    raise ValueError(f"No valid checkpoint found in output directory ({where})")')
         + ["ValueError: No valid checkpoint found in output directory (/scratch/fit)"]
     ],
+    "the GPUs shown after the failure": [head() + steps(0, 100) + raised(OOM) + SHOWN + said("see the table above")],
+    "the GPUs shown while it trains": [SHOWN + head() + steps(0, 100), SHOWN + said("evaluating") + steps(100, 200) + raised(KEY)],
     "an end, and then what was held back": [raised(KEY) + WALL, said("training ...") + steps(0, 50)],
 }  # fmt: skip
 
