@@ -62,6 +62,9 @@ _WORDS: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("child_failed", "error", re.compile(r"ABORT!!! Out of all \d+ \w+, the \w+ process with rank=\[(?P<rank>\d+)[\d, ]*\] was aborted")),
     ("child_failed", "error", re.compile(r"(?P<script>\b[\w-]+\.pl): job failed with status (?P<exit>\d+)")),
 )  # fmt: skip
+_COMMAND = re.compile(r"(\['[^']{0,300}'(?:, '[^']{0,300}'){2}), '.{1,16000}'\]")
+_LONG = 300
+"""Characters from which on a line is told without most of its command, which would hide how that ended."""
 
 
 class Launcher:
@@ -207,6 +210,7 @@ class Launcher:
         return line.event(
             "launcher_event",
             name,
+            _COMMAND.sub(r"\1, … ]", line.text[:20_000]) if len(line.text) > _LONG else None,
             severity=severity,
             parser=self.name,
             framework="deepspeed"

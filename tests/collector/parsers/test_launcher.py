@@ -146,6 +146,14 @@ def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
 
 
+def test_a_long_command_does_not_hide_how_it_ended():
+    command = ["/usr/bin/python", "-u", "fit.py", *(f"--option_{n}={n}" for n in range(40))]
+    (row,) = parse(
+        f"[2026-05-01 10:00:00,123] [ERROR] [launch.py:434:sigkill_handler] {command} exits with return code = -9"
+    )
+    assert row.message.endswith("['/usr/bin/python', '-u', 'fit.py', … ] exits with return code = -9")
+
+
 def test_several_messages_on_one_line_are_several_rows():
     pad = " " * 30
     rows = parse(f"WARNING:t.api:Sending process 5 closing signal SIGTERM{pad}WARNING:t.api:Sending process 6 closing signal SIGTERM"
