@@ -25,6 +25,7 @@ from agent_tools.families.lone_node import tell_lone_node
 from agent_tools.families.node_words import tell_node, tell_words
 from agent_tools.families.own_words import LOOK_AT_LINE, ends_it, gave_up, own_words
 from agent_tools.families.shared_segment import shared_segment, unshared
+from agent_tools.families.surroundings import around
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -215,12 +216,15 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         say_where(facts, row.number("rank"), result)
     if tell_node(facts, cause, result) or tell_lone_node(facts, cause, result):
         return
-    text = f"The fault lies in {_CLASS[cause.fault.mode]}: {cause.fault.why}. The nodes and GPUs are not to blame."
+    near = around(cause.fault.why)
+    lies = near.what if near is not None else _CLASS[cause.fault.mode]
+    text = f"The fault lies in {lies}: {cause.fault.why}. The nodes and GPUs are not to blame."
     broken = file_system_fails(cause.message)
     result.implies.append(
         claim(_BROKEN if broken else text, "established" if cause.fault.certainty >= 0.85 else "supported")
     )
-    result.actions.append(claim(LOOK_AT_MOUNT if broken else _ACTIONS[cause.fault.mode]))
+    advice = near.advice if near is not None else _ACTIONS[cause.fault.mode]
+    result.actions.append(claim(LOOK_AT_MOUNT if broken else advice))
     if on_a_batch(cause):
         result.implies.append(
             claim("The labels or indices of the batch may be at fault as well as the code.", "supported")
@@ -229,7 +233,7 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         result.missing.append(missing("Whether steps came before it.", "progress lines of the training"))
     if of_either(cause):
         result.missing.append(WHOSE_MEMORY)
-    if cause.fault.other:
+    if cause.fault.other and near is None:
         result.implies.append(
             claim(f"It may as well lie in {_CLASS[cause.fault.other]}; the message fits both.", "supported")
         )
