@@ -271,10 +271,7 @@ def _switch(severity: str, error: str, expected: Callable[[Gpu], Expected]) -> C
 
     def make(seed: int) -> tuple[Plan, Expected]:
         plan, gpu, minute = crash(seed, gpus=16)
-        words = (
-            f"nv-fabricmanager: detected NVSwitch {severity} error 20034 on fid 0 on NVSwitch pci bus id {_SWITCH} "
-            f"physical id {seed % 6} port {seed % 50}"
-        )
+        words = f"nvidia-nvswitch{seed % 6}: SXid (PCI:{_SWITCH[4:]}): 20034, {severity}, Link {seed % 50} LTSSM Fault Up"
         plan.extra.append(
             replace(
                 xid(plan, gpu, 20034, minute, words),
@@ -345,8 +342,8 @@ VARIANTS = (
     *unseen("counter", _counter_only, "gpu_event", "gpu_sample"),
     Variant("lost", "fault", _lost),
     Variant("lost-alone", "fault", _lost_alone),
-    Variant("switch", "fault", _switch("fatal", _LAUNCH, _at_switch)),
-    Variant("switch-beside", "twin", _switch("non-fatal", _KEY, _programs_own)),
+    Variant("switch", "fault", _switch("Fatal", _LAUNCH, _at_switch)),
+    Variant("switch-beside", "twin", _switch("Non-fatal", _KEY, _programs_own)),
     Variant("refused-there", "fault", beside_counter(True, "ecc_dbe_total")),
     Variant("refused-elsewhere", "twin", beside_counter(False, "ecc_dbe_total")),
 )
