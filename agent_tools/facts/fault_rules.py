@@ -115,6 +115,9 @@ RULES: tuple[Rule, ...] = (
         says=(
             r"No space left on device", r"Disk quota exceeded", r"Errno 28\b", r"Errno 122\b",
         )),
+    Rule("env", 0.85, "a file is locked by another process, or lies where the file system cannot lock files",
+        says=(r"unable to lock file", r"No locks available", r"Errno 37\b", r"^database is locked", r"[Ff]ile lock .{0,300} could not be acquired",
+              r"\bHDF5: unable to lock")),
     Rule("env", 0.85, "a port that it needs is taken on the node",
         says=(r"address already in use", r"\[?Errno 98\b", r"EADDRINUSE", r"port .{0,60}\b(already |being )?(in use|taken|used)\b",
               r"port .{0,30}(but )?another process is utilizing it")),

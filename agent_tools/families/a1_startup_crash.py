@@ -24,8 +24,8 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.lone_node import tell_lone_node
 from agent_tools.families.node_words import tell_node, tell_words
 from agent_tools.families.own_words import LOOK_AT_LINE, ends_it, gave_up, own_words
+from agent_tools.families.remedies import BY_CLASS, remedy, surroundings
 from agent_tools.families.shared_segment import shared_segment, unshared
-from agent_tools.families.surroundings import around
 from agent_tools.families.wording import (
     ALIKE,
     LOOK_AT_FIGURE,
@@ -51,13 +51,6 @@ _CLASS = {
     "env": "its environment: a package, a driver or a library",
     "asset": "a model, tokenizer or checkpoint that cannot be loaded",
     "code": "the program itself",
-}
-_ACTIONS = {
-    "data": "Mend or replace the data that the message names, and read them once on a login node before resubmitting.",
-    "config": "Correct the setting that the message names and resubmit; a short dry run on a single GPU shows it at once.",
-    "env": "Install or pin what the message asks for in the job's environment, and import it there before resubmitting.",
-    "asset": "Check the path, the name and the access token of the model or checkpoint, load it once on a login node, then resubmit.",
-    "code": "Correct the line that the traceback names; the same error comes back on any node.",
 }
 
 _BROKEN = "The file system that the program was reading or writing failed, or went away; the program is not to blame."
@@ -216,15 +209,14 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         say_where(facts, row.number("rank"), result)
     if tell_node(facts, cause, result) or tell_lone_node(facts, cause, result):
         return
-    near = around(cause.fault.why)
-    lies = near.what if near is not None else _CLASS[cause.fault.mode]
+    near = surroundings(cause.fault)
+    lies = near or _CLASS[cause.fault.mode].partition(":")[0]
     text = f"The fault lies in {lies}: {cause.fault.why}. The nodes and GPUs are not to blame."
     broken = file_system_fails(cause.message)
     result.implies.append(
         claim(_BROKEN if broken else text, "established" if cause.fault.certainty >= 0.85 else "supported")
     )
-    advice = near.advice if near is not None else _ACTIONS[cause.fault.mode]
-    result.actions.append(claim(LOOK_AT_MOUNT if broken else advice))
+    result.actions.append(claim(LOOK_AT_MOUNT if broken else remedy(cause.fault)))
     if on_a_batch(cause):
         result.implies.append(
             claim("The labels or indices of the batch may be at fault as well as the code.", "supported")
@@ -233,7 +225,7 @@ def _tell(facts: Facts, cause: Raised, result: Assessment) -> None:
         result.missing.append(missing("Whether steps came before it.", "progress lines of the training"))
     if of_either(cause):
         result.missing.append(WHOSE_MEMORY)
-    if cause.fault.other and near is None:
+    if cause.fault.other and not near:
         result.implies.append(
             claim(f"It may as well lie in {_CLASS[cause.fault.other]}; the message fits both.", "supported")
         )
@@ -302,7 +294,7 @@ def _cut(facts: Facts, cut: Raised) -> Assessment:
             claim(f"Before it the log says: {setup['message']} ({setup['file']} line {setup['line_no']}).")
         )
     result.implies.append(claim(f"The fault may lie in {_CLASS[mode]}.", "hypothesis"))
-    result.actions.append(claim(_ACTIONS[mode], "supported"))
+    result.actions.append(claim(BY_CLASS[mode], "supported"))
     result.missing.append(missing("Which exception it was.", "the rest of the log"))
     return result
 
@@ -369,7 +361,7 @@ def _plain(facts: Facts, row: RowView) -> Assessment:
     if mode == "env" and tell_words(facts, row.text("text"), result):
         return result
     result.implies.append(claim(f"The fault lies in {_CLASS[mode]}. The nodes and GPUs are not to blame."))
-    result.actions.append(claim(_ACTIONS[mode]))
+    result.actions.append(claim(remedy(fault) if mode == fault.mode else BY_CLASS[mode]))
     return result
 
 
@@ -385,7 +377,7 @@ def _worded(facts: Facts, row: RowView) -> Assessment:
         return result
     if sure:
         result.implies.append(claim(f"The fault lies in {_CLASS[mode]}.", "supported"))
-        result.actions.append(claim(_ACTIONS[mode], "supported"))
+        result.actions.append(claim(remedy(fault), "supported"))
     else:
         result.implies.append(claim(f"The fault may lie in {_CLASS[mode]}.", "hypothesis"))
         result.actions.append(claim(LOOK_AT_LINE, "supported"))

@@ -1,0 +1,42 @@
+"""remedies: what to do fits the reason that is given."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from agent_tools.facts import faults
+from agent_tools.facts.fault_rules import RULES
+from agent_tools.facts.faults import Fault
+from agent_tools.families import a1_startup_crash as a1
+from agent_tools.families import remedies
+from tests.agent_tools.families.world import World, judge
+
+
+def test_every_reason_that_has_a_remedy_is_one_that_is_given() -> None:
+    given = {r.why for r in RULES}
+    source = inspect.getsource(faults)
+    known = {*remedies._BY_REASON, *remedies._LIES_IN}
+    assert [w for w in known if w not in given and f'"{w}"' not in source] == []
+
+
+def test_a_reason_without_one_asks_for_what_its_class_does() -> None:
+    for mode, text in remedies.BY_CLASS.items():
+        assert remedies.remedy(Fault(mode, 0.9, "some other reason")) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "advice"),
+    [
+        ("OSError", "[Errno 28] No space left on device", "Free space"),
+        ("RuntimeError", "The server socket failed: address already in use", "free port"),
+        ("BlockingIOError", "Unable to open file (unable to lock file, errno = 11)", "single process"),
+        ("requests.exceptions.ConnectionError", "Max retries exceeded with url: /generate", "from a compute node"),
+        ("ModuleNotFoundError", "No module named 'spam'", "Install or pin"),
+    ],
+)
+def test_the_advice_is_the_reasons(name: str, message: str, advice: str, tmp_path: Path) -> None:
+    found = judge(World(tmp_path).job("FAILED", minutes=2).say("exception", name, message), a1.assess)
+    assert found.status == "confirmed" and any(advice in c.text for c in found.actions)
