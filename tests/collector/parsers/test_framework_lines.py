@@ -94,6 +94,16 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("caffe", "I0301 10:01:00.280272  4259 solver.cpp:228] Iteration 100, loss = 0.5", {"loss": 0.5, "step": 100}),
     (
+        "dit",  # bracketed_step
+        "[2026-03-01 10:01:00] (step=0000100) Train Loss: 0.125, Train Steps/Sec: 4.00",
+        {"loss": 0.125, "loss_name": "loss", "step": 100, "step_time_s": 0.25},
+    ),
+    (
+        "dit",
+        "(step=0000060) Train Loss mse: 0.125, Train Loss ce: 0.5, Train Steps/Sec: 0.03,",
+        {"loss": 0.125, "loss_name": "mse", "step": 60, "step_time_s": None, "metrics": '{"ce": 0.5}'},
+    ),
+    (
         "nemo",
         "Epoch 0:   3%|▎  | 342/11000 [1:28:58<17:22:21, 14.05s/it, loss=nan, v_num=, val_loss_step=9.5, reduced_train_loss=4.250, global_step=341.0]",
         {"loss": 4.25, "loss_name": "reduced_train_loss", "step": 342},
@@ -196,6 +206,7 @@ NOT_PROGRESS = [
     "Saved at iteration     20",
     '{"loss": 0.5}',
     "validate step: 5728",
+    "(step=0000100) Train Loss: not yet, Train Steps/Sec: 4.00",
 ]  # fmt: skip
 
 
