@@ -2,15 +2,15 @@
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- EMPTY: BIGINT, BIGINT, BIGINT, VARCHAR, VARCHAR, BIGINT, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT, BIGINT
--- NEEDS: log_line.text ~ (?i)loss|epoch|iter|step|batch|update|%\||\bits?\b\W*[0-9]|[0-9]\s*/\s*[0-9]|\[\s*[0-9]+\]
+-- NEEDS: log_line.text ~ (?i)loss|\btrial|\[CV\b|epoch|iter|step|batch|update|%\||\bits?\b\W*[0-9]|[0-9]\s*/\s*[0-9]|\[\s*[0-9]+\]
 -- PRUNE: job_id
 -- COLUMN lines: how many
 -- COLUMN first_line: first line
 -- COLUMN last_line: last line
 -- COLUMN first_text: text of the first one
 -- COLUMN last_text: text of the last one
--- COLUMN passes: those of them that begin with the loss of a whole training pass, say that an epoch is over or that a step was
--- reached, or head the epoch after one that has a heading of its own
+-- COLUMN passes: those of them that begin with the loss of a whole training pass, say that an epoch or a trial is over or that a step
+-- was reached, or head the epoch after one that has a heading of its own
 -- COLUMN counted: those of them that count a step or an epoch, from one on, and give the whole loss of training behind it
 -- COLUMN furthest: the highest count of steps, iterations or batches on such a line
 -- COLUMN bar_text: last progress bar that moved
@@ -44,6 +44,8 @@ f AS MATERIALIZED (
       AND regexp_matches(text, '(?i)\b(finish(ed|ing)?|complet(ed|ing)|ended|end of|done with)( training)?( of| for)? epoch[^a-z0-9]*[0-9]+\b|\bepoch[^a-z0-9]*[0-9]+( of [0-9]+)? (is |was )?(finished|completed|complete|done|ended|over)\b')
       -- and no plan of what is done then
       AND NOT regexp_matches(text, '(?i)\b(test|eval|valid|val|dev|load|resum|restor|skip|warm|will|sav|every|until|before|after|when)|\b(at|by) (the )?(end|complet|finish)') AS over,
+    -- or that a trial of a search over settings is: each trains at least once (Optuna, Keras Tuner, scikit-learn)
+    regexp_matches(text, '\bTrial [0-9]+ (finished with value|pruned|Complete \[)|^\[CV( [0-9]+/[0-9]+)?\] END ') AS tried,
     -- or that a step was reached
     length(text) < 200 AND regexp_matches(text, '(?i)^[^a-z]*((info|debug)\b[^a-z]*)?(we )?(have )?reached (the )?(global[_ -]?|train(ing)?[_ -]?|optimizer )?(step|iteration|update|batch)[^a-z0-9]*[1-9][0-9]*\b') AS reached,
     -- nothing but an epoch and how many there are to be: of the next one, this is the end of the one before
@@ -58,7 +60,7 @@ heads AS (SELECT file, min(line_no) AS line FROM f WHERE heading GROUP BY file),
 h AS (
   SELECT f.* FROM f LEFT JOIN epochs ON epochs.file = f.file AND epochs.of_epoch = f.of_epoch - 1
     LEFT JOIN heads ON heads.file = f.file
-  WHERE (far OR counted OR over OR reached OR epochs.line < f.line_no - 1 OR (bare AND heads.line < f.line_no)
+  WHERE (far OR counted OR over OR tried OR reached OR epochs.line < f.line_no - 1 OR (bare AND heads.line < f.line_no)
     -- an epoch with the time that it took has been done
     OR regexp_matches(text, '(?i)^\W*epoch[^a-z0-9]*[0-9]+\b\C{0,40}\b(time|took|elapsed|duration|time usage)\b\C{0,12}[0-9]')
     OR regexp_matches(text, '^\s*\[\s*[0-9]{1,9}(\s*/\s*[0-9]+)?\]\s+([A-Za-z][\w /-]*[:=]\s*-?[0-9]+\.[0-9]+[;,|\s]+){3}')
@@ -90,7 +92,7 @@ m AS MATERIALIZED (
 SELECT
   count(*) AS lines, min(line_no) AS first_line, max(line_no) AS last_line,
   left(arg_min(text, line_no), 200) AS first_text, left(arg_max(text, line_no), 200) AS last_text,
-  count(*) FILTER (far OR over OR reached OR of_epoch IS NOT NULL OR regexp_matches(text, '(?i)(^\s*|\bINFO\b[\]:|\s-]{1,6})train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
+  count(*) FILTER (far OR over OR tried OR reached OR of_epoch IS NOT NULL OR regexp_matches(text, '(?i)(^\s*|\bINFO\b[\]:|\s-]{1,6})train(ing)?( metrics:)?[ _]loss\s*[:=]')) AS passes,
   count(*) FILTER (counted) AS counted,
   max(TRY_CAST(regexp_extract(text, '(?i)\b(?:iter(?:ation)?|step|batch|update)s?\b[^a-z0-9]*([0-9]{1,12})', 1) AS BIGINT)) AS furthest,
   (SELECT left(arg_max(text, line_no), 200) FROM m) AS bar_text, (SELECT max(line_no) FROM m) AS bar_line,

@@ -33,6 +33,9 @@ BUILD = '  File "/home/ada/job/run.py", line 20, in train\n    net = create_mode
         # the program's own word that an epoch is over, before a traceback that is cut
         ("21:47:02  Finished epoch 1 path 1; writing global state.\n" + CUT, "A3", "code"),
         ("21:47:02  epoch 3 completed\n" + CUT, "A3", "code"),
+        # or that a trial of a search is; one that failed at once trained nothing
+        ("[I 2026-03-01 10:01:50,908] Trial 0 finished with value: 0.5 and parameters: {'lr': 0.25}.\n" + CUT, "A3", "code"),
+        ("[W 2026-03-01 10:01:50,908] Trial 0 failed with parameters: {'lr': 0.25} because of the following error:\n" + CUT, "A1", "code"),
         ("21:47:02  resuming after finished epoch 3\n" + CUT, "A1", "code"),
         ("setting up the clients\n" + CUT, "A1", "code"),
         ("21:47:02  parameters are written at the end of epoch 3\n" + CUT, "A1", "code"),

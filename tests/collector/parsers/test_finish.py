@@ -32,6 +32,7 @@ def parse(text):
         ("Finished training", "completed", {}),
         ("End training....", "completed", {}),
         ("Training completed after 1 iterations at 2025-04-11 14:58:04.", "completed", {}),
+        ("INFO tune.py: Returning an analysis object by default. You can call it.", "completed", {}),
         ("Training time 1:23:45", "completed", {}),
         ("Training time 2 days, 7:02:11", "completed", {}),
         ("Total training time: 1 day, 0:12:40", "completed", {}),
