@@ -124,6 +124,8 @@ def classify(name: str, message: str, calls: str) -> Fault:
             return inner
     if name.endswith("KeyError") and _ENVIRON.search(calls.rsplit("\n", 1)[-1]):
         return Fault("config", 0.9, "an environment variable that the program reads is not set")
+    if name.endswith("IndexError") and "argv[" in source:
+        return Fault("config", 0.88, "an argument of its command line is missing")
     if not message.strip() and source:
         heard = [f for f in (_by_source(source), _by_layer(name, source, origin)) if f]
         return max([*heard, _by_type(name, source, calls, origin)], key=lambda f: f.certainty)

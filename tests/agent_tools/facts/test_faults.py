@@ -61,6 +61,8 @@ def test_the_innermost_frame_with_a_purpose_names_the_layer(calls: str, layer: s
         ("OSError", "Cannot save file into a non-existent directory: 'out/a'", "~/job/run.py in main\npandas/io/common.py in check_parent_directory", "config"),
         ("OSError", "failed to write the checkpoint: [Errno 28] No space left on device", "", "env"),
         ("BlockingIOError", "[Errno 11] Unable to open file (unable to lock file, errno = 11, error message = 'busy')", "h5py/h5f.pyx in h5py.h5f.open", "env"),
+        ("ValueError", "layers.0.q_proj.weight doesn't have any device set.", "transformers/modeling_utils.py in from_pretrained", "config"),
+        ("IndexError", "list index out of range", "~/job/run.py in <module>\n> which = sys.argv[1]", "config"),
         ("filelock._error.Timeout", "The file lock '/scratch/set/part.lock' could not be acquired.", "datasets/builder.py in load", "env"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: '/d/a/part-07.parquet'", "", "data"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'conf/zero2.yaml'", "", "config"),
