@@ -6,6 +6,7 @@ once: a copy instead of a view over files, the minutes of a window instead of ho
 
 from __future__ import annotations
 
+import atexit
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ _MINUTES = "gpu_window_rows"
 _GPUS = "gpu_totals_rows"
 _JOBS = "_jobs"
 _parsed: dict[str, Statement] = {}
+atexit.register(
+    _parsed.clear
+)  # while the engine that made them is still there: its library complains of those that outlive it
 _MOST_PARSED = 512
 _MOST_COPIES = 4
 """Of one table, over different files: it bounds the memory that those that stand aside hold."""
