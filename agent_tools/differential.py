@@ -24,6 +24,7 @@ from agent_tools.families.wording import claim, missing
 from agent_tools.runs_told import doubt, restarted, runs_before, without_gpus
 from agent_tools.say import resumption, say
 from agent_tools.timeline import timeline
+from agent_tools.unexplained import unexplained
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, RuledOut
 from store.result import StoreError
 
@@ -147,6 +148,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
     if code == "U0":
         chosen.confidence = _undetermined(others, chosen)
         chosen.warnings += marked_after(facts)
+        chosen.speaks_for += unexplained(facts, chosen)
     return Draft(
         family=code,
         mode=chosen.mode if chosen.mode in FAMILIES[code][1] else None,

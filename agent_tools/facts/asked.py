@@ -59,6 +59,7 @@ OF_THE_END = frozenset(
         "fatal_signals",
         "host_oom_words",
         "launcher_failures",
+        "log_events",
         "log_tail",
         "nccl_events",
         "oom_events",

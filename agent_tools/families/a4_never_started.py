@@ -381,7 +381,7 @@ def _not_it(facts: Facts) -> Assessment:
         text = f"The job started at {facts.overview['start_ts']}."
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
     if facts.has_log:
-        text = "The log holds output of the program, so it did start."
+        text = "The log holds output, so the job was started."
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
     return Assessment(
         CODE,

@@ -27,7 +27,7 @@ from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.dependency import never_met
 from agent_tools.families.launch_reason import no_container
-from agent_tools.families.step_cancels import cancelled_step, canceller, said_step, tasks_left
+from agent_tools.families.step_cancels import cancelled_step, canceller, rest_of_step, said_step, tasks_left
 from agent_tools.families.wording import by_log
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
@@ -98,6 +98,8 @@ def _by_words(facts: Facts, end: RowView | None) -> Assessment:
     if count(end, "keyboard") or count(end, "hangups"):
         return _by_session(facts, end)
     if count(end, "cancels"):
+        if (rest := rest_of_step(facts, end)) is not None:
+            return _otherwise(None, f"srun ended the step itself, as one of its tasks had failed: {rest['message']}.")
         return _by_message(facts, end)
     if count(end, "terms"):
         return _by_term(facts, end)

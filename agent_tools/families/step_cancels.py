@@ -56,6 +56,22 @@ def tasks_left(facts: Facts) -> RowView | None:
     return next(iter(waited), None) if told.one_of("name", "force_terminated") else None
 
 
+def rest_of_step(facts: Facts, end: RowView) -> RowView | None:
+    """srun's word that it ends a step itself, before the line of the cancel and after a task that had failed: nobody cancelled it."""
+    if not count(end, "task_first") or not _STEP.search(end.text("stop_message")):
+        return None
+    return next(
+        (
+            r
+            for r in facts.table("slurm_messages").one_of("name", "force_terminated")
+            if "erminating" in r.text("message")
+            and r.text("file") == end.text("stop_file")
+            and count(r, "line_no") < count(end, "stop_line")
+        ),
+        None,
+    )
+
+
 def _cancelled(facts: Facts) -> list[RowView]:
     return list(
         facts.table("job_steps").where(

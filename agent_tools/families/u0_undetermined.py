@@ -55,14 +55,15 @@ def assess(facts: Facts) -> Assessment:
             claim(f"The only exceptions are wrappers or echoes of another failure: {first.name_ref}.")
         )
     exits = facts.table("slurm_messages").where(lambda r: r.text("name") == "task_exit" and bool(r.number("exit_code")))
-    if exits and steps:
-        result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
-    elif exits:
-        result.headline = (
-            f"A task ended with an error status, and what it printed of the reason is not here: {exits[0]['message']}."
-        )
-        result.speaks_for.append(claim(f"srun reports it: {exits[0]['message']}."))
-        result.missing.append(missing("Why that task ended.", "its own output: the step's or the rank's log file"))
+    if exits:
+        first = min(exits, key=lambda r: (r.text("file") != exits[0].text("file"), r.number("line_no") or 0))
+        result.speaks_for.append(claim(f"srun reports it: {first['message']}."))
+        if not steps:
+            result.headline = (
+                f"A task ended with an error status, and nothing that is here says why: {first['message']}."
+            )
+            result.speaks_for += _last_before(facts, first)
+            result.missing.append(missing("Why that task ended.", "its own output: the step's or the rank's log file"))
     elif facts.has_log and facts.ending.failed and not facts.raised and _aborted_over(facts) is None:
         result.missing.append(
             missing(
@@ -154,6 +155,18 @@ def _aborted_over(facts: Facts) -> RowView | None:
     if not killed or any(r.get("signal") != _SIGABRT for r in killed):
         return None
     return next((r for r in facts.table("cuda_errors") if r.text("code") != "hip_fault"), None)
+
+
+def _last_before(facts: Facts, exit_: RowView) -> list[Claim]:
+    """The last line that is not srun's before its word that a task had ended."""
+    before = facts.table("log_tail").where(
+        lambda r: (
+            r.text("file") == exit_.text("file")
+            and (r.number("line_no") or 0) < (exit_.number("line_no") or 0)
+            and not r.text("text").startswith(("srun: ", "slurmstepd: "))
+        )
+    )
+    return [claim(f"The last line before that is: {before[-1]['text']}.")] if before else []
 
 
 def _kernel(facts: Facts) -> list[Claim]:

@@ -1,6 +1,7 @@
 -- log_events: What the parsers recognised in the job's logs, worst and earliest first within a kind.
 -- TABLES: log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL, kind VARCHAR = NULL, pattern VARCHAR = NULL
+-- PRUNE: job_id
 -- COLUMN kind: what kind of event
 -- COLUMN name: exception's type or the event's short name
 -- COLUMN severity: fatal, error, warning, info

@@ -271,7 +271,9 @@ def _switch(severity: str, error: str, expected: Callable[[Gpu], Expected]) -> C
 
     def make(seed: int) -> tuple[Plan, Expected]:
         plan, gpu, minute = crash(seed, gpus=16)
-        words = f"nvidia-nvswitch{seed % 6}: SXid (PCI:{_SWITCH[4:]}): 20034, {severity}, Link {seed % 50} LTSSM Fault Up"
+        words = (
+            f"nvidia-nvswitch{seed % 6}: SXid (PCI:{_SWITCH[4:]}): 20034, {severity}, Link {seed % 50} LTSSM Fault Up"
+        )
         plan.extra.append(
             replace(
                 xid(plan, gpu, 20034, minute, words),

@@ -1,0 +1,42 @@
+"""What a log tells of that may bear on an end which nothing decides: for a reader to look at, and no cause."""
+
+from __future__ import annotations
+
+from agent_tools.facts import Facts, RowView
+from agent_tools.families.base import Assessment
+from agent_tools.families.wording import claim
+from agent_tools.references import plain
+from agent_tools.verdict import Claim
+
+_MOST = 3
+"""Events that are told."""
+_TOLD = frozenset({"slurm", "nccl_info", "checkpoint"})
+"""Kinds of which a verdict tells anyway, or which are no trouble."""
+_SEVERE = ("fatal", "error", "warning")
+_ALIKE = 60
+"""Characters of a message by which it is known again."""
+
+
+def unexplained(facts: Facts, chosen: Assessment) -> list[Claim]:
+    """The worst events of the log that the undetermined verdict does not tell yet."""
+    if not facts.has("log_event"):
+        return []
+    told = " ".join(plain(t, facts.ledger) for t in (chosen.headline, *(c.text for c in chosen.speaks_for)))
+    rows = [
+        r
+        for r in facts.table("log_events")
+        if (r.text("severity") in _SEVERE or r.text("name") == "on_cpu")
+        and r.text("kind") not in _TOLD
+        and r.has("message")
+        and r.text("message")[:_ALIKE] not in told
+    ]
+    return [
+        claim(
+            f"The log also says, without telling what came of it: {_name(r)}{r['message']} ({r['file']} line {r['line_no']})."
+        )
+        for r in rows[:_MOST]
+    ]
+
+
+def _name(row: RowView) -> str:
+    return f"{row['name']}: " if row.text("kind") == "exception" else ""
