@@ -33,3 +33,5 @@ SELECT
   round((SELECT epoch(max(ts) - min(ts)) FROM t) / 60, 1) AS span_min,
   round(sum(took_s) / nullif((SELECT epoch(max(ts) - min(ts)) FROM t), 0), 2) AS share
 FROM s
+
+HAVING count(*) > 0
