@@ -112,7 +112,8 @@ class Heads:
             self._tables += 1
             start = chunk.data.rfind(b"\n", 0, at) + 1
             number = chunk.first_line + chunk.lines(0, start)
-            below = (wording(text) for _, text in _lines(chunk, start, _SHOWN))
+            # Where a script shows the GPUs both first and last, the table's own lines are first words, too.
+            below = (wording(text) for _, text in _lines(chunk, start, _SHOWN) if not text.startswith(("|", "+")))
             if number > self._first and any(shape in self.shapes[: _PROBES + 1] for shape in below):
                 yield number
             at = chunk.data.find(_TABLE, at + len(_TABLE))

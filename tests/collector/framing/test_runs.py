@@ -94,6 +94,7 @@ ONE = {
         + ["ValueError: No valid checkpoint found in output directory (/scratch/fit)"]
     ],
     "the GPUs shown after the failure": [head() + steps(0, 100) + raised(OOM) + SHOWN + said("see the table above")],
+    "the GPUs shown first, and after the failure": [SHOWN + head() + steps(0, 100) + raised(OOM) + SHOWN + said("cleaning up")],
     "the GPUs shown while it trains": [SHOWN + head() + steps(0, 100), SHOWN + said("evaluating") + steps(100, 200) + raised(KEY)],
     "an end, and then what was held back": [raised(KEY) + WALL, said("training ...") + steps(0, 50)],
 }  # fmt: skip
