@@ -104,7 +104,8 @@ def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
         return f"CUDA ran out of memory ({end['cuda_ooms']} messages)"
     if count(end, "host_ooms"):
         return f"the host ran out of memory ({end['host_ooms']} messages)"
-    if count(end, "errors") and not _outlived(facts, end) and not _cut_after(facts, end):
+    passed = _outlived(facts, end) or _cut_after(facts, end) or _caught_after(facts, end)
+    if count(end, "errors") and not passed:
         where = f" (line {end['error_line']})" if end.has("error_line") else ""
         return f"{end['error_name']} was raised{where}"
     if causes_only:
@@ -150,3 +151,13 @@ def _cut_after(facts: Facts, end: RowView) -> bool:
     if not stop or count(end, "progress_line") > stop or count(end, "errors") != len(cuts):
         return False
     return all(r.row.text("file") == end.text("stop_file") and count(r.row, "line_no") > stop for r in cuts)
+
+
+def _caught_after(facts: Facts, end: RowView) -> bool:
+    """Whether all that was raised is a text that the program printed, having caught it, after it had said that its training was done."""
+    done = facts.progress.finish
+    if done is None or facts.ending.failed or count(end, "errors") != 1:
+        return False
+    own = next((r for r in facts.raised if count(r.row, "line_no") == count(end, "error_line")), None)
+    after = (facts.progress.finish_line or 0) < count(end, "error_line")
+    return own is not None and own.untyped and after and own.row.text("file") == done.text("file")

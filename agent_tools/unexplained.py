@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.families.base import Assessment
-from agent_tools.families.wording import claim
+from agent_tools.families.wording import claim, missing
 from agent_tools.references import plain
 from agent_tools.verdict import Claim
 
+CAUGHT = 0.6
+"""Highest confidence in a good end below which the program prints the text of an exception that it had caught."""
+_ENDED_WELL = frozenset({"G1", "E3"})
 _MOST = 3
 """Events that are told."""
 _TOLD = frozenset({"slurm", "nccl_info", "checkpoint"})
@@ -40,3 +43,17 @@ def unexplained(facts: Facts, chosen: Assessment) -> list[Claim]:
 
 def _name(row: RowView) -> str:
     return f"{row['name']}: " if row.text("kind") == "exception" else ""
+
+
+def doubt_last_word(facts: Facts, chosen: Assessment) -> None:
+    """Make a verdict on a run that came to its end less sure where an error that it caught is the last of its log."""
+    last = next((r for r in facts.raised if r.untyped), None)
+    if chosen.code not in _ENDED_WELL or last is None or facts.ending.succeeded:
+        return
+    chosen.confidence = min(chosen.confidence, CAUGHT)
+    chosen.missing.append(
+        missing(
+            f"Whether the program failed in the end of what its log ends with: {last.message_ref}.",
+            "its exit status, from sacct (slurm_job)",
+        )
+    )

@@ -81,7 +81,7 @@ GONE = "NCCL error: remote process exited or there was a network error, NCCL ver
         ("nvidia-smi failed with status 18\nNo GPUs were found on this host. Exiting.\n", "A1", "env"),
         ("run_all.sh: 14: deepspeed: not found\n", "A4", "launch"),
         ("reading\n2026-04-02 10:03:06 - ERROR - no model: lab/net is not a local folder and is not a valid model identifier listed on\n", "A1", "asset"),
-        ("step 3/3 loss: 2.1 lr: 0.1\nTraining complete!\nError in the report: list index out of range\n", "U0", None),
+        ("step 3/3 loss: 2.1 lr: 0.1\nTraining complete!\nError in the report: list index out of range\n", "E3", None),
         (OPEN + TORCH + 'multiprocessing/reductions.py", line 9, in rebuild_storage_fd\n    fd = df.detach()\n'
          "RuntimeError: received 0 items of ancdata\n", "A1", "env"),
         (OPEN + "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 40.0 GiB for an array with shape (5, 5)\n", "A1", "env"),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from agent_tools import differential
 from agent_tools.families import f4_cancelled as f4
+from agent_tools.unexplained import CAUGHT
+from tests.agent_tools.families.logkit import drafted
 from tests.agent_tools.families.world import World, judge
 
 ALSO = "without telling what came of it"
@@ -43,3 +45,15 @@ def test_the_rest_of_a_step_that_srun_ended_is_no_cancel_and_the_first_task_is_n
     shown = world.facts().table("slurm_messages").rows
     assert "task 5" in shown[0].text("message") and ":1.message" not in first
     assert any(c.text.startswith("The last line before that is") for c in told.shows)
+
+
+def test_an_error_that_is_caught_after_the_end_is_a_doubt_and_no_failure(tmp_path: Path) -> None:
+    steps = "".join(
+        f"{{'loss': {3 - 0.02 * n:.2f}, 'learning_rate': 1e-4, 'epoch': {n / 50:.2f}}}\n" for n in range(50)
+    )
+    done = "{'train_runtime': 100.0, 'train_steps_per_second': 0.5, 'train_loss': 2.5, 'epoch': 1.0}\n"
+    told = drafted(
+        f"{steps}{done}Error reading the log-in: [Errno 2] No such file or directory: '/home/ada/.netrc'\n", tmp_path
+    )
+    assert (told.family, told.confidence) == ("G1", CAUGHT)
+    assert any("its log ends with" in m.text for m in told.cannot_decide)
