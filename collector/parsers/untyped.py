@@ -21,9 +21,9 @@ NAMES: dict[str, str] = {"*": "the type that raises the text which the log ends 
 
 _TEXTS: tuple[tuple[str, str], ...] = (
     ("OSError", r"Can't load (?:the )?(?:tokenizer|config|configuration|model|image processor|feature extractor|processor) (?:of|for) '"),
-    ("OSError", r"\S{1,300} (?:is not a local folder and is not a valid model identifier|does not appear to have a file named )"),
+    ("OSError", r"(?<!\S)\S{1,300} (?:is not a local folder and is not a valid model identifier|does not appear to have a file named )"),
     ("OSError", r"(?:We couldn't connect to '\S{1,200}' to load|You are trying to access a gated repo\b)"),
-    ("ImportError", r"\S{1,300}\.so(?:\.\d+)*: (?:undefined symbol: |cannot open shared object file|version `\S{1,60}' not found)"),
+    ("ImportError", r"(?<!\S)\S{1,300}\.so(?:\.\d+)*: (?:undefined symbol: |cannot open shared object file|version `\S{1,60}' not found)"),
     ("ImportError", r"cannot import name '\w+' from '"),
     ("ModuleNotFoundError", r"No module named '?[\w.]+'?\.?\s*$"),
     ("FileNotFoundError", r"\[Errno 2\] No such file or directory: "),
@@ -39,6 +39,41 @@ _TEXTS: tuple[tuple[str, str], ...] = (
     ("ValueError", r"(?:not enough|too many) values to unpack|could not convert string to float: |invalid literal for int\(\) with base "),
     ("NameError", r"name '\w+' is not defined"),
 )  # fmt: skip
+_PIECES = (
+    "Can't load",
+    " is not a local folder",
+    "does not appear to have a file",
+    "We couldn't connect",
+    "a gated repo",
+    ".so: ",
+    ".so.",
+    "[Errno 2] ",
+    "[Errno 13] ",
+    "Error(s) in loading",
+    "cannot import name",
+    "No module named",
+    "Failed to import",
+    "Expected all tensors",
+    "mat1 and mat2",
+    "The size of tensor",
+    "Sizes of tensors",
+    "stack expects each",
+    "expected scalar type",
+    "is invalid for input",
+    "has no attribute",
+    "out of range",
+    "out of bounds",
+    "() got an unexpected",
+    "() missing ",
+    "() takes ",
+    "object is not ",
+    "unsupported operand",
+    "values to unpack",
+    "could not convert",
+    "invalid literal",
+    "is not defined",
+)
+"""Of each text a part that is no pattern: a line without any of them is not looked at closer."""
 _TEXT = tuple((name, re.compile(text)) for name, text in _TEXTS)
 _ANY = re.compile("|".join(f"(?:{text})" for _, text in _TEXTS))
 _BEFORE = re.compile(
@@ -64,37 +99,9 @@ class Untyped:
 
     name: ClassVar[str] = "untyped"
     anchors: ClassVar[tuple[str, ...]] = (
-        "rror",
-        "xception",
-        "Can't load",
-        " is not a local folder",
-        "does not appear to have a file",
-        "We couldn't connect",
-        "a gated repo",
-        ".so: ",
-        ".so.",
-        "cannot import name",
-        "No module named",
-        "Failed to import",
-        "Expected all tensors",
-        "mat1 and mat2",
-        "The size of tensor",
-        "Sizes of tensors",
-        "stack expects each",
-        "expected scalar type",
-        "is invalid for input",
-        "has no attribute",
-        "out of range",
-        "out of bounds",
-        "() got an unexpected",
-        "() missing ",
-        "() takes ",
-        "object is not ",
-        "unsupported operand",
-        "values to unpack",
-        "could not convert",
-        "invalid literal",
-        "is not defined",
+        "Error",
+        "Exception",
+        *_PIECES,
         "Traceback (",
     )
 
@@ -147,7 +154,7 @@ def told(text: str) -> bool:
 
 def _told(text: str) -> tuple[str, str] | None:
     """The type that raises the text in a line, and the text."""
-    if len(text) > 3000 or (any_found := _ANY.search(text)) is None:
+    if len(text) > 3000 or not any(p in text for p in _PIECES) or (any_found := _ANY.search(text)) is None:
         return None
     bare = strip_label(text).strip()
     said = any_found[0]
@@ -158,6 +165,8 @@ def _told(text: str) -> tuple[str, str] | None:
 
 
 def _typed(text: str) -> bool:
+    if "Error" not in text and "Exception" not in text:
+        return _HEADER in text
     bare = strip_label(text)
     return _HEADER in text or LONE.match(bare) is not None or LOGGED.match(bare) is not None
 

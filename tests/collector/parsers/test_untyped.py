@@ -26,6 +26,9 @@ def rows(text: str):
         ("[ERROR] fit failed: mat1 and mat2 shapes cannot be multiplied (4x10 and 20x5)", "RuntimeError"),
         ("Error during training: 'NoneType' object has no attribute 'shape'", "AttributeError"),
         ("list index out of range", "IndexError"),
+        ("The fit failed: Error(s) in loading state_dict for Net:", "RuntimeError"),
+        ("[ERROR] fit: [Errno 13] Permission denied: '/data/train.csv'", "PermissionError"),
+        ("Error: fit() missing 2 required positional arguments: 'x' and 'y'", "TypeError"),
         (LIBRARY, "ImportError"),
         (f"Failed to import lab.net because of the following error (look up to see its traceback):\n{LIBRARY}\n" * 2, "ImportError"),
     ],
@@ -52,3 +55,10 @@ def test_the_text_that_a_log_ends_with_is_an_exception(last: str, name: str) -> 
 )  # fmt: skip
 def test_what_is_passed_over_or_has_its_type_is_none(text: str) -> None:
     assert rows(text) == []
+
+
+def test_a_line_without_a_blank_is_read_in_no_time_and_a_measure_called_error_is_not_looked_at() -> None:
+    """Each place of such a line was tried as the beginning of a name."""
+    assert rows("S" * 2900 + ".so.\n" + "S" * 2900 + " Error\n") == []
+    assert Untyped.ignores("iteration 3 rel_error=0.25 error norm 0.5")
+    assert not any(a in "iteration 3 rel_error=0.25 error norm 0.5" for a in Untyped.anchors)
