@@ -155,9 +155,5 @@ def _cut_after(facts: Facts, end: RowView) -> bool:
 
 def _caught_after(facts: Facts, end: RowView) -> bool:
     """Whether all that was raised is a text that the program printed, having caught it, after it had said that its training was done."""
-    done = facts.progress.finish
-    if done is None or facts.ending.failed or count(end, "errors") != 1:
-        return False
     own = next((r for r in facts.raised if count(r.row, "line_no") == count(end, "error_line")), None)
-    after = (facts.progress.finish_line or 0) < count(end, "error_line")
-    return own is not None and own.untyped and after and own.row.text("file") == done.text("file")
+    return own is not None and own.untyped and count(end, "errors") == 1 and facts.left_over(own)

@@ -1,4 +1,4 @@
-"""What a log tells of that may bear on an end which nothing decides: for a reader to look at, and no cause."""
+"""What a log says at an end of which nothing tells whether it came of it: told beside an undetermined verdict, a doubt of a good one."""
 
 from __future__ import annotations
 

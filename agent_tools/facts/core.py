@@ -238,10 +238,10 @@ class Facts:
         if self.ending.succeeded:
             return []
         own = [r for r in self.raised if r.row.text("severity") != "warning" and not self.survived(r.row)]
-        own = [r for r in own if not self._probe(r) and not self._left_over(r)]
+        own = [r for r in own if not self._probe(r) and not self.left_over(r)]
         return [r for r in own if not of_earlier_try(r, self.progress, own, lambda: self.table("log_tail"))]
 
-    def _left_over(self, raised: Raised) -> bool:
+    def left_over(self, raised: Raised) -> bool:
         """After the run said that it ended, a thread beside the main one raised it, or the program caught it and printed its text."""
         line, end = raised.row.number("line_no"), self.progress.finish
         beside = raised.untyped or _THREAD.search(raised.row.text("entry_frame"))

@@ -231,9 +231,8 @@ def _found(facts: Facts, row: RowView | None) -> Assessment:
                 f"Before that, {tried[0]['events']} times: {tried[0]['message']} ({tried[0]['file']} line {tried[0]['line_no']})."
             )
         )
-    if name == "timeout" and lay_at_command(facts, result):
-        pass
-    elif name in ("timeout", "refused", "mesh_failed"):
+    laid = name == "timeout" and lay_at_command(facts, result)
+    if not laid and name in ("timeout", "refused", "mesh_failed"):
         result.missing.append(
             missing(
                 "Whether a wrong address, a firewall, the name service or a rank that never started was the trigger.",

@@ -139,25 +139,14 @@ def assess(facts: Facts) -> Assessment:
         )
     meant = _test_run(facts)
     if meant:
-        return Assessment(
-            CODE,
-            "ruled_out",
-            confidence=0.05,
-            counterfactual=f"The run made {steps.ref} optimizer steps, and was meant as a test: {meant}.",
-            warnings=say(f"The run made only {steps.ref} optimizer steps, as a test does: {meant}."),
-        )
+        return _meant_so(steps, 0.05, f"and was meant as a test: {meant}", f"as a test does: {meant}")
     stopped = facts.table("phases").where(
         lambda r: r.text("name") == "early_stop" and not _CAPPED.search(r.text("message"))
     )
     if stopped and steps.number > 1:
         rule = quoted(stopped[0], "message", "line_no")
-        return Assessment(
-            CODE,
-            "ruled_out",
-            confidence=0.1,
-            counterfactual=f"The run made {steps.ref} optimizer steps, and its own rule for stopping early ended it: {rule}.",
-            warnings=say(f"The run made only {steps.ref} optimizer steps, then stopped early by its own rule: {rule}."),
-        )
+        why = f"and its own rule for stopping early ended it: {rule}"
+        return _meant_so(steps, 0.1, why, f"then stopped early by its own rule: {rule}")
     if steps.number > MAY_BE_MEANT:
         return Assessment(
             CODE,
@@ -173,6 +162,17 @@ def assess(facts: Facts) -> Assessment:
     if steps.number > HANDFUL:
         return _undertrained(row, steps, 0.65)
     return _undertrained(row, steps, 0.9 if sure else 0.75)
+
+
+def _meant_so(steps: Steps, confidence: float, why: str, told: str) -> Assessment:
+    """Few steps that were no mistake: why not, and how a warning tells it."""
+    return Assessment(
+        CODE,
+        "ruled_out",
+        confidence=confidence,
+        counterfactual=f"The run made {steps.ref} optimizer steps, {why}.",
+        warnings=say(f"The run made only {steps.ref} optimizer steps, {told}."),
+    )
 
 
 def _test_run(facts: Facts) -> str:

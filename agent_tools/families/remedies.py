@@ -63,10 +63,17 @@ _BY_REASON = {
         "Let the launcher choose a free port, or take it from the job's number; look for a process of an earlier run on that node."
     ),
     "the host has no memory left for what is asked of it": _LESS_HOST_MEMORY,
+    "XLA had no memory left for what was asked of it: the host's, where it falls back to its CPU backend, or a GPU's": (
+        "See from the log whether it found its GPU at all; then load less at once, or ask for more memory of the kind that ran out."
+    ),
+    "cuBLAS or cuDNN could not be set up on the GPU": (
+        "See whether the GPU's memory was full by then, and whether the installed libraries fit the driver and each other."
+    ),
     "no credentials for the object storage are there": "Give the job the storage's credentials or role, and list the bucket from a compute node.",
     "an API key or log-in of a tracking service is missing": _LOG_IN,
     "a tracking service cannot be reached": "Switch the tracking to its offline mode and send it later from a login node, or open the way out.",
     "a service on the network cannot be reached": _FROM_A_NODE,
+    "a service on the network broke the connection off": _FROM_A_NODE,
     "a service on the network answers with an error of its own": "Try again later, ask it less often, or cache what it gives before the run.",
     "the hub cannot be reached": _FROM_A_NODE,
     "the hub that the dataset is read from cannot be reached": _FROM_A_NODE,
@@ -105,6 +112,7 @@ _LIES_IN = {
     "an API key or log-in of a tracking service is missing": _LOGIN,
     "a service on the network cannot be reached": _SERVICE,
     "a service on the network answers with an error of its own": _SERVICE,
+    "a service on the network broke the connection off": _SERVICE,
     "a tracking service cannot be reached": _SERVICE,
 }
 """What of a job's surroundings a reason speaks of, where no package is to be installed."""

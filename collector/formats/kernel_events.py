@@ -21,6 +21,7 @@ _CHANNEL = re.compile(r"\b(?:Ch|[Cc]hannel(?: ID)?)[ =:]+(?P<ch>(?:0x)?[0-9a-fA-
 _SXID = re.compile(rf"SXid \({_PCI}[^)]*\): (?P<xid>\d{{1,6}})\b")
 _UUID = re.compile(rf"NVRM: GPU at {_PCI}: (?P<uuid>GPU-[0-9a-fA-F-]{{36}})")
 _SPOKEN_OF = re.compile(r"NVRM: The NVIDIA GPU (?P<pci>[0-9a-fA-F:.]{7,16})\b")
+_GOES_ON = re.compile(r"NVRM: +(?:\(PCI ID|installed in this system has|(?:has )?fallen off the bus)")
 _ANY_PCI = re.compile(r"(?:PCI:|\b)(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?)\b")
 _OOM = re.compile(r"oom-kill:constraint=(?P<constraint>\w+),")
 _OOM_FIELD = re.compile(r"(?:^|,)(oom_memcg|task_memcg|task|pid|cpuset)=([^,]*)")
@@ -127,9 +128,8 @@ class Recogniser:
 
     def __init__(self) -> None:
         self._uuids: dict[str, str] = {}
-        self._spoken_of: str | None = (
-            None  # the GPU that the driver began to speak of; what befell it may follow in a line of its own
-        )
+        self._spoken_of: str | None = None
+        """The GPU of which the driver's line just above speaks: what befell it may follow in a line of its own."""
         self._kill: Event | None = None
         self._kill_pid: int | None = None
         self._last_killed: int | None = None
@@ -140,6 +140,8 @@ class Recogniser:
 
     def read(self, message: str, line: Any = None) -> list[Event]:
         """The events that are complete with this message; `line` comes back with those that begin here."""
+        if not _GOES_ON.search(message):
+            self._spoken_of = None  # the sentence is over: a later word may be about another one
         if self.listing and (task := _TASK.match(message)) is not None:
             self._tasks.append((task["name"].strip(), int(task["uid"]), int(task["pid"]), int(task["rss"]) * _PAGE))
             self.listing = len(self._tasks) < _MOST_TASKS

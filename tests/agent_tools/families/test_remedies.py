@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,13 @@ def test_every_reason_that_has_a_remedy_is_one_that_is_given() -> None:
     source = inspect.getsource(faults)
     known = {*remedies._BY_REASON, *remedies._LIES_IN}
     assert [w for w in known if w not in given and f'"{w}"' not in source] == []
+
+
+def test_what_no_package_mends_has_a_remedy_of_its_own() -> None:
+    """Whoever adds a reason of the environment says here that a package mends it, or there what does."""
+    package = re.compile(r"package|library|import|\bfile system fails")
+    left = {r.why for r in RULES if r.mode == "env"} - remedies._BY_REASON.keys()
+    assert [why for why in left if not package.search(why)] == []
 
 
 def test_a_reason_without_one_asks_for_what_its_class_does() -> None:

@@ -246,16 +246,21 @@ def test_a_fraction_behind_a_comma_is_dmesgs_and_a_device_there_is_no_host(tmp_p
     assert not ctx.problem_count
 
 
-def test_a_gpu_that_the_driver_names_a_line_above_is_the_one_that_fell_off_the_bus(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("between", "address"), [("", "00000000:BA:00.0"), ("NVRM: is not supported by this release of the driver.", None)]
+)
+def test_a_gpu_that_the_driver_names_a_line_above_is_the_one_that_fell_off_the_bus(
+    tmp_path: Path, between: str, address: str | None
+) -> None:
+    """Only right above: what the driver said of a GPU long before is no word of the one that fell."""
     words = (
-        "The NVIDIA GPU 0000:ba:00.0",
-        "(PCI ID: 10de:2330) installed in this system has",
-        "fallen off the bus and is not responding.",
+        "NVRM: The NVIDIA GPU 0000:ba:00.0",
+        "NVRM: (PCI ID: 10de:2330) installed in this system has",
+        *filter(None, [between]),
+        "NVRM: fallen off the bus and is not responding.",
     )
-    rows, _ = lines(tmp_path, "".join(f"2026-01-07T10:02:00+0000 gpu07 kernel: NVRM: {w}\n" for w in words))
-    assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == [
-        ("fallen_off_bus", "00000000:BA:00.0")
-    ]
+    rows, _ = lines(tmp_path, "".join(f"2026-01-07T10:02:00+0000 gpu07 kernel: {w}\n" for w in words))
+    assert [(r.event, r.pci_bus_id) for r in rows if isinstance(r, GpuEvent)] == [("fallen_off_bus", address)]
 
 
 def test_levels_before_the_time_are_a_kernel_logs(tmp_path: Path) -> None:
