@@ -14,7 +14,16 @@ from store.catalog import catalog
 from store.result import Cell, Result, StoreError
 
 OWN = frozenset(
-    {"find_jobs", "find_jobs_summary", "fleet_tally", "gpu_use", "jobs_events", "jobs_lines", "queue_waits"}
+    {
+        "find_jobs",
+        "find_jobs_summary",
+        "fleet_tally",
+        "gpu_use",
+        "jobs_events",
+        "jobs_lines",
+        "names_known",
+        "queue_waits",
+    }
 )
 """Questions over many jobs that take a user: another viewer's jobs are left out of them."""
 OPEN = frozenset({"node_states", "nodes_in_trouble", "nodes_free", "host_metric"})

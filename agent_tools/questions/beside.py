@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from agent_tools.questions.fleet_lines import ended, tally
 from agent_tools.questions.fleet_now import cards_in_trouble, nodes_in_trouble, running
 from agent_tools.questions.fleet_use import Said, slow
 from agent_tools.questions.lookup_says import asked
+from agent_tools.questions.several import COMPARED
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 
@@ -25,9 +27,9 @@ _WHOM_ON = re.compile(
 _THEN = re.compile(r"(?i)\b(?:was|were|ran|had|did|been)\b")
 
 
-def of_nodes(deps: Deps, nodes: list[str], question: str, times: dict[str, Any]) -> Said:
-    """Sentences and tables on each node. Which one was at fault is not concluded from them."""
-    nodes = nodes[:MAX_NODES]
+def of_nodes(deps: Deps, nodes: list[str], question: str, times: dict[str, Any], unknown: Collection[str] = ()) -> Said:
+    """Sentences and tables on each node but those that are `unknown`. Which one was at fault is not concluded from them."""
+    nodes = [n for n in nodes if n not in unknown][:MAX_NODES]
     listed = _JOBS.search(question) is not None
     if listed and _BOTH.search(question):
         return _on_both(deps, nodes, times)
@@ -66,6 +68,11 @@ def _on_both(deps: Deps, nodes: list[str], times: dict[str, Any]) -> Said:
         return [_NONE_OF_BOTH], []
     rows = [r for r, row in enumerate(jobs.dicts()) if {*nodes} <= {*str(row["node_list"]).split(",")}]
     return [ended(jobs, r) for r in rows[: 2 * MAX_EACH]] or [_NONE_OF_BOTH], [jobs.id]
+
+
+def beside_others(question: str, nodes: list[str], unknown: Collection[str]) -> bool:
+    """Whether a question is for several nodes, of which all but one may be `unknown`."""
+    return len(nodes) > 1 or (bool(nodes) and bool(unknown) and COMPARED.search(question) is not None)
 
 
 def of_whom_on(question: str) -> bool:

@@ -90,6 +90,7 @@ def fitness(deps: Deps, node: str, times: dict[str, str]) -> Said:
     down, down_ids = nodes_in_trouble(deps, limits, still=False)
     slowed, slow_ids = slow(deps, limits)
     more = [t for t in (*cards, *down, *slowed) if cited([t])]
+    said = [t for t in said if cited([t])] if more else said
     return [*more, *said], [*tables, *card_ids, *down_ids, *slow_ids]
 
 

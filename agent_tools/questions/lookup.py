@@ -16,7 +16,7 @@ from agent_tools.gate.answer_gate import check_answer
 from agent_tools.gate.citations import Gate
 from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
-from agent_tools.questions.beside import of_nodes, of_whom_on, on_node
+from agent_tools.questions.beside import beside_others, of_nodes, of_whom_on, on_node
 from agent_tools.questions.fleet import UNKNOWN, of_many, over_many
 from agent_tools.questions.fleet_held import measured, of_measures
 from agent_tools.questions.fleet_now import fitness, of_fitness
@@ -24,6 +24,7 @@ from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.lookup_verdict import of_verdict
 from agent_tools.questions.several import jobs_of, of_several
+from agent_tools.questions.unknown import names_unknown, with_unknown
 from agent_tools.questions.when import window
 from agent_tools.questions.whom import job_named, named_in, names_some, one_named
 from agent_tools.references import cited
@@ -130,11 +131,18 @@ async def look_up(
     `assessed` gives what they found on every job that was examined. What is looked up here counts as shown to nobody else.
     """
     with deps.ledger.seen_whole():
-        return await _looked_up(deps, question, assessed, now or datetime.now(UTC))
+        strange = names_unknown(deps, question)
+        if strange.nothing:
+            return _reply(deps, assessed(), question, strange.said[0], strange.said[1:], [])
+        return with_unknown(
+            await _looked_up(deps, question, assessed, now or datetime.now(UTC), strange.names), strange
+        )
 
 
-async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime) -> Reply:
-    several = of_several(deps, jobs_of(question, deps.job_id))
+async def _looked_up(
+    deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime, unknown: Sequence[str]
+) -> Reply:
+    several = of_several(deps, jobs_of(question, deps.job_id), unknown)
     if deps.opener is not None and not several[0] and (named := job_of(question)) not in (None, deps.job_id):
         before = deps.job_id
         deps.opener(str(named), None)
@@ -146,7 +154,7 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
             deps.opener(one, None)
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
-    node = node_of(question) or _known_node(deps, question)
+    node = node_of(question, unknown) or _known_node(deps, question)
     if node is not None and not _ran_there(deps, node) and job_named(deps, node):
         node = None
     topics = [name for pattern, name in TOPICS if re.search(pattern, question, re.I)]
@@ -165,8 +173,8 @@ async def _looked_up(deps: Deps, question: str, assessed: Callable[[], Sequence[
         said, ends = of
         short, said = ("", said) if cited(said[:1]) else (said[0], said[1:])
         topics = []
-    elif not deps.job_id and len(nodes := _nodes_named(deps, question)) > 1:
-        said, tables = of_nodes(deps, nodes, question, times)
+    elif not deps.job_id and beside_others(question, nodes := _nodes_named(deps, question), unknown):
+        said, tables = of_nodes(deps, nodes, question, times, unknown)
         topics = []
     elif node and not deps.job_id and of_whom_on(question):
         said, tables = on_node(deps, node, question, times)
@@ -260,13 +268,13 @@ def job_of(question: str) -> str | None:
     return None if named is None else named[1]
 
 
-def node_of(question: str) -> str | None:
-    """The node that a question names; None where it names none. A reference that somebody typed is none."""
+def node_of(question: str, unknown: Sequence[str] = ()) -> str | None:
+    """The node that a question names, rather one that is not `unknown`; None where it names none. A reference that somebody typed is none."""
     question = _TYPED.sub(" ", question)
-    called = next((m[1] for m in _CALLED.finditer(question) if m[1].lower() not in _PLAIN), None)
-    if called is not None and (re.search(r"\d|-", called) or called[0].isupper()):
-        return called
-    return next((m[1] for m in _NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])), None)
+    called = [m[1] for m in _CALLED.finditer(question) if m[1].lower() not in _PLAIN][:1]
+    names = [c for c in called if re.search(r"\d|-", c) or c[0].isupper()]
+    names += [m[1] for m in _NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])]
+    return next((n for n in names if n not in unknown), names[0] if names else None)
 
 
 def _nodes_named(deps: Deps, question: str) -> list[str]:

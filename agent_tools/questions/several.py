@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from agent_tools.questions.lookup_job import attempts
 from agent_tools.questions.lookup_says import asked, drafted
@@ -14,22 +15,23 @@ _LISTED = re.compile(
     rf"(?i)\bjobs? #?{_ID}\b(?:(?:\s*,\s*|\s+)(?:(?:and|or|with|to|vs\.?|versus|against|from|than)\s+)?(?:jobs? )?#?{_ID}\b(?! \w+s\b))*"
 )
 """Jobs that are called so, one after the other; what counts steps or nodes is none."""
-_COMPARED = re.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
+COMPARED = re.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
 _NUMBER = re.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
 
 
 def jobs_of(question: str, opened: str = "") -> list[str]:
     """The jobs that a question sets beside each other, the open one where it names one other; fewer than two are none."""
-    words = [question] if _COMPARED.search(question) else [m[0] for m in _LISTED.finditer(question)]
+    words = [question] if COMPARED.search(question) else [m[0] for m in _LISTED.finditer(question)]
     found = list(dict.fromkeys(m[1] for text in words for m in _NUMBER.finditer(text)))[:MAX_JOBS]
-    if len(found) == 1 and opened not in ("", *found) and _COMPARED.search(question):
+    if len(found) == 1 and opened not in ("", *found) and COMPARED.search(question):
         found = [opened, *found]
     return found if len(found) > 1 else []
 
 
-def of_several(deps: Deps, jobs: list[str]) -> tuple[list[str], list[str]]:
-    """Sentences and tables on each job that is known; nothing where fewer than two are."""
+def of_several(deps: Deps, jobs: list[str], unknown: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Sentences and tables on each job that is known; nothing where fewer than two are, unless the others are `unknown`."""
     heads: list[str] = []
+    told: list[str] = []
     runs: list[str] = []
     tables: list[str] = []
     nodes: list[tuple[str, str, set[str]]] = []
@@ -44,12 +46,13 @@ def of_several(deps: Deps, jobs: list[str]) -> tuple[list[str], list[str]]:
         if known is None or not known.rows:
             continue
         id = known.ref("job_id")
+        told.append(job)
         heads.append(f"Job {id}: {draft.headline}")
         runs += attempts(e)[-1:]
         tables.append(e.id)
         if e.value("node_list", last):
             nodes.append((id, e.ref("node_list", last), set(str(e.value("node_list", last)).split(","))))
-    if len(heads) < 2:
+    if not heads or (len(heads) < 2 and not {*jobs} - {*told} <= {*unknown}):
         return [], []
     if len(nodes) == 2:
         (first, one, a), (second, two, b) = nodes

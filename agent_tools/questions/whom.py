@@ -12,25 +12,25 @@ from store.result import StoreError
 MAX_KNOWN = 20_000
 """Users, partitions or names among which a word is looked for: one that is left out would be taken for no name at all."""
 _WORD = re.compile(r"[\w.-]*\w")
-_NO_NAME = (
+NO_NAME = (
     r"(?!(?:a|an|and|any|anyone|all|at|by|did|does|do|each|every\w*|had|has|he|her|his|i|in|is|it|its|jobs?|kind|last|mine|more|most|my|names?|nodes?|nobody|on|one|or"
     r"|our|over|partitions?|per|she|since|some\w*|than|that|the|their|them|these|they|this|those|today|tonight|type|until|users?|was|we|were|what|which"
     r"|who|with|yesterday|you|during|for|from|of|before|after|between|january|february|march|april|may|june|july|august|september|october|november"
     r"|december|\w*day|weekend)\b)"
 )
 """Words that can stand where a name does."""
-_NO_USER = (
+NO_USER = (
     r"(?!(?:and|are|between|did|does|during|each|for|had|has|have|in|is|last|more|most|names?|on|or|over|per|since|that|this|today|was|were|which|who|with|"
     r"yesterday)\b)"
 )
 _USER = re.compile(
-    rf"(?i)\b(?:of|by|from|for|did|does|do|has|had|is|was|are|were) (?:the )?user {_NO_USER}[\"'`]?(?P<of>[^\s\"'`,;?!]+)"
-    rf"|(?<![\w.-]){_NO_NAME}(?P<whose>[a-z_][\w.-]*)['’]s (?:\w+ ){{0,2}}(?:jobs?|runs?|failures|gpus?|gpu[- ](?:hours|time))\b"
-    rf"|\bjobs (?:of|by|from) {_NO_NAME}(?P<jobs>[a-z_][\w.-]*\w)(?=\W*$| (?:fail|ran|run|in|on|since|this|last|that|are|were|have|did|wait|end)\w*\b)"
-    rf"|\b(?:did|does|has) {_NO_NAME}(?P<did>[a-z_][\w.-]*\w) (?:run|submit\w*|launch\w*)\b"
+    rf"(?i)\b(?:of|by|from|for|did|does|do|has|had|is|was|are|were) (?:the )?user {NO_USER}[\"'`]?(?P<of>[^\s\"'`,;?!]+)"
+    rf"|(?<![\w.-]){NO_NAME}(?P<whose>[a-z_][\w.-]*)['’]s (?:\w+ ){{0,2}}(?:jobs?|runs?|failures|gpus?|gpu[- ](?:hours|time))\b"
+    rf"|\bjobs (?:of|by|from) {NO_NAME}(?P<jobs>[a-z_][\w.-]*\w)(?=\W*$| (?:fail|ran|run|in|on|since|this|last|that|are|were|have|did|wait|end)\w*\b)"
+    rf"|\b(?:did|does|has) {NO_NAME}(?P<did>[a-z_][\w.-]*\w) (?:run|submit\w*|launch\w*)\b"
 )
 """Whom the words call somebody whose jobs they are, whether the store knows them or not."""
-_THINGS = frozenset(
+THINGS = frozenset(
     {
         "node",
         "cluster",
@@ -48,7 +48,7 @@ _THINGS = frozenset(
     }
 )
 """What has jobs, runs and GPUs and is nobody."""
-_COMMON = frozenset(
+COMMON = frozenset(
     """
     again average bash batch before card cards checkpoint clocks cluster code collective cpu crash crashed data days debug disk error errors eval evals ever
     exec fail failed failure fine finetune first gpu gpus hang happened hardware healthy hold host hosts hour hours idle inference interactive killed list
@@ -59,7 +59,7 @@ _COMMON = frozenset(
     """.split()  # noqa: SIM905
 )
 """Names of jobs that are words of questions too: they have to be called a name, quoted, or stand before `jobs`."""
-_STATES = frozenset(
+STATES = frozenset(
     {
         "all",
         "any",
@@ -96,17 +96,30 @@ def named_in(deps: Deps, question: str) -> dict[str, str]:
     found = {by: names[0] for by, names in several.items() if len(names) == 1}
     users = {n.lower() for names in several.values() for n in names}
     stated = next(
-        (s for m in _USER.finditer(question) if (s := next(g for g in m.groups() if g)).lower() not in _THINGS), None
+        (s for m in _USER.finditer(question) if (s := next(g for g in m.groups() if g)).lower() not in THINGS), None
     )
-    if stated is None and not any(w not in users and w not in _COMMON for w in _words(question)):
+    if stated is None and not any(w not in users and w not in COMMON for w in _words(question)):
         return found
     names = [n for n in _names(deps) if n not in users]
     pattern = _name(names, question)
     if pattern is not None:
         found["name"] = pattern
-    if stated is not None and not users and not any(_begins(n, stated.lower()) for n in names):
+    if (
+        stated is not None
+        and not users
+        and not any(_begins(n, stated.lower()) for n in names)
+        and not _ran_on(deps, stated)
+    ):
         found["user"] = stated
     return found
+
+
+def _ran_on(deps: Deps, name: str) -> bool:
+    """Whether a name is that of a node on which jobs ran: `gpu-07's GPUs`."""
+    try:
+        return bool(deps.reader.ask("find_jobs", node=name, max_rows=1).rows)
+    except StoreError:
+        return False
 
 
 def several_in(deps: Deps, question: str) -> dict[str, list[str]]:
@@ -116,7 +129,10 @@ def several_in(deps: Deps, question: str) -> dict[str, list[str]]:
     for by in ("user", "partition") if "partition" in words else ("user",):
         known = asked(deps, "fleet_tally", by=by, told=False, max_rows=MAX_KNOWN)
         names = {str(row["value"]).lower(): str(row["value"]) for row in known.dicts()} if known else dict[str, str]()
-        if named := [names[w] for w in words if w in names]:
+        odd = [
+            n for n in names if not _WORD.fullmatch(n) and re.search(rf"(?<!\w){re.escape(n)}(?!\w)", question, re.I)
+        ]
+        if named := [names[w] for w in dict.fromkeys((*words, *odd)) if w in names]:
             found[by] = named
     return found
 
@@ -127,13 +143,13 @@ def _name(names: Sequence[str], question: str) -> str | None:
         g.lower()
         for m in _CALLED.finditer(question)
         for g in m.groups()
-        if g and (g != m[3] or g.lower() not in _STATES)
+        if g and (g != m[3] or g.lower() not in STATES)
     }
-    words = [w for w in _words(question) if w in called or (w not in _COMMON and len(w) > 1)]
+    words = [w for w in _words(question) if w in called or (w not in COMMON and len(w) > 1)]
     whole = [w for w in words if w in names]
     if whole:
         return f"^(?:{'|'.join(re.escape(w) for w in whole)})$"
-    subjects = called | {m[1].lower() for m in _SUBJECT.finditer(question)} - _COMMON
+    subjects = called | {m[1].lower() for m in _SUBJECT.finditer(question)} - COMMON
     begun = [w for w in words if (w in subjects or re.search(r"\d", w)) and any(_begins(n, w) for n in names)]
     return f"^(?:{'|'.join(re.escape(w) for w in begun)})(?:[-_.0-9].*)?$" if begun else None
 
@@ -149,7 +165,7 @@ def _words(question: str) -> list[str]:
 
 def names_some(deps: Deps, question: str) -> bool:
     """Whether a question names jobs, by their name or by whose they are."""
-    words = [w for w in _words(question) if w not in _COMMON]
+    words = [w for w in _words(question) if w not in COMMON]
     return bool(words) and (_name(_names(deps), question) is not None or not {*words}.isdisjoint(_names(deps, "user")))
 
 

@@ -27,7 +27,7 @@ from tests.inquest.neighbours import MINE, THEIRS, USER, lake, leaks
 WIDE = {"from_ts": "2026-02-01T00:00:00Z", "to_ts": "2026-04-01T00:00:00Z"}
 ASKED: dict[str, Any] = {
     "job_id": MINE, "node": "n1", "nodes": "n1", "gpus": "GPU-0,GPU-1", "gpu": 1, "rank": 0, "pattern": ".", "file": "own.out",
-    "first": 1, "last": 99, "metric": "temp_c", "by": "node", "path": "/tmp", "text": "e", "kinds": "exception,slurm,signal", "now_ts": "2026-03-01T11:00:00Z", "end_ts": "2026-03-01T11:00:00Z", **WIDE,
+    "first": 1, "last": 99, "metric": "temp_c", "by": "node", "path": "/tmp", "text": "e", "kinds": "exception,slurm,signal", "names": "n1\nn2", "now_ts": "2026-03-01T11:00:00Z", "end_ts": "2026-03-01T11:00:00Z", **WIDE,
 }  # fmt: skip
 QUESTIONS = (
     "why did it fail?", "what happened on node n1 this year?", "which jobs failed?", "who else was on node n1?",

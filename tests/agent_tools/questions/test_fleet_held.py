@@ -99,7 +99,7 @@ def test_each_node_that_is_named_is_told_of(reader: Reader) -> None:
     assert said[0].startswith("gpu-02: 1 of 3 attempts failed") and said[1].startswith("GPU 1 of gpu-02: xid 79")
     _, short, said = asked(reader, "compare gpu-03 with gpu-09")
     assert short.startswith("gpu-03: 0 of 1") and said == [
-        "Beside gpu-03 a node is named on which no job of that time ran."
+        "No user, node, partition or job is known here by the name gpu-09."
     ]
     _, short, said = asked(reader, "which jobs ran on gpu-01 and gpu-03?")
     assert [t[:6] for t in (short, *said)] == ["gpu-01", "Job 1 ", "gpu-03", "Job 3 "]

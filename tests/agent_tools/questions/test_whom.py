@@ -12,6 +12,7 @@ from store import Reader, Writer
 from tests.agent_tools.questions.lookupkit import asked, job
 
 NOBODY = "No job that these words name is in the store."
+UNKNOWN = "No user, node, partition or job is known here by the name"
 
 
 @pytest.fixture(scope="module")
@@ -30,25 +31,29 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("question", "name"),
     [
-        "jobs of user ../x",
-        'what did user "bob" run?',
-        "list the jobs of user nobody",
-        "bob's failed jobs",
-        "what did bob run?",
-        "jobs of bob",
-        "how many GPU hours did user bob use?",
+        ("jobs of user ../x", "../x"),
+        ("jobs of user ' OR 1=1", "' OR 1=1"),
+        ('what did user "bob" run?', "bob"),
+        ("list the jobs of user nobody", "nobody"),
+        ("bob's failed jobs", "bob"),
+        ("what did bob run?", "bob"),
+        ("jobs of bob", "bob"),
+        ("how many GPU hours did user bob use?", "bob"),
+        ("average wait time of bob", "bob"),
+        ("how did the jobs named foobar end?", "foobar"),
+        ("show failed jobs of partition debug", "debug"),
     ],
 )
-def test_whom_the_store_does_not_know_has_no_jobs(reader: Reader, question: str) -> None:
+def test_whom_the_store_does_not_know_has_no_jobs(reader: Reader, question: str, name: str) -> None:
     """Left out, the name would narrow nothing, and everybody's jobs be told for that user's."""
-    assert asked(reader, question)[1:] == (NOBODY, [])
+    assert asked(reader, question)[1:] == (f"{UNKNOWN} {name}.", [])
 
 
 @pytest.mark.parametrize("question", ["failures by user in March 2026", "the cluster's jobs", "did any job run?"])
 def test_what_stands_where_a_user_may_is_not_always_one(reader: Reader, question: str) -> None:
-    assert asked(reader, question)[1] != NOBODY
+    assert not asked(reader, question)[1].startswith((NOBODY, UNKNOWN))
 
 
 def test_jobs_are_known_by_their_name_and_by_how_it_begins(reader: Reader) -> None:
