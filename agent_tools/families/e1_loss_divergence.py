@@ -259,6 +259,7 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
             shows.append(
                 f"It gave back {shape['given_back']} and did not come down again; its highest value was {shape['highest_loss']}."
             )
+            shows += [turned] if (turned := _turned(facts, shape)) else []
         if shape.has("end_grad_norm"):
             shows.append(f"The gradient norm went from {shape['start_grad_norm']} to {shape['end_grad_norm']}.")
         headline = (
@@ -284,6 +285,25 @@ def _lasting(facts: Facts, shape: RowView, end: RowView | None, reading: Reading
         warnings=say(f"The run also failed otherwise: {other}." if other else ""),
         actions=actions_of(mode, shape),
     )
+
+
+def _turned(facts: Facts, shape: RowView) -> str:
+    """From where on the loss stood nearer to its end than to its best, never to come back; empty where no report tells.
+
+    A person compares it with the rate's schedule, the data's order and the last checkpoint before it.
+    """
+    best, ended = shape.number("best_loss"), shape.number("end_loss")
+    if best is None or ended is None or ended <= best:
+        return ""
+    told = [r for r in facts.table("loss_curve") if r.has("loss")]
+    back = max((i for i, r in enumerate(told) if count(r, "loss") <= (best + ended) / 2), default=None)
+    if back is None or back + 1 >= len(told):
+        return ""
+    after = told[back + 1]
+    at = f"step {after['first_step']}" if after.has("first_step") else f"line {after['line_no']}"
+    about = "about " if count(after, "points") > 1 else ""  # of a bin, whose reports need not all stand there
+    rate = f"; the learning rate was {after['learning_rate']} then" if count(after, "learning_rate") > 0 else ""
+    return f"From {about}{at} on, where it was {after['loss']}, it stayed nearer to its end than to its best{rate}."
 
 
 def _not_it(shape: RowView, end: RowView | None, reading: Reading) -> Assessment:

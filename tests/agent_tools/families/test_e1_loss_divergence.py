@@ -36,6 +36,16 @@ def test_a_spike_that_stays_is_named(tmp_path: Path) -> None:
     assert (a.status, a.mode) == ("confirmed", "spike")
 
 
+def test_the_step_from_which_a_loss_never_came_back_is_told(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    world = World(tmp_path).job().train(learning(60, 4.0, 1.5) + [9 + rng.gauss(0, 0.2) for _ in range(40)])
+    a = judge(world, assess)
+    (told,) = [c.text for c in a.speaks_for if "nearer to its end" in c.text]
+    facts = world.facts()
+    turned = next(i for i, r in enumerate(facts.table("loss_curve").rows) if (r.number("loss") or 0) > 5)
+    assert told.startswith("From step ") and f"{facts.table('loss_curve').rows[turned]['first_step']}" in told
+
+
 def test_a_dead_plateau_is_named_without_any_nan_line(tmp_path: Path) -> None:
     rng = random.Random(2)
     tail = [11.9 + rng.gauss(0, 0.01) for _ in range(80)]
