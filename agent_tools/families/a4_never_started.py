@@ -24,6 +24,7 @@ from agent_tools.families.launch_reason import (
     nodes_fault,
     not_authenticated,
     out_of_service,
+    prolog_by_code,
     remote_start,
     speaker,
     where_before,
@@ -136,7 +137,7 @@ def assess(facts: Facts) -> Assessment:
         return code
     if overview is not None and overview.number("exit_signal") == 53:
         return no_output(facts, overview)
-    if overview is not None and (state == "BOOT_FAIL" or launch_said_failed(overview)):
+    if overview is not None and (state == "BOOT_FAIL" or launch_said_failed(overview) or prolog_by_code(overview)):
         return by_reason(facts, overview)
     return _not_it(facts)
 

@@ -80,6 +80,7 @@ _AT_SSH: tuple[tuple[re.Pattern[str], Attribution, str], ...] = (
 _ANY_SSH = "Try ssh to that node from the job's first node (ssh NODE hostname); where nodes allow none, start the ranks with srun."
 _ECHOES = frozenset({"wrapper", "cut", "peer", "interrupt", "rendezvous", "collective"})
 """What ranks raise that waited for others which never came."""
+_PROLOG = 54
 _UNREACHED = re.compile(r"not reachable via ssh|returned non-zero exit status 255")
 
 
@@ -189,17 +190,27 @@ def launch_said_failed(overview: RowView) -> bool:
     return not ran and re.search(r"launch|prolog|boot", overview.text("state_reason"), re.IGNORECASE) is not None
 
 
+def prolog_by_code(overview: RowView) -> bool:
+    """Whether the exit is the code that Slurm gives for a prolog that failed, which accounting shows as a signal nobody sends.
+
+    It is the low byte of slurmd's error, beside that of files which cannot be opened (`no_output`).
+    """
+    return overview.number("exit_signal") == _PROLOG
+
+
 def by_reason(facts: Facts, overview: RowView) -> Assessment:
-    """A4 for a job of which nothing but that reason, or the state, says so."""
+    """A4 for a job of which nothing but that reason, the state, or Slurm's own code says so."""
     text = f"Slurm recorded {overview['state']}"
     text += f" with the reason {overview['state_reason']}." if overview.has("state_reason") else "."
+    if prolog_by_code(overview):
+        text += f" The exit signal {overview['exit_signal']} is the code that it gives for a prolog that failed."
     out = facts.table("launch_failures").where(lambda r: r.text("told_by") == "node")
     where = f" on {out[0]['node']}" if len(out) == 1 else ""
     return Assessment(
         "A4",
         "confirmed",
         "launch",
-        0.9,
+        0.9 if launch_said_failed(overview) or overview.text("state") == "BOOT_FAIL" else 0.8,
         "infrastructure",
         f"The job's launch failed on the cluster's side{where} before the program ran.",
         say(text, *(out_of_service(r) for r in out[:3])),

@@ -20,6 +20,8 @@ OFTEN_S, SHARE = 1.5, 3.0
 """The next look comes after three times what the last one took."""
 BEFORE = timedelta(minutes=10)
 _BY_SLURM = frozenset({"REQUEUED", "CANCELLED", "NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED"})
+_LAST_SIGNAL = 31
+"""Above are codes of Slurm's own: files that could not be opened, a prolog that failed."""
 
 
 class Around:
@@ -35,7 +37,7 @@ class Around:
 
         A daemon that does not answer costs the knowledge and not the verdict.
         """
-        ours = [j for j in ended if (j.state or "").upper() in _BY_SLURM and j.start_ts is not None and j.end_ts]
+        ours = [j for j in ended if _by_slurm(j) and j.start_ts is not None and j.end_ts]
         begun = time.monotonic()
         if not ours or begun - self._looked < self._gap_s:
             return [], {j.job_id for j in ours if j.job_id}
@@ -65,6 +67,11 @@ class Around:
         for row in self._access.node_events(since):
             if isinstance(row, SlurmNodeState) and row.node in nodes:
                 yield row
+
+
+def _by_slurm(job: SlurmJob) -> bool:
+    """Whether Slurm ended the attempt itself: by its state, or by a code of Slurm's own where a signal's number stands."""
+    return (job.state or "").upper() in _BY_SLURM or (job.exit_signal or 0) > _LAST_SIGNAL
 
 
 def _again(record: SlurmJob) -> SlurmJob | None:

@@ -101,6 +101,19 @@ def test_files_that_slurm_could_not_open_leave_no_log(tmp_path: Path) -> None:
     assert (a.status, a.mode) == ("confirmed", "launch")
 
 
+def test_a_prolog_that_failed_is_known_by_the_code_that_stands_for_it(tmp_path: Path) -> None:
+    """Accounting has neither the controller's reason nor the node's; a program that printed steps was launched."""
+    fields = {"exit_code": 0, "exit_signal": 54}
+    a = judge(World(tmp_path / "bare").job("FAILED", 0.0, **fields), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "launch", "infrastructure")
+    assert (
+        a.confidence
+        < judge(World(tmp_path / "told").job("FAILED", 0.0, state_reason="JobLaunchFailure"), assess).confidence
+    )
+    began = World(tmp_path / "began").job("FAILED", **fields).train([3.0, 2.5, 2.2])
+    assert judge(began, assess).status == "ruled_out"
+
+
 def test_with_nothing_to_go_on_it_is_undecidable(tmp_path: Path) -> None:
     world = World(tmp_path).job("PENDING", start_ts=None, state_reason="Resources").text("x")
     a = judge(world.without(SlurmJob, LogLine, LogEvent), assess)

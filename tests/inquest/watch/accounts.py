@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from collector.slurm.access import Calls
-from store.rows import Row, SlurmJob
+from store.rows import Row, SlurmJob, SlurmNodeState
 
 TIMES = ("submit_ts", "start_ts", "end_ts", "ts")
 
@@ -29,6 +29,7 @@ class Accounts:
         self.calls = Calls()
         self.comments: dict[str, str] = {}
         self.now_running: list[SlurmJob] = []
+        self.states: list[SlurmNodeState] = []
 
     def probe(self) -> None:
         pass
@@ -50,7 +51,7 @@ class Accounts:
         yield from ()
 
     def node_events(self, since: datetime) -> Iterator[Row]:
-        yield from ()
+        yield from self.states
 
     def controller(self) -> Iterator[Row]:
         yield from ()

@@ -10,7 +10,7 @@ import pytest
 
 from inquest.watch.around import Around
 from inquest.watch.shared import Shared
-from store.rows import SlurmJob
+from store.rows import SlurmJob, SlurmNodeState
 from tests.inquest.watch.accounts import Accounts
 
 T = datetime.now(UTC).replace(microsecond=0)
@@ -46,3 +46,13 @@ def test_a_run_that_is_still_being_ended_waits_already(tmp_path: Path) -> None:
 )
 def test_another_state_is_not_taken_for_it(tmp_path: Path, other: SlurmJob) -> None:
     assert waiting(tmp_path, other) == []
+
+
+@pytest.mark.parametrize(("signal", "looked"), [(54, True), (53, True), (0, False), (9, False)])
+def test_the_nodes_are_looked_at_where_slurm_gives_a_code_of_its_own(tmp_path: Path, signal: int, looked: bool) -> None:
+    """A prolog that fails before a job at a terminal leaves FAILED, and the node's reason comes a minute later by itself."""
+    accounts = Accounts(tmp_path / "accounts")
+    accounts.states = [SlurmNodeState(node="gpu07", ts=T, state="DRAINED", reason="Prolog error")]
+    job = replace(BEFORE, state="FAILED", exit_code=0, exit_signal=signal, node_list="gpu07")
+    rows, _ = Around(Shared(accounts)).rows([job])  # type: ignore[arg-type]
+    assert rows == (accounts.states if looked else [])
