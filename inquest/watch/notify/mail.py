@@ -65,7 +65,7 @@ class Mail(Channel):
             raise Permanent(f"an address cannot be used: {error}") from error
         message["Subject"] = "[inquest] " + words.subject(delivery.notes)[:180]
         message["Date"] = formatdate()
-        message["Message-ID"] = f"<{delivery.id}@{socket.getfqdn() or 'localhost'}>"
+        message["Message-ID"] = f"<{delivery.id}@{_here()}>"
         message["Auto-Submitted"] = "auto-generated"
         message.set_content("\n".join(words.body(delivery.notes, self.console)) + "\n")
         return message
@@ -101,4 +101,10 @@ def _address(text: str) -> Address:
     """An address in its parts. Raises ValueError for what is none."""
     if not text.isprintable():
         raise ValueError("a control character in it")
-    return Address(addr_spec=text) if "@" in text else Address(username=text, domain=socket.getfqdn() or "localhost")
+    return Address(addr_spec=text) if "@" in text else Address(username=text, domain=_here())
+
+
+def _here() -> str:
+    """This host's name as far as it is known. /etc/hosts may call every host localhost first, which mail servers refuse in a sender."""
+    names = (socket.getfqdn(), socket.gethostname())
+    return next((n for n in names if n and not n.startswith("localhost")), "localhost")

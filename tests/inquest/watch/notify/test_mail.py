@@ -113,3 +113,23 @@ def test_the_sendmail_program_gets_recipients_as_arguments(tmp_path: Path) -> No
 def test_without_a_mail_server_it_is_tried_again(tmp_path: Path) -> None:
     with pytest.raises(Temporary, match="not installed"):
         Mail(name="m", to=("ops@example.org",), sendmail=str(tmp_path / "absent")).send(delivery())
+
+
+@pytest.mark.parametrize(
+    ("full", "short", "seen"),
+    [
+        ("localhost", "head", "head"),
+        ("head.example.org", "head", "head.example.org"),
+        ("localhost", "localhost", "localhost"),
+    ],
+)
+def test_the_sender_is_at_this_host_and_not_at_localhost(
+    full: str, short: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What /etc/hosts calls localhost first; a relay refuses such a sender."""
+    monkeypatch.setattr("socket.getfqdn", lambda: full)
+    monkeypatch.setattr("socket.gethostname", lambda: short)
+    with smtp() as server:
+        Mail(name="ops", to=("ops@example.org",), smtp=server.address).send(delivery())
+    sent = email.message_from_bytes(server.taken[0][1], policy=email.policy.default)
+    assert (sent["From"], sent["Message-ID"]) == (f"inquest@{seen}", f"<d1@{seen}>")
