@@ -23,7 +23,7 @@ from agent_tools.questions.fleet_now import fitness, of_fitness
 from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.lookup_verdict import of_verdict
-from agent_tools.questions.several import jobs_of, of_several
+from agent_tools.questions.several import bare_job, jobs_of, of_several
 from agent_tools.questions.unknown import names_unknown, with_unknown
 from agent_tools.questions.when import window
 from agent_tools.questions.whom import job_named, named_in, names_some, one_named
@@ -45,6 +45,7 @@ _PLAIN = frozenset(
 )
 _TYPED = re.compile(r"\[\[[^\[\]]{0,80}\]\]")
 _JOB = re.compile(r"\bjob\s+#?(\d{1,10}(?:_\d{1,7}|\+\d{1,4})?)\b", re.I)
+_JOB_ALONE = re.compile(r"(?i)\W*(?:job\s+)?#?\d{1,10}(?:_\d{1,7}|\+\d{1,4})?\W*")
 _RANK = re.compile(r"\branks?\s+#?(\d{1,6})\b", re.I)
 _VICTIMS = re.compile(
     r"(?i)\b(?:kill\w*|fail\w*|crash\w*|br[eo]a?k\w*|died|lost|hit|bad|trouble\w*|problems?|issues?|victims?|responsible)\b"
@@ -143,7 +144,11 @@ async def _looked_up(
     deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime, unknown: Sequence[str]
 ) -> Reply:
     several = of_several(deps, jobs_of(question, deps.job_id), unknown)
-    if deps.opener is not None and not several[0] and (named := job_of(question)) not in (None, deps.job_id):
+    if (
+        deps.opener is not None
+        and not several[0]
+        and (named := _job_named(question, unknown)) not in (None, deps.job_id)
+    ):
         before = deps.job_id
         deps.opener(str(named), None)
         if deps.job_id == before:
@@ -158,6 +163,7 @@ async def _looked_up(
     if node is not None and not _ran_there(deps, node) and job_named(deps, node):
         node = None
     topics = [name for pattern, name in TOPICS if re.search(pattern, question, re.I)]
+    topics = ["cause"] if _JOB_ALONE.fullmatch(question) else topics
     said: list[str] = []
     tables: list[str] = []
     short, unopened = "", False
@@ -266,6 +272,12 @@ def job_of(question: str) -> str | None:
     """The job that a question names ("job 4812", "job 4812_7"); None where it names none."""
     named = _JOB.search(question)
     return None if named is None else named[1]
+
+
+def _job_named(question: str, unknown: Sequence[str]) -> str | None:
+    """The job that a question names, also by its number alone where that is not `unknown`."""
+    bare = bare_job(question)
+    return job_of(question) or (bare if bare not in unknown else None)
 
 
 def node_of(question: str, unknown: Sequence[str] = ()) -> str | None:

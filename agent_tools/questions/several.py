@@ -19,11 +19,31 @@ COMPARED = re.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
 _NUMBER = re.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
 
 
+_LEAD = r"(?:^\W*(?:why\s+)?|\b(?:did|does|do|is|was|were|has|had|about|as|of|to|for|kill(?:ed|s)?|why|explain|show|open)\s+)"
+_PLAIN_ID = r"\d{3,10}(?:_\d{1,7}|\+\d{1,4})?"
+_NO_UNIT = r"(?![\w.:/%-]*[\w%])(?!\s+(?:gpus|cards|nodes|hosts|jobs|runs|steps|epochs|hours|minutes|seconds|days|lines|samples|ranks|users|tokens|[GMKT]i?B|[hsW])\b)"
+_BARE = re.compile(rf"(?i){_LEAD}#?(?P<id>{_PLAIN_ID}){_NO_UNIT}")
+"""A number that stands where a job does: "why did 4812 fail?"."""
+_PAIR = re.compile(
+    rf"(?i){_LEAD}#?{_PLAIN_ID}(?:(?:\s*,\s*|\s+)(?:(?:and|or|vs\.?|versus)\s+)?#?{_PLAIN_ID}){{1,3}}{_NO_UNIT}"
+)
+_SAME = re.compile(r"(?i)\bsame\b")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+
+
+def bare_job(question: str) -> str | None:
+    """The number that a question has where a job's would stand; None where it has none, or a year."""
+    found = next((m["id"] for m in _BARE.finditer(question)), None)
+    return None if found is None or _YEAR.fullmatch(found) else found
+
+
 def jobs_of(question: str, opened: str = "") -> list[str]:
     """The jobs that a question sets beside each other, the open one where it names one other; fewer than two are none."""
-    words = [question] if COMPARED.search(question) else [m[0] for m in _LISTED.finditer(question)]
+    words = [question] if COMPARED.search(question) else [m[0] for p in (_LISTED, _PAIR) for m in p.finditer(question)]
     found = list(dict.fromkeys(m[1] for text in words for m in _NUMBER.finditer(text)))[:MAX_JOBS]
-    if len(found) == 1 and opened not in ("", *found) and COMPARED.search(question):
+    if not found and opened and _SAME.search(question) and (bare := bare_job(question)) is not None:
+        found = [bare]
+    if len(found) == 1 and opened not in ("", *found) and (COMPARED.search(question) or _SAME.search(question)):
         found = [opened, *found]
     return found if len(found) > 1 else []
 

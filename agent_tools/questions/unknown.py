@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from agent_tools.evidence import Evidence
 from agent_tools.questions.answer import Reply
 from agent_tools.questions.lookup_says import asked
-from agent_tools.questions.several import jobs_of
+from agent_tools.questions.several import bare_job, jobs_of
 from agent_tools.questions.whom import COMMON, NO_NAME, NO_USER, STATES, THINGS
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
@@ -133,6 +133,8 @@ def _named(question: str) -> Iterator[_Named]:
     found += _all(_COMPARED, question, "compared")
     found += _all(_COMPARED, question, _BESIDE)
     found += [_Named(job, "compared") for job in jobs_of(question) if _DIGITS.fullmatch(job)]
+    if (bare := bare_job(question)) is not None:
+        found.append(_Named(bare, "job"))
     found += _all(_NODES, question, "node")
     found += [_Named(m[1], "") for m in _LIKE_A_NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])]
     for name in found:
