@@ -10,6 +10,10 @@ from tests.agent_tools.families.logkit import drafted
 
 PME = " PME mesh              16    1     500001     180.478       6049.820   4.7\n"
 EPOCH = "epoch {n}: train loss = {loss:.4f}, val acc = 0.{acc}\n"
+CLOSED = (
+    "wandb: Run history:\nwandb: score ▁▄▆█\nwandb: \nwandb: Run summary:\nwandb: score 0.81\nwandb: \n"
+    "wandb: Synced 5 W&B file(s), 0 media file(s)\nwandb: Find logs at: ./wandb/run-20260303_110248-k2x8/logs\n"
+)
 LOOP = "".join(EPOCH.format(n=n, loss=2 / (n + 1), acc=50 + n) for n in range(12))
 
 
@@ -22,6 +26,8 @@ LOOP = "".join(EPOCH.format(n=n, loss=2 / (n + 1), acc=50 + n) for n in range(12
         "                             ****ORCA TERMINATED NORMALLY****\n",
         "[Mon Mar  2 10:00:01 2026]\n12 of 12 steps (100%) done\nComplete log: .snakemake/log/x.log\n",
         "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 183.204\n#\n",
+        "Generate test with beam=4: BLEU4 = 27.31, 58.9/33.0/21.1/13.9 (BP=0.962)\n",
+        "Sender: LSF System <lsf@n1>\nSubject: Job 4411: <eval> in cluster <c1> Done\n\nJob <eval> was submitted from host <n1>.\n",
     ],
 )
 def test_a_known_code_that_prints_its_normal_end_came_to_it(tmp_path: Path, end: str) -> None:
@@ -38,6 +44,13 @@ def test_a_known_code_that_prints_its_normal_end_came_to_it(tmp_path: Path, end:
         "All experiments finished.\n",
         "Predictions written to out/preds.json\n",
         "Job finished at: Tue Mar  3 11:02:48 CET 2026\n",
+        "Result = PASS\n\nNOTE: these figures are no measurement.\n",
+        CLOSED,
+        "wandb: Waiting for W&B process to finish... (success).\n" + CLOSED + "Application 7f2 resources: utime=188s\n",
+        "===== RESULTS =====\nIoU:       0.6727\nPrecision: 0.7107\n===================\n",
+        "***** eval metrics *****\n"
+        + "".join(f"  eval_part_{n}  =  0.{n}31\n" for n in range(1, 9))
+        + "{'task': 'x'}\n",
     ],
 )
 def test_words_of_a_script_at_its_very_end_are_a_weak_sign(tmp_path: Path, end: str) -> None:
@@ -52,6 +65,14 @@ def test_words_of_a_script_at_its_very_end_are_a_weak_sign(tmp_path: Path, end: 
         "Results will be saved to out/run3\n",
         "The export is not complete\n",
         "Epoch 3 finished\n",
+        "wandb: Run summary:\nwandb: score 0.81\nwandb: \n",  # cut in the middle of it
+        "".join(line for line in CLOSED.splitlines(True) if "Run summary" not in line),  # it had logged nothing
+        "wandb: Waiting for W&B process to finish... (failed 1).\n" + CLOSED,
+        "Could not reach the judge: request aborted\n" + CLOSED,
+        "Results:\nacc: 0.31\nResults:\nacc: 0.33\n",
+        "Results:\nreading the next set\nnow set 2\nnow set 3\nnow set 4\n",
+        "Result = FAIL\n",
+        "Subject: Job 4411: <eval> in cluster <c1> Exited\n",
         "### Done !\nnow the second half\nreading shards\nreading more shards\nreading the last shards\nlinking\n",
     ],
 )
