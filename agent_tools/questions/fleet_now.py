@@ -163,8 +163,14 @@ def _suspects(deps: Deps, limits: dict[str, str]) -> Said:
     return said or [_NOTHING], [*tables, *card_ids, *down_ids, *slow_ids]
 
 
+_XIDS = re.compile(r"(?i)\bs?xids?\b")
 _CODE = re.compile(r"(?i)\bs?xids?[ #:]{0,2}(\d{1,3})\b")
 _OFF, _OFF_THE_BUS = re.compile(r"(?i)\bf[ae]ll(?:en|s)? off\b"), 79
+_ECC, _OF_MEMORY = (
+    re.compile(r"(?i)\becc\b|\b(?:row|page)s? (?:remap|retire)\w*|\bmemory errors?\b"),
+    frozenset({48, 63, 64, 92, 94, 95, 140}),
+)
+"""XIDs that the driver gives for errors of the card's own memory."""
 _AMONG = 20_000
 """Events among which those of one kind are looked for: that there is none is only said where all were read."""
 _NO_SUCH_EVENT = "No event of that kind is recorded of a GPU there."
@@ -173,6 +179,8 @@ _NO_SUCH_EVENT = "No event of that kind is recorded of a GPU there."
 def cards_in_trouble(deps: Deps, limits: dict[str, str], question: str = "") -> tuple[list[str], list[str]]:
     """What the driver reported of any node's GPUs; only of the one kind where the question names it."""
     codes = {int(code) for code in _CODE.findall(question)} | ({_OFF_THE_BUS} if _OFF.search(question) else set[int]())
+    of_memory = not codes and _ECC.search(question) is not None and not _XIDS.search(question)
+    codes |= _OF_MEMORY if of_memory else set[int]()
     among: dict[str, Any] = {"max_rows": _AMONG} if codes else {}
     e = asked(
         deps,
@@ -190,7 +198,9 @@ def cards_in_trouble(deps: Deps, limits: dict[str, str], question: str = "") -> 
         rows = [
             (r, row)
             for r, row in rows
-            if row["xid"] in codes or (_OFF_THE_BUS in codes and row["event"] == "fallen_off_bus")
+            if row["xid"] in codes
+            or (_OFF_THE_BUS in codes and row["event"] == "fallen_off_bus")
+            or (of_memory and row["event"] == "row_remap")
         ]
         if not rows:
             return [_NO_SUCH_EVENT], [e.id]

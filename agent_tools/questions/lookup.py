@@ -16,10 +16,8 @@ from agent_tools.gate.answer_gate import check_answer
 from agent_tools.gate.citations import Gate
 from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
-from agent_tools.questions.beside import beside_others, of_nodes, of_whom_on, on_node
+from agent_tools.questions.beside import about_node, beside_others, of_nodes
 from agent_tools.questions.fleet import UNKNOWN, of_many, over_many
-from agent_tools.questions.fleet_held import measured, of_measures
-from agent_tools.questions.fleet_now import fitness, of_fitness
 from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.lookup_verdict import of_verdict
@@ -162,7 +160,8 @@ async def _looked_up(
     node = node_of(question, unknown) or _known_node(deps, question)
     if node is not None and not _ran_there(deps, node) and job_named(deps, node):
         node = None
-    topics = [name for pattern, name in TOPICS if re.search(pattern, question, re.I)]
+    words = without_nodes(question, node)
+    topics = [name for pattern, name in TOPICS if re.search(pattern, words, re.I)]
     topics = ["cause"] if _JOB_ALONE.fullmatch(question) else topics
     said: list[str] = []
     tables: list[str] = []
@@ -182,16 +181,10 @@ async def _looked_up(
     elif not deps.job_id and beside_others(question, nodes := _nodes_named(deps, question), unknown):
         said, tables = of_nodes(deps, nodes, question, times, unknown)
         topics = []
-    elif node and not deps.job_id and of_whom_on(question):
-        said, tables = on_node(deps, node, question, times)
-        topics = []
-    elif node and not deps.job_id and of_measures(question):
-        said, tables = measured(deps, node, question, times)
-        if not tables:  # it is not this viewer's to ask
+    elif node and not deps.job_id and (told := about_node(deps, node, question, times, topics)) is not None:
+        said, tables = told
+        if said and not tables:  # it is not this viewer's to ask
             return _reply(deps, assessed(), question, said[0], said[1:], [])
-        topics = []
-    elif node and not deps.job_id and "find_jobs" not in topics and of_fitness(question):
-        said, tables = fitness(deps, node, times)
         topics = []
     elif node and (
         (_VICTIMS.search(question) and ("find_jobs" in topics or not deps.job_id))
@@ -199,10 +192,10 @@ async def _looked_up(
     ):
         said, tables = node_victims(deps, node, times, named_in(deps, question).get("user"))
         topics = []
-    elif of_many(question, opened=bool(deps.job_id)) or (
-        not deps.job_id and (not _of_one(topics, node) or names_some(deps, question))
+    elif of_many(words, opened=bool(deps.job_id)) or (
+        not deps.job_id and (not _of_one(topics, node) or names_some(deps, words))
     ):
-        said, tables = over_many(deps, question, {**times, **({"node": node} if node else {})}, topics)
+        said, tables = over_many(deps, words, {**times, **({"node": node} if node else {})}, topics)
         if said and not tables:  # it is not this viewer's to ask, or nothing that is known
             reply = _reply(deps, assessed(), question, said[0], said[1:], [])
             if said[0] == UNKNOWN:
@@ -287,6 +280,11 @@ def node_of(question: str, unknown: Sequence[str] = ()) -> str | None:
     names = [c for c in called if re.search(r"\d|-", c) or c[0].isupper()]
     names += [m[1] for m in _NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])]
     return next((n for n in names if n not in unknown), names[0] if names else None)
+
+
+def without_nodes(question: str, node: str | None) -> str:
+    """A question's words without its node's name: of `gpu-07` the first part is no word of the question."""
+    return question if node is None else re.sub(rf"(?<![\w.-]){re.escape(node)}(?![\w-])", "it", question)
 
 
 def _nodes_named(deps: Deps, question: str) -> list[str]:

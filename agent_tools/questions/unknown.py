@@ -50,6 +50,8 @@ _QUOTES = "\"'`“”"
 _QUOTED = re.compile(rf"[{_QUOTES}][\w.-]+[{_QUOTES}]")
 _BESIDE = "beside"
 """A word of a comparison with something that is known."""
+_ALIKE = frozenset({"", "node", "compared", _BESIDE})
+"""Of names of these kinds one that is known is enough to answer about."""
 _DIGITS = re.compile(r"\d{3,10}(?:_\d{1,7})?")
 _TYPED = re.compile(r"\[\[[^\[\]]{0,80}\]\]")
 _NO_WORD = frozenset(
@@ -95,8 +97,10 @@ def names_unknown(deps: Deps, question: str) -> Unknown:
     e = asked(deps, "names_known", told=False, names="\n".join(n for n in names.split("\n") if n in strange))
     if e is None:
         return Unknown()
-    kinds = {n.kind for n in named if n.name in strange} - {"", "node"}
+    kinds = {n.kind for n in named if n.name in strange}
     known = {n.kind for n in named if n.name not in strange}
+    if known & _ALIKE:
+        kinds -= _ALIKE
     return Unknown([n for n in names.split("\n") if n in strange], _said(e), bool(kinds - known))
 
 

@@ -38,7 +38,7 @@ def test_the_gpus_of_the_cluster_are_told_by_what_the_driver_reported(reader: Re
     _, short, _ = asked(reader, "did any GPU report an XID in March 2026?")
     assert short == "GPU 3 of n2: xid 79, events: 1, the last at 2026-03-16 10:58:00 UTC."
     assert asked(reader, "were there ECC errors on n2 before March 2026?")[1].startswith(
-        "No event of a GPU is recorded"
+        "No event of that kind is recorded of a GPU"
     )
     theirs = Investigation(Guarded(reader, Viewer("lin"))).ask("which GPUs had errors?")
     assert theirs.short == "Only an operator may ask about the GPUs of a whole cluster."
