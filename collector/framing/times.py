@@ -35,6 +35,8 @@ _CTIME = re.compile(
 )
 _CLOCK = re.compile(r"^(?:\[|\|)?" + _TIME + r"(?:\]|\||,? )")
 LEAD = 72
+_WORDS = re.compile(r"[a-z]{3,} ")
+_APART = timedelta(days=30)
 # What a chunk is searched for when a line's time has to be carried from an earlier line.
 CARRY = re.compile(
     rb"20\d\d[-/][01]\d[-/][0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d)(?![\w:]))?"
@@ -131,7 +133,8 @@ class Clock:
 
     def _read(self, text: str) -> datetime | None:
         if match := _ISO.search(text):
-            return self._make(match, int(match["y"]), int(match["mo"]), int(match["d"]), match["z"])
+            found = self._make(match, int(match["y"]), int(match["mo"]), int(match["d"]), match["z"])
+            return None if found is not None and self._told_of(found, text[: match.start()]) else found
         if _ANY.search(text) is None:  # what most lines are spared: four more searches
             return None
         if match := _GLOG.search(text):
@@ -150,6 +153,16 @@ class Clock:
         if match := _CLOCK.match(text):
             return self._without_day(match)
         return None
+
+    def _told_of(self, found: datetime, before: str) -> bool:
+        """Whether a time is what a sentence speaks of (a record's date, a model's), and not when the line was printed.
+
+        It stands behind words, and months away from where the log or the run is.
+        """
+        near = self.last or self.start
+        if near is None or abs(found - near) <= _APART or before.endswith("CANCELLED AT "):
+            return False
+        return _WORDS.search(before) is not None
 
     def _make(
         self, match: re.Match[str], year: int, month: int, day: int, zone: str | None = None, shift: int = 0

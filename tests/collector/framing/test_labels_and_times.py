@@ -155,3 +155,24 @@ def test_a_budget_is_reported_and_a_small_file_is_read_whole(tmp_path: Path) -> 
     ctx = ImportContext(name="a.out", zone=UTC, budget_bytes=10)
     assert [r.loss for r in JobLog().rows(path, ctx) if isinstance(r, TrainStep)] == [1.5]
     assert ctx.problems == []
+
+
+@pytest.mark.parametrize(
+    ("line", "when"),
+    [
+        ("Fetching forecast for date: 2020-06-01 00:00:00", None),
+        ("loaded weights saved at 2024-11-02 08:00:00", None),
+        ("worker 3 done at 2026-03-25 11:00:00", datetime(2026, 3, 25, 11, tzinfo=UTC)),
+        (
+            "slurmstepd: error: *** JOB 7 ON alpha CANCELLED AT 2026-06-25T11:00:00 ***",
+            datetime(2026, 6, 25, 11, tzinfo=UTC),
+        ),
+        ("2026-06-25 11:00:00 INFO the run goes on", datetime(2026, 6, 25, 11, tzinfo=UTC)),
+        ("[INFO] 2026-06-25 11:00:00 the run goes on", datetime(2026, 6, 25, 11, tzinfo=UTC)),
+    ],
+)
+def test_a_date_that_a_sentence_speaks_of_is_not_when_it_was_printed(line: str, when: datetime | None) -> None:
+    clock = Clock(UTC, MODIFIED)
+    clock.read("2026-03-25 10:00:00 INFO start")
+    assert clock.read(line) == when
+    assert clock.last == (when or datetime(2026, 3, 25, 10, tzinfo=UTC))
