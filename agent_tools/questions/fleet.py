@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
-from agent_tools.questions.fleet_held import held, of_held, of_waits, waits
+from agent_tools.questions.fleet_held import held, measured, of_held, of_most, of_waits, waits
 from agent_tools.questions.fleet_lines import ended, tally, that_completed, that_failed
 from agent_tools.questions.fleet_now import (
     cards_in_trouble,
@@ -74,7 +74,7 @@ _STATES: tuple[tuple[str, str], ...] = (
     ("CANCELLED", r"\bs?cancel\w*"),
     ("TIMEOUT", r"\btim(?:ed|e|ing)?[ -]?outs?\b|\btime ?limits?\b"),
     (_OOM, r"\bout[ -]of[ -]memory\b|\bOOMs?\b"),
-    ("NODE_FAIL", r"\bnode[ -_]?fail\w*"),
+    ("NODE_FAIL", r"\bnode[_-]?fail\w*|\bnode failures?\b|\b(?:lost|losing) (?:a|its|their|the) nodes?\b"),
     ("PREEMPTED", r"\bpreempt\w*"),
     ("REQUEUED", r"\brequeue\w*"),
     ("PENDING", r"\b(?:pending|waiting|waits?|queued|the queue)\b"),
@@ -99,7 +99,7 @@ _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
 _HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _COMPLETED = re.compile(r"(?i)\b(?:succe\w*|complet\w*|finish\w*|went well|pass(?:ed)?|all right)\b")
 _FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
-_ABOUT_ALL = (of_slow_nodes, of_free, of_holders, of_suspects, of_sources, of_waits, of_held)
+_ABOUT_ALL = (of_most, of_slow_nodes, of_free, of_holders, of_suspects, of_sources, of_waits, of_held)
 _QUEUE = re.compile(
     r"(?i)\b(?:the queue|what (?:is|are) (?:running|pending|waiting)|who (?:is|are) (?:running|waiting))\b"
 )
@@ -146,6 +146,8 @@ def over_many(
     if _MEANING.search(question):
         return [UNKNOWN], []
     plain = _PLAIN.search(question) is not None
+    if "node" not in limits and of_most(question):
+        return measured(deps, None, question, limits)
     if not plain and (told := now(deps, question, limits)) is not None:
         return told
     if _TROUBLE.search(question) and not plain:

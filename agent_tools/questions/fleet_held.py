@@ -42,6 +42,14 @@ _KINDS: tuple[tuple[str, str, str, str], ...] = (
 _NO_MEASURE = re.compile(
     r"(?i)\b(?:out of|host|system|cpu|jobs|runs|ran|fail\w*|crash\w*|kill\w*|throttl\w*|errors?|leak\w*)\b"
 )
+_MOST = re.compile(
+    r"(?i)\b(?:(?:hot|warm|cool)test|highest|most|max\w*|top|too hot|overheat\w*)\b.*\b(?:nodes?|hosts?|machines?|servers?|gpus?|cards?|cluster|fleet)\b"
+    r"|\b(?:nodes?|hosts?|machines?|servers?|gpus?|cards?)\b.*\b(?:hottest|warmest|highest|most|too hot|overheat\w*)\b|\b(?:above|over|more than) \d+|\bhottest\b"
+)
+_OF_ONE = re.compile(r"(?i)\b(?:jobs?|ranks?|runs?|attempts?|process\w*|users?|steps?)\b")
+_NOW = re.compile(r"(?i)\b(?:now|currently|at the moment|is|are)\b")
+_ABOVE = re.compile(r"(?i)\b(?:above|over|more than)\s+(\d{1,5})\b")
+_NOWHERE = "Nothing of the kind is recorded of a GPU of any node in that time."
 _NOT_MEASURED = "Nothing of the kind is recorded of a GPU of this node in that time."
 
 
@@ -53,6 +61,11 @@ def of_waits(question: str) -> bool:
 def of_held(question: str) -> bool:
     """Whether a question is for the GPU time that somebody held, and not for what of it was lost."""
     return _HELD.search(question) is not None and _OTHERWISE.search(question) is None
+
+
+def of_most(question: str) -> bool:
+    """Whether a question is for the nodes or GPUs of the cluster that are the hottest, draw the most or hold the most memory."""
+    return of_measures(question) and _MOST.search(question) is not None and _OF_ONE.search(question) is None
 
 
 def of_measures(question: str) -> bool:
@@ -118,20 +131,23 @@ def _holding(e: Evidence, r: int, by: str) -> str:
     return f"{who}: {e.ref('gpu_hours_held', r)} of GPU time held in {e.ref('attempts', r)} attempts."
 
 
-def measured(deps: Deps, node: str, question: str, times: dict[str, Any]) -> Said:
-    """What the GPUs of a node measured last and at most, of what a question asks for."""
-    e = asked(deps, "node_gpus", node=node, **times)
+def measured(deps: Deps, node: str | None, question: str, times: dict[str, Any]) -> Said:
+    """What the GPUs of a node (or of any node, the most first) measured last and at most, of what a question asks for."""
+    e = asked(deps, "node_gpus", node=node, **times) if node else asked(deps, "node_gpus", max_rows=ALL, **times)
     if e is None:
         return [OPERATORS], []
     said: list[str] = []
     for words, column, how, needed in _KINDS:
         if not re.search(words, question, re.I):
             continue
+        column = needed if node is None and _NOW.search(question) else column
         known = {r: float(v) for r, row in enumerate(e.dicts()) if isinstance(v := row[column], int | float)}
+        if node is None and (bound := _ABOVE.search(question)) is not None and not column.startswith("fb_"):
+            known = {r: v for r, v in known.items() if v > float(bound[1])}
         for r in sorted(known, key=lambda r: (-known[r], r))[:MAX_SAID]:
             if e.value(needed, r) is None:
                 continue
             card = f"GPU {e.ref('gpu' if e.value('gpu', r) is not None else 'gpu_uuid', r)}"
             values = how.format_map({c.name: e.ref(c.name, r) for c in e.columns})
             said.append(f"{card} of {e.ref('node', r)}, measured last at {e.ref('last_ts', r)}: {values}.")
-    return said or [_NOT_MEASURED], [e.id]
+    return said or [_NOT_MEASURED if node else _NOWHERE], [e.id]

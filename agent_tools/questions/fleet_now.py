@@ -26,6 +26,9 @@ _DRAIN = re.compile(
     r"(?i)\b(?:should|shall|must|which|what)\b.*\bnodes?\b.*\b(?:drain|take out|exclude|avoid|look at|check|repair|replace)\b"
     r"|\b(?:drain|exclude|avoid)\b.*\bwhich nodes?\b|\bwhich nodes?\b.*\b(?:suspicious|suspect|unhealthy|worst)\b"
 )
+_WELL = re.compile(
+    r"(?i)^\W*(?:(?:is|are) )?(?:the |our |my )?(?:whole )?(?:clusters?|fleet|everything|all|things|all nodes)\b.{0,30}\b(?:ok(?:ay)?|fine|healthy|good|well|sound|in order|all right)\W*$"
+)
 _FIT = re.compile(
     r"(?i)\b(?:healthy|unhealthy|health|ok(?:ay)?|fine|sound|bad|broken|trust\w*|suspicious|suspect|faulty|defective|in order)\b"
     r"|\b(?:should|shall|must|can|may)\b.*\b(?:drain|take out|exclude|avoid|replace|repair|use|trust)\b"
@@ -54,7 +57,7 @@ def of_holders(question: str) -> bool:
 
 def of_suspects(question: str) -> bool:
     """Whether a question is for the nodes that somebody should look at."""
-    return _DRAIN.search(question) is not None
+    return _DRAIN.search(question) is not None or _WELL.search(question) is not None
 
 
 def of_sources(question: str) -> bool:

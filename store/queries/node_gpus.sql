@@ -1,6 +1,6 @@
--- node_gpus: What the GPUs of a node measured last, and at most in a time: temperature, power, memory, activity.
+-- node_gpus: What the GPUs of a node, or of every node, measured last, and at most in a time: temperature, power, memory, activity.
 -- TABLES: gpu_minute
--- PARAMS: node VARCHAR, since TIMESTAMP = NULL, until TIMESTAMP = NULL
+-- PARAMS: node VARCHAR = NULL, since TIMESTAMP = NULL, until TIMESTAMP = NULL
 -- PRUNE: node
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
@@ -23,7 +23,7 @@ SELECT
   arg_max(fb_used_last_bytes, ts) AS fb_last_bytes, max(fb_used_max_bytes) AS fb_max_bytes, max(fb_total_bytes) AS fb_total_bytes,
   round(arg_max(engine_sum / nullif(engine_n, 0), ts), 3) AS engine_last, round(sum(engine_sum) / nullif(sum(engine_n), 0), 3) AS engine_mean
 FROM gpu_minute
-WHERE node = $node AND mig IS NULL
+WHERE ($node IS NULL OR node = $node) AND mig IS NULL
   AND ($since IS NULL OR ts >= date_trunc('minute', $since::TIMESTAMP)) AND ($until IS NULL OR ts <= $until::TIMESTAMP)
 GROUP BY node, gpu, gpu_uuid
 ORDER BY node, gpu, gpu_uuid
