@@ -26,12 +26,12 @@ NAMES: dict[str, str] = {
     "*": "the exception of Java's as printed: java.lang.IllegalStateException",
 }
 
-# R puts a blank before the colon, in each of its languages; a call that was shortened ends with what follows it.
+# R puts a blank before the colon, in each of its languages; a call that was shortened ends with what follows it, or with a comma.
 _R = re.compile(
     r"\s*(?:Error in|Errore in|Fehler in|Erreur dans|Error en|Erro em|Ошибка в|エラー|错误于|錯誤在)\s?(?P<call>.{1,300}?) ?: (?P<text>.*)$"
     r"|\s*(?:Error in|Errore in|Fehler in|Erreur dans|Error en|Erro em|Ошибка в) (?P<open>.{1,300}) :\s*$"
 )
-_CALL = re.compile(r"[)}\]]$|^[\w.$@:<-]+$")
+_CALL = re.compile(r"[)}\]]$|^[\w.$@:<-]+$|^[\w.$@:<-]+\(.*,$")
 _HALTS = re.compile(
     r"\s*(?:Execution halted|Esecuzione interrotta|Ausführung angehalten|Exécution arrêtée|Ejecución interrumpida|Execução interrompida)"
 )
