@@ -70,7 +70,7 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("refused", "error", r"Failed to connect to GCS (?:at address (?P<peer>\S+)|within)"),
         ("closed", "warning", r"failed to (?:shutdown|send keep-alive heartbeat to|close) the rendezvous|RendezvousClosedError|[Tt]he rendezvous .{0,80}(?:is|has been) closed"),
         ("closed", "warning", r"(?:recvValue|sendBytes|recvVector|sendValue|recvBytes|waitForInput|doWait)\w* failed on SocketImpl|Connection was likely closed\. Did the remote server|TCPStore.{0,160}(?:Broken pipe|Connection reset|Connection closed)"),
-        ("pmi_failed", "fatal", r"PMI2?_Init (?:failed|returned)|OMPI was not built with SLURM'?s? PMI|PMIX? ERROR(?!.{0,200}\bgds_)|MPI_Init(?:_thread)?.{0,60}(?:failed|error)|error (?:has )?occurred in (?:the function )?MPI_Init|OPAL ERROR: Unreachable|[OP]RTE was unable to (?:reliably )?start|An [OP]R+TE daemon has unexpectedly failed"),
+        ("pmi_failed", "fatal", r"PMI2?_Init (?:failed|returned)|OMPI was not built with SLURM'?s? PMI|PMIX? ERROR(?!.{0,200}\bgds_)|MPI_Init(?:_thread)?.{0,60}(?:failed|error)|Fatal error in internal_Init(?:_thread)?: |error (?:has )?occurred in (?:the function )?MPI_Init|OPAL ERROR: Unreachable|[OP]RTE was unable to (?:reliably )?start|An [OP]R+TE daemon has unexpectedly failed"),
         ("waiting", "info", r"Rendezvous'ing worker group|Waiting for (?P<waits>\d+ )?(?:clients|other (?:nodes|ranks|workers)|all (?:nodes|ranks|workers|processes))(?: to join)?|Attempt to join next round"),
         ("joined", "info", r"Rendezvous complete for workers|has joined round \d+ of the rendezvous.{0,80}as rank (?P<node_rank>\d+) in a world of size (?P<nodes>\d+)"),
     )
@@ -125,6 +125,7 @@ class Rendezvous:
         "TCPStore",
         "PMI",
         "MPI_Init",
+        "internal_Init",
         "OPAL ERROR",
         "RTE was unable",
         "TE daemon has",

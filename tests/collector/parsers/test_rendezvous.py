@@ -38,6 +38,8 @@ def parse(text):
         ("[W TCPStore.cpp:125] [c10d] recvValue failed on SocketImpl(fd=81, addr=[n1]:5, remote=[n0]:6): Failed to recv, got 0 bytes.", "closed", {"severity": "warning"}),
         ("jax ... DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: PjRT_Client_Connect", "timeout", {}),
         ("The application appears to have been direct launched using \"srun\", but OMPI was not built with SLURM's PMI support", "pmi_failed", {}),
+        ("Abort(2040): Fatal error in internal_Init_thread: Other MPI error, error stack:", "pmi_failed", {"severity": "fatal"}),
+        ("Abort(1091) on node 0 (rank 0 in comm 0): Fatal error in PMPI_Init: Other MPI error, error stack:", "pmi_failed", {}),
         ("TimeoutError: Timed out waiting for tasks to start. Please check connectivity between servers.", "timeout", {"severity": "error"}),
         ("F0102 03:04:05.1 7 rendezvous.cc:88] Termination timeout for `first call to collective operation 3; run 2` of 40 seconds exceeded. Exiting", "timeout", {}),
         ("W0102 03:04:05.1 7 rendezvous.cc:41] This thread has been waiting for `initialize clique for rank 1; num_devices=4; nccl=9` for 10 seconds and may be stuck. Expected 4 threads to join the rendezvous, but not all of them arrived on time.", "waiting", {"world_size": 4, "joined": None}),
@@ -83,7 +85,14 @@ def test_gloos_warning_and_its_consequence_on_one_line_are_two_rows():
 
 @pytest.mark.parametrize(
     "text",
-    ["Initializing model weights", "Waiting for data", "connection refused by user policy", "the rendezvous was nice"],
+    [
+        "Initializing model weights",
+        "Waiting for data",
+        "connection refused by user policy",
+        "the rendezvous was nice",
+        "Abort(9) on node 1: Fatal error in internal_Recv: Message truncated, error stack:",
+        "internal_Initialise: done",
+    ],
 )
 def test_what_resembles_it_gives_nothing(text):
     assert parse(text) == []
