@@ -127,9 +127,22 @@ def test_a_place_that_may_not_be_touched_is_not_called_missing() -> None:
         ),
         ("DeviceCallFailed", "cuInit failed with error:  34 /build/offload.c 57", "env"),
         ("DeviceCallFailed", "Cannot retrieve Static function, error: 218", "env"),
+        ("DeviceCallFailed", "This file was compiled: -acc=gpu -gpu=cc70", "env"),
+        (
+            "DeviceCallFailed",
+            "Failed to find device function 'nvkernel_step_F1L20_4'! File was compiled with: -gpu=cc70",
+            "env",
+        ),
+        ("DeviceCallFailed", "No accelerator device found for acc_malloc call", "env"),
+        (
+            "DeviceCallFailed",
+            "call to cuStreamSynchronize returned error 700: Illegal address during kernel execution",
+            "code",
+        ),
         ("lightgbm.basic.LightGBMError", "[CUDA] invalid argument gbdt/cuda_learner.cu 71", "code"),
         ("lightgbm.basic.LightGBMError", "[CUDA] no CUDA-capable device is detected", "env"),
         ("paddle.fluid.core.EnforceNotMet", "CUDA driver version is insufficient for CUDA runtime version", "env"),
+        ("RError", "unused argument (form = raw)", "code"),
         ("ValueError", "No available node types can fulfill resource request {'GPU': 9.0}", "config"),
     ],
 )
