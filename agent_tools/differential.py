@@ -53,6 +53,8 @@ _ORDER = ("confirmed", "suspected")
 _NOT_DECIDED = "What is known does not decide what happened to the job."
 _MOST = 400
 """Characters of a headline."""
+_OF_WALL = 3
+"""Of what shows a time limit: the state, how long the job ran under which limit, how far it had come."""
 _SHORT_S = 120
 """A run below it is told in seconds."""
 _GOES_ON = frozenset({"A2", "A3", "B1", "B2", "C2", "F1", "F3", "F4"})
@@ -146,6 +148,10 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
     doubt(facts, chosen)
     doubt_last_word(facts, chosen)
     others = [a for c, a in assessed.items() if c not in (code, "U0")]
+    wall = _wall(code, assessed)
+    if wall is not None:
+        chosen.headline = f"{chosen.headline} The time limit then ended the run."
+        chosen.speaks_for += wall.speaks_for[:_OF_WALL]
     if code == "U0":
         chosen.confidence = _undetermined(others, chosen)
         chosen.warnings += marked_after(facts)
@@ -168,9 +174,15 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
             *_steps(facts, code),
             *_warnings(chosen, others),
         ][:24],
-        actions=[*_advice(chosen, others)[:15], *say(resumption(facts) if code in _GOES_ON else "")],
+        actions=[*_advice(chosen, others)[:15], *say(resumption(facts) if code in _GOES_ON or wall else "")],
         timeline=timeline(facts),
     )
+
+
+def _wall(code: str, assessed: Mapping[str, Assessment]) -> Assessment | None:
+    """The time limit that ended a run of which the verdict says what made it slow: whoever asks why it failed saw a time-out."""
+    wall = assessed.get("F3")
+    return wall if code in _SLOWED and wall is not None and wall.status == "confirmed" else None
 
 
 def _advice(chosen: Assessment, others: Iterable[Assessment]) -> list[Claim]:

@@ -58,6 +58,9 @@ def test_a_confirmed_cause_of_slowness_is_told_before_the_wall(fields: Fields, f
     if family != "F3":
         wall = next(r for r in told.ruled_out if r.family == "F3")
         assert wall.text.startswith("Present, and explained by the verdict")
+        assert told.headline.endswith("The time limit then ended the run.")
+        assert any("under a limit of" in c.text for c in told.shows)
+        assert told.actions[-1].text.startswith(("Resume", "Its log announces no saved checkpoint"))
 
 
 def test_a_run_whose_gpus_did_little_is_to_be_made_faster_before_it_is_made_longer(tmp_path: Path) -> None:
