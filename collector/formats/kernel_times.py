@@ -66,11 +66,15 @@ class Spoken:
 
 
 class Clock:
-    """Takes lines apart. Keeps the boot's moment once a line gives it away, and the year of times without one."""
+    """Takes lines apart. Keeps the boot's moment once a line gives it away, and finds the year of times without one.
 
-    def __init__(self, zone: tzinfo, modified: datetime | None) -> None:
+    That is the one nearest to `start`, when the jobs ran, where it is given; else the file's own time (`modified`) tells it.
+    """
+
+    def __init__(self, zone: tzinfo, modified: datetime | None, start: datetime | None = None) -> None:
         self._zone = zone
         self._modified = modified
+        self._start = start
         self.boot: datetime | None = None
 
     def split(self, line: str) -> Spoken | None:
@@ -139,18 +143,22 @@ class Clock:
         return to_utc(datetime.strptime(f"{year} {number} {day} {clock}", form), self._zone)
 
     def _without_year(self, text: str) -> datetime | None:
-        """The last such day that is not after the file's own time."""
-        if self._modified is None:
+        """Such a day nearest to the jobs; the last one that is not after the file's own time where no job tells."""
+        near = self._start or self._modified
+        if near is None:
             return None
         month, day, clock = text.split()
-        for year in (self._modified.year + 1, self._modified.year, self._modified.year - 1):
+        found: list[datetime] = []
+        for year in (near.year + 1, near.year, near.year - 1):
             try:
                 moment = self._local(year, month, day, clock)
             except ValueError:
                 continue
-            if moment is not None and moment <= self._modified + timedelta(days=1):
-                return moment
-        return None
+            if moment is not None:
+                found.append(moment)
+        if self._start is not None:
+            return min(found, key=lambda f: abs(f - near), default=None)
+        return next((f for f in found if f <= near + timedelta(days=1)), None)
 
     def _journal_json(self, line: str) -> Spoken | None:
         try:

@@ -25,7 +25,8 @@ class ImportContext:
     """What is known before the file is read, and what is found out while it is.
 
     `zone` applies to times without a zone; `zone_known` says whether it was given or inferred (else it is UTC by default).
-    `own_zone`: that of what a log's program printed, where its clock was in another one; `start`: when its job began.
+    `own_zone`: that of what a log's program printed, where its clock was in another one.
+    `start`: when a log's job began; for a node's file, when the jobs ran, where the file's own time is much later.
     `budget_bytes`: a log larger than this is read in parts (head, tail, windows, around what looks fatal), and says so.
     `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
     `nodes` are the nodes that accounting names, as Slurm spells them.

@@ -37,7 +37,7 @@ class FabricManager:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Events in the file's order."""
-        clock, words = Clock(ctx.zone, ctx.modified), FabricWords()
+        clock, words = Clock(ctx.zone, ctx.modified, ctx.start), FabricWords()
         read = number = undated = 0
         for number, line in lines(path, ctx):
             spoken = clock.split(line)

@@ -69,7 +69,7 @@ class KernelLog:
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Events in the file's order."""
-        clock, recogniser, fabric = Clock(ctx.zone, ctx.modified), Recogniser(), FabricWords()
+        clock, recogniser, fabric = Clock(ctx.zone, ctx.modified, ctx.start), Recogniser(), FabricWords()
         read = number = 0
         undated: list[int] = []
         ended: set[int] = set()  # processes that such a program has told of

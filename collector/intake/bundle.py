@@ -109,6 +109,7 @@ def import_paths(
             job_id=job,
             attempt=None if index.several(job) else index.attempt_at(job, None),
             modified=found.modified,
+            start=None if candidate.is_log else index.long_ago(found.modified),
             size=found.size,
             on_progress=_progress(on_progress, found),
             budget_bytes=budget_bytes,
@@ -163,7 +164,7 @@ class _Reading:
             ctx.job_id,
             ctx.attempt,
             books,
-            *([str(ctx.own_zone)] if ctx.own_zone is not None else []),
+            *(str(x) for x in (ctx.own_zone, None if self.candidate.is_log else ctx.start) if x is not None),
         )
         try:
             return _digest_text(_digest_file(self.candidate.found) + repr(context))

@@ -13,6 +13,8 @@ from store.rows import SlurmJob
 
 _FAR = datetime(9000, 1, 1, tzinfo=UTC)
 _SLACK = timedelta(seconds=90)
+_COPY = timedelta(days=180)
+"""A file so much younger than the jobs was most likely copied or unpacked since; jobs further apart name no year together."""
 _NUMBER = re.compile(r"(?<![\d.])\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?(?![\d])")
 _SLURM_NAME = re.compile(r"slurm[-_.](?:job[-_.])?(\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?)(?!\d)", re.IGNORECASE)
 _JOB_NAME = re.compile(r"job(?:id)?[-_.=]?(\d{1,12}(?:_\d{1,9})?(?:\+\d{1,5})?)(?!\d)", re.IGNORECASE)
@@ -80,6 +82,13 @@ class JobIndex:
             if job.start_ts is not None and job.start_ts - _SLACK <= ts <= (job.end_ts or _FAR) + _SLACK:
                 return number
         return None
+
+    def long_ago(self, modified: datetime | None) -> datetime | None:
+        """When the jobs began, where that was so long before a file's own time that it tells no year; None where it was not."""
+        began = [j.start_ts for of in self.attempts.values() for j in of.values() if j.start_ts is not None]
+        if not began or max(began) - min(began) > _COPY:
+            return None
+        return max(began) if modified is None or modified - max(began) > _COPY else None
 
     def several(self, job_id: str | None) -> bool:
         """Does the job have more than one attempt?"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -255,3 +256,31 @@ def test_the_real_store_takes_it_all(job_folder: Path, tmp_path: Path) -> None:
     assert first.rows == again.rows
     question = f"SELECT count(*), min(start_ts) FROM '{lake}/tables/slurm_job/*/*/*.parquet'"
     assert duckdb.connect().execute(question).fetchone() == (first.rows["slurm_job"], datetime(2026, 3, 1, 8, 5))
+
+
+@pytest.mark.parametrize(
+    ("unpacked", "spread", "year"),
+    [
+        ("2027-06-02", "2026-03-01", 2026),  # a copy of the case, made long after: the job tells the year
+        ("2026-05-02", "2026-03-01", 2026),  # as old as the job: the file's own time tells it
+        ("2027-06-02", "2025-03-01", 2027),  # jobs of two years tell none
+    ],
+)
+def test_a_kernel_log_without_years_has_the_year_of_its_jobs_where_the_file_is_a_copy(
+    tmp_path: Path, lake: Lake, unpacked: str, spread: str, year: int
+) -> None:
+    (tmp_path / "b" / "slurm").mkdir(parents=True)
+    (tmp_path / "b" / "kernel").mkdir()
+    (tmp_path / "b" / "slurm" / "sacct.txt").write_text(
+        "JobID|State|NodeList|Start|End\n5|FAILED|gpu07|2026-03-01T09:00:00|2026-03-01T10:00:09\n"
+        f"4|FAILED|gpu07|{spread}T07:00:00|{spread}T08:00:00\n"
+    )
+    path = tmp_path / "b" / "kernel" / "gpu07.log"
+    path.write_text(
+        "Feb 28 10:00:00 gpu07 kernel: [90.5] NVRM: Xid (PCI:0000:4e:00): 31, pid=9, name=python, Ch 00000008\n"
+        "Mar  1 10:00:00 gpu07 kernel: [103781.9] NVRM: Xid (PCI:0000:4e:00): 79, GPU has fallen off the bus.\n"
+    )
+    written = datetime.fromisoformat(unpacked).replace(tzinfo=UTC).timestamp()
+    os.utime(path, (written, written))
+    import_paths([tmp_path / "b"], Path("lake"))
+    assert [r.ts.year for r in lake.rows("gpu_event")] == [year, year]
