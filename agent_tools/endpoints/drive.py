@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
 EXAMINER = "examiner"
+SHARE = 2 / 3
+"""Of the time that is left, what a model gets that others of the chain follow: a silent one would leave them none."""
 Whose = Literal["", "endpoint", "answer"]
 """Whose failure it is that no model answered: "endpoint", one could not be asked or did not answer in time; "answer", each
 that was asked did answer, and nothing within its bounds held."""
@@ -90,10 +92,10 @@ async def first_answer(
     failures: list[str] = []
     whose: Whose = ""
     deadline = time.monotonic() + limits.seconds
-    for name in asked:
+    for nth, name in enumerate(asked, 1):
         label = name if isinstance(name, str) else name.model_name
         started = time.monotonic()
-        left = deadline - started
+        left = (deadline - started) * (1 if nth == len(asked) else SHARE)
         if left <= 0:
             failures.append(f"The model {one_line(label, 80)} was not asked: the time was spent.")
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,12 +47,22 @@ def test_a_chain_ends_in_the_examiner(tmp_path: Path, monkeypatch: Any):
     assert sum("gave no verdict" in n for n in made.provenance.notes) == 2
 
 
+def test_a_silent_model_leaves_the_next_one_time(tmp_path: Path, monkeypatch: Any):
+    silent = [replace(DEAD[0], delay=60.0)]
+    with serving(by_model(big=silent, small=GOOD), monkeypatch):
+        made = verdict(tmp_path, model="big,small", limits=replace(QUICK, seconds=9.0))
+    assert made.provenance.model == "small"
+    assert any("big gave no verdict within its 6 s" in n for n in made.provenance.notes)
+
+
 def test_the_time_of_a_chain_is_spent_once(tmp_path: Path, monkeypatch: Any):
-    slow = [replace(DEAD[0], delay=3.0)]
-    with serving(by_model(big=slow, small=GOOD), monkeypatch):
+    silent = [replace(DEAD[0], delay=60.0)]
+    begun = time.monotonic()
+    with serving(by_model(big=silent, small=silent), monkeypatch):
         made = verdict(tmp_path, model="big,small", limits=replace(QUICK, seconds=1.0))
     assert made.provenance.model == "examiner"
-    assert any("small was not asked: the time was spent" in n for n in made.provenance.notes)
+    assert sum("gave no verdict within its" in n for n in made.provenance.notes) == 2
+    assert time.monotonic() - begun < 30, "the endpoint would have been silent for longer"
 
 
 def test_the_bounds_stand_in_the_verdict(tmp_path: Path, monkeypatch: Any):
