@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Request, Response
 from fastapi.encoders import jsonable_encoder
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -130,6 +130,12 @@ def completion_routes(opened: Opened, who: Any, model: str | None, limits: Limit
         """The one model that there is."""
         return {"object": "list", "data": [described]}
 
+    async def one_model(viewer: Viewer, model: Annotated[str, Path(max_length=200)]) -> dict[str, Any]:
+        """The same by its name."""
+        if model != MODEL:
+            raise HTTPException(404, f"there is one model here, {MODEL!r}")
+        return described
+
     async def completions(viewer: Viewer, request: Request, body: Asked) -> Response:
         """An answer as one message in Markdown, or with `stream` as server-sent events."""
         if body.model != MODEL:
@@ -172,9 +178,10 @@ def completion_routes(opened: Opened, who: Any, model: str | None, limits: Limit
         }
         return JSONResponse(made)
 
-    for handler in (models, completions):
+    for handler in (models, one_model, completions):
         handler.__annotations__["viewer"] = who
     router.add_api_route("/v1/models", models, methods=["GET"], name="models", summary="Models")
+    router.add_api_route("/v1/models/{model}", one_model, methods=["GET"], name="model", summary="Model")
     streamed: dict[int | str, dict[str, Any]] = {200: {"content": {"application/json": {}, "text/event-stream": {}}}}
     router.add_api_route(
         "/v1/chat/completions",

@@ -43,6 +43,9 @@ def ask(url: str, *said: str, token: str = ROOT, **more: Any) -> str:
 
 def test_the_client_lists_the_model_and_asks_it(url: str) -> None:
     assert [m.id for m in client(url).models.list()] == ["inquest"]
+    assert client(url).models.retrieve("inquest").id == "inquest"
+    with pytest.raises(openai.NotFoundError, match="one model here"):
+        client(url).models.retrieve("gpt-9")
     answer = ask(url, WHY, temperature=0.2, max_tokens=5)
     assert "ValueError" in answer
     assert "(E" in answer, "figures name their evidence"
