@@ -21,6 +21,7 @@ from agent_tools.gate.repeats import flat, repeated
 from agent_tools.gate.sentences import Checked, Kind, check
 from agent_tools.gate.uncited import Uncited
 from agent_tools.questions.answer import Answer
+from agent_tools.questions.meanings import known
 from agent_tools.references import cited
 from agent_tools.verdict import Claim, ClaimStatus, Draft, Missing
 
@@ -82,7 +83,7 @@ def check_answer(
     actions = [
         c.model_copy(update={"text": one(c.text, f"actions[{i}]", "advice").text}) for i, c in enumerate(answer.actions)
     ]
-    if not cited([short]) and not missing:
+    if not cited([short]) and not missing and not (ours and short in known()):
         problems.append("short cites nothing: cite the cells that answer, or say under cannot_answer what is missing")
     elif not cited([short]) and not ours and not grounds.verbatim(answer.short):
         problems += [f"short {why}" for why in uncited.open(short)]
@@ -92,6 +93,8 @@ def check_answer(
         if not cited([c.text]) and told.get(flat(c.text)) != "established"
     ]
     for place, text in [("short", short), *((f"shows[{i}]", c.text) for i, c in enumerate(shows))]:
+        if ours and text in known():
+            continue
         if stand.blames(text):
             problems.append(
                 f"{place} blames hardware, and neither an assessment of an opened job nor a stored verdict that it cites does: "

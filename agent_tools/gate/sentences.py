@@ -20,6 +20,7 @@ from agent_tools.gate.grounds import Grounds
 from agent_tools.gate.labels import mislabelled
 from agent_tools.gate.naming import unnamed
 from agent_tools.gate.quantities import borne_out
+from agent_tools.questions.meanings import known
 from agent_tools.references import BadReference, Mark, marks, masked, resolve
 from agent_tools.untrusted import clean
 
@@ -83,6 +84,8 @@ def _checked(text: str, grounds: Grounds, kind: Kind, ours: bool) -> Checked:
         what = ", ".join(f"{c!r} (U+{ord(c):04X})" for c in foreign[:4])
         return Checked(seen, [f"{what}: write plain Latin letters, and cite a cell for figures and quoted text"])
     done = Checked(clean(text))
+    if ours and done.text in known():
+        return done
     if not grounds.verbatim(done.text) and not english(done.text):
         return Checked(done.text, ["write English: what is claimed in another language cannot be checked"])
     if not grounds.verbatim(done.text) and (outside := reaches(masked(done.text))):

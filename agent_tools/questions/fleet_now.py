@@ -179,6 +179,14 @@ _AMONG = 20_000
 _NO_SUCH_EVENT = "No event of that kind is recorded of a GPU there."
 
 
+def occurred(deps: Deps, question: str) -> Said:
+    """Where the XID that a question names was seen, of whoever may know that; nothing for other questions."""
+    if not _CODE.search(question):
+        return [], []
+    said, tables = cards_in_trouble(deps, {}, question)
+    return said, tables
+
+
 def cards_in_trouble(deps: Deps, limits: dict[str, str], question: str = "") -> tuple[list[str], list[str]]:
     """What the driver reported of any node's GPUs; only of the one kind where the question names it."""
     codes = {int(code) for code in _CODE.findall(question)} | ({_OFF_THE_BUS} if _OFF.search(question) else set[int]())

@@ -18,9 +18,11 @@ from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
 from agent_tools.questions.beside import about_node, beside_others, of_nodes
 from agent_tools.questions.fleet import UNKNOWN, of_many, over_many
+from agent_tools.questions.fleet_now import occurred
 from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.lookup_verdict import of_verdict
+from agent_tools.questions.meanings import meaning
 from agent_tools.questions.several import bare_job, jobs_of, of_several
 from agent_tools.questions.unknown import names_unknown, with_unknown
 from agent_tools.questions.when import window
@@ -130,6 +132,9 @@ async def look_up(
     `assessed` gives what they found on every job that was examined. What is looked up here counts as shown to nobody else.
     """
     with deps.ledger.seen_whole():
+        if means := meaning(question, opened=bool(deps.job_id)):
+            seen, tables = occurred(deps, question)
+            return _reply(deps, assessed(), question, means, [t for t in seen if cited([t])], tables)
         strange = names_unknown(deps, question)
         if strange.nothing:
             return _reply(deps, assessed(), question, strange.said[0], strange.said[1:], [])
