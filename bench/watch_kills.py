@@ -55,6 +55,7 @@ NOTIFY = f"""
 url = "http://127.0.0.1:{PORT}/"
 healthy = true
 quiet_s = 2
+array_quiet_s = 2
 again_s = 15
 [file]
 healthy = true

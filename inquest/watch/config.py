@@ -13,7 +13,7 @@
     to_user_at = "example.org"
 
 Every section takes families, attributions, partitions, users, healthy, warnings, min_gpu_hours (what is told there), and
-group, quiet_s, longest_s, again_s, deadline_s (how). Secrets come from files, so that the configuration may be shown.
+group, quiet_s, array_quiet_s, longest_s, again_s, deadline_s (how). Secrets come from files, so that the configuration may be shown.
 """
 
 from __future__ import annotations

@@ -31,13 +31,15 @@ FEWEST_TRIES = 3
 class Policy:
     """How a channel groups and how long it tries. Seconds.
 
-    A group is told when it got no new member for `quiet_s` and no task of its array still waits, after `longest_s` in any
-    case; what comes later waits until `again_s` have passed. `deadline_s` is when a delivery that fails is given up, once it
+    A group is told when it got no new member for `quiet_s`, one of an array for `array_quiet_s` and no task of it still waits,
+    after `longest_s` in any case; what comes later waits until `again_s` have passed. An array's tasks fail a moment after each
+    other and are noticed poll by poll, so a pause of seconds is no end. `deadline_s` is when a delivery that fails is given up, once it
     has failed `FEWEST_TRIES` times.
     """
 
     group: bool = True
     quiet_s: float = 5.0
+    array_quiet_s: float = 60.0
     longest_s: float = 1800.0
     again_s: float = 1800.0
     deadline_s: float = 86_400.0
@@ -93,7 +95,8 @@ class Outbox:
             return False
         if moment - first >= p.longest_s:
             return True
-        return not 0 <= moment - last < p.quiet_s and (array is None or not self._state.waiting(array))
+        quiet_s = p.quiet_s if array is None else max(p.quiet_s, p.array_quiet_s)
+        return not 0 <= moment - last < quiet_s and (array is None or not self._state.waiting(array))
 
     def _fix(self, group: str) -> int:
         with self._state.change() as db:

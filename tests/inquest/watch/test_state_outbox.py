@@ -106,7 +106,7 @@ def test_a_group_is_told_when_it_is_quiet_and_its_array_has_been_judged(
     clock = Clock(monkeypatch)
     state = filled(tmp_path, "c", [note(f"4700_{i}", id=f"n{i}", array="4700") for i in range(3)])
     state.add([attempt("4700_9", array="4700")])
-    box = Outbox(state, "c", Policy(quiet_s=5, longest_s=60, again_s=600))
+    box = Outbox(state, "c", Policy(quiet_s=5, array_quiet_s=5, longest_s=60, again_s=600))
     assert box.gather() == 0
     clock.off = 10
     assert box.gather() == 0, "a task of the array is still without its verdict"
@@ -121,6 +121,28 @@ def test_a_group_is_told_when_it_is_quiet_and_its_array_has_been_judged(
     assert box.gather() == 0, "its group was told a moment ago"
     clock.off = 700
     assert box.gather() == 1
+
+
+def test_an_arrays_tasks_that_are_noticed_poll_by_poll_are_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first fifty of a thousand are judged before the next are noticed; jobs that are no array's are told sooner."""
+    clock = Clock(monkeypatch)
+    state = filled(tmp_path, "c", [note(f"4700_{i}", id=f"n{i}", array="4700") for i in range(50)], group="array")
+    with state.change() as db:
+        outboxes.put(db, "c", note("4801", id="m"), group="lone")
+    box = Outbox(state, "c", Policy())
+    clock.off = 10
+    assert box.gather() == 1
+    assert [n["job"] for d in box.ready() for n in d.notes] == ["4801"]
+    with state.change() as db:
+        for i in range(50, 100):
+            outboxes.put(db, "c", note(f"4700_{i}", id=f"n{i}", array="4700"), group="array")
+    clock.off = 69
+    assert box.gather() == 0
+    clock.off = 71
+    assert box.gather() == 1
+    assert max(len(d.notes) for d in box.ready()) == 100
 
 
 def test_a_group_that_never_ends_is_told_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,7 @@ healthy = true
 to = ["ops@example.org"]
 sendmail = "/mnt/data/sendmail"
 quiet_s = 3
+array_quiet_s = 3
 """
 SENDMAIL = "#!/bin/sh\ncat > /mnt/data/mails/$$.eml\n"
 

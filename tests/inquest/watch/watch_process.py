@@ -63,7 +63,7 @@ def main() -> None:
         lake=Path(lake), poll_s=0.5, quiet_s=0.1, patience_s=1.0, warn_s=0.0, timezone="UTC",
         since=datetime.now(UTC) - timedelta(days=2),
     )  # fmt: skip
-    channel = ToFile(name="told", path=Path(told), policy=Policy(quiet_s=0.3, again_s=0.5))
+    channel = ToFile(name="told", path=Path(told), policy=Policy(quiet_s=0.3, array_quiet_s=0.3, again_s=0.5))
     teller = Teller(state, Path(state_folder), [channel])
     teller.start()
     Watcher(
