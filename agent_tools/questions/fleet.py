@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_tools.evidence import Evidence
+from agent_tools.questions.fleet_ended import by_status, last, of_last, of_status
 from agent_tools.questions.fleet_held import held, measured, of_held, of_most, of_waits, waits
 from agent_tools.questions.fleet_lines import ended, tally, that_completed, that_failed
 from agent_tools.questions.fleet_now import (
@@ -57,12 +58,12 @@ _MANY = re.compile(
 )
 """Words of a question that is about more than one job, even while one is open."""
 _MOST = re.compile(
-    r"(?i)\b(?:which|what) (?:nodes?|hosts?|machines?|servers?)\b.{0,60}\b(?:most|worst|often|repeatedly)|\bmost (?:common|frequent)\w*"
+    r"(?i)\b(?:top|worst)(?: \w+)? (?:nodes?|hosts?|machines?|servers?)\b|\b(?:which|what) (?:nodes?|hosts?|machines?|servers?)\b.{0,60}\b(?:most|worst|often|repeatedly)|\bmost (?:common|frequent)\w*"
     r"|\b(?:a|any|same|one|single) (?:node|host|machine|server)\b.{0,60}\b(?:twice|again|repeatedly|more than (?:one|once)|several|multiple)\b"
 )
 """The same, while none is open."""
 _BY: tuple[tuple[str, str], ...] = (
-    ("node", r"\b(?:nodes|(?:which|what|per|by|each|every|any|worst|same|a|one|single|busiest|idlest)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
+    ("node", r"\b(?:nodes|(?:top(?: \w+)?|most \w+|which|what|per|by|each|every|any|worst|same|a|one|single|busiest|idlest)\s+(?:node|host|machine|server)|hosts|machines|servers)\b"),
     ("user", r"\b(?:users?|people|owners?|who (?:(?:is|are) (?:wast|us|hold)\w+|has|have|had|wast\w+|los\w+))\b"),
     ("partition", r"\bpartitions?\b"),
     ("day", r"\b(?:(?:per|by|each|every|which|what) days?|trend\w*|daily)\b"),
@@ -193,6 +194,17 @@ def over_many(
         return wasters(deps, question, given)
     if by is None and amount is not None and not amount["gpu"]:
         return of_amount(deps, amount, given | ({"state": state} if state is not None else {}))
+    if state == "PENDING" and by == "node":  # what waits is on none
+        by = None
+    if by is None and family is None and (meant_by := of_status(question)) is not None:
+        return by_status(deps, meant_by, {**given, **({"state": state} if state in ("CANCELLED", _OOM) else {})})
+    if (
+        by is None
+        and (many := of_last(question))
+        and _HOW_MANY.search(question) is None
+        and not _COMPLETED.search(question)
+    ):
+        return last(deps, question, many, {**given, **({"state": state} if state is not None else {})})
     if by is not None and state == _OOM and family is None:
         return _of_memory(deps, by, given)
     given |= {k: v for k, v in (("state", state), ("family", family and family[1])) if v is not None}

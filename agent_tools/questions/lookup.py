@@ -18,6 +18,7 @@ from agent_tools.gate.grounds import Grounds
 from agent_tools.questions.answer import Answer, Reply
 from agent_tools.questions.beside import about_node, beside_others, of_nodes
 from agent_tools.questions.fleet import UNKNOWN, of_many, over_many
+from agent_tools.questions.fleet_ended import beside_times, two_times
 from agent_tools.questions.fleet_now import occurred
 from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
@@ -160,6 +161,12 @@ async def _looked_up(
         asks = {name for pattern, name in TOPICS if re.search(pattern, question, re.I)}
         if asks & (_ONE | {"cause"}) and (one := one_named(deps, question)) is not None:
             deps.opener(one, None)
+    if not deps.job_id and not several[0] and (spans := two_times(question, now)):
+        given: dict[str, str] = {**named_in(deps, question)} | (
+            {"node": n} if (n := node_of(question, unknown)) else {}
+        )
+        said, tables = beside_times(deps, spans, given)
+        return _reply(deps, assessed(), question, "", said, tables)
     since, until = window(question, now)
     times = {k: v for k, v in (("since", since), ("until", until)) if v is not None}
     node = node_of(question, unknown) or _known_node(deps, question)
