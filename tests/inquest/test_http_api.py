@@ -203,7 +203,7 @@ def test_the_api_keeps_what_it_describes(tmp_path: Path):
 
         keeps()
         tried += 1
-    assert tried == 7 + len(catalog())
+    assert tried == 8 + len(catalog())
 
 
 def test_tokens_are_kept_as_digests_in_a_file_of_one_s_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
