@@ -29,6 +29,7 @@ def asked(deps: Deps, query: str, *, told: bool = True, **params: Any) -> Eviden
 
     `told` is whether it belongs to what the reader is answered with. A parameter that is None is not given.
     """
+    deps.emit(f"look up: {query}")
     try:
         evidence = deps.ledger.ask(deps.reader, query, **{k: v for k, v in params.items() if v is not None})
     except StoreError:

@@ -100,3 +100,10 @@ def test_to_a_user_the_names_of_others_are_as_unknown_as_any(reader: Reader):
         assert mine.ledger.get(reply.evidence[-1]["id"]).dicts()[0] | {"name": ""} == {
             "name": "", "of_user": 0, "on_node": 0, "in_partition": 0, "called": 0, "ids": 0, "looks": 0,
         }  # fmt: skip
+
+
+def test_who_waits_is_told_what_is_looked_up(reader: Reader):
+    """Server-sent events had no step while the examiner answered on the fleet."""
+    steps: list[str] = []
+    Investigation(reader).ask("which jobs failed on n020?", on_event=steps.append)
+    assert "look up: find_jobs" in steps
