@@ -28,6 +28,8 @@ _EVERY, _MANY = 0.8, 20
 """Saves over steps, and saves, of a storm that half-used GPUs confirm."""
 _CHEAP = 1.2
 """A step with a save over one without, below which the save costs next to nothing."""
+_RESTED = 0.6
+"""Of the time that a run stood around its saves, the share for which every GPU did nothing: an evaluation would have used one."""
 _IDLE = 0.25
 """Engine activity of GPUs that wait for storage, where no SM activity is measured."""
 EXPLAINS = ("D1", "F3", "G1")
@@ -105,7 +107,8 @@ def _saves(facts: Facts) -> Assessment | None:
 def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
     """Saves that are not many and take a good part of the run by its own clock.
 
-    A suspicion, for an evaluation may stand beside each, unless the log itself tells when each begins and is done.
+    A suspicion, for an evaluation may stand beside each, unless the log itself tells when each begins and is done, or no GPU
+    did anything for as long.
     """
     if (pace.number("saving_share") or 0.0) < _LONG:
         return None
@@ -114,7 +117,10 @@ def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
         return _timed_saves(pace, spans)
     if (pace.number("evals") or 0) > 0:
         return None
-    result = Assessment(CODE, "suspected", "save_storm", 0.45)
+    rested = _all_rested(facts, pace.number("saving_share") or 0.0)
+    result = Assessment(
+        CODE, "confirmed" if rested is not None else "suspected", "save_storm", 0.75 if rested is not None else 0.45
+    )
     result.headline = (
         f"Around its saves the run stood for {pace['saving_share']} of its time: {pace['saves']} saves in {_of(pace)}."
     )
@@ -124,6 +130,11 @@ def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
             f"lies between reports; {pace['saves']} saves were announced (from line {pace['first_line']} on)."
         )
     )
+    if rested is not None:
+        result.speaks_for.append(claim(f"Each GPU did nothing in {rested['idle_share']} of its samples or more."))
+        result.implies.append(claim("The GPUs wait for the saves instead of computing.", "supported"))
+        result.missing.append(missing("How long each save itself took.", "the trainer's own timers"))
+        return result
     result.implies.append(claim("The run may wait for storage for much of its time.", "hypothesis"))
     result.missing.append(
         missing(
@@ -132,6 +143,15 @@ def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
         )
     )
     return result
+
+
+def _all_rested(facts: Facts, share: float) -> RowView | None:
+    """The GPU that rested least, where even that did nothing for most of the time that the run stood around its saves."""
+    gpus = facts.table("gpu_summary").where(lambda r: r.has("idle_share") and not r.get("unused"))
+    if facts.beside is not None or not gpus:
+        return None
+    least = min(gpus, key=lambda r: r.number("idle_share") or 0.0)
+    return least if (least.number("idle_share") or 0.0) >= _RESTED * share else None
 
 
 def _timed_saves(pace: RowView, spans: RowView) -> Assessment:

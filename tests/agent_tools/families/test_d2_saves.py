@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_tools.families import d2_throughput_bound as d2
+from store.rows import GpuSample
 from tests.agent_tools.families.world import T, World, judge
 
 
@@ -60,3 +61,21 @@ def test_saves_that_the_log_times_itself_bound_the_run(done: str, status: str, t
     found = judge(world, d2.assess)
     assert (found.mode, found.status) == ("save_storm", status)
     assert found.confidence < 0.5 or ".usual_s]] each" in found.headline
+
+
+@pytest.mark.parametrize(
+    ("rests", "evaluates", "status"),
+    [(True, False, "confirmed"), (False, False, "suspected"), (True, True, "ruled_out")],
+    ids=["at rest", "at work meanwhile", "an evaluation is reported"],
+)
+def test_gpus_that_do_nothing_while_a_run_stands_around_its_saves_bear_it_out(
+    rests: bool, evaluates: bool, status: str, tmp_path: Path
+) -> None:
+    world = saving(tmp_path, 600.0, evaluates)
+    for k in range(150):
+        busy = 0.96 if not rests or k % 3 == 0 else 0.0
+        ts = T + timedelta(minutes=k)
+        world.add(*(GpuSample(ts=ts, node="n1", gpu=g, engine_active=busy, activity_source="smi") for g in (0, 1)))
+    found = judge(world, d2.assess)
+    assert found.status == status
+    assert (".idle_share]]" in str(found.speaks_for)) == (status == "confirmed")
