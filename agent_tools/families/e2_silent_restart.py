@@ -12,8 +12,10 @@ from agent_tools.facts import Facts
 from agent_tools.facts.failed_loads import failed_load, names_saved_run
 from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
+from agent_tools.families.begun_again import begun_again
 from agent_tools.families.nothing_saved import (
     first_of_all,
+    path_first,
     ran_before,
     reached_before,
     restarted,
@@ -23,7 +25,7 @@ from agent_tools.families.nothing_saved import (
 )
 from agent_tools.families.older_checkpoint import older_loaded
 from agent_tools.say import count, lacks, own_failure, quoted, say
-from agent_tools.verdict import Claim, Missing
+from agent_tools.verdict import Missing
 
 CODE = "E2"
 EXPLAINS = ("A1", "A3", "E1", "F2", "G1")
@@ -63,7 +65,7 @@ def assess(facts: Facts) -> Assessment:
     if count(signs, "loads"):
         text = f"The run did load its checkpoint: {quoted(signs, 'load_message', 'load_line')}."
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
-    again = _again_in_log(facts)
+    again = begun_again(facts)
     if again is not None:
         return again
     asked = _asked(signs)
@@ -251,7 +253,7 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
             *missing,
             lacks("Why the checkpoint was not loaded.", "the job script's paths and the checkpoint folder's contents"),
         ],
-        actions=save_first() if lost else _actions(),
+        actions=save_first() if lost else path_first(),
     )
 
 
@@ -274,40 +276,6 @@ def _from_the_start(signs: RowView) -> list[str] | None:
         f"This one began at step {signs['first_step']} with a loss of {signs['start_loss']}, and brought it down to "
         f"{signs['last_loss']} by step {signs['last_step']}, as a run does that learns from the start.",
     ]
-
-
-def _again_in_log(facts: Facts) -> Assessment | None:
-    """A requeued job appends to one log: its steps begin anew, and so may its loss."""
-    stretches = facts.table("loss_stretches").rows
-    if len(stretches) < 2:
-        return None
-    before, now = stretches[-2], stretches[-1]
-    if count(now, "loads") or not count(now, "stops") or not count(before, "saves"):
-        return None
-    first, last, start = before.number("first_loss"), before.number("last_loss"), now.number("first_loss")
-    if first is None or last is None or start is None or first - last < 0.1 * abs(first):
-        return None
-    if start - last < 0.5 * (first - last) or count(now, "first_step") > 0.5 * count(before, "last_step"):
-        return None
-    return Assessment(
-        CODE,
-        "confirmed",
-        "silent",
-        0.88,
-        "job",
-        "After it was requeued the job silently trained from scratch instead of from its checkpoint.",
-        say(
-            f"The log holds {now['stretch']} beginnings. The one before reached step {before['last_step']} with loss {before['last_loss']} and saved {before['saves']} checkpoints.",
-            f"After the stop the steps begin again at {now['first_step']} with loss {now['first_loss']} (line {now['first_line']}), and no load was printed between.",
-        ),
-        implies=say(
-            "The checkpoint was not honoured; the training before the stop was thrown away.", status="supported"
-        ),
-        missing=[
-            lacks("Why the checkpoint was not loaded.", "the job script's paths and the checkpoint folder's contents")
-        ],
-        actions=_actions(),
-    )
 
 
 def _load_crash(facts: Facts, signs: RowView) -> Assessment | None:
@@ -382,12 +350,4 @@ def _not_meant(signs: RowView) -> Assessment:
         text = f'The log says "{signs["fresh_message"]}", which is what a first run says; nothing shows that it should have resumed.'
     return Assessment(
         CODE, "ruled_out", confidence=0.02, counterfactual=text, missing=missing if signs.has("dependency") else []
-    )
-
-
-def _actions() -> list[Claim]:
-    return say(
-        "Check the checkpoint path and the resume option of the job script: the folder must be the one that the run before saved to.",
-        "Make the script stop when it was told to resume and finds no checkpoint.",
-        "Submit again from the checkpoint of the run before, if it has not been overwritten.",
     )

@@ -64,3 +64,12 @@ def save_first() -> list[Claim]:
         "If it had not, save more often than a run may be stopped, and once more when Slurm's warning signal comes (--signal).",
         "If it had, check the path and the resume option of the job script.",
     )
+
+
+def path_first() -> list[Claim]:
+    """What to do where a checkpoint was there and was not gone on from."""
+    return say(
+        "Check the checkpoint path and the resume option of the job script: the folder must be the one that the run before saved to.",
+        "Make the script stop when it was told to resume and finds no checkpoint.",
+        "Submit again from the checkpoint of the run before, if it has not been overwritten.",
+    )

@@ -2,7 +2,7 @@
 -- TABLES: train_step, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
 -- NEEDS: train_step
--- EMPTY: HUGEINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT
+-- EMPTY: HUGEINT, BIGINT, BIGINT, BIGINT, DOUBLE, DOUBLE, BIGINT, BIGINT, VARCHAR, BIGINT, BIGINT, BIGINT, BIGINT
 -- PRUNE: job_id
 -- COLUMN stretch: number of the stretch, from 1
 -- COLUMN reports: progress lines
@@ -15,6 +15,7 @@
 -- COLUMN file: file
 -- COLUMN loads: load or resume messages between the stretch before and this one
 -- COLUMN stops: messages of Slurm about an end or a requeue between the stretch before and this one
+-- COLUMN restarts: words of the launcher, between the two, that it starts its workers again
 -- COLUMN saves: checkpoints saved within the stretch
 -- CAVEAT: One file is read, the one with most reports; steps that go back without a new epoch count as a new beginning.
 WITH t AS (
@@ -49,6 +50,7 @@ m AS (
     count(*) FILTER (WHERE e.kind = 'checkpoint' AND e.name IN ('loaded', 'resumed') AND e.line_no BETWEEN h.prev_line AND h.first_line) AS loads,
     count(*) FILTER (WHERE e.kind = 'slurm' AND e.name IN ('requeued', 'preempted', 'cancelled', 'node_failure', 'time_limit')
       AND e.line_no BETWEEN h.prev_line AND h.first_line) AS stops,
+    count(*) FILTER (WHERE e.kind = 'launcher_event' AND e.name = 'restart' AND e.line_no BETWEEN h.prev_line AND h.first_line) AS restarts,
     count(*) FILTER (WHERE e.kind = 'checkpoint' AND e.name = 'saved' AND e.line_no BETWEEN h.first_line AND h.last_line) AS saves
   FROM h JOIN log_event e ON e.file = h.file
   WHERE e.job_id = $job_id
@@ -56,6 +58,6 @@ m AS (
 )
 SELECT
   h.stretch, h.reports, h.first_step, h.last_step, h.first_loss, h.last_loss, h.first_line, h.last_line, h.file,
-  coalesce(m.loads, 0) AS loads, coalesce(m.stops, 0) AS stops, coalesce(m.saves, 0) AS saves
+  coalesce(m.loads, 0) AS loads, coalesce(m.stops, 0) AS stops, coalesce(m.restarts, 0) AS restarts, coalesce(m.saves, 0) AS saves
 FROM h LEFT JOIN m USING (stretch)
 ORDER BY h.stretch
