@@ -70,7 +70,7 @@ LOG_LINE = re.compile(
     rf"(?:srun|slurmstepd|sbatch|salloc|wandb|mpirun|prterun|bash|slurm_script|Killed|Aborted|Terminated|Segmentation fault)\b|"
     rf"slurmstepd-|\*\*\*|={{5,}}|-{{5,}}|#{{5,}}|\+-|╭|╰|.{{0,120}}\d+%\||.*[━█▏▎▍▌▋▊▉]|"
     rf"(?:Epoch|Step|step|iter|Iteration|Loading|Processing|Saving|Downloading|Running|Starting|Using|Setting|Finished|Done|Job|Exit|"
-    rf"End|Start|Date|Loss|loss)\b|\{{'|[\w.-]+:\d+:\d+ \[\d+\] NCCL|frame #\d+|Traceback \(most)"
+    rf"End|Start|Date|Loss|loss)\b|\[ *\d+, +\d+\] |Train(?:ing)? Epoch\b|Test set: |Files already downloaded|Namespace\(|nohup: |\{{'|[\w.-]+:\d+:\d+ \[\d+\] NCCL|frame #\d+|Traceback \(most)"
 )
 """What a line that belongs to no message looks like: the start of another program's or logger's line."""
 MILD_PREFIX = re.compile(r"\s*\[?[WI]\d{4} \d\d:\d\d:\d\d")

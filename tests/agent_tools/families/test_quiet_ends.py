@@ -157,3 +157,29 @@ def test_an_override_that_spacy_refuses_and_a_folder_that_exists_are_named_as_wh
         tmp_path / "b",
     )
     assert (there.family, "is there already" in there.headline) == ("A1", True), there.headline
+
+
+CRASH = (
+    "Traceback (most recent call last):\n"
+    '  File "/home/a/job/run.py", line 198, in <module>\n    main(args)\n'
+    '  File "/home/a/job/run.py", line 160, in main\n    net = build(args)\n'
+    "ValueError: unknown width: 7\n"
+)
+WHOLE = "".join(
+    f"[{e}, {n:5d}] loss: {2.1 - 0.3 * e - n / 9000:.3f}\n" for e in (1, 2) for n in range(2000, 8001, 2000)
+)
+
+
+@pytest.mark.parametrize("end", ["Finished Training\n", "=== Training Complete ===\n"])
+def test_a_run_that_came_to_its_end_below_the_crash_of_one_before_is_the_one_that_counts(
+    tmp_path: Path, end: str
+) -> None:
+    told = WHOLE + end + "Accuracy of the network on the test images: 55 %\n"
+    after, before = tmp_path / "a", tmp_path / "b"
+    after.mkdir()
+    before.mkdir()
+    assert drafted(CRASH + told, after).family == "G1"
+    assert drafted(told + CRASH, before).family in ("A1", "A3")
+    without = tmp_path / "c"
+    without.mkdir()
+    assert drafted(CRASH + WHOLE, without).family != "G1"

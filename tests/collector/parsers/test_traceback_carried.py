@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.collector.parsers.test_traceback import one
 
 
@@ -126,3 +128,19 @@ def test_a_header_behind_other_words_is_still_a_loggers():
         "ERROR: Traceback (most recent call last):\n" + "".join(f"ERROR: {line}\n" for line in WORKER.splitlines())
     )
     assert row.name == "FileNotFoundError" and row.user_frame.startswith("/home/kim/flow/frames.py")
+
+
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        ("[1,  2000] loss: 2.131", True),
+        ("nohup: ignoring input", True),
+        ("Train Epoch: 1 [0/60000 (0%)] Loss: 2.31", True),
+        ("[1, 2]", False),
+        ("Training data of another width", False),
+    ],
+)
+def test_a_message_of_several_lines_ends_where_a_loop_or_another_start_begins(line: str, ends: bool) -> None:
+    head = 'Traceback (most recent call last):\n  File "run.py", line 9, in <module>\n    go()\nValueError: wrong widths:\n  7\n'
+    row = one(head + line + "\n")
+    assert (line not in (row.message or "")) == ends
