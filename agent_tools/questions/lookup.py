@@ -31,6 +31,7 @@ from agent_tools.questions.whom import job_named, named_in, names_some, one_name
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 from agent_tools.verdict import Claim, Draft, Missing
+from store.result import StoreError
 
 _MODEL = "a language model (--model)"
 _CALLED = re.compile(r"\b(?:nodes?|hosts?|machine|server)\s+([A-Za-z][\w.-]*\w)", re.I)
@@ -148,11 +149,7 @@ async def _looked_up(
     deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime, unknown: Sequence[str]
 ) -> Reply:
     several = of_several(deps, jobs_of(question, deps.job_id), unknown)
-    if (
-        deps.opener is not None
-        and not several[0]
-        and (named := _job_named(question, unknown)) not in (None, deps.job_id)
-    ):
+    if deps.opener is not None and not several[0] and (named := _job_named(deps, question)) not in (None, deps.job_id):
         before = deps.job_id
         deps.opener(str(named), None)
         if deps.job_id == before:
@@ -279,10 +276,15 @@ def job_of(question: str) -> str | None:
     return None if named is None else named[1]
 
 
-def _job_named(question: str, unknown: Sequence[str]) -> str | None:
-    """The job that a question names, also by its number alone where that is not `unknown`."""
-    bare = bare_job(question)
-    return job_of(question) or (bare if bare not in unknown else None)
+def _job_named(deps: Deps, question: str) -> str | None:
+    """The job that a question names, also by its number alone where there is such a job."""
+    if (named := job_of(question)) is not None or (bare := bare_job(question)) is None:
+        return named
+    try:
+        known = deps.reader.ask("job_known", job_id=bare).rows[0]
+    except StoreError:
+        return None
+    return bare if any(isinstance(n, int) and n > 0 for n in known) else None
 
 
 def node_of(question: str, unknown: Sequence[str] = ()) -> str | None:

@@ -19,7 +19,10 @@ COMPARED = re.compile(r"(?i)\b(?:compar\w*|differ\w*|versus|vs)\b")
 _NUMBER = re.compile(rf"(?<![\w.:-])#?({_ID})(?![\w.:-]*\w)")
 
 
-_LEAD = r"(?:^\W*(?:why\s+)?|\b(?:did|does|do|is|was|were|has|had|about|as|of|to|for|(?:s?cancel|kill|end|stop|crash|start|submit|requeu|preempt)\w*|why|explain|show|open)\s+)"
+_LEAD = (
+    r"(?:^\W*(?:why\s+)?|\b(?:did|does|do|is|was|were|has|had|about|as|in|happen(?:ed|s)? to|wrong with|(?:cause|end|state|status|logs?|loss|verdict) of"
+    r"|(?:s?cancel|kill|end|stop|crash|start|submit|requeu|preempt)\w*|why|explain|show|open)\s+)"
+)
 _PLAIN_ID = r"\d{3,10}(?:_\d{1,7}|\+\d{1,4})?"
 _NO_UNIT = r"(?![\w.:/%-]*[\w%])(?!\s+(?:gpus|cards|nodes|hosts|jobs|runs|steps|epochs|hours|minutes|seconds|days|lines|samples|ranks|users|tokens|[GMKT]i?B|[hsW])\b)"
 _BARE = re.compile(rf"(?i){_LEAD}#?(?P<id>{_PLAIN_ID}){_NO_UNIT}")

@@ -81,7 +81,7 @@ class _Named:
 
 def names_unknown(deps: Deps, question: str) -> Unknown:
     """Which names of a question the store does not have. Each is first asked for beside the ledger: what is known needs no words."""
-    named = [*dict.fromkeys(_named(_TYPED.sub(" ", question)))][:MAX_NAMES]
+    named = [*dict.fromkeys(_named(_TYPED.sub(" ", question), bool(deps.job_id)))][:MAX_NAMES]
     if not named:
         return Unknown()
     names = "\n".join(dict.fromkeys(n.name for n in named))
@@ -124,8 +124,8 @@ def _said(e: Evidence) -> list[str]:
     ]
 
 
-def _named(question: str) -> Iterator[_Named]:
-    """What stands where a name does, the plainest first."""
+def _named(question: str, opened: bool) -> Iterator[_Named]:
+    """What stands where a name does, the plainest first. While a job is opened a number may be one of its own."""
     found: list[_Named] = []
     odd = _ODD_USER.search(question)
     if odd is not None and not _QUOTED.match(odd[1]):
@@ -137,7 +137,7 @@ def _named(question: str) -> Iterator[_Named]:
     found += _all(_COMPARED, question, "compared")
     found += _all(_COMPARED, question, _BESIDE)
     found += [_Named(job, "compared") for job in jobs_of(question) if _DIGITS.fullmatch(job)]
-    if (bare := bare_job(question)) is not None:
+    if not opened and (bare := bare_job(question)) is not None:
         found.append(_Named(bare, "job"))
     found += _all(_NODES, question, "node")
     found += [_Named(m[1], "") for m in _LIKE_A_NODE.finditer(question) if not _NO_NODE.fullmatch(m[1])]

@@ -64,8 +64,17 @@ def test_two_numbers_are_two_jobs(reader: Reader) -> None:
         "why was it at 100% memory?",
         "runs of 300 s",
         "what happened at 10:30?",
+        "why did the loss go from 100 to 250?",
+        "which jobs have a batch size of 512?",
     ],
 )
 def test_a_number_of_something_else_is_no_job(question: str) -> None:
     assert bare_job(question) is None
     assert jobs_of(question) == []
+
+
+def test_while_a_job_is_open_a_number_may_be_one_of_its_own(reader: Reader) -> None:
+    for question in ("why was 512 too much?", "did 1319 die first?"):
+        investigation, short, said = asked(reader, question, "4102")
+        assert investigation.job_id == "4102"
+        assert not any("known here by the name" in text or "No job of that id" in text for text in (short, *said))
