@@ -119,7 +119,7 @@ def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
         return None
     rested = _all_rested(facts, pace.number("saving_share") or 0.0)
     result = Assessment(
-        CODE, "confirmed" if rested is not None else "suspected", "save_storm", 0.75 if rested is not None else 0.45
+        CODE, "confirmed" if rested is not None else "suspected", "save_storm", 0.65 if rested is not None else 0.45
     )
     result.headline = (
         f"Around its saves the run stood for {pace['saving_share']} of its time: {pace['saves']} saves in {_of(pace)}."
@@ -133,7 +133,13 @@ def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
     if rested is not None:
         result.speaks_for.append(claim(f"Each GPU did nothing in {rested['idle_share']} of its samples or more."))
         result.implies.append(claim("The GPUs wait for the saves instead of computing.", "supported"))
-        result.missing.append(missing("How long each save itself took.", "the trainer's own timers"))
+        result.missing.append(
+            missing(
+                "How long each save itself took, and whether anything else stood beside it: a loader that starts anew, scores that "
+                "are made on the CPU.",
+                "the trainer's own timers",
+            )
+        )
         return result
     result.implies.append(claim("The run may wait for storage for much of its time.", "hypothesis"))
     result.missing.append(
