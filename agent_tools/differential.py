@@ -150,7 +150,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
     others = [a for c, a in assessed.items() if c not in (code, "U0")]
     wall = _wall(code, assessed)
     if wall is not None:
-        chosen.headline = f"{chosen.headline} The time limit then ended the run."
+        chosen.headline = _with(chosen.headline, "The time limit then ended the run.")
         chosen.speaks_for += wall.speaks_for[:_OF_WALL]
     if code == "U0":
         chosen.confidence = _undetermined(others, chosen)
@@ -201,8 +201,13 @@ def _slow(others: Iterable[Assessment]) -> list[Assessment]:
 def _slowed_by(chosen: Assessment, others: Iterable[Assessment]) -> str:
     """The primary's words; of a healthy run also what is suspected to have slowed it, which a warning below would bury."""
     slow = _slow(others) if chosen.code == "G1" and chosen.mode == "healthy" else []
-    both = f"{chosen.headline} It may have been slowed: {slow[0].headline}" if slow else chosen.headline
-    return both if len(both) <= _MOST else chosen.headline
+    return _with(chosen.headline, f"It may have been slowed: {slow[0].headline}") if slow else chosen.headline
+
+
+def _with(headline: str, more: str) -> str:
+    """A headline and a further sentence where that fits: neither is cut."""
+    both = f"{headline} {more}"
+    return both if len(both) <= _MOST else headline
 
 
 def _headline(elsewhere: str, own: str) -> str:

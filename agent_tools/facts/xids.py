@@ -39,5 +39,8 @@ MEANINGS: dict[int, str] = {
 }
 """Code to meaning."""
 
+MEMORY_XIDS = frozenset({48, 63, 64, 92, 94, 95, 140})
+"""Codes that the driver gives for errors of the card's own memory."""
+
 APPLICATION_XIDS = frozenset({13, 31, 43, 45, 94, 137})
 """Codes that programs cause: they need more before they say anything of the hardware."""

@@ -108,7 +108,7 @@ def _long_saves(facts: Facts, pace: RowView) -> Assessment | None:
     """Saves that are not many and take a good part of the run by its own clock.
 
     A suspicion, for an evaluation may stand beside each, unless the log itself tells when each begins and is done, or no GPU
-    did anything for as long.
+    did anything for most of that time.
     """
     if (pace.number("saving_share") or 0.0) < _LONG:
         return None

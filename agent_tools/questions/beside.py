@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from agent_tools.questions.fleet_held import measured, of_measures
-from agent_tools.questions.fleet_lines import ended, tally
+from agent_tools.questions.fleet_lines import FAILED_WORDS, HOW_MANY, ended, tally
 from agent_tools.questions.fleet_now import cards_in_trouble, fitness, nodes_in_trouble, of_fitness, running
 from agent_tools.questions.fleet_use import Said, slow
 from agent_tools.questions.lookup_says import asked, node_victims
@@ -30,8 +30,7 @@ _STATE = re.compile(
     r"|\b(?:was|were)\b.{0,40}\b(?:down|drain\w*|out of service|offline|unavailable)\b"
 )
 _PAST = re.compile(r"(?i)\b(?:history|past|gone through|track record)\b")
-_COUNT = re.compile(r"(?i)\bhow (?:many|often)\b|\bnumber of\b|\bcount\b")
-_ENDED_BADLY = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|kill\w*|br[eo]a?k\w*)\b")
+_KILLED = re.compile(r"(?i)\bkill\w*\b")
 _WHOM_ON = re.compile(
     r"(?i)\bwho(?:se|['’]s)?\b.{0,40}\b(?:us(?:es|ing|ed)|ha(?:s|ve|d)|hold(?:s|ing)|occup\w+|got)\b|\bwho(?:se|['’]s)?\b.{0,40}\bon\b|\b(?:what|which jobs?|anything|something|anybody|anyone)(?:['’]s)?\b.{0,20}\b(?:is|are|runs?|running)\b.{0,20}\bon\b"
 )
@@ -113,7 +112,7 @@ def about_node(deps: Deps, node: str, question: str, times: dict[str, Any], topi
         said, tables = nodes_in_trouble(deps, limits, still=False)
         more, others = node_victims(deps, node, times)
         return [*said, *(t for t in more if cited([t]))], [*tables, *others]
-    if _COUNT.search(question) and _ENDED_BADLY.search(question):
+    if HOW_MANY.search(question) and (FAILED_WORDS.search(question) or _KILLED.search(question)):
         counts = asked(deps, "fleet_tally", by="node", **limits)
         if counts is not None and (said := tally(counts, "node", [node])):
             more, others = node_victims(deps, node, times)

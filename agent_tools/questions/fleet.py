@@ -9,7 +9,7 @@ from typing import Any
 from agent_tools.evidence import Evidence
 from agent_tools.questions.fleet_ended import by_status, last, of_last, of_status
 from agent_tools.questions.fleet_held import held, measured, of_held, of_most, of_waits, waits
-from agent_tools.questions.fleet_lines import ended, tally, that_completed, that_failed
+from agent_tools.questions.fleet_lines import FAILED_WORDS, HOW_MANY, ended, tally, that_completed, that_failed
 from agent_tools.questions.fleet_now import (
     cards_in_trouble,
     nodes_in_trouble,
@@ -97,9 +97,7 @@ _ONE_JOB = re.compile(r"(?i)\b(?:job|run|attempt)\b")
 _PLAIN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b")
 _RAN = re.compile(r"(?i)\b(?:jobs?|runs|attempts)\b.{0,30}\b(?:ran|run|been)\b.{0,12}\bon\b")
 _NOW = re.compile(r"(?i)\b(?:is|are|still|now|currently)\b")
-_HOW_MANY = re.compile(r"(?i)\bhow (?:many|much|often)\b|\bcount\b|\bnumber of\b")
 _COMPLETED = re.compile(r"(?i)\b(?:succe\w*|complet\w*|finish\w*|went well|pass(?:ed)?|all right)\b")
-_FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*|went wrong|in trouble)\b")
 _ABOUT_ALL = (of_most, of_slow_nodes, of_free, of_holders, of_suspects, of_sources, of_waits, of_held)
 _QUEUE = re.compile(
     r"(?i)\b(?:the queue|what (?:is|are) (?:running|pending|waiting)|who (?:is|are) (?:running|waiting))\b"
@@ -201,7 +199,7 @@ def over_many(
     if (
         by is None
         and (many := of_last(question))
-        and _HOW_MANY.search(question) is None
+        and HOW_MANY.search(question) is None
         and not _COMPLETED.search(question)
     ):
         return last(deps, question, many, {**given, **({"state": state} if state is not None else {})})
@@ -233,14 +231,14 @@ def over_many(
             idle, idled = used(deps, question, by if by in _USED_BY else "job", given)
             said, tables = ([*idle, *said], [*idled, *tables]) if idle != [NOT_MEASURED] else (said, tables)
         return said or [NONE], tables
-    counts = _HOW_MANY.search(question) is not None and state is None
+    counts = HOW_MANY.search(question) is not None and state is None
     named = {*given} - {"since", "until"}
     if not (
         named
         or plain
         or {*topics} - {"find_jobs"}
         or _GENERAL.search(question)
-        or _FAILED.search(question)
+        or FAILED_WORDS.search(question)
         or _COMPLETED.search(question)
     ):
         return [UNKNOWN], []
@@ -267,7 +265,7 @@ def over_many(
         tables.append(again.id)
     elif jobs and state is None and not counts and _COMPLETED.search(question):
         said = [*that_completed(jobs), *said]
-    elif jobs and state is None and _FAILED.search(question):
+    elif jobs and state is None and FAILED_WORDS.search(question):
         said = [*that_failed(jobs), *said]
     elif jobs and state is None and not counts and len(jobs.rows) <= MAX_SAID:
         said = [*(ended(jobs, r) for r in range(len(jobs.rows))), *said]

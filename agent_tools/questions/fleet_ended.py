@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from types import MappingProxyType
+from signal import Signals
 from typing import Any
 
-from agent_tools.questions.fleet_lines import FAILED, ended, tally
+from agent_tools.questions.fleet_lines import FAILED, FAILED_WORDS, ended, tally
 from agent_tools.questions.fleet_picked import ALL, NONE
 from agent_tools.questions.fleet_use import MAX_SAID, Said
 from agent_tools.questions.lookup_says import asked
@@ -19,26 +19,11 @@ _LAST = re.compile(
     r"(?i)\b(?:last|latest|newest|(?:most )?recent)\s+(?:(?P<n>\d{1,3})\s+)?(?:\w+ ){0,2}(?:jobs?|runs?|attempts?)\b"
     r"|\b(?P<m>\d{1,3})\s+(?:last|latest|newest|(?:most )?recent)\b|\b(?:run|submit\w*|launch\w*)\s+last\b"
 )
-_FAILED = re.compile(r"(?i)\b(?:fail\w*|crash\w*|died|broke\w*)\b")
+_SEVERAL, _FEW = re.compile(r"(?i)\b(?:jobs|runs|attempts)\b"), 3
 _STATUS = re.compile(
     r"(?i)\b(?:(?:exit|return)[ -]?(?:code|status)|exited with(?: code| status)?|rc)\s*[=:]?\s*(\d{1,3})\b"
 )
-_SIGNALS: Mapping[str, int] = MappingProxyType(
-    {
-        "HUP": 1,
-        "INT": 2,
-        "QUIT": 3,
-        "ILL": 4,
-        "ABRT": 6,
-        "BUS": 7,
-        "FPE": 8,
-        "KILL": 9,
-        "SEGV": 11,
-        "PIPE": 13,
-        "TERM": 15,
-    }
-)
-_SIGNAL = re.compile(rf"(?i)\bsig({'|'.join(_SIGNALS)})\b|\bsignal\s+(\d{{1,2}})\b")
+_SIGNAL = re.compile(r"(?i)\b(sig[a-z]{2,6})\b|\bsignal\s+(\d{1,2})\b")
 _TIME = re.compile(
     r"(?i)\b(?:(?:this|last|past) (?:week|month|year)|today|yesterday|last night"
     r"|(?:in )?(?:january|february|march|april|may|june|july|august|september|october|november|december))\b"
@@ -53,8 +38,8 @@ def of_status(question: str) -> tuple[int | None, int | None] | None:
         code = int(status[1])
         return code, code - 128 if code > 128 else None
     if (signal := _SIGNAL.search(question)) is not None:
-        number = _SIGNALS[signal[1].upper()] if signal[1] else int(signal[2])
-        return 128 + number, number
+        known = Signals.__members__.get(signal[1].upper()) if signal[1] else int(signal[2])
+        return (128 + known, int(known)) if known else None
     return None
 
 
@@ -78,18 +63,19 @@ def of_last(question: str) -> int:
     found = _LAST.search(question)
     if found is None:
         return 0
-    number = found["n"] or found["m"]
-    return (
-        min(int(number), MAX_SAID) if number else MAX_SAID if re.search(r"(?i)\bjobs|runs|attempts\b", found[0]) else 3
-    )
+    if number := found["n"] or found["m"]:
+        return min(int(number), MAX_SAID)
+    return MAX_SAID if _SEVERAL.search(found[0]) else _FEW
 
 
 def last(deps: Deps, question: str, many: int, given: dict[str, Any]) -> Said:
     """The last jobs, the newest first, of those that failed where the question is for them."""
-    jobs = asked(deps, "find_jobs", **given)
+    jobs = asked(
+        deps, "find_jobs", told=False, max_rows=ALL, **given
+    )  # the last that failed may be behind many that did not
     if jobs is None:
         return [], []
-    failed = _FAILED.search(question) is not None
+    failed = FAILED_WORDS.search(question) is not None
     rows = [r for r, row in enumerate(jobs.dicts()) if not failed or row["state"] in FAILED]
     return [ended(jobs, r) for r in rows[:many]] or [NONE], [jobs.id]
 
@@ -103,9 +89,8 @@ def two_times(question: str, now: datetime) -> Sequence[dict[str, str]]:
     spans = [{k: v for k, v in (("since", s), ("until", u)) if v is not None} for s, u in found]
     for this, before in ((0, 1), (1, 0)):
         word, unit = named[this].partition(" ")[::2]
-        if word == "this" and named[before].endswith(
-            f" {unit}"
-        ):  # the whole week before this one, and not the last seven days
+        if word == "this" and named[before].endswith(f" {unit}"):
+            # the whole week before this one, and not the last seven days
             begun = spans[this]["since"]
             spans[before] = {"since": _one_before(begun, unit), "until": begun}
     return spans if all(spans) else []

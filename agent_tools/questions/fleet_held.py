@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_tools.evidence import Evidence
 from agent_tools.questions.fleet_picked import ALL, AMOUNT, NONE, as_said
-from agent_tools.questions.fleet_use import MAX_SAID, OPERATORS, Said
+from agent_tools.questions.fleet_use import MAX_SAID, Said, declined
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
 
@@ -135,7 +135,7 @@ def measured(deps: Deps, node: str | None, question: str, times: dict[str, Any])
     """What the GPUs of a node (or of any node, the most first) measured last and at most, of what a question asks for."""
     e = asked(deps, "node_gpus", node=node, **times) if node else asked(deps, "node_gpus", max_rows=ALL, **times)
     if e is None:
-        return [OPERATORS], []
+        return declined(deps), []
     said: list[str] = []
     for words, column, how, needed in _KINDS:
         if not re.search(words, question, re.I):

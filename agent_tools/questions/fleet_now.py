@@ -7,8 +7,10 @@ import re
 from typing import Any
 
 from agent_tools.evidence import Evidence
-from agent_tools.questions.fleet_use import MAX_SAID, OPERATORS, Said, of_user, slow
+from agent_tools.facts.xids import MEMORY_XIDS
+from agent_tools.questions.fleet_use import MAX_SAID, Said, declined, of_user, slow
 from agent_tools.questions.lookup_says import asked, node_victims
+from agent_tools.questions.meanings import XID
 from agent_tools.references import cited
 from agent_tools.tools.base import Deps
 
@@ -39,7 +41,7 @@ _SOURCES = re.compile(
 )
 _NO_SOURCE = "Nobody recorded a look of any source there, so whether one is late is not known."
 _NO_CARD = "No event of a GPU is recorded for that; only nodes with a kernel log are known."
-_OPERATORS = "Only an operator may ask about the GPUs of a whole cluster."
+_CARDS_OF_OTHERS = "Only an operator may ask about the GPUs of a whole cluster."
 _NOT_SEEN = "What nodes have free is not recorded here: sinfo tells it."
 _NOBODY = "No job is recorded as running."
 _NOTHING = "Nothing in the store speaks against a node."
@@ -120,7 +122,7 @@ def _sources(deps: Deps, limits: dict[str, str]) -> Said:
     """When each source last looked, those first that fail or are late."""
     e = asked(deps, "sources_last", node=limits.get("node"))
     if e is None:
-        return [OPERATORS], []
+        return declined(deps), []
     said: list[str] = []
     for r, row in enumerate(e.dicts()[:MAX_SAID]):
         text = f"Source {e.ref('source', r)} last looked at {e.ref('last_ts', r)}"
@@ -167,13 +169,8 @@ def _suspects(deps: Deps, limits: dict[str, str]) -> Said:
 
 
 _XIDS = re.compile(r"(?i)\bs?xids?\b")
-_CODE = re.compile(r"(?i)\bs?xids?[ #:]{0,2}(\d{1,3})\b")
 _OFF, _OFF_THE_BUS = re.compile(r"(?i)\bf[ae]ll(?:en|s)? off\b"), 79
-_ECC, _OF_MEMORY = (
-    re.compile(r"(?i)\becc\b|\b(?:row|page)s? (?:remap|retire)\w*|\bmemory errors?\b"),
-    frozenset({48, 63, 64, 92, 94, 95, 140}),
-)
-"""XIDs that the driver gives for errors of the card's own memory."""
+_ECC = re.compile(r"(?i)\becc\b|\b(?:row|page)s? (?:remap|retire)\w*|\bmemory errors?\b")
 _AMONG = 20_000
 """Events among which those of one kind are looked for: that there is none is only said where all were read."""
 _NO_SUCH_EVENT = "No event of that kind is recorded of a GPU there."
@@ -181,17 +178,16 @@ _NO_SUCH_EVENT = "No event of that kind is recorded of a GPU there."
 
 def occurred(deps: Deps, question: str) -> Said:
     """Where the XID that a question names was seen, of whoever may know that; nothing for other questions."""
-    if not _CODE.search(question):
+    if not XID.search(question):
         return [], []
-    said, tables = cards_in_trouble(deps, {}, question)
-    return said, tables
+    return cards_in_trouble(deps, {}, question)
 
 
 def cards_in_trouble(deps: Deps, limits: dict[str, str], question: str = "") -> tuple[list[str], list[str]]:
     """What the driver reported of any node's GPUs; only of the one kind where the question names it."""
-    codes = {int(code) for code in _CODE.findall(question)} | ({_OFF_THE_BUS} if _OFF.search(question) else set[int]())
+    codes = {int(code) for code in XID.findall(question)} | ({_OFF_THE_BUS} if _OFF.search(question) else set[int]())
     of_memory = not codes and _ECC.search(question) is not None and not _XIDS.search(question)
-    codes |= _OF_MEMORY if of_memory else set[int]()
+    codes |= MEMORY_XIDS if of_memory else set[int]()
     among: dict[str, Any] = {"max_rows": _AMONG} if codes else {}
     e = asked(
         deps,
@@ -202,7 +198,7 @@ def cards_in_trouble(deps: Deps, limits: dict[str, str], question: str = "") -> 
         **among,
     )
     if e is None:
-        return [_OPERATORS], []
+        return declined(deps, _CARDS_OF_OTHERS), []
     said: list[str] = []
     rows = list(enumerate(e.dicts()))
     if codes:

@@ -8,6 +8,7 @@ from typing import Any
 from agent_tools.evidence import Evidence
 from agent_tools.questions.lookup_says import asked
 from agent_tools.tools.base import Deps
+from agent_tools.viewer import Guarded
 
 MAX_SAID = 8
 Said = tuple[list[str], list[str]]
@@ -49,12 +50,18 @@ NOT_MEASURED = "No GPU of such a job was measured, so how busy it was is not kno
 _NO_SLOW = "No node stands out: where GPUs were measured, none is slower than the other nodes of its jobs, and none was held back."
 NOT_LOGGED = "Nothing of that kind was recognised in the logs of such jobs that were taken in."
 _NOT_PRINTED = "No line that was kept of such a job's logs holds these words."
-OPERATORS = "Only an operator may ask about the nodes of a whole cluster."
+_OPERATORS = "Only an operator may ask about the nodes of a whole cluster."
+_UNANSWERED = "The store could not answer this in its bounds: name a node, or a shorter time."
 
 
 def of_user(e: Evidence, r: int) -> str:
     """Whose a row's job is, where that is known."""
     return f" of {e.ref('user', r)}" if e.value("user", r) else ""
+
+
+def declined(deps: Deps, text: str = _OPERATORS) -> list[str]:
+    """Why a table of a whole cluster was not to be had: whoever may see all was not turned away, and the store did not answer."""
+    return [text if isinstance(deps.reader, Guarded) else _UNANSWERED]
 
 
 def of_use(question: str) -> bool:
@@ -121,7 +128,7 @@ def slow(deps: Deps, limits: dict[str, str]) -> Said:
     """Which nodes were slower than the others of their jobs, or were held back."""
     e = asked(deps, "slow_nodes", node=limits.get("node"), since=limits.get("since"), until=limits.get("until"))
     if e is None:
-        return [OPERATORS], []
+        return declined(deps), []
     said: list[str] = []
     for r, row in enumerate(e.dicts()[:MAX_SAID]):
         signs: list[str] = []

@@ -19,7 +19,8 @@ _MEANT = re.compile(
     r"(?i)\bmean(?:s|t|ing)?\b|\bstands? for\b|\b(?:define|explain)\b|\bwhat(?:['’]s| is)? (?:an? |xid|[a-g]\d\b)"
 )
 """A question for a word's meaning, whatever job is open."""
-_CODE = re.compile(r"(?i)\bs?xids?[ #:]{0,2}(\d{1,3})\b")
+XID = re.compile(r"(?i)\bs?xids?[ #:]{0,2}(\d{1,3})\b")
+"""An XID by its number, in a question."""
 _FAMILY = re.compile(r"(?i)^(?:family |code |verdict )?([A-G][1-4]|U0)$")
 _STATUS = re.compile(r"(?i)\b(?:exit (?:code|status)|return code|status|code) (\d{1,3})\b")
 _TERMS: tuple[tuple[str, str], ...] = (
@@ -59,7 +60,7 @@ def meaning(question: str, *, opened: bool = False) -> str:
     if asked is None or (opened and not _MEANT.search(question)):
         return ""
     what = asked["what"].strip(" ?!.\"'`“”")
-    if (code := _CODE.fullmatch(what)) is not None:
+    if (code := XID.fullmatch(what)) is not None:
         return _xid(int(code[1]))
     if (family := _FAMILY.fullmatch(what)) is not None:
         return _families()[family[1].upper()]

@@ -26,7 +26,7 @@ RESTART = "[default] Worker group FAILED. 3/3 attempts left; will restart worker
 def test_workers_that_the_launcher_starts_again_from_scratch_are_silent(
     tmp_path: Path, state: str, saved: bool, again: list[float], first: int, expected: tuple[str, float]
 ) -> None:
-    world = World(tmp_path).job(state, 0 if state == "COMPLETED" else 1).train([10.9 - 0.15 * i for i in range(40)])
+    world = World(tmp_path).job(state).train([10.9 - 0.15 * i for i in range(40)])
     if saved:
         world.rows.insert(
             5, LogEvent(job_id="4812", kind="checkpoint", name="saved", file="slurm-4812.out", line_no=5, ts=T)
@@ -38,5 +38,5 @@ def test_workers_that_the_launcher_starts_again_from_scratch_are_silent(
 
 def test_steps_that_begin_anew_without_a_restart_are_no_silent_one(tmp_path: Path) -> None:
     """A second stage of one program trains anew in the same log."""
-    world = World(tmp_path).job("COMPLETED", 0).train([10.9 - 0.15 * i for i in range(40)])
+    world = World(tmp_path).job("COMPLETED").train([10.9 - 0.15 * i for i in range(40)])
     assert judge(world.train(FRESH), assess).status == "ruled_out"

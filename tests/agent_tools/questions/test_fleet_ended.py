@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +95,14 @@ def test_one_time_is_no_two(question: str) -> None:
     assert two_times(question, SUNDAY) == []
 
 
+def test_the_last_that_failed_is_found_behind_many_that_did_not(tmp_path: Path) -> None:
+    """It was looked for among the first two hundred, and said to be none."""
+    rows = [job("51", 0, "FAILED", "n1"), *(job(f"6{n:03}", 1 + n, "COMPLETED", "n1") for n in range(260))]
+    Writer(tmp_path, durable=False).append(rows, batch="b")
+    with Reader(tmp_path) as opened:
+        assert named(*asked(opened, "last failed job")[1:]) == ["51"]
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -102,6 +111,8 @@ def test_one_time_is_no_two(question: str) -> None:
         "what was the last loss?",
         "status of the cluster",
         "the longest job",
+        "which sigma was used?",
+        "significant changes",
     ],
 )
 def test_other_questions_are_none_of_these(question: str) -> None:

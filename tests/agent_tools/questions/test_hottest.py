@@ -11,6 +11,7 @@ import pytest
 from agent_tools.questions.investigation import Investigation
 from agent_tools.viewer import Guarded, Viewer
 from store import Reader, Writer
+from store.result import Result, StoreError
 from store.rows import GpuEvent, GpuSample, Row, SlurmNodeState
 from tests.agent_tools.questions.lookupkit import T, asked, job
 
@@ -83,3 +84,14 @@ def test_which_node_fails_most_counts_every_failure_and_lost_nodes_are_asked_for
 def test_what_other_nodes_measure_is_an_operator_s(reader: Reader):
     reply = Investigation(Guarded(reader, Viewer("mira"))).ask("hottest node")
     assert reply.short == "Only an operator may ask about the nodes of a whole cluster." and not reply.evidence
+
+
+def test_what_the_store_did_not_answer_in_time_is_no_matter_of_who_asks(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+):
+    def late(*_: object, **__: object) -> Result:
+        raise StoreError("node_gpus: ran past 30 s: narrow it by job, node or time")
+
+    monkeypatch.setattr(reader, "ask", late)
+    reply = Investigation(reader).ask("hottest node")
+    assert reply.short == "The store could not answer this in its bounds: name a node, or a shorter time."
