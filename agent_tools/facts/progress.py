@@ -124,7 +124,7 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         or ((hints.number("bar_step") or 0) >= 1 and hints.has("bar_total"))
     )
     tracked = any(p.text("name") == "run_history" for p in phases)
-    over = any(p.text("framework") in _SAYS_AFTER for p in ended)
+    over = any(p.text("framework") in _SAYS_AFTER or _came_to_its_limit(p) for p in ended)
     saved = any(c.text("name") in ("saved", "saving") and (c.number("step") or 0) > 0 for c in checkpoints)
     return Progress(
         steps=steps,
@@ -133,6 +133,15 @@ def read_progress(steps: RowView | None, hints: RowView | None, phases: View, ch
         finished=bool(ended),
         finish=ended[-1] if ended else None,
     )
+
+
+def _came_to_its_limit(ended: RowView) -> bool:
+    """Lightning's word of a limit that its loop came to, which it says of an empty loader too and of a limit of nothing.
+
+    SOURCE: `done` of lightning/pytorch/loops/fit_loop.py.
+    """
+    limit = ended.number("total_steps") or ended.number("total_epochs")
+    return ended.text("framework") == "lightning" and ended.text("name") in ("max_steps", "max_epochs") and bool(limit)
 
 
 def _before_the_first(steps: RowView) -> bool:

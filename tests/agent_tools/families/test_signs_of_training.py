@@ -46,6 +46,11 @@ REFUSES = "ValueError: the two halves do not fit\n"
         ("losses: [mse, kl], weights: [1.0, 0.1], epochs: 20\nlosses in epoch 1 of 20: mse, kl\n" + OPEN + REFUSES, "A1", "code"),
         ("Training complete!\n" + OPEN + "OSError: [Errno 28] No space left on device\n", "A3", "storage"),
         ("训练完成！\n" + OPEN + REFUSES, "A3", "code"),
+        # Lightning's word of a limit that its loop came to; an empty loader and a limit of nothing trained nothing
+        ("`Trainer.fit` stopped: `max_steps=240` reached.\n" + OPEN + REFUSES, "A3", "code"),
+        ("`Trainer.fit` stopped: `max_epochs=4` reached.\n" + OPEN + REFUSES, "A3", "code"),
+        ("`Trainer.fit` stopped: No training batches.\n" + OPEN + REFUSES, "A1", "code"),
+        ("`Trainer.fit` stopped: `max_epochs=0` reached.\n" + OPEN + REFUSES, "A1", "code"),
         # of a tokenizer, of a program that the script starts next, and by a script that goes on whatever happened: below a crash
         # that nothing caught, such a line is the script's and not the program's
         ("Tokenizer training complete\n" + OPEN + REFUSES, "A1", "code"),
