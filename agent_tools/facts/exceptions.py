@@ -64,7 +64,7 @@ _RENDEZVOUS = re.compile(
     r"Stop_waiting response is expected|EI00(?:06|09|15|19|20)\)?: |EJ000[1-4]\)?: |Getting socket times out|"
     r"connectFullMesh failed|nccl(?:Comm)?InitRank\w* failed|retrieving ncclUniqueId|store->get\('\d+'\)|Timed out initializing process group|"
     r"TCP ?[Ss]tore.{0,30} time(?:d ?)?out|store.based.barrier|Rendezvous\w*(Error|Timeout)|RendezvousClosedError|the connection to the C10d store has failed|"
-    r"Connection to the (C10d|etcd) store|wait timeout after \d+ms, keys|jax\.distributed|coordination service|PjRT_Client_Connect|Barrier timed out|tasks? out of \d+ have not joined|"
+    r"Connection to the (C10d|etcd) store|wait timeout after \d+ms, keys|jax\.distributed|coordination service|PjRT_Client_Connect|GetKeyValue\(\) timed out|Barrier timed out|tasks? out of \d+ have not joined|"
     r"rendezvous (timed out|failed|timeout)|Unable to (connect|resolve).{0,60}(master|rendezvous|coordinator)|"
     r"connect\(\) .{0,40}timed out.{0,60}tcp_store|MASTER_ADDR.{0,60}(resolve|unreachable)|"
     r"Gloo.{0,60}(connect|rendezvous).{0,60}(fail|time)|timed out.{0,60}rendezvous|Failed to get ncclUniqueId",

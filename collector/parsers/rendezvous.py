@@ -59,6 +59,9 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("waiting", "info", r"rendezvous\.cc:\d+\].{0,60}waiting for `initialize clique .{1,4000}? and may be stuck\. .{0,60}Expected (?P<size>\d+) threads to join the rendezvous, but (?:only (?P<joined>\d+)|not all) of them"),
         ("timeout", "error", r"RendezvousTimeoutError|[Tt]imed out waiting for (?:the )?rendezvous|Rendezvous timed out|rendezvous .{0,40}timed out"),
         ("timeout", "error", r"^(?!.*heartbeat).*?(?:[Cc]oordination [Ss]ervice|RegisterTask|Barrier|barrier|distributed\.initialize).{0,200}(?:DEADLINE_EXCEEDED|timed out)|DEADLINE_EXCEEDED.{0,200}(?:[Bb]arrier|RegisterTask|coordinat)"),
+        # XLA's clients find each other's devices, and a clique its id, in that service's store before any collective runs;
+        # SOURCE: xla/tsl/distributed_runtime/coordination/coordination_service_agent.cc
+        ("timeout", "error", r"GetKeyValue\(\) timed out with key: (?P<key>\S+)"),
         ("address_in_use", "error", r"^(?!.*(?:mpi/pmix|UNIX socket)).*?(?:EADDRINUSE|socket has failed to (?:listen|bind).{0,200}(?:errno: 98|[Aa]ddress already in use|code: -98)|\[Errno 98\]|(?:TCPStore|master|port|Port|bind|server|ddress).{0,80}[Aa]ddress already in use)"),
         ("bind_failed", "error", r"server socket has failed to (?:listen|bind)"),
         ("retry", "warning", r"client socket (?:cannot be initialized to connect|has failed to connect) to (?!any)"),
@@ -108,6 +111,7 @@ class Rendezvous:
         "endezvous",
         "Timed out waiting for ",
         "DEADLINE_EXCEEDED",
+        "GetKeyValue() timed out",
         "oordination",
         "EADDRINUSE",
         "ddress already in use",

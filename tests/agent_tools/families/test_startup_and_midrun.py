@@ -164,6 +164,11 @@ def test_the_reason_says_what_the_words_mean(name: str, message: str, why: str) 
             "DEADLINE_EXCEEDED: Barrier timed out. Id: PjRT_Client_Connect",
             "rendezvous",
         ),
+        (
+            "jaxlib.xla_extension.XlaRuntimeError",
+            "INTERNAL: Getting local topologies failed: Error 1: GetKeyValue() timed out with key: cuda:local_topology/cuda/3 and duration: 2m",
+            "rendezvous",
+        ),
         ("ray.exceptions.OutOfMemoryError", "Task was killed due to the node running low on memory.", "worker_killed"),
         ("torch.OutOfMemoryError", "CUDA out of memory. Tried to allocate 2.00 GiB", "cuda_oom"),
         ("RuntimeError", "CUDA error: uncorrectable ECC error encountered", "ecc"),
