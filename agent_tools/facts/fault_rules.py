@@ -81,7 +81,7 @@ RULES: tuple[Rule, ...] = (
             r"compiled with different CUDA", r"was compiled with CUDA", r"Unable to initialize backend '?(cuda|gpu|tpu|rocm)",
             r"no supported gpu backend", r"\bNo visible (XPU|GPU|CUDA|ROCm|TPU|NPU|HPU) devices",
             r"(package|torch|PyTorch) .{0,20}(doesn't|does not) have \w+ built.in", r"is not available for build",
-            r"no platforms that are instances of", r"\blib[\w+-]+\.so\S* .{0,60}(not found|cannot|could not|failed)", r"HIP error: invalid device function",
+            r"no platforms that are instances of", r"\blib[\w+-]+\.so\S* .{0,60}(not found|cannot|could not|failed)", r"\binvalid device function\b",
         )),
     Rule("env", 0.88, "the GPU is too old for what is asked",
         says=(
@@ -268,6 +268,8 @@ RULES: tuple[Rule, ...] = (
         says=(r"to satisfy the constraint .{0,80}found invalid values",)),
     Rule("data", 0.8, "the data that a program is fed hold values that are missing or not finite",
         says=(r"\b(inputs?|data(set|frame)?s?|columns?|features?|labels?|targets?|rows?|X|y)\b.{0,60}\b(contains?|has|have|holds?) .{0,20}\bnans?\b",)),
+    Rule("code", 0.75, "a call of CUDA's was given what the GPU cannot carry out",
+        says=(r"\b(CUDA|HIP) .{0,20}error:? invalid (argument|configuration argument|resource handle)", r"^(cuda )?error:? invalid (?!device ordinal).{0,40} at line \d+ in file .*\.(cuh?|c|cpp)$")),
     Rule("config", 0.88, "a setting has a value that is not allowed",
         says=(
             r"is not a valid \w+", r"please select one of", r"Invalid value",

@@ -1,7 +1,8 @@
-"""Native code gives up: Rust panics, failed checks of C++ libraries (glog, TensorFlow, XLA), CUDA libraries that do not load, OpenMP without threads.
+"""Native code gives up: Rust panics, failed checks of C++ libraries (glog, TensorFlow, XLA), CUDA's calls and libraries, OpenMP without threads.
 
-SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK, easylogging's FATAL, Kaldi's ERROR lines.
-ROWS    `exception` named `RustPanic`, `CheckFailed`, `KaldiError`, `RestoreFailed`, `LibraryNotLoaded` or `ThreadsRefused`; the place in `frame`.
+SOURCE  Rust before and since 1.73 (the message moved to the next line), glog's F lines, absl's CHECK, easylogging's FATAL, Kaldi's ERROR lines, the
+        macro that CUDA's samples, bitsandbytes and others put around calls (csrc/ops.cuh: CUDA_CHECK_RETURN, which then ends the process).
+ROWS    `exception` named as below; the place in `frame`.
 CAVEAT  a Rust panic reaches Python as pyo3_runtime.PanicException, which is a row of its own.
 EXAMPLE thread '<unnamed>' panicked at src/tokenizer.rs:12:3: index out of bounds
 """
@@ -21,6 +22,7 @@ NAMES: dict[str, str] = {
     "CheckFailed": "a CHECK of a C++ library failed, or it logged a fatal error, and the process aborts",
     "KaldiError": "a program of Kaldi's gave up with an error or a failed assertion",
     "RestoreFailed": "TensorFlow's operation that reads a checkpoint failed; its exception is raised elsewhere",
+    "CudaCheckFailed": "a call of CUDA's failed, the runtime's text was printed, and the process ends",
     "LibraryNotLoaded": "a CUDA library could not be loaded at run time, and the process aborts (detail.library)",
     "ThreadsRefused": "an OpenMP runtime got no more threads and ends the process: GNU's, LLVM's and Intel's",
 }
@@ -53,6 +55,11 @@ _RESTORE = re.compile(
 _LIBRARY = re.compile(
     r"^\s*(?:Could not load library (?P<a>lib\S+?\.so\S*?)\. Error: |Unable to load any of \{(?P<b>lib[^}]{1,200})\})(?P<text>.{0,400})"
 )
+# Memory that ran out is told by a parser of its own.
+_CALL = re.compile(
+    r"^\s*(?:C[Uu][Dd][Aa] )?[Ee]rror:? (?!out of memory)(?P<text>[a-z][\w ,.'()/-]{5,160}?) at line (?P<at>\d{1,5}) in file "
+    r"(?P<place>\S(?:.{0,200}\.cuh?|.{0,120}\bcsrc\W.{0,80}\.(?:c|cc|cpp)))\s*$"
+)
 # OpenBLAS says the like and goes on.
 _THREADS = re.compile(
     r"^\s*(?:libgomp: Thread creation failed: .{1,200}|OMP: Error #\d+: .{0,80}unable to allocate necessary resources for OMP thread.{0,40})$"
@@ -76,6 +83,7 @@ class Panic:
         "Unable to load any of {lib",
         "libgomp: ",
         "OMP: Error #",
+        " in file ",
     )
 
     def __init__(self) -> None:
@@ -112,6 +120,9 @@ class Panic:
             return [self._row(line, "KaldiError", found["text"], found["place"], None, line.line_no)]
         if found := _RESTORE.search(text):
             return [self._row(line, "RestoreFailed", found["text"], found["place"], None, line.line_no)]
+        if found := _CALL.match(strip_label(text)):
+            place = f"{found['place']}:{found['at']}"
+            return [self._row(line, "CudaCheckFailed", found[0].strip(), place, None, line.line_no)]
         if found := _THREADS.match(strip_label(text)):
             return [line.event("exception", "ThreadsRefused", found[0].strip(), severity="error", parser=self.name)]
         if found := _LIBRARY.match(strip_label(text)):

@@ -39,6 +39,9 @@ def test_a_failed_check():
         ("2024-05-06 07:08:09,329 FATAL launch.cuh:54 : Check failed: [error == cudaSuccess] no", "CheckFailed", "launch.cuh:54"),
         ("ERROR (copy-feats[5.5.1~1-ab]:Read():matrix.cc:12) Failed to read matrix", "KaldiError", "matrix.cc:12"),
         ("ASSERTION_FAILED (nnet3-train[5.5]:Foo():nnet.cc:12) Assertion failed: (dim > 0)", "KaldiError", "nnet.cc:12"),
+        ("Error invalid configuration argument at line 219 in file /src/csrc/ops.cu", "CudaCheckFailed", "/src/csrc/ops.cu:219"),
+        ("CUDA error: misaligned address at line 7 in file kernels/scan.cuh", "CudaCheckFailed", "kernels/scan.cuh:7"),
+        ("Error no kernel image is available for execution on the device at line 167 in file D:\\ai\\bnb\\csrc\\pythonInterface.c", "CudaCheckFailed", "D:\\ai\\bnb\\csrc\\pythonInterface.c:167"),
         ("W op_kernel.cc:1] OP_REQUIRES failed at save_restore_v2_ops.cc:184 : Not found: Key w", "RestoreFailed", "save_restore_v2_ops.cc:184"),
     ],
 )  # fmt: skip
@@ -55,6 +58,9 @@ def test_a_fatal_line(text, name, frame):
         "I panicked at 10:20:30",
         "I0912 01:02:03.456789 41 reader.cc:7] opened",
         "LOG (copy-feats[5.5]:main():copy.cc:12) Copied 7",
+        "Error out of memory at line 380 in file /src/csrc/pythonInterface.c",
+        "Error unexpected token at line 3 in file /data/part/page.c",
+        "Error bad quote at line 3 in file /data/csrc/rows.csv",
         "2022-06-21 20:49:59.180590: F a/client.cc:80] Terminating process because another task died",
     ],
 )
