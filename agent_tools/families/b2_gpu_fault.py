@@ -13,6 +13,7 @@ from agent_tools.facts.last_run import of_run_before
 from agent_tools.facts.xids import APPLICATION_XIDS
 from agent_tools.families.base import Assessment
 from agent_tools.families.faulted_gpus import (
+    LINK_CODES,
     RUNTIME,
     SHARED,
     WHOSE,
@@ -43,7 +44,7 @@ from agent_tools.verdict import Claim
 CODE = "B2"
 EXPLAINS = ("A1", "A2", "A3", "B1", "C1", "C2", "C3", "D3", "F1", "F3", "F4")
 
-_NOTICE = {63, 92, 145, 149, 150, 154}
+_NOTICE = {63, 92, *LINK_CODES, 154}
 _HANG = 0.45
 """Confidence where the runtime says that a GPU hung, and no kernel's log is there to say why."""
 _NEAR_S = 1800.0

@@ -44,6 +44,22 @@ def test_an_exporters_xid_alone_is_an_event(tmp_path: Path) -> None:
     assert judge(world, b2.assess).status == "confirmed"
 
 
+@pytest.mark.parametrize(
+    ("xid", "said", "status"),
+    [
+        (149, "NETIR_LINK_EVT Fatal XC0 i0 Link 04 (0x00a405c6 0x00000000)", "confirmed"),
+        (145, "RLW_REMAP  Fatal   XC1 i0 Link 11 (0x00000004 0x80000000)", "confirmed"),
+        (149, "NETIR_LINK_DOWN Nonfatal XC1 i2 Link 17 (0x00a405c6)", "ruled_out"),
+        (144, "SAW_MVB Nonfatal XC0 i0 Link 00 (0x00000001)", "ruled_out"),
+    ],
+)
+def test_of_nvlinks_own_codes_the_drivers_word_says_whether_the_gpu_goes_on(
+    xid: int, said: str, status: str, tmp_path: Path
+) -> None:
+    at_the_end = event(50, xid, f"NVRM: Xid (PCI:0000:b1:00): {xid}, {said}")
+    assert judge(ran(tmp_path).add(at_the_end), b2.assess).status == status
+
+
 def test_each_kind_of_event_that_proves_no_fault_is_named(tmp_path: Path) -> None:
     world = ran(tmp_path).add(*(event(g, 43, "NVRM: Xid: 43", g) for g in range(3)), event(9, 45, "NVRM: Xid: 45", 1))
     found = judge(world, b2.assess)
