@@ -134,7 +134,8 @@ def assess(facts: Facts) -> Assessment:
     if result.confidence < 0.6:
         result.status = "suspected"
     when = "in an evaluation, with no training before it in the log" if cause.evaluating else "before training began"
-    result.headline = f"The job crashed {when}: {cause.name_ref} ({cause.fault.why})."
+    said = f": {cause.message_ref}" if cause.message.strip() else "."
+    result.headline = f"The job crashed {when} ({cause.fault.why}): {cause.name_ref}{said}"
     if cause.missed:
         result.headline = f"A bound that the run checks itself was not met: {cause.message_ref}"
     _tell(facts, cause, result)

@@ -17,7 +17,7 @@ from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.bad_memory import bad_memory
 from agent_tools.families.base import Assessment
 from agent_tools.families.bus_error import bus_error
-from agent_tools.families.host_memory import host_memory
+from agent_tools.families.host_memory import host_memory, ran_out
 from agent_tools.families.likeliest_sender import known_sender, likeliest_sender, sent_by
 from agent_tools.families.meant_signals import MEANT, meant
 from agent_tools.families.wording import UNSAID, claim, missing
@@ -232,7 +232,10 @@ def _signal(facts: Facts, row: RowView, result: Assessment) -> None:
     if on and (row.number("hosts") or 0) > 1 and not who.startswith("Task"):
         on += " and other nodes"
     were = "were" if who.startswith(("Ranks", "Tasks")) else "was"
-    result.headline = f"{who}{on} {were} ended by {row['signal_name']}{_stack(facts)}."
+    oom = facts.host_oom
+    known = bool(oom) and oom.doubt is None and row.get("signal") == _SIGKILL
+    end = f"killed because {ran_out(oom)}" if known else f"ended by {row['signal_name']}{_stack(facts)}"
+    result.headline = f"{who}{on} {were} {end}."
     where = f" ({row['file']} line {row['line_no']})" if row.has("file") else ""
     said = f": {row['message']}" if row.has("message") else ""
     result.speaks_for.append(

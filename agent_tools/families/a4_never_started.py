@@ -311,6 +311,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
             actions=say("Correct the script at that line: bash -n and its name checks it without running anything."),
         )
     doubt = status_doubt(facts) if line is None else None
+    named = f": {line['text']}" if line is not None else "."
     if doubt is not None:
         shows.append(
             f"It may have been {doubt['full_code']} as well, a status of the program's own: sacct's text leaves the high bit of a status out."
@@ -321,7 +322,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         "launch",
         confidence if doubt is None else _EITHER,
         "job",
-        "The program never started: the shell could not find or execute it.",
+        f"The program never started: the shell could not find or execute it{named}",
         say(*shows),
         implies=say(
             "The job script names a program or file that is not there on the compute node.", status="supported"

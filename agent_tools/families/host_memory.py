@@ -14,6 +14,11 @@ _UNBLAMED = 0.85
 """Confidence that it was a kill for memory, where who used it up is open."""
 
 
+def ran_out(oom: HostOom) -> str:
+    """Whose memory it was that did not suffice, in words for a headline."""
+    return "the job's memory limit was used up" if oom.limit else "host memory ran out"
+
+
 def host_memory(oom: HostOom, result: Assessment, killed: bool) -> None:
     """Write into an assessment who killed for memory, and what to do. `killed`: a source names the signal, too."""
     result.speaks_for += oom.claims
@@ -22,9 +27,7 @@ def host_memory(oom: HostOom, result: Assessment, killed: bool) -> None:
     if oom.doubt is not None:
         result.status, result.confidence = ("confirmed", _CONVENTION) if killed else ("suspected", UNSAID)
         result.speaks_against.append(oom.doubt)
-    if not result.headline or "SIGKILL" not in result.headline:
-        of = "the job's memory limit was used up" if oom.limit else "host memory ran out"
-        result.headline = result.headline or f"A process was killed because {of}."
+    result.headline = result.headline or f"A process was killed because {ran_out(oom)}."
     what = "the memory limit of the job" if oom.limit else "the memory of the host"
     if not oom.limit and set(oom.sources) == {"log_event"}:
         what = "the job's memory limit, or the memory of the whole host,"  # slurmstepd counts the kills of both

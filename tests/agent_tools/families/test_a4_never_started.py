@@ -226,6 +226,7 @@ def test_a_script_that_a_signal_ended_was_launched(tmp_path: Path, signal: int, 
 def test_a_script_that_the_shell_cannot_read_names_no_missing_program(tmp_path: Path, said: str, why: str) -> None:
     draft = drafted(f"/var/spool/slurmd/job42/slurm_script: line 9: {said}\n", tmp_path)
     assert draft.family == "A4" and why in draft.headline
+    assert ("[[" in draft.headline) is ("execute it" in why), "the shell's own words name it"
 
 
 SCRIPT = "/var/spool/slurmd/job42/slurm_script: line 9: "

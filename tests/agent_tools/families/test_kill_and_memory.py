@@ -87,6 +87,7 @@ def test_the_kernel_or_the_cgroup_decides_who_killed(tmp_path: Path) -> None:
     world = killed(tmp_path).add(by_kernel, Process(job_id=JOB, node="n1", pid=77, rank=3, ts=T, oom_killed=True))
     found = judge(world, a2.assess)
     assert found.attribution == "job" and found.confidence > 0.95
+    assert "was killed because the job's memory limit was used up" in found.headline
     counted = killed(tmp_path).add(
         *(CgroupSample(job_id=JOB, node="n1", ts=T, cgroup="/job", oom_kills=n, memory_max_bytes=GIB) for n in (0, 1))
     )

@@ -23,6 +23,7 @@ def test_an_exception_before_any_step_is_a_startup_crash(tmp_path: Path) -> None
     world = World(tmp_path).job("FAILED", 1).say("exception", "ModuleNotFoundError", "No module named 'apex'")
     found = judge(world, a1.assess)
     assert (found.status, found.mode, found.attribution) == ("confirmed", "env", "job")
+    assert "No module named 'apex'" in plain(found.headline, world.facts().ledger)
     assert judge(world, a3.assess).status == "ruled_out"
 
 
