@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from collector.slurm.users import named
 from collector.sources.base import SourceUnavailable
 from inquest.watch.around import Around
 from inquest.watch.attempt import Attempt, ended, merged
@@ -229,6 +230,7 @@ class Noticing:
         told = [r for r in told if getattr(r, "job_id", None) not in later]
         if not told:
             return 0
+        told = [named(r) for r in told]
         told += around + self._requests.rows([j for j in jobs if j.job_id not in later])
         digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
         self._writer.append(told, batch=f"watch:{digest}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -367,3 +368,11 @@ def test_a_job_that_was_submitted_ahead_of_the_clock_is_noticed_by_its_end(tmp_p
     told = view.slurm.accounting
     view.slurm.accounting = lambda since, until=None, job_ids=None: [] if job_ids else told(since, until)
     assert (view.noticing.poll(), view.noticing.poll(), view.jobs) == (1, 0, {"7"})
+
+
+def test_who_cancelled_a_job_is_told_by_name(tmp_path: Path) -> None:
+    view = View(tmp_path)
+    view.record("1", 5, state="CANCELLED", cancelled_by="0")
+    assert view.noticing.poll() == 1
+    with Reader(view.lake) as reader:
+        assert [r["cancelled_by"] for r in reader.ask("job_overview", job_id="1").dicts()] == [pwd.getpwuid(0).pw_name]
