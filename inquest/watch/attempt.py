@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 
@@ -48,6 +48,8 @@ class Attempt:
     work_dir: str | None = None
     stdout_path: str | None = None
     stderr_path: str | None = None
+    step_paths: Sequence[str] = ()
+    """Files that its steps' tasks wrote by srun's --output and --error; some of them need not be there."""
     several: bool = False
     known_as: str | None = None
     """The cluster's name in keys, where it has another one by now."""
@@ -75,7 +77,7 @@ class Attempt:
     @property
     def logs(self) -> list[str]:
         """The paths of its own output, each once; devices are none."""
-        paths = (self.stdout_path, self.stderr_path)
+        paths = (self.stdout_path, self.stderr_path, *self.step_paths)
         return list(dict.fromkeys(p for p in paths if p and p.startswith("/") and not p.startswith("/dev/")))
 
     def text(self) -> str:

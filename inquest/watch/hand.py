@@ -8,6 +8,7 @@ becomes the user, and opens the file; the kernel decides. Without root the watch
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import pwd
@@ -24,6 +25,11 @@ LIMIT_S = 5.0
 
 class Refused(Exception):
     """The file was not touched; the text says why."""
+
+    @property
+    def absent(self) -> bool:
+        """Whether there is no such file."""
+        return str(self).endswith(os.strerror(errno.ENOENT))
 
 
 class Gone(RuntimeError):

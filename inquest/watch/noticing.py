@@ -27,6 +27,7 @@ from inquest.watch.shared import Shared
 from inquest.watch.spool import Spool
 from inquest.watch.state import State
 from inquest.watch.statuses import Statuses
+from inquest.watch.step_outputs import with_steps
 from inquest.watch.taken_out import TakenOut
 from store import Writer
 from store.rows import Row, SlurmJob, SlurmJobEvent
@@ -234,7 +235,7 @@ class Noticing:
         told += around + self._requests.rows([j for j in jobs if j.job_id not in later])
         digest = hashlib.sha256(repr(told).encode("utf-8", "backslashreplace")).hexdigest()
         self._writer.append(told, batch=f"watch:{digest}")
-        return self._state.add([a for a in self._ended(told) if a.ended >= began])
+        return self._state.add(with_steps([a for a in self._ended(told) if a.ended >= began], told))
 
     def _same_cluster(self, rows: Sequence[Row]) -> None:
         other = self._other or self._another(rows)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 QUICK = 32 << 20
 """Of a log larger than this (bytes) parts are read, so that the verdict is there in time."""
+OWN, SHARE = 2, 1 << 20
+"""A job has so many files of output; where its tasks have files of their own, too, each is read to an equal part, of that much at least."""
 SKIP_LOG, GIVE_UP = 2, 4
 """After so many examinations that broke off the job's output is left out, or the verdict says only that."""
 
@@ -201,7 +203,7 @@ def _imported(hand: Hand, attempt: Attempt, lake: Path, timezone: str | None) ->
                 timezone=timezone,
                 cluster=attempt.cluster,
                 job_id=attempt.job_id,
-                budget_bytes=QUICK,
+                budget_bytes=QUICK if len(paths) <= OWN else max(QUICK * OWN // len(paths), SHARE),
                 together=False,
                 known=[_job(attempt, row) for row in known],
                 owner=f"{attempt.cluster}/{attempt.job_id}",
@@ -220,7 +222,8 @@ def _opened(hand: Hand, attempt: Attempt, notes: list[str]) -> Generator[list[Pa
             try:
                 fd = hand.open(log, attempt.user)
             except Refused as refused:
-                notes.append(f"The job's output was not read: {refused}.")
+                if log not in attempt.step_paths or not refused.absent:
+                    notes.append(f"The job's output was not read: {refused}.")
                 continue
             stack.callback(os.close, fd)
             place = folder / str(at)
