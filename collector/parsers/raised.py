@@ -58,6 +58,8 @@ PARAGRAPHS = re.compile(
     r"huggingface_hub|datasets\.|RepoError|RepositoryNotFound|EntryNotFound|HTTPError|DatasetGeneration|OSError"
     r"|ValidationError|_dynamo|BackendCompilerFailed|tensorflow\.|Graph execution|ConfigComposition|RayTaskError|jaxlib"
 )
+# The report of Paddle's signal handler, laid out as that of an exception: the line below it that names the signal says it all.
+_SIGNAL_REPORT = re.compile(r"(?:^`.{1,80}`|\(.{1,80}\)) is detected by the operating system\.")
 MAX_TEXT = 2000
 _TYPICAL = re.compile(_ENDING)
 _FAILED = re.compile(rf"(?i:error|fail|could not|cannot|can't|unable|exception|traceback)|{_LAST}|{_WHOLE}|\", line ")
@@ -83,6 +85,10 @@ class Raised:
     def message(self) -> str:
         """The text, cut at `MAX_TEXT` characters."""
         return "\n".join(self.text).strip()[:MAX_TEXT]
+
+    def reports_signal(self) -> bool:
+        """Whether it is no exception but what a handler of signals says."""
+        return self.name == "FatalError" and _SIGNAL_REPORT.search(self.message()) is not None
 
 
 def names_exception(name: str, text: str | None, headed: bool) -> bool:

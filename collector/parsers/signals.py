@@ -213,6 +213,8 @@ class Signals:
         if found := _HANDLER.search(text):
             number = whole(found["number"] or found["number2"]) or signal_number(found["sig"] or found["gdb"] or "")
             pid = whole(found["pid"] or found["pid2"])
+            if number == 15:  # glog and Paddle report a process that was told to end in the form of a crash
+                return [line.event("interrupt", "received", severity="warning", parser=self.name, signal=15, pid=pid)]
             # torchrun's `Signal 9 (SIGKILL) received by PID` belongs to its summary.
             return [
                 line.event(

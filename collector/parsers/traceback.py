@@ -375,7 +375,7 @@ class Traceback:
 
     def _finish(self) -> list[ParsedRow]:
         start, raised = self._start, self._raised
-        if start is None or raised is None:
+        if start is None or raised is None or raised.reports_signal():
             self._reset()
             return []
         if self._blank and PARAGRAPHS.search(raised.name + raised.message()[:80]):

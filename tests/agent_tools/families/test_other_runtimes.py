@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent_tools.families.logkit import looped
 from tests.agent_tools.families.test_cut_and_told import OPEN, drafted
 
 ABORTED = "terminate called after throwing an instance of "
@@ -78,3 +79,41 @@ def test_a_kernel_that_was_lost_at_the_start_blames_neither_the_program_nor_the_
     verdict = drafted(error, tmp_path / "log")
     assert verdict.confidence < 0.5 and verdict.attribution == "undetermined"
     assert not any("not to blame" in c.text for c in verdict.implies)
+
+
+PADDLE = (
+    "--------------------------------------\nC++ Traceback (most recent call last):\n--------------------------------------\n"
+    "{stack}\n\n----------------------\nError Message Summary:\n----------------------\n{what}"
+)
+HANDLED = (
+    "FatalError: {what} is detected by the operating system.\n"
+    '  [TimeInfo: *** Aborted at 1712300007 (unix time) try "date -d @1712300007" if you are using GNU date ***]\n'
+    "  [SignalInfo: *** {signal} (@0x7) received by PID 71 (TID 0x7f01) from PID 7 ***]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "signal", "family"),
+    [
+        ("`Segmentation fault`", "SIGSEGV", "A2"),
+        ("A serious error (Segmentation fault)", "SIGSEGV", "A2"),
+        ("`Access to an undefined portion of a memory object`", "SIGBUS", "A2"),
+        ("`Termination signal`", "SIGTERM", "F4"),
+        ("A serious error (Termination signal)", "SIGTERM", "F4"),
+    ],
+)
+def test_paddle_reports_a_signal_in_the_form_of_an_exception(
+    what: str, signal: str, family: str, tmp_path: Path
+) -> None:
+    report = PADDLE.format(
+        stack="0   paddle::f::Handle(char const*, int)", what=HANDLED.format(what=what, signal=signal)
+    )
+    draft = drafted(looped(0, 200) + report, tmp_path)
+    assert draft.family == family, draft.headline
+    assert family != "F4" or draft.confidence < 0.6  # nobody knows who sent it
+
+
+def test_what_paddle_itself_refuses_is_an_exception_still(tmp_path: Path) -> None:
+    refused = "InvalidArgumentError: The shape of the input (7) is detected by the operator to be wrong.\n"
+    draft = drafted(PADDLE.format(stack="0   paddle::f::Reshape(int)", what=refused), tmp_path)
+    assert draft.family == "A1", draft.headline
