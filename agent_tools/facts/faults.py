@@ -143,6 +143,8 @@ def classify(name: str, message: str, calls: str) -> Fault:
 def _by_words(name: str, message: str) -> Fault | None:
     if (word := node_word(message)) is not None:
         return Fault("env", 0.92, word.why)
+    if name.rsplit(".", 1)[-1] == "TypeError" and (call := _KEYWORD.search(message)):
+        message = message[: call.end()]  # what a parameter is called says nothing of what is wrong
     rule = next((r for r in RULES if r.fits(name, message)), None)
     if rule and rule.certainty < 0.75 and name.rsplit(".", 1)[-1] not in (*_PLAIN_NAMES, "NotImplementedError", ""):
         return None
