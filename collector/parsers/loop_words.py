@@ -26,7 +26,7 @@ _BEFORE = re.compile(r"(?:(?<![\w./%:-])[A-Za-z]\w{0,24}[ -]){0,3}(?:[A-Za-z_][\
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _WHOLE = frozenset(
     _WORDS.findall(
-        "losses es is t tr trn train training avg average averaged ave mean total tot sum all set running current cur batch mini minibatch step epoch"
+        "losses es is t tr trn train training avg average averaged ave mean total tot sum combined overall all set running current cur batch mini minibatch step epoch"
         " iter iteration local global"
     )
 )

@@ -20,6 +20,8 @@ LOSSES = [
     ("per_token_loss: 1.25 | z_loss: 20.5 | per_example_loss: 900.5", "1.25", "whole part whole"),
     ("token_loss: 1.25, per_class_loss: 2.5", None, "part part"),
     ("the loss so far of 12 runs", None, ""),
+    ("x_loss: 0.25, combined_loss: 0.75", "0.75", "part whole"),
+    ("overall loss: 0.75, overall_box_loss: 0.25", "0.75", "whole part"),
     ("triplet loss: 1.25", None, "unknown"),
     ("0% packet loss, time 31ms; loss of 3 lines; loss at 64%", None, ""),
 ]
