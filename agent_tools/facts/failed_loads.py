@@ -62,6 +62,8 @@ _STATE_KEY = re.compile(
 _SLOT = re.compile(
     r"(?:Key|Tensor name) \S*(?:/(?:Adam|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)(?:_\d)?|beta[12]_power) .{0,20}not found in checkpoint"
 )
+# What Megatron says before it leaves, where the file lacks the key of a part.
+_LEFT_OUT = re.compile(r"unable to load (?:optimizer|rng state|iteration) from checkpoint", re.IGNORECASE)
 # A path into the optimizer's own tensors: nobody but a load of a saved run asks for it.
 _STATE_PATH = re.compile(
     r"KeyError: ['\"]?(?:[\w-]+\.)*optim\w*\.(?:[\w-]+\.)*(?:exp_avg\w*|momentum_buffer|param_groups\b)"
@@ -91,7 +93,7 @@ class FailedLoad:
     @property
     def of_saved_run(self) -> bool:
         """The text names what only a saved run holds, or it came out of a load of that."""
-        named = any(p.search(self.text) for p in (_RESUME_ITSELF, _STATE_KEY, _STATE_PATH))
+        named = any(p.search(self.text) for p in (_RESUME_ITSELF, _STATE_KEY, _STATE_PATH, _LEFT_OUT))
         return named or _STATE_FRAME.search(self.frames) is not None
 
     @property
@@ -126,7 +128,9 @@ class FailedLoad:
                 "its shapes or names do not match the model",
                 "Use the checkpoint of the same model and configuration (same vocabulary, layers, parallel sizes), or the matching base.",
             )
-        if any(p.search(self.text) for p in (_STATE_KEY, _STATE_PATH, _SLOT)) or self.text.startswith("KeyError"):
+        if any(p.search(self.text) for p in (_STATE_KEY, _STATE_PATH, _SLOT, _LEFT_OUT)) or self.text.startswith(
+            "KeyError"
+        ):
             return (
                 "it lacks a part of the saved run",
                 "Resume from a checkpoint that holds the optimizer and the counters too, or start anew from its weights alone.",

@@ -40,6 +40,8 @@ _TABLE: tuple[_Rule, ...] = tuple(
         ("failed", "safetensors", r"Error while deserializing header: (?P<what>\w+)"),
         ("failed", None, r"UnpicklingError: (?P<what>.{0,80})|EOFError: (?P<what2>Ran out of input)"),
         ("failed", "megatron", r"(?P<what>[Cc]ould not|[Uu]nable to|[Ff]ailed to) (?:load|read|save|write|find)(?: the)? (?:distributed |model |latest )?checkpoint"),
+        # Megatron and SAT leave with status 0 after these words, which are all that they say of it.
+        ("failed", "megatron", rf"[Uu]nable to load (?P<what>optimizer|rng state|iteration) from checkpoint {_PATH}(?= |,|\.|$).{{0,160}}\bexiting"),
         ("failed", None, r"[Ee]rror (?P<what>loading|saving|restoring) (?:the )?checkpoint|checkpoint .{0,120}(?P<what2>is corrupt(?:ed)?)"),
         # Hugging Face
         ("saving", "hf-trainer", rf"Saving model checkpoint to {_PATH}"),

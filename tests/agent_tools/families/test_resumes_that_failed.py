@@ -49,6 +49,23 @@ def test_a_missing_key_of_a_models_own_is_no_resume(tmp_path: Path) -> None:
     assert drafted(text, tmp_path).family == "A1"
 
 
+_LEAVES = (
+    "Unable to load {part} from checkpoint /ck/iter_0000900/mp_rank_00/model_optim_rng.pt. Specify --no-load-optim or --finetune "
+    "to prevent attempting to load the {part} state, {end} ...\n"
+)
+
+
+@pytest.mark.parametrize("part", ["optimizer", "rng state"])
+def test_megatron_leaves_without_a_traceback_where_a_part_is_missing(part: str, tmp_path: Path) -> None:
+    found = drafted(_LEAVES.format(part=part, end="exiting"), tmp_path)
+    assert (found.family, found.mode) == ("E2", "load_crash") and "lacks a part" in found.headline
+
+
+def test_one_that_goes_on_without_the_part_has_not_crashed(tmp_path: Path) -> None:
+    found = drafted(_LEAVES.format(part="optimizer", end="going on") + looped(0, 800), tmp_path)
+    assert found.mode != "load_crash"
+
+
 _NONE = (
     "WARNING: could not find the metadata file /ck/latest_checkpointed_iteration.txt \n"
     "    will not load any checkpoints and will start from random\n"
