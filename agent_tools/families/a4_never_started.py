@@ -29,6 +29,7 @@ from agent_tools.families.launch_reason import (
     speaker,
     where_before,
 )
+from agent_tools.families.unread_script import FURTHER, UNREADABLE, unread
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -62,7 +63,6 @@ _NO_PROGRAM = re.compile(
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
     re.IGNORECASE,
 )
-_UNREADABLE = re.compile(r"syntax error|unexpected EOF while", re.IGNORECASE)
 # Under `set -u` a script ends at the first variable that nobody has set.
 _UNSET = re.compile(
     r"^\S{1,300}: (?:line )?\d+: [A-Za-z_]\w*(?:\[\S{0,40}\])?: (?:unbound variable|parameter (?:null or )?not set)"
@@ -287,8 +287,9 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         return unset
     line = next((r for r in facts.table("log_tail") if _LINE.search(r.text("text"))), None)
     missing_starter = _starter(facts)
-    line = missing_starter or line
-    if cell is None and missing_starter is None and (line is None or not _shell_only(facts)):
+    broken = unread(facts) if missing_starter is None else None
+    line = missing_starter or broken or line
+    if cell is None and missing_starter is None and broken is None and (line is None or not _shell_only(facts)):
         return None
     if cell is not None and facts.raised:
         return None
@@ -298,7 +299,9 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     if line is not None:
         shows.append(f"The log says: {quoted(line, 'text', 'line_no')}.")
     confidence = 0.93 if cell is not None and line is not None else (0.85 if cell is not None else 0.72)
-    if line is not None and _UNREADABLE.search(line.text("text")):
+    if cell is None and broken is not None and not _shell_only(facts):
+        confidence = FURTHER
+    if line is not None and UNREADABLE.search(line.text("text")):
         return Assessment(
             CODE,
             "confirmed",

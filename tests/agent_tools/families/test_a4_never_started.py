@@ -229,6 +229,30 @@ def test_a_script_that_the_shell_cannot_read_names_no_missing_program(tmp_path: 
     assert ("[[" in draft.headline) is ("execute it" in why), "the shell's own words name it"
 
 
+_UNREAD = "/var/spool/slurmd/job42/slurm_script: line 9: syntax error near unexpected token `('\n"
+_READ_AT = "/var/spool/slurmd/job42/slurm_script: line 9: `export OMP_NUM_THREADS=max(cores, 1)'\n"
+_MODULES = "Lmod has detected the following error: The following module(s) are unknown:\n" + "".join(
+    f"module line {n}\n" for n in range(6)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "unread"),
+    [
+        (_MODULES + _UNREAD + _READ_AT, True),
+        (_MODULES + "job.sh: line 31: syntax error: unexpected end of file\n", True),
+        (_MODULES + _UNREAD + _READ_AT + "reading the corpus\n", False),  # of a file that the script reads in
+        ("".join(f"shard {n} written\n" for n in range(90)) + _UNREAD + _READ_AT, False),
+    ],
+)
+def test_a_script_whose_end_the_shell_could_not_read_had_loaded_modules_at_most(
+    tmp_path: Path, text: str, unread: bool
+) -> None:
+    """unread_script."""
+    draft = drafted(text, tmp_path)
+    assert (draft.family == "A4") is unread and draft.confidence < 0.7
+
+
 SCRIPT = "/var/spool/slurmd/job42/slurm_script: line 9: "
 HEAD = "Job 42 on n1\nThe following have been reloaded with a version change:\n  1) gcc/9 => gcc/11\nworking in /home/mira\nsetting up\n"
 
