@@ -33,18 +33,22 @@ group begins or ends in them), and no count where it does not matter.
 A unit `[$metric]` is that of the column whose name the parameter `metric` holds.
 
 Parameters `job_id`, `node`, `from_ts` and `to_ts` let the reader leave out segments, where the text of the query shows
-that every table it reads is limited by them (see `pruned_by`); `-- PRUNE: node, from_ts` says so instead of the text,
-and `-- PRUNE: none` forbids it. `-- PRUNE: job_id, nodes` stands for: rows of `$job_id`, and rows without a job on one
-of `$nodes` (comma-separated). A query must give the same answer whether or not segments are left out.
+that every table it reads is limited by them; `-- PRUNE:` says so instead of the text, and `-- FIRST:` names a question that
+is asked before for what it is to be limited by: see `store.pruning`.
+
+`-- ALONE: job_id` says that the query has no row where any of its tables tells of another job.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from store import pruning
+from store.pruning import Limits, pruned_by
 from store.result import Cell, ResultColumn, StoreError
 
 QUERIES = Path(__file__).parent / "queries"
@@ -74,7 +78,8 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class QueryInfo:
-    """A question as its header describes it. `prunes` are the parameters by which segments may be left out.
+    """A question as its header describes it. `prunes` are, by table, the parameters by which segments may be left out; `first` is the
+    question that is asked before for that. `alone`: there is no row where another job is known.
 
     `empty` are its columns' types where it is known without running it when there is no row, else nothing: then that is
     so where in one of `needs` no part has a row. `none` are the things of which an empty answer says that there were none. `hides` are the columns that may name a stranger.
@@ -87,11 +92,13 @@ class QueryInfo:
     columns: tuple[ResultColumn, ...]
     caveat: str
     sql: str
-    prunes: frozenset[str]
+    prunes: Mapping[str, Limits]
     empty: tuple[str, ...] = ()
     needs: tuple[tuple[Need, ...], ...] = ()
     none: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
+    first: str = ""
+    alone: bool = False
 
 
 @cache
@@ -124,11 +131,25 @@ def parse(name: str, text: str) -> QueryInfo:
         key, colon, value = line.partition(":")
         if column:
             columns.append(ResultColumn(column[1], "", column[2] or "", column[3]))
+            last = "COLUMN"
         elif colon and key == "NEEDS":
             needs.append(value)
-        elif colon and key in ("TABLES", "PARAMS", "CAVEAT", "PRUNE", "EMPTY", "NONE", "WITH", "HIDES"):
+        elif colon and key in (
+            "TABLES",
+            "PARAMS",
+            "CAVEAT",
+            "PRUNE",
+            "EMPTY",
+            "NONE",
+            "WITH",
+            "HIDES",
+            "FIRST",
+            "ALONE",
+        ):
             fields[key] = value.strip()
             last = key
+        elif last == "COLUMN":
+            columns[-1] = replace(columns[-1], doc=f"{columns[-1].doc} {line}")
         elif last:
             fields[last] += " " + line
         else:
@@ -140,8 +161,10 @@ def parse(name: str, text: str) -> QueryInfo:
     patterns = frozenset(_MATCHES.findall(sql))
     found = (_param(name, p) for p in _split(fields.get("PARAMS", "")))
     params = tuple(replace(p, regex=p.name in patterns) for p in found)
-    prunes = _words(fields["PRUNE"]) if "PRUNE" in fields else pruned_by(sql, tables)
-    prunes = frozenset(prunes) & {p.name for p in params}
+    if "PRUNE" in fields:
+        prunes = pruning.read(name, fields["PRUNE"], tables)
+    else:
+        prunes = dict.fromkeys(tables, Limits(frozenset(pruned_by(sql, tables)) & {p.name for p in params}))
     return QueryInfo(
         name,
         head[0].partition(":")[2].strip(),
@@ -155,6 +178,8 @@ def parse(name: str, text: str) -> QueryInfo:
         tuple(tuple(_need(name, n, tables) for n in _split(line)) for line in needs) or (tuple(map(Need, tables)),),
         tuple(_split(fields.get("NONE", ""))),
         _words(fields.get("HIDES", "")),
+        fields.get("FIRST", ""),
+        "ALONE" in fields,
     )
 
 
@@ -171,34 +196,6 @@ def _with(query: str, shared: str, sql: str) -> str:
     common = ", ".join(texts)
     rest = re.match(r"WITH\s+", sql)
     return f"WITH {common}, {sql[rest.end() :]}" if rest else f"WITH {common}\n{sql}"
-
-
-_LIMITS = {
-    "job_id": r"\bjob_id\s*=\s*\$job_id\b",
-    "node": r"\bnode\s*=\s*\$node\b",
-    "from_ts": r"\bts\s*>=?\s*\$from_ts\b",
-    "to_ts": r"\bts\s*<=?\s*\$to_ts\b",
-}
-
-
-def pruned_by(sql: str, tables: tuple[str, ...]) -> tuple[str, ...]:
-    """The parameters that limit every table of the query, judged by its text and on the safe side.
-
-    Each mention of a table needs its own plain condition, the parameter stands nowhere else but in `$p IS NULL`, and
-    `OR` joins nothing but that.
-    """
-    sql = re.sub(r"--[^\n]*", "", sql)
-    mentions = sum(len(re.findall(rf"\b(?:FROM|JOIN|,)\s+{t}\b", sql, re.IGNORECASE)) for t in tables)
-    without = re.sub(r"\$\w+(?:::\w+)?\s+IS\s+NULL\s+OR\b", "", sql, flags=re.IGNORECASE)
-    if re.search(
-        r"\b(OR|NOT|LEFT|RIGHT|FULL|EXCEPT)\b", re.sub(r"\bIS\s+NOT\b", "", without, flags=re.IGNORECASE), re.I
-    ):
-        return ()
-    return tuple(
-        name
-        for name, limit in _LIMITS.items()
-        if len(re.findall(limit, without)) == mentions == len(re.findall(rf"\${name}\b", without)) and mentions
-    )
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -16,15 +16,18 @@ import duckdb
 from store import catalog, cells, engine, regex, strangers, views
 from store.alarm import Alarm
 from store.catalog import QueryInfo
-from store.lake import Lake, node_folder
+from store.lake import Lake
 from store.overlay import Overlay
+from store.pruning import windows
 from store.result import Cell, Coverage, QueryTimeout, Result, ResultColumn, StoreError
 from store.rows import columns, tables
 from store.shown import OPTIMIZERS, SMALL, Shown, parsed
-from store.snapshot import EVERYTHING, Opened, Snapshots, Window
+from store.snapshot import Opened, Snapshots, Window
 
 Self = TypeVar("Self", bound="Reader")
 _NEIGHBOURS = catalog.parse("neighbours", strangers.NEIGHBOURS)
+_MOST = 10_000
+"""Rows of a question that is asked before another one: beyond them it limits nothing."""
 
 
 class Reader:
@@ -105,9 +108,9 @@ class Reader:
 
     def _run(self, info: QueryInfo, params: dict[str, Cell], max_rows: int) -> Result:
         started = time.perf_counter()
-        window = _window(info, params) if self._prune else EVERYTHING
+        wanted = self._wanted(info, params) if self._prune else None
         for attempt in (1, 2):
-            opened = self.snapshots.take(views.with_beside(info.tables), window)
+            opened = self.snapshots.take(views.with_beside(info.tables), wanted)
             try:
                 names, types, rows, total = self._execute(info, params, opened, max_rows)
                 break
@@ -150,6 +153,19 @@ class Reader:
             time.perf_counter() - started,
         )
 
+    def _wanted(self, info: QueryInfo, params: dict[str, Cell]) -> dict[str, Window]:
+        """What is wanted of each table, with what the question that is to be asked before says of it."""
+        if not info.first:
+            return windows(info, params)
+        first = self.catalog()[info.first]
+        bound = {p.name: params.get(p.name, p.default) for p in first.params}
+        found = self._run(first, bound, _MOST)
+        if found.truncated:
+            return windows(info, {})
+        rows = found.dicts()
+        named = frozenset(str(row["node"] or "") for row in rows) if "node" in {c.name for c in found.columns} else None
+        return windows(info, params, [str(row["job_id"]) for row in rows if row.get("job_id") is not None], named)
+
     def _neighbours(self, params: dict[str, Cell], nodes: str) -> strangers.Rows:
         """Who else was on these nodes."""
         asked = {"job_id": params["job_id"], "nodes": nodes}
@@ -176,7 +192,8 @@ class Reader:
     def _answer(
         self, info: QueryInfo, params: dict[str, Cell], opened: dict[str, Opened], max_rows: int
     ) -> tuple[list[str], list[str], tuple[tuple[Cell, ...], ...], int]:
-        if info.empty and self._shown.lacks(info.needs, opened):
+        alone = info.alone and _others(params["job_id"], opened)  # which costs less than to look into the tables
+        if info.empty and (alone or self._shown.lacks(info.needs, opened)):
             return [c.name for c in info.columns], list(info.empty), (), 0
         self._shown.put(opened, info.sql, params)
         cursor = self._con.execute(parsed(self._con, info.sql), params or None)
@@ -242,19 +259,10 @@ def _unit(info: QueryInfo, unit: str, params: dict[str, Cell]) -> str:
     return next((c.unit for t in info.tables for c in columns(tables()[t]) if c.name == named), "")
 
 
-def _window(info: QueryInfo, params: dict[str, Cell]) -> Window:
-    def of(name: str) -> Cell:
-        return params.get(name) if name in info.prunes else None
-
-    job, node = of("job_id"), of("node")
-    start, end = cells.microseconds(of("from_ts")), cells.microseconds(of("to_ts"))
-    nodes = of("nodes")
-    return Window(
-        None if job is None else str(job),
-        None if node is None else str(node),
-        None if nodes is None else frozenset(node_folder(n or None) for n in str(nodes).split(",")),
-        start,
-        end,
+def _others(job: Cell, opened: Mapping[str, Opened]) -> bool:
+    """Whether segments tell of another job than this one."""
+    return any(
+        s.jobs != (job,) and s.jobs != () for found in opened.values() for _, s in found if "job_id" in s.columns
     )
 
 

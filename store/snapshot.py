@@ -11,14 +11,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from store import commits, manifest
 from store.lake import NO_DAY, Lake, Partition, folder_node, node_folder, read_raw
 from store.manifest import MANIFEST, Manifest, Segment
+from store.rows import columns, tables
 
 if TYPE_CHECKING:
     from store.overlay import Overlay
@@ -26,29 +28,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What a question is limited to; None is no limit. Times in microseconds since 1970 (UTC).
+    """What a question wants of a table; None is no limit. Times in microseconds since 1970 (UTC), nodes as their folders.
 
-    With `nodes` a question wants the rows of `job`, and those without a job on one of these nodes.
+    With `jobs` it wants their rows and those without a job; with `nodes` too, of the latter those on one of these nodes, or with
+    `either` anybody's there. With `nodes` alone it wants the rows on these.
     """
 
-    job: str | None = None
+    jobs: frozenset[str] | None = None
     node: str | None = None
     nodes: frozenset[str] | None = None
+    either: bool = False
     start: int | None = None
     end: int | None = None
 
     def of(self, table: str) -> Window:
         """The window for one table: what a thing is was written down long before anything happened to it."""
         if table in OF_JOBS:
-            return Window(job=self.job)
+            return Window(jobs=self.jobs)
         return dataclasses.replace(self, start=None, end=None) if table in TIMELESS else self
 
     def wants(self, s: Segment, node: str) -> bool:
         """Could the segment, of the partition with this folder name for its node, hold a row of this window?"""
-        if self.job is not None:
+        on = self.nodes is None or node in self.nodes
+        if self.jobs is None:
+            if not on:
+                return False
+        elif "job_id" not in s.columns or (s.jobs is not None and self.jobs.isdisjoint(s.jobs)):
             jobless = s.null_job or "job_id" not in s.columns
-            named = "job_id" in s.columns and (s.jobs is None or self.job in s.jobs)
-            if not named and not (jobless and (self.nodes is None or node in self.nodes)):
+            if not (on and (jobless or (self.either and self.nodes is not None))):
                 return False
         if s.null_ts:
             return True
@@ -62,6 +69,7 @@ TIMELESS = frozenset({"gpu_device"})
 """Tables whose rows hold until a later one of the same thing: no question's time leaves any of them out."""
 OF_JOBS = frozenset({"log_run"})
 """Tables whose rows say of a job what holds whatever node or time a question is limited to."""
+DAY_US = 86_400 * 1_000_000
 TRIES = 8
 """So often is a picture taken again where what waits was taken in meanwhile."""
 T = TypeVar("T")
@@ -91,18 +99,19 @@ class Snapshots:
         self._paths: dict[tuple[str, str], Path] = {}
         self._places: dict[str, Path] = {}
 
-    def take(self, tables: Iterable[str], window: Window = EVERYTHING) -> dict[str, Opened]:
-        """The committed segments of tables that the window wants, with their paths, in a stable order.
+    def take(self, tables: Iterable[str], wanted: Mapping[str, Window] | None = None) -> dict[str, Opened]:
+        """The committed segments of tables that their windows want, with their paths, in a stable order.
 
         One moment for all the tables: a batch is in all of them or in none.
         """
-        names = list(tables)
+        windows = {t: (wanted or {}).get(t, EVERYTHING).of(t) for t in tables}
+        names = list(windows)
         if self._overlay is None:
-            return self._picture(names, window)[0]
+            return self._picture(windows)[0]
         tries = 0
         while True:
             waiting = self._overlay.parts(names)
-            opened, counted = self._picture(names, window)
+            opened, counted = self._picture(windows)
             lacking = self._overlay.choose(waiting, counted)
             tries += 1
             if lacking is not None or tries >= TRIES:
@@ -111,28 +120,28 @@ class Snapshots:
             self._overlay.left += sum(len(part.chunks) for part in waiting)
         for part in lacking or ():
             for table in names:
-                wanted = window.of(table)
-                node = None if wanted.node is None else node_folder(wanted.node)
+                window = windows[table]
+                node = None if window.node is None else node_folder(window.node)
                 for place, path, s in part.tables[table]:
                     home = node_folder(place.node)
-                    if node in (None, home) and wanted.wants(s, home):
+                    if node in (None, home) and window.wants(s, home):
                         opened[table].append((path, s))
         return opened
 
-    def _picture(self, names: list[str], window: Window) -> tuple[dict[str, Opened], dict[str, str | None]]:
+    def _picture(self, windows: Mapping[str, Window]) -> tuple[dict[str, Opened], dict[str, str | None]]:
         """What is published; and of each batch that has a segment there whether it is, which of its publications."""
-        first = {t: self._read(t, window.of(t)) for t in names}
+        first = {t: self._read(t, window) for t, window in windows.items()}
         keys = {s.key for found in first.values() for _, s in found if s.key is not None}
         if not any(first.values()):
-            return {t: [] for t in names}, {}
+            return {t: [] for t in windows}, {}
         current = {key: self._pub(key) for key in keys}
         opened = {
             t: [
                 (self._path(folder, s.file), s)
-                for folder, s in self._read(t, window.of(t))
+                for folder, s in self._read(t, window)
                 if s.key is None or (s.key in current and current[s.key] == s.pub)
             ]
-            for t in names
+            for t, window in windows.items()
         }
         return opened, current
 
@@ -162,10 +171,15 @@ class Snapshots:
 
 def partitions(lake: Lake, table: str, window: Window = EVERYTHING) -> Iterator[str]:
     """The folders (below LAKE/tables) of a table's partitions that the window wants, sorted."""
-    nodes = None if window.node is None else {node_folder(window.node)}
+    nodes = window.nodes if window.jobs is None else None
+    nodes = nodes if window.node is None else {node_folder(window.node)}
     base = f"{lake.tables}/{table}"
+    # What lasts stands under the day on which it began.
+    start = None if "end_ts" in _names_of(table) else window.start
     for day in sorted(_names(base)):
         if day != NO_DAY and window.end is not None and _starts(day) > window.end:
+            continue
+        if day != NO_DAY and start is not None and _starts(day) + DAY_US <= start:
             continue
         for node in sorted(_names(f"{base}/{day}")):
             if nodes is None or node in nodes:
@@ -178,6 +192,12 @@ def partition_of(folder: str) -> Partition:
     return Partition(table, day, folder_node(node))
 
 
+@cache
+def _names_of(table: str) -> frozenset[str]:
+    return frozenset(c.name for c in columns(tables()[table]))
+
+
+@cache
 def _starts(day: str) -> int:
     from datetime import UTC, datetime
 

@@ -1,7 +1,8 @@
 -- coverage_nodes: Which tables hold rows of the job's nodes in its time, and what their sources say of themselves.
 -- TABLES: gpu_device, gpu_sample, gpu_event, link_sample, link_event, host_sample, host_event, slurm_node_state, slurm_node_sample, source_health
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- PRUNE: none
+-- PRUNE: gpu_device(job_id, nodes), gpu_sample(job_id, nodes, from_ts, to_ts + 1 HOUR), gpu_event(job_id, nodes, from_ts, to_ts + 1 HOUR), link_sample(job_id, nodes, from_ts, to_ts + 1 HOUR), link_event(job_id, nodes, from_ts, to_ts + 1 HOUR), host_sample(nodes, from_ts, to_ts + 1 HOUR),
+-- host_event(job_id, nodes, from_ts, to_ts + 1 HOUR), slurm_node_state(nodes), slurm_node_sample(nodes, from_ts, to_ts + 1 HOUR), source_health(job_id | nodes, from_ts, to_ts)
 -- COLUMN table: table
 -- COLUMN present: the table has rows of the job
 -- COLUMN watched: a healthy source covered the table for this job or on one of its nodes

@@ -1,7 +1,7 @@
 -- disk_space: How much room the file system that a path lies on had on the job's nodes: before the run, at its least, and at its end.
 -- TABLES: host_sample
 -- PARAMS: job_id VARCHAR, path VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
--- PRUNE: nodes
+-- PRUNE: nodes, from_ts - 1 HOUR, to_ts
 -- COLUMN node: node
 -- COLUMN filesystem: mount point, the longest one that the path begins with
 -- COLUMN total_gib [GiB]: its size

@@ -1,10 +1,10 @@
 -- gpu_events: XIDs and other events of the job's GPUs, from the kernel log or the driver.
 -- TABLES: gpu_event, gpu_device, gpu_sample, gpu_minute
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, gpus VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: gpu_event(from_ts - 10 MINUTE, to_ts + 6 MINUTE), gpu_device(nodes), gpu_sample(nodes, from_ts, to_ts + 1 MINUTE), gpu_minute(nodes, from_ts, to_ts)
 -- NONE: XID, XIDs, GPU event
 -- NEEDS: gpu_event
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, VARCHAR, BIGINT, BIGINT, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, VARCHAR, VARCHAR
--- PRUNE: from_ts
 -- HIDES: pid, process_name, message
 -- COLUMN node: node
 -- COLUMN gpu: index on its node

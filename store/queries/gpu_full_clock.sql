@@ -1,8 +1,8 @@
 -- gpu_full_clock: The highest SM clock that a GPU of the job can have, as the inventory of its node tells it.
 -- TABLES: gpu_device
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, of_node VARCHAR = NULL, of_gpu BIGINT = NULL, of_uuid VARCHAR = NULL
+-- PRUNE: job_id, nodes
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, DOUBLE
--- PRUNE: none
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
 -- COLUMN gpu_uuid: UUID

@@ -1,8 +1,8 @@
 -- gpu_holders: The GPUs of a node that are known by inventory, samples or events, and whose the samples say that they were.
 -- TABLES: gpu_device, gpu_event, gpu_sample, gpu_minute, slurm_node_sample
 -- PARAMS: job_id VARCHAR, node VARCHAR, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: gpu_device(node), gpu_event(node), gpu_sample(node, from_ts - 1 MINUTE, to_ts), gpu_minute(node, from_ts - 1 MINUTE, to_ts), slurm_node_sample(node)
 -- EMPTY: VARCHAR, BIGINT, VARCHAR, VARCHAR, HUGEINT, HUGEINT, BIGINT
--- PRUNE: node
 -- COLUMN node: node
 -- COLUMN gpu: index on its node
 -- COLUMN gpu_uuid: UUID

@@ -1,10 +1,10 @@
 -- host_events: OOM kills, segfaults, hung tasks, storage stalls and panics of the job's nodes, from their kernel logs.
 -- TABLES: host_event, process
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: process(job_id), host_event(job_id, nodes, from_ts, to_ts + 5 MINUTE)
 -- NONE: segfault, hung task, kernel panic, kernel OOM kill
 -- NEEDS: host_event
 -- EMPTY: VARCHAR, VARCHAR, TIMESTAMP, BIGINT, BIGINT, VARCHAR, BOOLEAN, VARCHAR, VARCHAR, DOUBLE, VARCHAR, BOOLEAN
--- PRUNE: none
 -- HIDES: pid, process_name, cgroup, message
 -- COLUMN node: node
 -- COLUMN event: oom_kill, segfault, trap, hung_task, mce, storage, filesystem, panic, boot, link, thermal

@@ -1,6 +1,7 @@
 -- job_cost: GPU time that the job held, and how much of it came after the last checkpoint of its last attempt.
 -- TABLES: slurm_job, log_event, log_line, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: job_id
 -- NEEDS: slurm_job
 -- EMPTY: BIGINT, BIGINT, DOUBLE, DOUBLE, DOUBLE, BIGINT, TIMESTAMP, DOUBLE, DOUBLE, TIMESTAMP, DOUBLE, TIMESTAMP, DOUBLE, BIGINT, VARCHAR, BOOLEAN
 -- COLUMN attempts: attempts counted

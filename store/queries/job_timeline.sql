@@ -1,6 +1,8 @@
 -- job_timeline: What happened to the job and its nodes and GPUs, from every store, in order of time.
 -- TABLES: slurm_job, slurm_job_event, slurm_node_state, log_event, gpu_event, link_event, host_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: slurm_job(job_id), slurm_job_event(job_id), log_event(job_id), slurm_node_state(nodes), gpu_event(job_id, nodes), link_event(job_id, nodes), host_event(job_id, nodes)
+-- FIRST: nodes_of_job
 -- HIDES: message
 -- COLUMN ts: when
 -- COLUMN store: who says so

@@ -1,6 +1,8 @@
 -- launch_failures: What says that Slurm could not launch the attempt and ended it itself: why the job waits again, a node put out of service, slurmd's word in the log.
 -- TABLES: slurm_job, slurm_job_event, slurm_node_state, log_event
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: slurm_job(job_id), slurm_job_event(job_id), log_event(job_id), slurm_node_state(nodes)
+-- FIRST: nodes_of_job
 -- COLUMN told_by: queue, the reason for which the job waits after the attempt; node, the reason of a node that was taken out of service as the attempt ended; log, slurmd's own line in the job's output
 -- COLUMN reason: reason as Slurm wrote it
 -- COLUMN node: node of the attempt

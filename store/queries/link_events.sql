@@ -1,8 +1,8 @@
 -- link_events: Flaps, failures and error bursts of the fabric and the interfaces on the job's nodes.
 -- TABLES: link_event
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: job_id, nodes, from_ts, to_ts + 5 MINUTE
 -- NONE: link event, link flap, link failure
--- PRUNE: none
 -- COLUMN node: node
 -- COLUMN fabric: infiniband, roce, nvlink, efa, ethernet
 -- COLUMN device: device

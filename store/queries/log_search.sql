@@ -1,6 +1,7 @@
 -- log_search: Lines of the job's logs that match a regular expression (RE2, case ignored), in time and file order.
 -- TABLES: log_line
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL, pattern VARCHAR
+-- PRUNE: job_id
 -- COLUMN file: file
 -- COLUMN line_no: line in the file, from 1
 -- COLUMN ts: time of the line

@@ -1,9 +1,10 @@
 -- lone_nodes: Nodes whose own telemetry is held, where no other job is known that they could have worked for.
 -- TABLES: slurm_job, source_health
 -- PARAMS: job_id VARCHAR
+-- PRUNE: none
+-- ALONE: job_id
 -- EMPTY: VARCHAR, TIMESTAMP, TIMESTAMP
 -- NEEDS: source_health.covers = gpu_device | gpu_sample | gpu_event | link_sample | link_event | host_sample | host_event
--- PRUNE: none
 -- COLUMN node: node; empty for telemetry that names none
 -- COLUMN first_ts: first time that was looked at
 -- COLUMN last_ts: last time that was looked at

@@ -1,6 +1,8 @@
 -- node_failures: States of the job's own nodes that mean trouble, while it ran and around its end.
 -- TABLES: slurm_node_state, slurm_job
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: slurm_job(job_id), slurm_node_state(nodes)
+-- FIRST: nodes_of_job
 -- NEEDS: slurm_job
 -- NEEDS: slurm_node_state.state ~ (?i)down|fail|drain|not_?respond|no_?respond|reboot|power, slurm_node_state.state_flags ~ (?i)down|fail|drain|not_?respond|no_?respond|reboot|power
 -- EMPTY: VARCHAR, VARCHAR, VARCHAR, VARCHAR, VARCHAR, TIMESTAMP, TIMESTAMP, BIGINT, BIGINT, BOOLEAN, BOOLEAN, BOOLEAN, BIGINT, BIGINT

@@ -1,8 +1,8 @@
 -- oom_holders: Who held most memory on a node as its kernel killed for the whole host, by the kernel's own list of tasks.
 -- TABLES: host_event
 -- PARAMS: job_id VARCHAR, nodes VARCHAR = NULL, from_ts TIMESTAMP = NULL, to_ts TIMESTAMP = NULL
+-- PRUNE: job_id, nodes, from_ts, to_ts + 5 MINUTE
 -- EMPTY: VARCHAR, TIMESTAMP, VARCHAR, DOUBLE, VARCHAR, BOOLEAN, DOUBLE, VARCHAR, BOOLEAN
--- PRUNE: none
 -- HIDES: process_name, message, killed
 -- COLUMN node: node
 -- COLUMN killed_ts: when the kernel killed

@@ -1,6 +1,9 @@
 -- resume_signs: Whether the job was meant to go on from a checkpoint, and whether it did.
 -- TABLES: slurm_job, process, log_line, log_event, train_step
 -- PARAMS: job_id VARCHAR, attempt BIGINT = NULL
+-- PRUNE: process(job_id), log_line(job_id), log_event(job_id), train_step(job_id)
+-- FIRST: run_before
+-- WITH: parent_run
 -- COLUMN asked_by: command, submit line, process, command of a traced script (`+ python ...`) or printed arguments that ask to resume
 -- COLUMN asked_step: step in the name of the checkpoint that it asks for
 -- COLUMN dependency: dependency on another job, from the job's record or its submit line
@@ -38,12 +41,7 @@
 -- COLUMN last_loss: last finite loss that it reported
 -- COLUMN jump: start_loss minus the last loss of the attempt or parent before
 -- CAVEAT: A load marker that a framework does not print, or prints to a file that was not collected, is missed here.
-WITH j AS (
-  SELECT job_id, name, "user", work_dir, submit_line, command, comment, dependency, start_ts, restarts FROM slurm_job
-  WHERE job_id = $job_id AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
-  ORDER BY attempt DESC NULLS LAST, end_ts DESC NULLS FIRST LIMIT 1
-),
-words AS (
+WITH words AS (
   SELECT text, rank FROM (
     SELECT unnest([submit_line, command, comment, name]) AS text, 1 AS rank FROM j
     UNION ALL
@@ -66,18 +64,6 @@ w AS (
     first(asked_step ORDER BY asked_step IS NULL, rank, text) AS asked_step
   FROM asks
 ),
-dep AS (
-  SELECT coalesce(nullif(dependency, ''), regexp_extract(submit_line, '(?:--dependency[= ]|-d ?)((?:after\w*|singleton)[:\d,?+_a-z]*)', 1)) AS dependency
-  FROM j
-),
-named AS (SELECT nullif(regexp_extract(dependency, 'after(?:any|ok|notok|corr|burstbuffer)?:(\d+(?:_\d+)?)', 1), '') AS id FROM dep),
-before AS (
-  SELECT p.job_id AS id FROM slurm_job p, j
-  WHERE p.job_id <> j.job_id AND p.name = j.name AND p.work_dir = j.work_dir AND p.user IS NOT DISTINCT FROM j.user
-    AND p.end_ts <= j.start_ts AND p.end_ts >= j.start_ts - INTERVAL 14 DAY
-  ORDER BY p.end_ts DESC, p.job_id DESC LIMIT 1
-),
-parent AS (SELECT coalesce((SELECT id FROM named), (SELECT id FROM before)) AS id),
 pstate AS (
   SELECT arg_max(state, coalesce(attempt, 1)) AS state, round(max(elapsed_s) / 60, 1) AS ran_min, bool_or(name = (SELECT name FROM j)) AS alike
   FROM slurm_job WHERE job_id = (SELECT id FROM parent)

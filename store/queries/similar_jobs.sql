@@ -1,7 +1,8 @@
 -- similar_jobs: Other runs of the same thing: earlier and later jobs of the same user with the same name, and this job's attempts.
 -- TABLES: slurm_job, verdict, train_step
 -- PARAMS: job_id VARCHAR
--- PRUNE: none
+-- PRUNE: verdict(job_id), train_step(job_id)
+-- FIRST: jobs_alike
 -- COLUMN job_id: job id
 -- COLUMN attempt: 1 for the first run
 -- COLUMN same_job: another attempt of this job

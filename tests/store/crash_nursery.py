@@ -43,7 +43,7 @@ SEEN = QueryInfo(
     "SELECT origin, node, count(*), count(DISTINCT n) FROM ("
     "SELECT origin, node, cpus AS n FROM slurm_node_sample UNION ALL SELECT origin, node, pid FROM host_event)"
     " GROUP BY ALL ORDER BY ALL",
-    frozenset(),
+    {},
 )
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from store import Reader, Writer
 from store.catalog import Need, catalog, parse
+from store.pruning import Limits
 from store.result import StoreError
 from store.rows import Column, LogEvent, LogLine, LogRun, columns, tables
 
@@ -104,7 +105,9 @@ def test_a_text_that_a_query_needs_is_looked_for_in_each_row(tmp_path: Path) -> 
 def test_a_query_is_pruned_only_by_what_limits_every_table_it_reads() -> None:
     def prunes(sql: str, tables: str = "gpu_sample") -> set[str]:
         params = "job_id VARCHAR, node VARCHAR, from_ts TIMESTAMP = NULL"
-        return set(parse("q", f"-- q: t\n-- TABLES: {tables}\n-- PARAMS: {params}\n{sql}").prunes)
+        found = parse("q", f"-- q: t\n-- TABLES: {tables}\n-- PARAMS: {params}\n{sql}").prunes
+        assert [*found] == tables.split(", ")
+        return set(found["gpu_sample"].params)
 
     assert prunes("SELECT 1 FROM gpu_sample WHERE job_id = $job_id") == {"job_id"}
     timed = "SELECT 1 FROM gpu_sample WHERE job_id = $job_id AND ($from_ts IS NULL OR ts >= $from_ts)"
@@ -118,6 +121,14 @@ def test_a_query_is_pruned_only_by_what_limits_every_table_it_reads() -> None:
     assert prunes("-- PRUNE: node\nSELECT 1 FROM gpu_sample") == {"node"}
 
 
+def test_tables_of_a_query_are_each_limited_by_their_own_parameters() -> None:
+    text = "-- PRUNE: log_event(job_id), gpu_event(job_id | nodes, from_ts - 10 MINUTE, to_ts + 1 HOUR)"
+    found = parse("q", f"-- q: t\n-- TABLES: log_event, gpu_event, slurm_job\n{text}\nSELECT 1").prunes
+    us = 1_000_000
+    every = frozenset({"job_id", "nodes", "from_ts", "to_ts"})
+    assert found == {"log_event": Limits(frozenset({"job_id"})), "gpu_event": Limits(every, True, 600 * us, 3600 * us)}
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -129,6 +140,9 @@ def test_a_query_is_pruned_only_by_what_limits_every_table_it_reads() -> None:
         ("-- q: t\n-- TABLES: log_event\n-- NEEDS: log_event.kind ~\nSELECT 1", "need"),
         ("-- q: t\n-- COLUMN a: x\n-- COLUMN b: y\n-- EMPTY: VARCHAR\nSELECT 1", "EMPTY"),
         ("-- q: t\n-- WITH: nowhere\nSELECT 1", "nowhere"),
+        ("-- q: t\n-- PRUNE: jobs\nSELECT 1", "jobs"),
+        ("-- q: t\n-- TABLES: log_event\n-- PRUNE: log_line(job_id)\nSELECT 1", "log_line"),
+        ("-- q: t\n-- TABLES: log_event\n-- PRUNE: log_event(to_ts + 5 YEAR)\nSELECT 1", "YEAR"),
     ],
 )
 def test_a_wrong_header_says_which_line(text: str, wrong: str) -> None:

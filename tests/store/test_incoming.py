@@ -31,7 +31,7 @@ from store.take_in import take_in
 from store.writer import Writer
 
 NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
-PIDS = QueryInfo("pids", "", ("host_event",), (), (), "", "SELECT pid FROM host_event ORDER BY pid", frozenset())
+PIDS = QueryInfo("pids", "", ("host_event",), (), (), "", "SELECT pid FROM host_event ORDER BY pid", {})
 
 
 def event(n: int, **more: Any) -> HostEvent:

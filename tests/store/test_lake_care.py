@@ -17,14 +17,13 @@ from store.catalog import QueryInfo
 from store.compact import compact
 from store.doctor import doctor
 from store.lake import Lake, locked
+from store.pruning import Limits
 from store.result import StoreError
 from store.retain import retain
 from store.rows import LogLine, SlurmNodeSample, SlurmNodeState
 
 T = datetime(2026, 3, 1, 10, tzinfo=UTC)
-COUNT = QueryInfo(
-    "counted", "", ("slurm_node_sample",), (), (), "", "SELECT count(*) FROM slurm_node_sample", frozenset()
-)
+COUNT = QueryInfo("counted", "", ("slurm_node_sample",), (), (), "", "SELECT count(*) FROM slurm_node_sample", {})
 
 
 def samples(count: int, node: str = "n1", start: datetime = T) -> list[SlurmNodeSample]:
@@ -236,7 +235,16 @@ def test_pruning_by_time_keeps_what_lasted_into_the_window(tmp_path: Path) -> No
     Writer(lake).append([SlurmNodeState(node="n2", ts=T - timedelta(days=9), state="DOWN")], batch="lasting")
     Writer(lake).append([SlurmNodeState(node="n3", ts=T + timedelta(days=9), state="DOWN")], batch="later")
     sql = "SELECT node FROM slurm_node_state WHERE ts <= $to_ts ORDER BY 1"
-    info = QueryInfo("down", "", ("slurm_node_state",), (), (), "", sql, frozenset({"from_ts", "to_ts"}))
+    info = QueryInfo(
+        "down",
+        "",
+        ("slurm_node_state",),
+        (),
+        (),
+        "",
+        sql,
+        {"slurm_node_state": Limits(frozenset({"from_ts", "to_ts"}))},
+    )
     with Reader(lake) as reader:
         found = reader.run(info, {"to_ts": "2026-03-02T00:00:00Z"}, 9)
         assert (found.rows, found.coverage[0].segments) == ((("n1",), ("n2",)), 2)

@@ -90,13 +90,11 @@ def test_free_sql_counts_all_rows_and_gives_those_asked_for(lake: Path) -> None:
 def test_the_reader_is_locked(lake: Path) -> None:
     for sql in ("SELECT * FROM read_csv('/etc/passwd')", "SET threads = 4", "ATTACH '/tmp/x.db'", "INSTALL httpfs"):
         with Reader(lake) as reader, pytest.raises(Exception, match=r"Permission|configuration|lock|disabled"):
-            reader.run(QueryInfo("q", "", (), (), (), "", sql, frozenset()), {}, 10)
+            reader.run(QueryInfo("q", "", (), (), (), "", sql, {}), {}, 10)
 
 
 def test_a_time_out_names_the_query_and_leaves_the_reader_usable(lake: Path) -> None:
-    slow = QueryInfo(
-        "slow", "", (), (), (), "", "SELECT count(*) FROM range(10000000) a, range(10000000) b", frozenset()
-    )
+    slow = QueryInfo("slow", "", (), (), (), "", "SELECT count(*) FROM range(10000000) a, range(10000000) b", {})
     with Reader(lake, timeout_s=0.3) as reader:
         started = time.monotonic()
         with pytest.raises(QueryTimeout, match=r"slow: ran past 0.3 s"):

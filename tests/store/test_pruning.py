@@ -91,10 +91,52 @@ def test_a_gpu_s_address_is_known_from_long_before_the_event(tmp_path: Path) -> 
         assert [r["xid"] for r in reader.ask("gpu_events", gpus=f"{own},GPU-3", **asked).dicts()] == [48]
 
 
-@pytest.mark.parametrize("name", sorted(n for n, i in catalog().items() if i.prunes))
+@pytest.mark.parametrize(
+    "name", sorted(n for n, i in catalog().items() if i.alone or any(limits.params for limits in i.prunes.values()))
+)
 def test_a_query_answers_the_same_with_every_segment_open(name: str, readers: tuple[Reader, Reader]) -> None:
     info, (pruned, whole) = catalog()[name], readers
     for params in questions(info):
         found, expected = pruned.ask(name, **params), whole.ask(name, **params)
         assert found.rows == expected.rows, params
         assert dataclasses.replace(found, coverage=()) == dataclasses.replace(expected, coverage=())
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """Many jobs, each with a batch of its own, as the import of its output leaves it: such segments are not merged."""
+    folder = tmp_path_factory.mktemp("crowded") / "lake"
+    writer, rng = Writer(folder, durable=False), random.Random(5)
+    every = [row_type for row_type in tables().values() if row_type is not GpuMinute]
+    for n in range(20):
+        rows = [row(row_type, rng, job_id=f"{n}", node=f"n{n}", ts=T, name=f"a{n}", user="a") for row_type in every]
+        writer.append(rows, batch=f"import {n}", replaces=f"file {n}")
+    with Reader(folder) as reader:
+        yield reader
+
+
+OF_JOBS = frozenset(
+    [
+        "log_event",
+        "log_line",
+        "log_run",
+        "train_step",
+        "process",
+        "source_health",
+        "captured_line",
+        "cuda_sample",
+        "nccl_sample",
+        "io_wait",
+    ]
+)
+"""Tables to which each job adds segments of its own."""
+
+
+@pytest.mark.parametrize("name", sorted(n for n, i in catalog().items() if "job_id" in {p.name for p in i.params}))
+def test_what_is_asked_of_a_job_does_not_open_every_other_s_output(name: str, crowded: Reader) -> None:
+    """A cluster has tens of thousands of them in a month."""
+    info = catalog()[name]
+    asked = next(questions(info)) | {"nodes": "n7", "node": "n7"}
+    found = crowded.ask(name, **{k: v for k, v in asked.items() if k in {p.name for p in info.params}})
+    opened = {c.table: c.segments for c in found.coverage if c.table in OF_JOBS}
+    assert info.alone or max(opened.values(), default=0) <= 2, opened

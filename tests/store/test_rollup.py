@@ -72,7 +72,7 @@ def test_samples_without_a_job_are_counted_to_the_second_and_a_job_s_own_to_the_
         f" FROM gpu_sample WHERE CASE WHEN job_id IS NULL THEN ts BETWEEN '{T:%F %T.%f}' AND '{END:%F %T.%f}'"
         f" ELSE ts BETWEEN '{T:%F %H:%M:00}' AND '{END:%F %H:%M:59.9}' END GROUP BY gpu ORDER BY gpu"
     )
-    straight = QueryInfo("straight", "", ("gpu_sample",), (), (), "", sql, frozenset())
+    straight = QueryInfo("straight", "", ("gpu_sample",), (), (), "", sql, {})
     with Reader(lake) as reader:
         expected = reader.run(straight, {}, 10).rows
         found = reader.ask("gpu_summary", job_id="7", nodes="n0,n1", from_ts=T, to_ts=END)

@@ -11,7 +11,7 @@ from store import Writer
 from store.lake import Lake
 from store.manifest import Segment
 from store.rows import HostEvent, LogLine
-from store.snapshot import Snapshots, Window
+from store.snapshot import DAY_US, Snapshots, Window
 
 T = datetime(2026, 3, 1, 10, tzinfo=UTC)
 TABLES = ("host_event", "log_line")
@@ -71,12 +71,17 @@ def test_a_question_opens_only_the_segments_of_its_job_node_and_time(tmp_path: P
             Writer(lake).append([HostEvent(node=node, ts=T, job_id=job)], batch=f"{job}{node}")
 
     def opened(**limits: object) -> int:
-        return len(Snapshots(lake).take(["host_event"], Window(**limits))["host_event"])  # pyright: ignore
+        return len(Snapshots(lake).take(["host_event"], {"host_event": Window(**limits)})["host_event"])  # pyright: ignore
 
     at = int(T.timestamp()) * 1_000_000
     assert opened() == 6
-    assert opened(job="1") == 4, "rows without a job may be the job's"
-    assert opened(job="1", nodes=frozenset({"n-n1"})) == 3
+    one, here = frozenset({"1"}), frozenset({"n-n1"})
+    assert opened(jobs=one) == 4, "rows without a job may be the job's"
+    assert opened(jobs=frozenset({"1", "2"})) == 6
+    assert opened(jobs=one, nodes=here) == 3
+    assert opened(jobs=one, nodes=here, either=True) == 4, "those of the other job on this node too"
+    assert opened(nodes=here) == 3
     assert opened(node="n2") == 3
     assert opened(start=at) == opened(end=at) == 6
     assert opened(start=at + 1) == opened(end=at - 1) == 0
+    assert opened(start=at + 2 * DAY_US) == opened(end=at - 2 * DAY_US) == 0

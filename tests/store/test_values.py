@@ -40,7 +40,7 @@ EVENTS = st.builds(
 )
 FIELDS = ("message", "name", "node", "job_id", "seq", "elapsed_ms", "ts", "happened_ts")
 ALL = QueryInfo(
-    "all", "", ("log_event",), (), (), "", f"SELECT {', '.join(FIELDS)} FROM log_event ORDER BY line_no", frozenset()
+    "all", "", ("log_event",), (), (), "", f"SELECT {', '.join(FIELDS)} FROM log_event ORDER BY line_no", {}
 )
 
 
