@@ -128,7 +128,8 @@ class Investigation:
         if reply is None:
             deps.trusted = True
             reply = await look_up(deps, question, lambda: self.assessments)
-            reply.provenance = provenance_of(EXAMINER, time.monotonic() - started)
+            told, reply.provenance = reply.provenance.notes, provenance_of(EXAMINER, time.monotonic() - started)
+            reply.provenance.notes = told
             reply.provenance.bounds = bounds.said() if notes else ""
         reply.job = deps.job_id or None
         reply.provenance.notes = [*notes, *self._sight(), *reply.provenance.notes]

@@ -25,6 +25,7 @@ from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims,
 from agent_tools.questions.lookup_verdict import of_verdict
 from agent_tools.questions.meanings import meaning
 from agent_tools.questions.several import bare_job, jobs_of, of_several
+from agent_tools.questions.spelling import spelled
 from agent_tools.questions.unknown import names_unknown, with_unknown
 from agent_tools.questions.when import window
 from agent_tools.questions.whom import job_named, named_in, names_some, one_named
@@ -140,9 +141,10 @@ async def look_up(
         strange = names_unknown(deps, question)
         if strange.nothing:
             return _reply(deps, assessed(), question, strange.said[0], strange.said[1:], [])
-        return with_unknown(
-            await _looked_up(deps, question, assessed, now or datetime.now(UTC), strange.names), strange
-        )
+        meant, taken = spelled(question)
+        found = await _looked_up(deps, meant, assessed, now or datetime.now(UTC), strange.names)
+        found.provenance.notes += [f'The word "{word}" was taken for "{as_}".' for word, as_ in taken]
+        return with_unknown(found.model_copy(update={"question": question}), strange)
 
 
 async def _looked_up(
