@@ -24,6 +24,7 @@ from agent_tools.questions.lookup_job import what_next, whether
 from agent_tools.questions.lookup_says import asked, earlier_runs, node_victims, of_rank, of_table, one_attempt
 from agent_tools.questions.lookup_verdict import of_verdict
 from agent_tools.questions.meanings import meaning
+from agent_tools.questions.parts import joined, parts
 from agent_tools.questions.several import bare_job, jobs_of, of_several
 from agent_tools.questions.spelling import spelled
 from agent_tools.questions.unknown import names_unknown, with_unknown
@@ -100,9 +101,8 @@ TOPICS: tuple[tuple[str, str], ...] = (
     (r"\b(?:looked|looking|sources?|coverage|missing|collected)\b", "coverage"),
 )
 """Words of a question, and what is looked up for them, the most telling first."""
-MAX_TOPICS = 3
-MAX_SHORT = 600
-"""Characters of an answer's first sentence."""
+MAX_TOPICS, MAX_SHORT = 3, 600
+"""The latter: characters of an answer's first sentence."""
 _FLEET = frozenset({"find_jobs"})
 _ONE = frozenset(
     {
@@ -123,8 +123,8 @@ _LEFT_OUT = re.compile(
     r"(?i)\b(?:other than|except(?:ing)?|excluding|apart from|aside from|all but|but not|not (?:on|by|from|because|due)|(?:did|do)(?: not|n't) run on)\b"
     r"|(?:\b(?:not|never)|n't) (?:\w+ )?(?:fail\w*|crash\w*|complet\w*|finish\w*|succe\w*|s?cancel\w*|preempt\w*|requeue\w*|tim\w+ out|hang|hung|killed)\b"
 )
+# An answer on those that are named would be on the very ones that were not asked for.
 _NOT_WITHOUT = "What a question leaves out is not looked up without a model: ask for what is meant instead."
-"""An answer on those that are named would be on the very ones that were not asked for."""
 
 
 async def look_up(
@@ -135,16 +135,21 @@ async def look_up(
     `assessed` gives what they found on every job that was examined. What is looked up here counts as shown to nobody else.
     """
     with deps.ledger.seen_whole():
-        if means := meaning(question, opened=bool(deps.job_id)):
-            seen, tables = occurred(deps, question)
-            return _reply(deps, assessed(), question, means, [t for t in seen if cited([t])], tables)
-        strange = names_unknown(deps, question)
-        if strange.nothing:
-            return _reply(deps, assessed(), question, strange.said[0], strange.said[1:], [])
-        meant, taken = spelled(question)
-        found = await _looked_up(deps, meant, assessed, now or datetime.now(UTC), strange.names)
-        found.provenance.notes += [f'The word "{word}" was taken for "{as_}".' for word, as_ in taken]
-        return with_unknown(found.model_copy(update={"question": question}), strange)
+        replies = [await _one(deps, part, assessed, now or datetime.now(UTC)) for part in parts(question)]
+        return replies[0] if len(replies) == 1 else joined(question, replies)
+
+
+async def _one(deps: Deps, question: str, assessed: Callable[[], Sequence[Assessment]], now: datetime) -> Reply:
+    if means := meaning(question, opened=bool(deps.job_id)):
+        seen, tables = occurred(deps, question)
+        return _reply(deps, assessed(), question, means, [t for t in seen if cited([t])], tables)
+    strange = names_unknown(deps, question)
+    if strange.nothing:
+        return _reply(deps, assessed(), question, strange.said[0], strange.said[1:], [])
+    meant, taken = spelled(question)
+    found = await _looked_up(deps, meant, assessed, now, strange.names)
+    found.provenance.notes += [f'The word "{word}" was taken for "{as_}".' for word, as_ in taken]
+    return with_unknown(found.model_copy(update={"question": question}), strange)
 
 
 async def _looked_up(
