@@ -17,7 +17,7 @@ from agent_tools.facts.earlier import echoed, of_earlier_try, trained_past, went
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training, counted_before
 from agent_tools.facts.exceptions import Raised, read
-from agent_tools.facts.last_run import last_told
+from agent_tools.facts.last_run import before_training, last_told
 from agent_tools.facts.last_word import beneath
 from agent_tools.facts.memory import HostOom, read_host_oom
 from agent_tools.facts.own_gpus import beyond, told_gpus
@@ -362,7 +362,7 @@ class Facts:
     def hardware_word(self) -> RowView | None:
         """What the driver said through the runtime and no program can cause: an uncorrectable memory error, a lost GPU."""
         rows = self.table("cuda_errors").where(lambda r: r.text("code") in ("ecc_uncorrectable", "gpu_lost", "nvlink"))
-        return rows[0] if rows else None
+        return next((r for r in rows if not before_training(self, r)), None)
 
     @cached_property
     def open_error(self) -> bool:

@@ -8,9 +8,16 @@ not (a file without times), only order tells: an error that another run's own fa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.views import RowView, View
+
+if TYPE_CHECKING:
+    from agent_tools.facts.core import Facts
+
+_TRAINED = 3
+"""Reports of training by which a run is known to have begun."""
 
 
 def last_told(overview: RowView | None, told: View, runs: Iterable[RowView]) -> int | None:
@@ -52,3 +59,29 @@ def of_run_before(row: RowView, overview: RowView | None, causes: Iterable[Raise
         return False
     line, file = row.number("line_no") or 0, row.text("file")
     return any(r.row.text("file") == file and (r.row.number("line_no") or 0) > line for r in causes)
+
+
+def before_training(facts: Facts, row: RowView) -> bool:
+    """Whether this line is a bare word above all training of its file, which then came to its own end: by an uncaught exception, or done.
+
+    A script that prints what an earlier job or a check of the node left says as much. With a traceback it may be the program's own;
+    and without one below the training it may be of its end, since standard error runs ahead of a buffered standard output.
+    """
+    steps, file, line = facts.progress.steps, row.text("file"), row.number("line_no") or 0
+    if steps is None or steps.text("file") != file or (row.number("events") or 1) > 1:
+        return False
+    first, last = steps.number("first_line") or 0, steps.number("last_line") or 0
+    if not line < first or (steps.number("reports") or 0) < _TRAINED:
+        return False
+    if any(r.row.has("frame") and _holds(r.row, file, line) for r in facts.raised):
+        return False
+    below = [r.row for r in facts.causes if r.row.text("severity") == "fatal" and r.row.text("file") == file]
+    done = facts.progress.finish
+    ended = [*(r for r in below if r.has("frame")), *([done] if done is not None and done.text("file") == file else [])]
+    return any((r.number("last_line" if "last_line" in r.columns else "line_no") or 0) > last for r in ended)
+
+
+def _holds(row: RowView, file: str, line: float) -> bool:
+    """Whether a traceback goes over this line."""
+    first = row.number("line_no") or 0
+    return row.text("file") == file and first <= line <= (row.number("line_end") or first)

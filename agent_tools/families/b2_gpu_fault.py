@@ -9,7 +9,7 @@ DECIDES  kernel logs and counters, also one that is first seen risen just after 
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
-from agent_tools.facts.last_run import of_run_before
+from agent_tools.facts.last_run import before_training, of_run_before
 from agent_tools.facts.xids import APPLICATION_XIDS
 from agent_tools.families.base import Assessment
 from agent_tools.families.faulted_gpus import (
@@ -84,11 +84,16 @@ def _assess(facts: Facts) -> Assessment:
         if not near:
             return _besides([r for r in faults if _near(r)], warnings)
     said = facts.table("cuda_errors").where(lambda r: r.text("code") in RUNTIME)
-    runtime = [r for r in said if not of_run_before(r, facts.overview, facts.causes)]
-    ecc = [r for r in facts.of_role("ecc") if not of_run_before(r.row, facts.overview, facts.causes)]
+    runtime = [r for r in said if not _passed(facts, r)]
+    ecc = [r for r in facts.of_role("ecc") if not _passed(facts, r.row)]
     if said and not runtime:
+        of = (
+            "The log tells, above all its training, of something that"
+            if before_training(facts, said[0])
+            else "An earlier run of the job"
+        )
         warnings += [
-            f"An earlier run of the job had a hardware error by its runtime's word: {said[0]['message']} "
+            f"{of} had a hardware error by its runtime's word: {said[0]['message']} "
             f"({said[0]['file']} line {said[0]['line_no']}); have the GPUs that it ran on looked at."
         ]
     if near:
@@ -117,6 +122,11 @@ def _assess(facts: Facts) -> Assessment:
         return _absent(facts, [r for r in events if not is_hard(r)], warnings)
     result.warnings += [claim(w) for w in warnings]
     return result
+
+
+def _passed(facts: Facts, row: RowView) -> bool:
+    """Whether it is a word of an earlier run, or of something before the training that then ended by itself."""
+    return of_run_before(row, facts.overview, facts.causes) or before_training(facts, row)
 
 
 def _at_once(row: RowView) -> bool:
@@ -232,7 +242,7 @@ def _others(facts: Facts, row: RowView, result: Assessment) -> None:
         told = next((r for r in facts.table("gpu_events") if is_hard(r) and same_gpu(r, row)), None)
         result.speaks_for += [claim(event_said(told))] if told is not None else []
     said = facts.table("cuda_errors").where(lambda r: r.text("code") in RUNTIME)
-    if said and not of_run_before(said[0], facts.overview, facts.causes):
+    if said and not _passed(facts, said[0]):
         result.speaks_for.append(runtime_said(said[0]))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))

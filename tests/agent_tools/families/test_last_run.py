@@ -12,7 +12,7 @@ from agent_tools.facts.last_run import sound_at_last
 from agent_tools.families.b2_gpu_fault import assess
 from agent_tools.runs_told import UNSPLIT
 from store.rows import LogRun
-from tests.agent_tools.families.logkit import drafted, looped
+from tests.agent_tools.families.logkit import drafted, facts_of, looped
 from tests.agent_tools.families.world import T, World, judge, sentences
 
 LATER = T + timedelta(minutes=40)
@@ -34,6 +34,30 @@ def test_a_gpu_error_of_the_first_run_is_not_the_cause_where_the_second_failed_o
     draft = differential(world.facts()).draft
     assert (draft.family, draft.attribution) == ("A3", "job")
     assert differential(world.facts(1)).draft.family == "B2", "it was the end of the first run"
+
+
+PRINTED = f"last time it ended so:\nRuntimeError: {ECC}\n"
+CRASH = (
+    'Traceback (most recent call last):\n  File "/home/mira/sum.py", line 9, in <module>\n    total[key]\nKeyError: 7\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "blamed"),
+    [
+        (PRINTED + looped(1, 120) + CRASH, False),
+        (PRINTED + looped(1, 120) + "Training finished\n", False),
+        (PRINTED + CRASH + looped(1, 120), True),
+        (PRINTED + looped(1, 120), True),
+        (looped(1, 120) + PRINTED + CRASH, True),
+        (CRASH.replace("KeyError: 7", f"RuntimeError: {ECC}") + looped(1, 120) + CRASH, True),
+    ],
+)
+def test_a_gpu_error_that_a_script_printed_before_it_trained_blames_no_gpu(
+    tmp_path: Path, log: str, blamed: bool
+) -> None:
+    """Of a word below the training, beside it in a stream that is not in order, or with a traceback, that is not known."""
+    assert (assess(facts_of(log, tmp_path)).status in ("confirmed", "suspected")) is blamed
 
 
 @pytest.mark.parametrize("last", ["TIMEOUT", "CANCELLED"])
