@@ -23,7 +23,7 @@ from agent_tools.families.application_xids import asserted
 from agent_tools.families.base import Assessment
 from agent_tools.families.lone_node import tell_lone_node
 from agent_tools.families.node_words import tell_node, tell_words
-from agent_tools.families.own_words import LOOK_AT_LINE, ends_it, gave_up, own_words
+from agent_tools.families.own_words import LOOK_AT_LINE, ends_it, gave_up, last_words, own_words
 from agent_tools.families.remedies import BY_CLASS, remedy, surroundings
 from agent_tools.families.shared_segment import shared_segment, unshared
 from agent_tools.families.wording import (
@@ -261,8 +261,9 @@ def _without_cause(facts: Facts) -> Assessment:
     if plain is not None and not facts.progress.begun and not facts.ending.succeeded:
         if plain.get("known"):
             return _plain(facts, plain)
-        if not facts.raised and not unformed(facts) and (gave_up(facts) or ends_it(plain)):
-            return _worded(facts, plain)
+        words = plain if gave_up(facts) or ends_it(plain) else last_words(facts)
+        if words is not None and not facts.raised and not unformed(facts):
+            return _worded(facts, words)
     cut = facts.cut_short
     if cut is not None and not (_sought(facts, cut) or facts.after_steps(cut) or in_a_loop(facts, cut)):
         return _cut(facts, cut)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.status import status_doubt
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing, spread
 
 LOOK_AT_LINE = "Look at what that line names: the input, the setting or the call."
 _FATAL = re.compile(r"\W*(?:FATAL|Fatal) (?:ERROR|[Ee]rror)\b")
 """By its own word the program does not go on."""
+_SHELLS = 126
+"""From this status on it is the shell's word."""
 _MOSTLY_FATAL = re.compile(r"\W*VERY BAD NEWS! internal error in subroutine\b")
 """VASP goes on after some of these."""
 
@@ -27,6 +30,20 @@ def gave_up(facts: Facts) -> bool:
     if signalled or facts.ending.says("cancelled", "host_oom") or facts.table("signals"):
         return False
     return any(s for s in statuses) and all(0 <= s < 126 for s in statuses if s is not None)
+
+
+def last_words(facts: Facts) -> RowView | None:
+    """The line that speaks of failure among the last that the program printed, where Slurm has an error status of the job's own.
+
+    The status is that of the script's last command, so a line further up may be of another one.
+    """
+    o = facts.overview
+    status = (o.number("exit_code") or 0) if o is not None and facts.state == "FAILED" else 0
+    if o is None or not 0 < status < _SHELLS or o.number("exit_signal") or status_doubt(facts) is not None:
+        return None
+    if facts.ending.torn_down or facts.ending.says("cancelled", "host_oom") or facts.table("signals"):
+        return None
+    return next((r for r in facts.table("plain_errors") if _closes(facts, r)), None)
 
 
 def _closes(facts: Facts, row: RowView) -> bool:
@@ -60,6 +77,6 @@ def stopped_itself(facts: Facts) -> RowView | None:
     row = facts.table("plain_errors").first
     if row is None or facts.raised or facts.ending.succeeded or not facts.progress.begun:
         return None
-    if not gave_up(facts) and not ends_it(row):
+    if not gave_up(facts) and not ends_it(row) and (row := last_words(facts)) is None:
         return None
     return None if facts.progress.moved_after(int(row.number("line_no") or 0)) else row

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.agent import diagnose
+from collector.intake.bundle import import_paths
+from store import Reader
 from tests.agent_tools.families.logkit import drafted
 
 LAMMPS = (
@@ -93,3 +96,33 @@ def test_an_exception_in_an_object_is_what_ended_the_run(tmp_path: Path) -> None
     log = "\n".join(json.dumps(r) for r in [*lines, {"level": "ERROR", "msg": "training failed", "exc_info": stack}])
     draft = drafted(log + "\n", tmp_path)
     assert (draft.family, draft.mode, draft.confidence > 0.6) == ("A3", "data", True), draft.headline
+
+
+LEFT = "reading the configuration\nERROR: dataset path /data/speech/v3 does not exist\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "status", "family"),
+    [
+        (LEFT, "FAILED", 1, "A1"),
+        (LEFT + "".join(f"copied part {n}\n" for n in range(5)), "FAILED", 1, "U0"),
+        (LEFT, "FAILED", 15, "U0"),
+        (LEFT, "CANCELLED", 1, "F4"),
+        ("ready\n" + STEPS + "Error: the validation set is empty\n", "FAILED", 2, "A3"),
+    ],
+)
+def test_the_last_words_of_a_program_are_heard_where_accounting_has_its_status(
+    tmp_path: Path, said: str, state: str, status: int, family: str
+) -> None:
+    """No launcher tells of a status where the batch script itself runs the program: sys.exit with a text, die, an exit after echo."""
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (folder / "slurm-31.out").write_text(said)
+    (folder / "sacct.txt").write_text(
+        "JobID|JobName|State|ExitCode|Start|End|NodeList|User\n"
+        f"31|prep|{state}|{status}:0|2026-02-03T10:00:00|2026-02-03T10:05:00|n7|ida\n"
+    )
+    import_paths([folder], tmp_path / "lake", timezone="UTC")
+    with Reader(tmp_path / "lake") as reader:
+        verdict = diagnose(reader, "31")
+    assert verdict.family == family, verdict.headline
