@@ -9,16 +9,15 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from collector.formats import text
 from collector.formats.node_names import NodeNames
-from collector.importers import registry
-from collector.importers.base import ImportContext, Importer, ImportFailed
+from collector.importers.base import ImportContext, ImportFailed
 from collector.intake import discover, log_zone, zones
 from collector.intake.accounting import Accounting, reconcile
+from collector.intake.candidate import Candidate, candidate_of, unrecognised
 from collector.intake.health import Tally
 from collector.intake.report import FileReport, ImportReport
 from collector.intake.run_attempts import of_attempts
@@ -27,7 +26,6 @@ from collector.intake.walk import Found, walk
 from store import Writer
 from store.rows import Block, HostEvent, JobRow, LogEvent, LogLine, Row, SlurmJob, TrainStep, one_by_one
 
-LOG_TABLES = frozenset({"log_line", "log_event", "train_step", "nccl_sample"})
 NODE_TABLES = frozenset({"gpu_event", "host_event", "gpu_sample", "host_sample", "link_sample"})
 _NODE_FOLDERS = frozenset({"kernel", "metrics"})
 _ENDED = frozenset({"cancelled", "preempted", "requeued", "time_limit", "node_failure"})
@@ -36,26 +34,6 @@ _FULL_DIGEST = 64 << 20
 _SAMPLE = 1 << 18
 FORMAT = "2"
 """Part of every batch's id: raised when importers give other rows for the same bytes."""
-
-
-@dataclass(slots=True)
-class Candidate:
-    """A file with its first bytes and the importer that claims it."""
-
-    found: Found
-    head: bytes = b""
-    importer: Importer | None = None
-    error: str = ""
-
-    @property
-    def covers(self) -> tuple[str, ...]:
-        """The tables that it fills."""
-        return registry.covers_of(self.importer, self.found.path) if self.importer is not None else ()
-
-    @property
-    def is_log(self) -> bool:
-        """Does it belong to one job?"""
-        return bool(LOG_TABLES.intersection(self.covers))
 
 
 def import_paths(
@@ -70,6 +48,7 @@ def import_paths(
     budget_bytes: int | None = None,
     known: Sequence[SlurmJob] = (),
     owner: str = "",
+    outputs: bool = False,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> ImportReport:
     """Import files and folders. `job_id` is the job of a log that is named itself, and of those in a folder that name none.
@@ -78,13 +57,14 @@ def import_paths(
     `known` are attempts that accounting told of before. A file replaces its older self only under the same `owner`: two
     jobs that write to one path in turn keep what each left there.
 
+    With `outputs` each file is what a job printed, whatever it looks like.
     Of a log larger than `budget_bytes` only parts are read; its report says which.
     With `together` (the default for a lake that is not durable) everything becomes one batch: much faster for many small
     files, but then a second import of a part is a batch of its own.
     Raises zones.UnknownZone for a zone that does not exist and StoreError when the lake cannot be written.
     """
     given = zones.named(timezone) if timezone else None
-    candidates = [_candidate(found) for found in walk([Path(p) for p in paths])]
+    candidates = [candidate_of(found, of_job=outputs) for found in walk([Path(p) for p in paths])]
     seen = survey([(c.found, c.importer, c.covers, c.head) for c in candidates if c.importer is not None])
     zone = given or zones.infer(seen.pairs)
     logs = [c for c in candidates if c.is_log]
@@ -144,7 +124,7 @@ class _Reading:
         found, importer = candidate.found, candidate.importer
         self.report = FileReport(found.name, bytes=found.size, job_id=ctx.job_id, attempt=ctx.attempt)
         if importer is None:
-            self.report.error = candidate.error or _unrecognised(candidate.head)
+            self.report.error = candidate.error or unrecognised(candidate.head)
         else:
             self.report.importer = importer.name
 
@@ -221,16 +201,6 @@ def _publish_together(work: Sequence[_Reading], writer: Writer) -> None:
     published = writer.append(rows, batch=_digest_text("".join(batch for _, batch in ready)))
     for reading, _ in ready:
         reading.report.duplicate = published.duplicate
-
-
-def _candidate(found: Found) -> Candidate:
-    if found.why_not:
-        return Candidate(found, error=found.why_not)
-    try:
-        head = text.head(found.path)
-    except text.READ_ERRORS as error:
-        return Candidate(found, error=str(error) or type(error).__name__)
-    return Candidate(found, head, registry.pick(found.path, head, alone=found.root == found.path))
 
 
 def _placed(logs: Sequence[Candidate], index: discover.JobIndex, given: str | None) -> dict[str, str]:
@@ -371,14 +341,6 @@ def _own_clock(ctx: ImportContext, candidate: Candidate, index: discover.JobInde
     ctx.own_zone = log_zone.of_log(candidate.found.path, head, ctx.zone, attempts)
     if ctx.own_zone is not None:
         ctx.note(f"its times were read as {ctx.own_zone}: only so they lie within the job")
-
-
-def _unrecognised(head: bytes) -> str:
-    if not head:
-        return "empty file"
-    tried = ", ".join(i.name for i in registry.importers())
-    kind = "text in no known format" if text.is_text(head) else "binary data"
-    return f"not recognised: {kind} (tried {tried})"
 
 
 def _digest_file(found: Found) -> str:

@@ -207,6 +207,7 @@ def _imported(hand: Hand, attempt: Attempt, lake: Path, timezone: str | None) ->
                 together=False,
                 known=[_job(attempt, row) for row in known],
                 owner=f"{attempt.cluster}/{attempt.job_id}",
+                outputs=True,
             )
             notes += [f"{f.name}: {f.error}" for f in report.files if f.error and f.bytes]
     return notes

@@ -12,7 +12,7 @@ from inquest.watch.attempt import ended
 from inquest.watch.hand import Hand
 from inquest.watch.step_outputs import MOST, files_of, patterns, with_steps
 from inquest.watch.worker import examined
-from store import Writer
+from store import Reader, Writer
 from store.rows import SlurmJob, SlurmStep
 from tests.inquest.watch.accounts import TRACEBACK
 
@@ -83,3 +83,28 @@ def test_the_traceback_in_a_tasks_own_file_is_read(tmp_path: Path) -> None:
         hand.close()
     assert found["family"] == "A3"
     assert "scan_02011" in found["headline"] and "not read" not in str(found)
+
+
+SHOWN = "JobId=71 JobName=sft\n   UserId=root(0) GroupId=root(0)\n   JobState=RUNNING Reason=None Dependency=(null)\n   NodeList=gpu01\n\n"
+KERNEL = "".join(f"[{n}.5] usb 1-1: new device {n}\n" for n in range(9))
+KERNEL += "[ 20.5] NVRM: Xid (PCI:0000:4e:00): 79, pid=1, GPU has fallen off the bus.\n"
+LISTED = "JobID|JobName|State|ExitCode\n70|prep|COMPLETED|0:0\n"
+
+
+@pytest.mark.parametrize("name", ["slurm-71.out", "train.txt"])
+@pytest.mark.parametrize("head", [SHOWN, KERNEL, LISTED])
+def test_a_jobs_output_is_its_log_whatever_it_begins_with(tmp_path: Path, head: str, name: str) -> None:
+    """A script that shows its job, the accounting or the kernel's log first: no row of those is made of what a job printed."""
+    lake, out = tmp_path / "lake", tmp_path / name
+    out.write_text(head + TRACEBACK)
+    rows = [SlurmJob(**{**asdict(JOB), "ts": END, "stdout_path": str(out)})]
+    Writer(lake).append(rows, batch="told")
+    hand = Hand()
+    try:
+        found = examined(hand, {"attempt": asdict(ended(rows, "lab")[0]), "lake": str(lake), "timezone": "UTC"})
+    finally:
+        hand.close()
+    assert found["family"] == "A3" and "scan_02011" in found["headline"]
+    with Reader(lake) as reader:
+        assert [r["job_id"] for r in reader.ask("jobs").dicts()] == ["71"]
+        assert not reader.ask("gpu_events", job_id="71").rows
