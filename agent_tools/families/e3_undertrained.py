@@ -101,6 +101,16 @@ def _by_words(facts: Facts) -> Steps | None:
     return None
 
 
+def short_of_epoch(facts: Facts, share: float) -> str:
+    """How far the last epoch came where its last report stands below a share of it; a loop that counts through all epochs prints the
+    whole plan in the place of an epoch's batches, and is as short then.
+    """
+    row = facts.table("short_run").first
+    if row is None or not row.has("epoch_at") or count(row, "epoch_at") >= count(row, "epoch_batches") * share:
+        return ""
+    return f"{row['epoch_at']} of {row['epoch_batches']} steps of its last epoch"
+
+
 def assess(facts: Facts) -> Assessment:
     """Judge the number of steps."""
     if facts.progress.simulates:

@@ -17,7 +17,7 @@ from agent_tools.facts.worked import all_unused, at_work, instant, little_used, 
 from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
-from agent_tools.families.e3_undertrained import few_samples
+from agent_tools.families.e3_undertrained import few_samples, short_of_epoch
 from agent_tools.families.reward_collapse import learned
 from agent_tools.families.unverified import UNVERIFIED, unverified
 from agent_tools.families.wording import gpu_of
@@ -353,7 +353,7 @@ def _short_of_plan(facts: Facts, end: RowView | None) -> str:
     for last, total, what in (("last_step", "total_steps", "steps"), ("last_epoch", "total_epochs", "epochs")):
         if steps.has(last) and steps.has(total) and count(steps, last) + 1 < count(steps, total) * HALF:
             return f"{steps[last]} of {steps[total]} planned {what}"
-    return ""
+    return short_of_epoch(facts, HALF)
 
 
 def _unfinished(facts: Facts, end: RowView | None, shape: RowView | None, reading: Reading) -> Assessment:

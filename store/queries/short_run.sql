@@ -11,6 +11,8 @@
 -- COLUMN steps_by_rate: run time times rate, rounded
 -- COLUMN samples: run time times the samples per second that it states, rounded: no run makes more steps than that
 -- COLUMN epoch_steps: last epoch times the batches of one, where a line stands for each epoch
+-- COLUMN epoch_at: step of the last report, where its total is that of an epoch and that epoch has several reports
+-- COLUMN epoch_batches: that total
 -- COLUMN end_step: step that the end message names
 -- COLUMN ends: messages that say that training finished
 -- COLUMN end_message: the last one
@@ -23,7 +25,9 @@
 -- COLUMN gpu_hours [h]: GPU time held
 -- CAVEAT: Where a log names no step, the steps are the stated run time times the stated rate.
 WITH t AS (
-  SELECT step, total_steps, epoch, metrics, dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat FROM train_step
+  SELECT step, total_steps, epoch, metrics, file, line_no, TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batches' AS BIGINT) AS batches,
+    dense_rank() OVER (ORDER BY rank NULLS FIRST) AS seat
+  FROM train_step
   WHERE split IS DISTINCT FROM 'eval' AND job_id = $job_id
     AND ($attempt IS NULL OR attempt IS NULL OR attempt = $attempt)
 ),
@@ -31,8 +35,13 @@ s AS (
   SELECT
     count(*) FILTER (WHERE seat = 1) AS reports, max(step) AS last_step, min(step) AS first_step,
     max(total_steps) AS total, max(epoch) AS last_epoch,
-    max(greatest(epoch, 1) * TRY_CAST(TRY_CAST(metrics AS JSON)->>'$.batches' AS BIGINT)) FILTER (WHERE step IS NULL)::BIGINT AS epoch_steps
+    max(greatest(epoch, 1) * batches) FILTER (WHERE step IS NULL)::BIGINT AS epoch_steps
   FROM t
+),
+o AS (
+  SELECT step, epoch, batches, count(*) OVER (PARTITION BY file, epoch) AS of_epoch FROM t
+  WHERE seat = 1 AND step IS NOT NULL AND total_steps IS NULL AND epoch IS NOT NULL AND batches > 0
+  ORDER BY file DESC, line_no DESC LIMIT 1
 ),
 e AS (
   SELECT kind, name, message, framework, step, total_steps, line_no, elapsed_ms, TRY_CAST(detail AS JSON) AS d FROM log_event
@@ -64,6 +73,7 @@ j AS (
 SELECT
   s.reports, s.last_step, s.first_step, coalesce(s.total, a.plan) AS total_steps, a.runtime_s, a.rate,
   CASE WHEN a.rate IS NOT NULL AND a.runtime_s IS NOT NULL THEN round(a.rate * a.runtime_s)::BIGINT END AS steps_by_rate,
-  round(a.sample_rate * a.runtime_s)::BIGINT AS samples, s.epoch_steps, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
+  round(a.sample_rate * a.runtime_s)::BIGINT AS samples, s.epoch_steps,
+  CASE WHEN o.of_epoch > 1 THEN o.step END AS epoch_at, CASE WHEN o.of_epoch > 1 THEN o.batches END AS epoch_batches, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
   j.exit_code, j.elapsed_min, j.gpu_hours
-FROM s CROSS JOIN a LEFT JOIN j ON true
+FROM s CROSS JOIN a LEFT JOIN j ON true LEFT JOIN o ON true

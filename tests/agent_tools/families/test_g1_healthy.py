@@ -9,6 +9,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families.g1_healthy import assess
 from store.rows import GpuSample, Process, SlurmJob
+from tests.agent_tools.families.logkit import facts_of
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 
@@ -252,3 +253,25 @@ def test_gpus_that_were_watched_only_before_training_say_nothing_of_it(
     assert (a.mode, a.confidence > 0.5) == ("healthy", sure)
     assert any("not known" in c.text for c in a.speaks_for) == before
     assert not any("little used" in c.text for c in a.warnings)
+
+
+def _epochs(counted: bool, reports: int, batches: int, every: int) -> str:
+    """Two epochs of a loop in which every so many steps print a line; `counted` through both of them."""
+    lines: list[str] = []
+    for epoch in (1, 2):
+        for n in range(every, reports + 1, every):
+            at = n + (epoch - 1) * reports * counted
+            lines.append(f"Epoch [{epoch}/2] Step [{at}/{batches}] Loss: {3 / (1 + 0.02 * (n + epoch * reports)):.4f}")
+    return "\n".join([*lines, "Training complete.", ""])
+
+
+@pytest.mark.parametrize(
+    ("counted", "reports", "batches", "every", "short"),
+    [(True, 30, 180, 1, True), (False, 30, 180, 1, True), (False, 180, 180, 9, False), (False, 100, 190, 50, False)],
+)
+def test_an_end_far_from_the_end_of_the_last_epoch_is_doubted(
+    counted: bool, reports: int, batches: int, every: int, short: bool, tmp_path: Path
+) -> None:
+    found = assess(facts_of(_epochs(counted, reports, batches, every), tmp_path))
+    assert ("of its last epoch" in found.headline) is short, found.headline
+    assert not short or found.confidence < 0.5
