@@ -19,7 +19,7 @@ from collector.parsers.shapes import detail, signal_number, strip_label, whole
 
 NAMES: dict[str, str] = {
     "shell": "the shell reports a child that a signal ended (pid and command where printed)",
-    "crash_handler": "a crash handler inside the process names the signal (Open MPI, UCX, TensorFlow, absl)",
+    "crash_handler": "a crash handler inside the process names the signal (Open MPI, UCX, TensorFlow, absl), or ROCm's runtime the fault that it aborts over",
     "fatal_python_error": "CPython's faulthandler: Fatal Python error, with the innermost frame",
     "terminate": "C++ terminate: an exception that nobody caught, or SIGABRT from a native library",
     "heap_corruption": "glibc aborted: free(), malloc(), double free, stack smashing",
@@ -42,6 +42,14 @@ _HANDLER = re.compile(
     r"|Caught signal (?P<number2>\d+) \((?P<what2>[^):]+)"
     r"|\*\*\* (?P<sig>SIG\w+) .{0,80}received by PID (?P<pid2>\d+)"
     r"|(?:Program|Thread \d+ .{0,60}) (?:received|terminated with) signal (?P<gdb>SIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL)))"
+)
+# Open MPI's handler names the address below the signal; a log that was cut between the two has the address alone.
+_ADDRESS = re.compile(
+    r"^\[(?P<host>[\w.-]{1,80}):(?P<pid>\d+)\] (?:\*\*\* )?Failing at address: (?:0x[0-9a-f]+|\(nil\))\s*$"
+)
+# ROCm's runtime ends the process with this word.
+_ROCM = re.compile(
+    r"Memory access fault by GPU node-\d+ (?:\(Agent handle: 0x[0-9a-f]+\) )?on address (?:0x[0-9a-f]+|\(nil\))"
 )
 _BOLD = re.compile(r"(?<!\*)\*\*(?!\*)([^*]{1,80})(?<!\*)\*\*(?!\*)")  # a log that was pasted into Markdown
 _FATAL = re.compile(r"(?:Fatal Python error|Windows fatal exception): (?P<what>.{1,300}?)\s*$")
@@ -86,6 +94,8 @@ class Signals:
         "Signal: ",
         "Caught signal ",
         "received by PID",
+        "Failing at address: ",
+        "Memory access fault by GPU",
         "Fatal Python error",
         "Windows fatal exception",
         "terminate called",
@@ -113,6 +123,7 @@ class Signals:
         self._frames: list[str] = []
         self._user: str | None = None
         self._left = 0
+        self._handled = False
 
     @property
     def wants_more(self) -> bool:
@@ -211,6 +222,7 @@ class Signals:
                 line.event("signal", "heap_corruption", found["what"], severity="fatal", parser=self.name, signal=6)
             ]
         if found := _HANDLER.search(text):
+            self._handled = True
             number = whole(found["number"] or found["number2"]) or signal_number(found["sig"] or found["gdb"] or "")
             pid = whole(found["pid"] or found["pid2"])
             if number == 15:  # glog and Paddle report a process that was told to end in the form of a crash
@@ -225,6 +237,19 @@ class Signals:
                     signal=number,
                     pid=pid,
                     host=found["host"],
+                )
+            ]
+        if found := (_ROCM.search(text) or (None if self._handled else _ADDRESS.match(text))):
+            told = found.groupdict()
+            return [
+                line.event(
+                    "signal",
+                    "crash_handler",
+                    severity="fatal",
+                    parser=self.name,
+                    signal=11 if "host" in told else 6,
+                    pid=whole(told.get("pid")),
+                    host=told.get("host"),
                 )
             ]
         if found := _BARE.search(text):

@@ -117,6 +117,24 @@ def test_no_text_can_crash_it(lines):
     assert all(r.name in NAMES for r in parse("\n".join(lines)))
 
 
+CUT = "[n1:717] Failing at address: 0xb8\n[n1:717] [ 0] linux-vdso.so.1(__kernel_rt_sigreturn+0x0)[0xffff97f657c0]"
+FAULT = "Memory access fault by GPU node-4 (Agent handle: 0x28e9) on address 0x17000. Reason: Page not present."
+
+
+@pytest.mark.parametrize(
+    ("text", "signals"),
+    [
+        (CUT, [11]),
+        ("[n1:717] Signal: Bus error (7)\n[n1:717] Signal code:  (2)\n" + CUT, [7]),
+        ("the test is failing at address: 0xb8", []),
+        (FAULT, [6]),
+        ("Memory access fault by GPU is what ROCm calls it", []),
+    ],
+)
+def test_a_crash_report_without_its_first_line_is_one_still(text, signals):
+    assert [r.signal for r in parse(text)] == signals
+
+
 @pytest.mark.parametrize(
     "signal", ["SIGINT, Interrupt.", "SIGTRAP, Trace/breakpoint trap.", "SIGSTOP, Stopped (signal)."]
 )
