@@ -6,6 +6,7 @@ import re
 
 from agent_tools.facts.core import Facts
 from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.views import RowView
 
 # Frames of a loop over batches: how many of them came before is what a cut log does not tell.
 _ITERATING = re.compile(
@@ -27,6 +28,8 @@ _NEXT_BATCH = re.compile(
     re.MULTILINE,
 )
 
+# A row of a table: its head stood above what is there of the log.
+_FIGURES = re.compile(r"\s*\d{1,15}(?:\s+-?\d[\d.]*(?:[eE][-+]?\d{1,3})?){4,40}\s*")
 _KERNEL = re.compile(r"device-side assert|illegal memory access")
 
 
@@ -58,3 +61,12 @@ def in_a_loop(facts: Facts, cut: Raised) -> bool:
         return False
     found = list(_ITERATING.finditer(cut.calls))
     return bool(found) and _BUILDING.search(cut.calls, found[-1].end()) is None
+
+
+def amid_figures(facts: Facts, row: RowView) -> bool:
+    """Whether the log begins inside a table: what its rows count is not told."""
+    line = row.number("line_no") or 0
+    above = facts.table("log_tail").where(
+        lambda r: r.text("file") == row.text("file") and (r.number("line_no") or 0) < line
+    )
+    return bool(above) and all(_FIGURES.fullmatch(r.text("text")) for r in above)

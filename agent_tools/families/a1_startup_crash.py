@@ -14,7 +14,7 @@ from agent_tools.facts import Facts, RowView
 from agent_tools.facts.evaluating import worked_at
 from agent_tools.facts.exceptions import Raised
 from agent_tools.facts.faults import Fault, classify, file_system_fails
-from agent_tools.facts.looping import any_time, at_next_batch, in_a_loop, on_a_batch
+from agent_tools.facts.looping import amid_figures, any_time, at_next_batch, in_a_loop, on_a_batch
 from agent_tools.facts.memory import of_either
 from agent_tools.facts.ports import one_node, port_taken, unformed, unreached
 from agent_tools.facts.rank_place import say_where
@@ -314,6 +314,12 @@ def _device(facts: Facts, row: RowView) -> Assessment:
     if (row.number("line_no") or 0) <= 1:
         result.status, result.confidence = "suspected", min(result.confidence, UNSAID)
         result.headline = f"A CUDA kernel of the program failed, and the log begins with that: {row['message']}"
+        result.missing.append(_BEFORE)
+    elif amid_figures(facts, row):
+        result.status, result.confidence = "suspected", min(result.confidence, UNSAID)
+        result.headline = (
+            f"A CUDA kernel of the program failed, and nothing stands before that but figures: {row['message']}"
+        )
         result.missing.append(_BEFORE)
     else:
         result.speaks_for.append(claim("No training step was reported before it."))

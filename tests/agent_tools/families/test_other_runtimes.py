@@ -113,6 +113,24 @@ def test_paddle_reports_a_signal_in_the_form_of_an_exception(
     assert family != "F4" or draft.confidence < 0.6  # nobody knows who sent it
 
 
+KOKKOS = "cudaDeviceSynchronize() error( cudaErrorIllegalAddress): an illegal memory access was encountered /k/Cuda.cpp:7\nBacktrace:\n"
+ROWS = "    1790   71.76    1226.5    92257.9   0.6218\n    1800   67.53   -1395.8    93390.4   0.6142\n"
+
+
+@pytest.mark.parametrize(("before", "sure"), [(ROWS, False), ("reading parameters\n" + ROWS, True), ("", False)])
+def test_a_log_that_begins_inside_a_table_does_not_tell_whether_a_kernel_failed_at_start(
+    before: str, sure: bool, tmp_path: Path
+) -> None:
+    draft = drafted(before + KOKKOS, tmp_path)
+    assert (draft.family, draft.confidence >= 0.6) == ("A1", sure), draft.headline
+
+
+def test_rocm_aborts_over_a_fault_that_it_tells_of(tmp_path: Path) -> None:
+    fault = "Memory access fault by GPU node-4 (Agent handle: 0x28e9) on address 0x17000. Reason: Page not present.\n"
+    draft = drafted("Setting up the run\n" + fault, tmp_path)
+    assert (draft.family, draft.attribution) == ("A2", "job"), draft.headline
+
+
 def test_what_paddle_itself_refuses_is_an_exception_still(tmp_path: Path) -> None:
     refused = "InvalidArgumentError: The shape of the input (7) is detected by the operator to be wrong.\n"
     draft = drafted(PADDLE.format(stack="0   paddle::f::Reshape(int)", what=refused), tmp_path)
