@@ -35,8 +35,6 @@ LINES_WHOLE = 16 << 20
 LINES_QUICK = 4 << 20
 """Up to which size (bytes) every line is stored: when all is imported, and when an answer is wanted at once."""
 _RANK_IN_NAME = re.compile(r"(?:^|[._-])(?:global_?)?rank[._-]?(\d{1,5})(?=[._-]|$)", re.I)
-# SOURCE: sbatch(1): slurm-%j.out, of an array slurm-%A_%a.out.
-_BY_SLURM = re.compile(r"slurm-\d{1,12}(?:_\d{1,9})?\.out")
 _TEXT_SUFFIXES = {".log", ".out", ".err", ".txt", ".o", ".e", ".stdout", ".stderr", ""}
 
 
@@ -57,14 +55,9 @@ class JobLog:
     covers: ClassVar[tuple[str, ...]] = ("log_line", "log_event", "train_step", "log_run")
 
     def claims(self, path: Path, head: bytes) -> int:
-        """Any text: surely under the name that sbatch gives, or in a folder called logs, well by a log's suffix, weakly otherwise; never binary.
-
-        A script may begin with what scontrol, sacct or dmesg prints: it is the job's word all the same.
-        """
+        """Any text: surely in a folder called logs, well by a log's suffix, weakly otherwise; never binary."""
         if _binary(head) or _document(path, head):
             return 0
-        if _BY_SLURM.fullmatch(path.name):
-            return 99
         if path.parent.name == "logs" or "logs" in path.parts[:-1]:
             return 60
         if re.match(r"(slurm-\d+|.*[-_.]\d+)\.(out|err|log)$", path.name):

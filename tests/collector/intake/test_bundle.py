@@ -124,17 +124,6 @@ def test_a_log_that_lies_among_slurms_own_outputs_is_still_a_log(tmp_path: Path,
     assert {f.name: f.importer for f in report.files} == {"slurm/slurm-5.out": "job_log", "slurm/partitions.txt": None}
 
 
-@pytest.mark.parametrize(("name", "importer"), [("slurm-88.out", "job_log"), ("jobs.txt", "scontrol_job")])
-def test_under_the_name_that_sbatch_gives_a_file_is_a_jobs_output_though_it_begins_with_the_jobs_record(
-    tmp_path: Path, lake: Lake, name: str, importer: str
-) -> None:
-    path = tmp_path / name
-    path.write_text(
-        "JobId=88 JobName=tune\n   JobState=RUNNING Reason=None\n   NodeList=n4\n\nstep 1/9 loss 2.5 lr 0.1\n"
-    )
-    assert [f.importer for f in import_paths([path], Path("lake")).files] == [importer]
-
-
 def test_an_empty_log_was_looked_at(tmp_path: Path, lake: Lake) -> None:
     """Nothing on standard error is an observation, not a failure of the source."""
     (tmp_path / "b" / "logs").mkdir(parents=True)
