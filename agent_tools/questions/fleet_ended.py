@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from signal import Signals
 from typing import Any
 
+from agent_tools.evidence import Evidence
 from agent_tools.questions.fleet_lines import FAILED, FAILED_WORDS, ended, tally
 from agent_tools.questions.fleet_picked import ALL, NONE
 from agent_tools.questions.fleet_use import MAX_SAID, Said
@@ -110,14 +111,26 @@ def _one_before(begun: str, unit: str) -> str:
 def beside_times(deps: Deps, spans: Sequence[dict[str, str]], given: dict[str, Any]) -> Said:
     """How jobs ended in each of two times."""
     said: list[str] = []
-    tables: list[str] = []
+    counts: list[tuple[str, Evidence]] = []
     for span, which in zip(spans, ("first", "last"), strict=True):
         limits: dict[str, Any] = {**given, **span}
         e = asked(deps, "fleet_tally", by="all", **limits)
         if e is None or not e.rows:
             continue
-        tables.append(e.id)
+        counts.append((which, e))
         said += [f"Of the time named {which}: {t[0].lower()}{t[1:]}" for t in tally(e, "all")]
     if len(said) == 1:
         said = [f"{said[0][:-1]}; of the other no such job is in the store."]
-    return said or [_NONE_THEN], tables
+    return [*_which_more(counts), *said] or [_NONE_THEN], [e.id for _, e in counts]
+
+
+def _which_more(counts: Sequence[tuple[str, Evidence]]) -> list[str]:
+    """In which of two times more attempts failed."""
+    if len(counts) != 2:
+        return []
+    less, more = sorted(counts, key=lambda c: int(str(c[1].value("failed") or 0)))
+    if less[1].value("failed") == more[1].value("failed"):
+        return [f"As many attempts failed in each of the times: {more[1].ref('failed')}."]
+    return [
+        f"More attempts failed in the time named {more[0]}: {more[1].ref('failed')}, beside {less[1].ref('failed')} in the other."
+    ]

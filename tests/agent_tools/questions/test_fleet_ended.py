@@ -72,6 +72,23 @@ def test_of_two_times_each_is_told(reader: Reader) -> None:
     assert short.endswith("; of the other no such job is in the store.")
 
 
+@pytest.mark.parametrize(
+    ("failed", "more"),
+    [
+        (("FAILED", "FAILED"), "As many attempts failed in each of the times: 1."),
+        (("FAILED", "COMPLETED"), "More attempts failed in the time named first: 1, beside 0 in the other."),
+        (("COMPLETED", "FAILED"), "More attempts failed in the time named last: 1, beside 0 in the other."),
+    ],
+)
+def test_in_which_of_two_times_more_failed_is_said(tmp_path: Path, failed: tuple[str, str], more: str) -> None:
+    """The counts stood there, and which is the larger was left to the reader."""
+    rows = [job(f"{n}", 31 * n, state, "n1") for n, state in enumerate(failed)]
+    Writer(tmp_path, durable=False).append(rows, batch="b")
+    with Reader(tmp_path) as opened:
+        _, short, said = asked(opened, "were there more failures in march or april?")
+    assert short == more and len(said) == 2
+
+
 def test_the_week_before_this_one_is_a_whole_one() -> None:
     this, last = two_times("compare this week with last week", SUNDAY)
     assert this == {"since": "2026-11-23T00:00:00Z"}
