@@ -67,10 +67,12 @@ class Toolbox:
                 return str(error.args[0] if error.args else error), False
 
     async def _call(self, name: str, arguments: dict[str, Any], on_event: Callable[[str], None] | None) -> str:
+        from pydantic import ValidationError
         from pydantic_ai import ModelRetry, ToolReturn
 
         from inquest.render.reply import reply_markdown
         from inquest.render.show import markdown_text
+        from inquest.serve.invalid import fields
 
         known = {t.name: t for t in tools()}
         if name not in known and name not in ("why", "ask"):
@@ -104,6 +106,8 @@ class Toolbox:
             said = await function.call(checked, SimpleNamespace(deps=asked.deps(on_event)))  # type: ignore[arg-type]
         except ModelRetry as error:
             raise KeyError(error.message) from error
+        except ValidationError as error:
+            raise KeyError(f"{name} cannot take that: {fields(error.errors())}") from error
         return str(said.return_value if isinstance(said, ToolReturn) else said)
 
 

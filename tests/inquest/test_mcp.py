@@ -56,7 +56,10 @@ async def test_a_client_works_with_the_tools(tmp_path: Path):
         assert "ask shorter" in (await text(client, "ask", question="why? " * 2000))[0]
         assert "find_jobs" in (await text(client, "no_such_tool"))[0]
         assert (await text(client, "no_such_tool"))[1]
-        assert (await text(client, "metric", job="7", name=5))[1]
+        refused, wrong = await text(client, "metric", job="7", name=5)
+        assert (
+            wrong and refused.startswith("metric cannot take that: ") and "name: " in refused and "://" not in refused
+        )
 
 
 async def test_a_user_s_server_shows_that_user_s_jobs(tmp_path: Path):
