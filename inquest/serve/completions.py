@@ -63,6 +63,14 @@ class Message(BaseModel):
         return "\n".join(p.text for p in parts)
 
 
+class Streaming(BaseModel):
+    """What a stream is to hold besides."""
+
+    model_config = ConfigDict(extra="allow")
+
+    include_usage: bool | None = None
+
+
 class Asked(BaseModel):
     """A request; what is not named here is taken and not heeded."""
 
@@ -71,6 +79,7 @@ class Asked(BaseModel):
     model: Annotated[str, Field(max_length=200)]
     messages: list[Message] = Field(min_length=1, max_length=MAX_MESSAGES)
     stream: bool = False
+    stream_options: Streaming | None = None
 
 
 class _Route(APIRoute):
@@ -164,17 +173,17 @@ def completion_routes(opened: Opened, who: Any, model: str | None, limits: Limit
 
         id, at = f"chatcmpl-{uuid4().hex}", int(time.time())
         if body.stream:
-            return StreamingResponse(_chunks(events(answer), id, at), media_type="text/event-stream")
+            told = body.stream_options is not None and bool(body.stream_options.include_usage)
+            return StreamingResponse(_chunks(events(answer), id, at, told), media_type="text/event-stream")
         text, tokens = await aside(lambda: answer(_unheard), request.is_disconnected)
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        used = {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
         made = {
             "id": id,
             "object": "chat.completion",
             "created": at,
             "model": MODEL,
             "choices": [choice],
-            "usage": used,
+            "usage": _usage(tokens),
         }
         return JSONResponse(made)
 
@@ -195,12 +204,19 @@ def completion_routes(opened: Opened, who: Any, model: str | None, limits: Limit
     return router
 
 
-async def _chunks(made: AsyncGenerator[tuple[str, Any]], id: str, at: int) -> AsyncGenerator[str]:
-    """The answer as chunks. Steps are comments: what is shown on the way could not be taken back."""
+def _usage(tokens: int) -> dict[str, int]:
+    """Tokens that our own model took, where there is one; which of them it wrote is not counted."""
+    return {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
+
+
+async def _chunks(made: AsyncGenerator[tuple[str, Any]], id: str, at: int, used: bool) -> AsyncGenerator[str]:
+    """The answer as chunks, and where `used` is wanted one behind them without a choice. Steps are comments: what is shown
+    on the way could not be taken back."""
+    common: dict[str, Any] = {"id": id, "object": "chat.completion.chunk", "created": at, "model": MODEL}
 
     def chunk(delta: dict[str, str], finish: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _data({"id": id, "object": "chat.completion.chunk", "created": at, "model": MODEL, "choices": [choice]})
+        return _data({**common, "choices": [choice], **({"usage": None} if used else {})})
 
     yield chunk({"role": "assistant", "content": ""})
     async with aclosing(made):
@@ -213,6 +229,8 @@ async def _chunks(made: AsyncGenerator[tuple[str, Any]], id: str, at: int) -> As
                 for line in data[0].splitlines(keepends=True):
                     yield chunk({"content": line})
                 yield chunk({}, "stop")
+                if used:
+                    yield _data({**common, "choices": [], "usage": _usage(data[1])})
             elif name == "problem":
                 yield _data({"error": problem(str(data), 500)})
     yield "data: [DONE]\n\n"

@@ -127,6 +127,17 @@ def test_who_may_ask_what_and_how_often(url: str, tmp_path: Path) -> None:
             client(slow).models.list()
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_stream_ends_with_what_was_used_where_that_is_asked_for(url: str, wanted: bool) -> None:
+    asked = [{"role": "user", "content": WHY}]
+    stream = client(url).chat.completions.create(
+        model="inquest", messages=asked, stream=True, stream_options={"include_usage": wanted}
+    )
+    found = [(len(c.choices), c.usage and c.usage.total_tokens) for c in stream]
+    assert found[-1] == ((0, 0) if wanted else (1, None)), "the built-in examiner takes none"
+    assert all(c == (1, None) for c in found[:-1])
+
+
 def test_a_failure_on_the_way_ends_a_stream_with_an_error(url: str) -> None:
     with pytest.raises(openai.APIError, match="no job 99"):
         list(
