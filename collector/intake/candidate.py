@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from collector.formats import text
 from collector.importers import registry
 from collector.importers.base import Importer
+from collector.intake.prelude import goes_on
 from collector.intake.walk import Found
 
 LOG_TABLES = frozenset({"log_line", "log_event", "train_step", "nccl_sample"})
@@ -45,9 +46,14 @@ def candidate_of(found: Found, *, of_job: bool = False) -> Candidate:
         head = text.head(found.path)
     except text.READ_ERRORS as error:
         return Candidate(found, error=str(error) or type(error).__name__)
+    log = next(i for i in registry.importers() if i.name == _LOG)
     if of_job:
-        return Candidate(found, head, next(i for i in registry.importers() if i.name == _LOG))
-    return Candidate(found, head, registry.pick(found.path, head, alone=found.root == found.path))
+        return Candidate(found, head, log)
+    picked = registry.pick(found.path, head, alone=found.root == found.path)
+    claimed = log.claims(found.path, head)
+    if picked is not None and claimed and goes_on(picked.name, head, claimed):
+        picked = log
+    return Candidate(found, head, picked)
 
 
 def unrecognised(head: bytes) -> str:
