@@ -12,6 +12,7 @@ from agent_tools.families.wording import claim, missing, spread
 LOOK_AT_LINE = "Look at what that line names: the input, the setting or the call."
 _FATAL = re.compile(r"\W*(?:FATAL|Fatal) (?:ERROR|[Ee]rror)\b")
 """By its own word the program does not go on."""
+_OF_OTHERS = ("nccl_events", "rendezvous_events", "cuda_errors")
 _SHELLS = 126
 """From this status on it is the shell's word."""
 _MOSTLY_FATAL = re.compile(r"\W*VERY BAD NEWS! internal error in subroutine\b")
@@ -43,7 +44,9 @@ def last_words(facts: Facts) -> RowView | None:
         return None
     if facts.ending.torn_down or facts.ending.says("cancelled", "host_oom") or facts.table("signals"):
         return None
-    return next((r for r in facts.table("plain_errors") if _closes(facts, r)), None)
+    row = next((r for r in facts.table("plain_errors") if _closes(facts, r)), None)
+    # What NCCL, the rendezvous or CUDA prints is judged by those that know their words.
+    return None if row is None or any(facts.table(t) for t in _OF_OTHERS) else row
 
 
 def _closes(facts: Facts, row: RowView) -> bool:

@@ -99,6 +99,10 @@ def test_an_exception_in_an_object_is_what_ended_the_run(tmp_path: Path) -> None
 
 
 LEFT = "reading the configuration\nERROR: dataset path /data/speech/v3 does not exist\n"
+GONE = (
+    "ready\nNCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n"
+    "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +113,7 @@ LEFT = "reading the configuration\nERROR: dataset path /data/speech/v3 does not 
         (LEFT, "FAILED", 15, "U0"),
         (LEFT, "CANCELLED", 1, "F4"),
         ("ready\n" + STEPS + "Error: the validation set is empty\n", "FAILED", 2, "A3"),
+        (GONE, "FAILED", 1, "C1"),  # NCCL's own words are no choice of the program's
     ],
 )
 def test_the_last_words_of_a_program_are_heard_where_accounting_has_its_status(
