@@ -19,7 +19,7 @@ answer whether or not segments are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,17 +55,15 @@ class Limits:
 NONE = Limits()
 
 
-def read(query: str, text: str, named: Iterable[str]) -> dict[str, Limits]:
+def read(query: str, text: str, named: Sequence[str]) -> dict[str, Limits]:
     """What a `PRUNE` line says, by table. Raises StoreError."""
-    of = tuple(named)
     parts = [p.strip() for p in re.split(r",(?![^(]*\))", text) if p.strip() and p.strip() != "none"]
     if not any("(" in p for p in parts):
-        limits = _limits(query, parts)
-        return dict.fromkeys(of, limits)
+        return dict.fromkeys(named, _limits(query, parts))
     found: dict[str, Limits] = {}
     for part in parts:
         m = _ENTRY.fullmatch(part)
-        if m is None or m[1] not in of:
+        if m is None or m[1] not in named:
             raise StoreError(
                 f"{query}.sql: cannot read {part!r} of PRUNE: write 'table(job_id, nodes)' of a table in TABLES"
             )

@@ -175,7 +175,7 @@ def partitions(lake: Lake, table: str, window: Window = EVERYTHING) -> Iterator[
     nodes = nodes if window.node is None else {node_folder(window.node)}
     base = f"{lake.tables}/{table}"
     # What lasts stands under the day on which it began.
-    start = None if "end_ts" in _names_of(table) else window.start
+    start = None if "end_ts" in _columns_of(table) else window.start
     for day in sorted(_names(base)):
         if day != NO_DAY and window.end is not None and _starts(day) > window.end:
             continue
@@ -193,7 +193,7 @@ def partition_of(folder: str) -> Partition:
 
 
 @cache
-def _names_of(table: str) -> frozenset[str]:
+def _columns_of(table: str) -> frozenset[str]:
     return frozenset(c.name for c in columns(tables()[table]))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from collector.formats.text import HEAD
+from collector.formats.text import HEAD, decode
 
 Form = Callable[[str], bool]
 SURELY_LOG = 40
@@ -27,7 +27,7 @@ _RULE = re.compile(r"-{2,}(?: -{2,})+ *")
 
 def goes_on(importer: str, head: bytes, claimed_as_log: int) -> bool:
     """Whether a file that this importer claims goes on as no file of the tool does. `claimed_as_log`: how surely its name is a log's."""
-    lines = [t for t in head.decode("utf-8", "replace").splitlines()[: -1 if len(head) >= HEAD else None] if t.strip()]
+    lines = [t for t in decode(head).splitlines()[: -1 if len(head) >= HEAD else None] if t.strip()]
     of = _FORMS.get(importer)
     form = of(lines) if of is not None else None
     if form is None:

@@ -228,30 +228,10 @@ class Signals:
             if number == 15:  # glog and Paddle report a process that was told to end in the form of a crash
                 return [line.event("interrupt", "received", severity="warning", parser=self.name, signal=15, pid=pid)]
             # torchrun's `Signal 9 (SIGKILL) received by PID` belongs to its summary.
-            return [
-                line.event(
-                    "signal",
-                    "crash_handler",
-                    severity="fatal",
-                    parser=self.name,
-                    signal=number,
-                    pid=pid,
-                    host=found["host"],
-                )
-            ]
+            return [self._crash(line, number, pid, found["host"])]
         if found := (_ROCM.search(text) or (None if self._handled else _ADDRESS.match(text))):
             told = found.groupdict()
-            return [
-                line.event(
-                    "signal",
-                    "crash_handler",
-                    severity="fatal",
-                    parser=self.name,
-                    signal=11 if "host" in told else 6,
-                    pid=whole(told.get("pid")),
-                    host=told.get("host"),
-                )
-            ]
+            return [self._crash(line, 11 if "host" in told else 6, whole(told.get("pid")), told.get("host"))]
         if found := _BARE.search(text):
             return [
                 line.event(
@@ -265,6 +245,11 @@ class Signals:
                 )
             ]
         return self._interrupt(line, text)
+
+    def _crash(self, line: Line, signal: int | None, pid: int | None, host: str | None) -> ParsedRow:
+        return line.event(
+            "signal", "crash_handler", severity="fatal", parser=self.name, signal=signal, pid=pid, host=host
+        )
 
     def _interrupt(self, line: Line, text: str) -> list[ParsedRow]:
         if "death signal" in text or "closing signal" in text or "got signal: " in text:

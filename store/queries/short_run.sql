@@ -39,9 +39,11 @@ s AS (
   FROM t
 ),
 o AS (
-  SELECT step, epoch, batches, count(*) OVER (PARTITION BY file, epoch) AS of_epoch FROM t
-  WHERE seat = 1 AND step IS NOT NULL AND total_steps IS NULL AND epoch IS NOT NULL AND batches > 0
-  ORDER BY file DESC, line_no DESC LIMIT 1
+  SELECT step, batches FROM (
+    SELECT step, batches, count(*) OVER (PARTITION BY file, epoch) AS of_epoch FROM t
+    WHERE seat = 1 AND step IS NOT NULL AND total_steps IS NULL AND epoch IS NOT NULL AND batches > 0
+    ORDER BY file DESC, line_no DESC LIMIT 1
+  ) WHERE of_epoch > 1
 ),
 e AS (
   SELECT kind, name, message, framework, step, total_steps, line_no, elapsed_ms, TRY_CAST(detail AS JSON) AS d FROM log_event
@@ -74,6 +76,6 @@ SELECT
   s.reports, s.last_step, s.first_step, coalesce(s.total, a.plan) AS total_steps, a.runtime_s, a.rate,
   CASE WHEN a.rate IS NOT NULL AND a.runtime_s IS NOT NULL THEN round(a.rate * a.runtime_s)::BIGINT END AS steps_by_rate,
   round(a.sample_rate * a.runtime_s)::BIGINT AS samples, s.epoch_steps,
-  CASE WHEN o.of_epoch > 1 THEN o.step END AS epoch_at, CASE WHEN o.of_epoch > 1 THEN o.batches END AS epoch_batches, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
+  o.step AS epoch_at, o.batches AS epoch_batches, a.end_step, a.ends, a.end_message, a.end_line, coalesce(s.last_epoch, a.end_epoch) AS last_epoch, a.resumed, j.state,
   j.exit_code, j.elapsed_min, j.gpu_hours
 FROM s CROSS JOIN a LEFT JOIN j ON true LEFT JOIN o ON true

@@ -13,7 +13,19 @@ import pytest
 
 from store import Reader, Writer
 from store.catalog import QueryInfo, catalog
-from store.rows import CHECKPOINT_NAMES, EVENT_KINDS, GpuDevice, GpuEvent, GpuMinute, Row, columns, tables
+from store.rows import (
+    CHECKPOINT_NAMES,
+    EVENT_KINDS,
+    GpuDevice,
+    GpuEvent,
+    GpuMinute,
+    Row,
+    SlurmJob,
+    SlurmNodeState,
+    TrainStep,
+    columns,
+    tables,
+)
 
 T = datetime(2026, 3, 1, 22, tzinfo=UTC)
 WORDS = ("a", "train", "eval", "n1", "FAILED", "TIMEOUT", "7", *EVENT_KINDS, *CHECKPOINT_NAMES)
@@ -140,3 +152,25 @@ def test_what_is_asked_of_a_job_does_not_open_every_other_s_output(name: str, cr
     found = crowded.ask(name, **{k: v for k, v in asked.items() if k in {p.name for p in info.params}})
     opened = {c.table: c.segments for c in found.coverage if c.table in OF_JOBS}
     assert info.alone or max(opened.values(), default=0) <= 2, opened
+
+
+def test_what_is_asked_before_lets_in_the_rows_that_the_answer_needs(tmp_path: Path) -> None:
+    """Each job has a batch of its own: of the run before, of jobs of the same name and of the job's nodes something is told all the same."""
+    writer = Writer(tmp_path, durable=False)
+    for n in range(8):
+        begun = T + timedelta(days=n)
+        account = SlurmJob(
+            job_id=f"{n}", attempt=1, name="fit", user="ida", work_dir="/w", state="FAILED", ts=begun, start_ts=begun,
+            end_ts=begun + timedelta(hours=1), node_list=f"n{n}", dependency="afterany:2" if n == 7 else None,
+        )  # fmt: skip
+        steps = [TrainStep(job_id=f"{n}", attempt=1, file="f", line_no=1, step=100 + n, loss=2.0)]
+        down = SlurmNodeState(node=f"n{n}", ts=begun + timedelta(minutes=59), state="DOWN", observed=True)
+        writer.append([account, *steps, down], batch=f"{n}", replaces=f"job {n}")
+    with Reader(tmp_path) as reader:
+        for job, before in (("5", "4"), ("7", "2")):
+            (signs,) = reader.ask("resume_signs", job_id=job).dicts()
+            assert (signs["parent_job"], signs["parent_last_step"]) == (before, 100 + int(before))
+        alike = {r["job_id"]: r["last_step"] for r in reader.ask("similar_jobs", job_id="5").dicts()}
+        assert alike == {f"{n}": 100 + n for n in range(8)}
+        assert [r["node"] for r in reader.ask("node_failures", job_id="5").dicts()] == ["n5"]
+        assert [c.segments for c in reader.ask("node_failures", job_id="5").coverage] == [1, 1]
