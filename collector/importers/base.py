@@ -78,7 +78,8 @@ class Importer(Protocol):
 
     An importer of accounting whose times are exact whatever the zone sets `exact_times = True` besides. One whose files
     repeat themselves has `blocks` besides: as `rows`, with many rows of one table in a `Block`. One that leaves some of its
-    files alone where they merely lie in a folder, and reads them when asked by name, has `passes_over(path)`.
+    files alone where they merely lie in a folder, and reads them when asked by name, has `passes_over(path)`. One of a tool that
+    scripts call has `form(lines)`: which lines may be the tool's, by the first ones of a file; None where they do not tell.
     """
 
     name: ClassVar[str]

@@ -11,12 +11,13 @@ CAVEAT  times are local; utilization.gpu is the share of time in which any kerne
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from collector.formats import slurm_values as sv
+from collector.formats.forms import Form, divided
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext, ImportFailed
 from store.rows import GpuDevice, GpuSample, Row
@@ -50,6 +51,10 @@ class NvidiaSmi:
     def claims(self, path: Path, head: bytes) -> int:
         """A header of nvidia-smi's field names."""
         return 92 if len(_names(decode(head[:16_384]).partition("\n")[0])) >= 2 else 0
+
+    def form(self, lines: Sequence[str]) -> Form | None:
+        """As many commas as the header."""
+        return divided(",", lines[0]) if lines else None
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A sample per line; each GPU once as a device."""

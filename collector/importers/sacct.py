@@ -19,6 +19,7 @@ from typing import ClassVar
 
 from collector.formats import slurm_values as sv
 from collector.formats.delimited import Layout, header, records
+from collector.formats.forms import Form, divided
 from collector.formats.hostlist import expanded
 from collector.formats.job_events import job_events, resize_event, restart_event
 from collector.formats.text import decode, lines
@@ -92,6 +93,19 @@ class Sacct:
         """A header line with JobID and at least one more of sacct's own columns, or nothing but rows of its default ones."""
         layout, _ = _layout(decode(head).splitlines()[:30])
         return 0 if layout is None else 95
+
+    def form(self, lines: Sequence[str]) -> Form | None:
+        """Nothing stands between the columns of a table; records with a delimiter may go on over lines, then it is not told."""
+        layout, skip = _layout(lines[:30])
+        if layout is None or not skip:
+            return None
+        if not layout.spans:
+            full = divided(layout.delimiter, lines[skip - 1])
+            last = max(i for i, t in enumerate(lines) if full(t))
+            unfinished = any(layout.delimiter in t for t in lines[last + 1 : last + 2])
+            return None if unfinished or not all(map(full, lines[skip : last + 1])) else full
+        head = lines[skip - 2]
+        return lambda line: line == head or not any(line[b : b + 1].strip() for _, b in layout.spans[:-1])
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """Jobs and steps in the file's order, each job's events after it."""

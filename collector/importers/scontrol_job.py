@@ -11,13 +11,14 @@ CAVEAT  a snapshot: of a running job EndTime is a plan, of a pending one StartTi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
 from collector.formats import slurm_values as sv
+from collector.formats.forms import Form, of_fields
 from collector.formats.hostlist import expanded
 from collector.formats.job_events import job_events, restart_event
 from collector.formats.key_values import EVERY, Blocks
@@ -151,6 +152,10 @@ class ScontrolJob:
         if not _HEAD.search(text) or "JobState=" not in text:
             return 0
         return 94 if _HEAD.match(text) else 60
+
+    def form(self, lines: Sequence[str]) -> Form:
+        """Fields with their values."""
+        return of_fields
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One job per block with its events."""

@@ -10,11 +10,12 @@ ROWS    slurm_node_state (a snapshot, from when its reason was set), slurm_node_
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from collector.formats import slurm_values as sv
+from collector.formats.forms import Form, of_fields
 from collector.formats.key_values import Blocks
 from collector.formats.node_states import node_state
 from collector.formats.text import decode, lines
@@ -93,6 +94,10 @@ class ScontrolNode:
         """Blocks that begin with NodeName= and name a State."""
         text = decode(head)
         return 94 if re.match(r"\s*NodeName=\S+ ", text) and "State=" in text and "CPUTot=" in text else 0
+
+    def form(self, lines: Sequence[str]) -> Form:
+        """Fields with their values."""
+        return of_fields
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A state and a sample per node."""

@@ -10,12 +10,13 @@ ROWS    slurm_node_state: a snapshot at the file's own time; with -R from when t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
 from collector.formats import slurm_values as sv
+from collector.formats.forms import Form, divided, first_with
 from collector.formats.hostlist import HostListError, expand
 from collector.formats.node_states import node_state
 from collector.formats.text import decode, lines
@@ -56,6 +57,14 @@ class Sinfo:
         """One of the default headers in the first lines."""
         start = decode(head[:2048])
         return 90 if any(_kind(t) for t in start.splitlines()[:5]) or heads(start, _barred) else 0
+
+    def form(self, lines: Sequence[str]) -> Form | None:
+        """As many words as the header, or bars; of reasons, which are free text, it is not told."""
+        head = first_with("PARTITION|NODELIST", lines)
+        if "|" in head:
+            return divided("|", head)
+        words = len(head.split())  # one fewer where a partition has no node
+        return (lambda line: len(line.split()) in (words, words - 1)) if words and "REASON" not in head else None
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """One state per node; a node in several partitions once."""

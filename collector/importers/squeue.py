@@ -11,12 +11,13 @@ ROWS    slurm_job: a snapshot with the few columns there are; names may be cut b
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
 from collector.formats import slurm_values as sv
+from collector.formats.forms import Form, divided, first_with
 from collector.formats.hostlist import expanded
 from collector.formats.text import decode, lines
 from collector.importers.base import ImportContext
@@ -61,6 +62,9 @@ _SHORT = {
     "CG": "COMPLETING", "CF": "CONFIGURING", "RQ": "REQUEUED", "RH": "REQUEUE_HOLD", "SE": "SPECIAL_EXIT",
     "ST": "STOPPED", "SI": "SIGNALING", "RS": "RESIZING", "RV": "REVOKED", "SO": "STAGE_OUT",
 }  # fmt: skip
+
+
+_OF_JOB = re.compile(r"\s*(?:JOBID\b|\d[\w\[\]%,.+-]*\s)")
 
 
 def _columns(head: str) -> re.Pattern[str] | None:
@@ -125,6 +129,13 @@ class Squeue:
             return 90
         whole = start if len(head) < 2048 else start.rpartition("\n")[0]
         return 85 if _bare(whole) else 0
+
+    def form(self, lines: Sequence[str]) -> Form | None:
+        """Lines that begin with a job's number, or with bars where the header has them."""
+        head = first_with("JOBID", lines)
+        if "|" in head:
+            return divided("|", head)
+        return (lambda line: _OF_JOB.match(line) is not None) if head.split()[:1] == ["JOBID"] else None
 
     def rows(self, path: Path, ctx: ImportContext) -> Iterator[Row]:
         """A job per line."""

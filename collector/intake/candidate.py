@@ -51,7 +51,7 @@ def candidate_of(found: Found, *, of_job: bool = False) -> Candidate:
         return Candidate(found, head, log)
     picked = registry.pick(found.path, head, alone=found.root == found.path)
     claimed = log.claims(found.path, head)
-    if picked is not None and claimed and goes_on(picked.name, head, claimed):
+    if picked is not None and claimed and goes_on(picked, head, claimed):
         picked = log
     return Candidate(found, head, picked)
 

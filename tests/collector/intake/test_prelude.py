@@ -66,3 +66,12 @@ def test_what_a_tool_printed_alone_is_that_tool_s(name: str, tool: str, text: st
 def test_a_saved_answer_of_several_tools_is_no_log_for_its_name_alone(tmp_path: Path) -> None:
     """Nothing in it is a program's word."""
     assert importer(tmp_path / "answers", f"{JOB}\n\nanswered by slurmctld\nasked at ten\n") == "scontrol_job"
+
+
+def test_a_record_that_goes_on_over_lines_is_accounting_still(tmp_path: Path) -> None:
+    """A submit line may hold a script, which speaks as a log does."""
+    head = "JobID|JobName|State|SubmitLine|ExitCode|\n"
+    record = "88|tune|FAILED|sbatch --wrap=set -e\n+ module load cuda\nsrun: x\npython train.py --epoch 3|1:0|\n"
+    plain = "89|tune|FAILED|sbatch run.sh|1:0|\n"
+    for text in (head + record, head + plain + record, head + record + plain):
+        assert importer(tmp_path / "sacct.log", text) == "sacct"
