@@ -20,6 +20,8 @@ OFTEN_S, SHARE = 1.5, 3.0
 """The next look comes after three times what the last one took."""
 BEFORE = timedelta(minutes=10)
 _BY_SLURM = frozenset({"REQUEUED", "CANCELLED", "NODE_FAIL", "BOOT_FAIL", "LAUNCH_FAILED"})
+PATIENCE_S = 60.0
+"""So long a daemon that does not answer is asked again: without its word a failed prolog looks like an operator's cancel."""
 _LAST_SIGNAL = 31
 """Above are codes of Slurm's own: files that could not be opened, a prolog that failed."""
 
@@ -31,24 +33,33 @@ class Around:
         self._access = access
         self._looked = float("-inf")
         self._gap_s = OFTEN_S
+        self._unanswered: float | None = None
+        """Since when a daemon does not answer, on the monotonic clock."""
 
     def rows(self, ended: Sequence[SlurmJob]) -> tuple[list[Row], set[str]]:
         """What there is to know of attempts that have just ended, and the jobs that have to wait for the next look.
 
-        A daemon that does not answer costs the knowledge and not the verdict.
+        A daemon that does not answer for long costs the knowledge and not the verdict.
         """
         ours = [j for j in ended if _by_slurm(j) and j.start_ts is not None and j.end_ts]
         begun = time.monotonic()
         if not ours or begun - self._looked < self._gap_s:
             return [], {j.job_id for j in ours if j.job_id}
         found: list[Row] = []
+        silent = False
         for look in (self._waiting, self._nodes):
             try:
                 found += look(ours)
             except SourceUnavailable:
-                continue
+                silent = True
+        if not silent:
+            self._unanswered = None
+        elif self._unanswered is None or begun - self._looked > PATIENCE_S:  # the trouble of then is not the one of now
+            self._unanswered = begun
         self._looked = time.monotonic()
         self._gap_s = max(OFTEN_S, SHARE * (self._looked - begun))
+        if self._unanswered is not None and self._looked - self._unanswered < PATIENCE_S:
+            return [], {j.job_id for j in ours if j.job_id}
         return found, set()
 
     def _waiting(self, ours: Sequence[SlurmJob]) -> Iterator[Row]:

@@ -148,7 +148,11 @@ def _verdict(lake: Path, attempt: Attempt, model: str | None, notes: Sequence[st
         return Verdict.model_validate({**draft.model_dump(), "job": attempt.job_id, "attempt": number})
     if tries >= SKIP_LOG:
         notes = [*notes, "The job's output was left out: reading it broke off before."]
-    return diagnose(_reader(lake), attempt.job_id, attempt=number, model=model, notes=notes)
+    verdict = diagnose(_reader(lake), attempt.job_id, attempt=number, model=model, notes=notes)
+    # The next run's row may come between the two questions, and the last run is what was looked at then.
+    if number is None and (number := which(_reader(lake), attempt)) is not None:
+        verdict = diagnose(_reader(lake), attempt.job_id, attempt=number, model=model, notes=notes)
+    return verdict
 
 
 def which(reader: Reader, attempt: Attempt) -> int | None:

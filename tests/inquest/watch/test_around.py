@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from collector.sources.base import SourceUnavailable
+from inquest.watch import around
 from inquest.watch.around import Around
 from inquest.watch.shared import Shared
-from store.rows import SlurmJob, SlurmNodeState
+from store.rows import Row, SlurmJob, SlurmNodeState
 from tests.inquest.watch.accounts import Accounts
 
 T = datetime.now(UTC).replace(microsecond=0)
@@ -56,3 +59,47 @@ def test_the_nodes_are_looked_at_where_slurm_gives_a_code_of_its_own(tmp_path: P
     job = replace(BEFORE, state="FAILED", exit_code=0, exit_signal=signal, node_list="gpu07")
     rows, _ = Around(Shared(accounts)).rows([job])  # type: ignore[arg-type]
     assert rows == (accounts.states if looked else [])
+
+
+class _Away(Accounts):
+    """Accounting has told of the end, and is away when it is asked about the nodes."""
+
+    away = True
+
+    def node_events(self, since: datetime) -> Iterator[Row]:
+        if self.away:
+            raise SourceUnavailable("slurmdbd does not answer")
+        return super().node_events(since)
+
+
+def _looks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(around, "OFTEN_S", 0.0)
+    monkeypatch.setattr(around, "SHARE", 0.0)
+
+
+def test_an_end_waits_for_accounting_that_is_away_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job whose prolog failed is CANCELLED by root: without the node's reason an operator would have cancelled it."""
+    _looks_at_once(monkeypatch)
+    accounts = _Away(tmp_path / "accounts")
+    accounts.states = [SlurmNodeState(node="gpu07", ts=T, state="DRAINED", reason="Prolog error")]
+    job = replace(BEFORE, state="CANCELLED", cancelled_by="root", node_list="gpu07")
+    looking = Around(Shared(accounts))  # type: ignore[arg-type]
+    assert looking.rows([job]) == ([], {"4833"})
+    accounts.away = False
+    assert looking.rows([job]) == (accounts.states, set())
+
+
+def test_an_end_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _looks_at_once(monkeypatch)
+    accounts = _Away(tmp_path / "accounts")
+    job = replace(BEFORE, state="CANCELLED", node_list="gpu07")
+    now = [1000.0]
+    monkeypatch.setattr(around.time, "monotonic", lambda: now[0])
+    looking = Around(Shared(accounts))  # type: ignore[arg-type]
+    waited = []
+    for at in (1000.0, 1030.0, 1059.0, 1061.0, 1100.0):
+        now[0] = at
+        waited.append(looking.rows([job]) == ([], {"4833"}))
+    assert waited == [True, True, True, False, False]
+    now[0] = 5000.0
+    assert looking.rows([job]) == ([], {"4833"}), "another trouble, an hour later"

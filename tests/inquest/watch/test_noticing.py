@@ -290,10 +290,15 @@ def test_ends_that_a_poll_left_are_told_so_that_it_comes_again_soon(
     assert not view.noticing.left
 
 
-def test_a_daemon_that_does_not_answer_costs_no_verdict(tmp_path: Path) -> None:
+def test_a_daemon_that_does_not_answer_costs_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(around.time, "monotonic", lambda: clock[0])
     view = View(tmp_path)
     view.slurm.mute = True
     view.record("7", 1, state="CANCELLED", cancelled_by="0")
+    assert view.noticing.poll() == 0
+    assert view.noticing.left == {"7"}
+    clock[0] += around.PATIENCE_S
     assert view.noticing.poll() == 1
 
 

@@ -119,6 +119,30 @@ def test_a_second_examination_gives_the_first_ones_verdict(tmp_path: Path) -> No
     assert _examined(tmp_path, attempt) == first
 
 
+def test_a_run_that_is_followed_by_another_meanwhile_is_not_taken_for_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run, which was cancelled while it waited, comes to be known after the number was looked for."""
+    from agent_tools import agent
+    from store import Writer
+    from store.rows import SlurmJob
+
+    diagnose = agent.diagnose
+    attempt = _attempt(tmp_path)
+
+    def late(reader: Reader, job: str, **more: Any) -> Any:
+        cancelled = SlurmJob(cluster="lab", job_id=job, attempt=2, state="CANCELLED", cancelled_by="root", ts=NOW)
+        Writer(tmp_path / "lake", durable=False).append([cancelled], batch="next")
+        return diagnose(reader, job, **more)
+
+    monkeypatch.setattr(agent, "diagnose", late)
+    _examined(tmp_path, attempt)
+    with Reader(tmp_path / "lake") as reader:
+        document = json.loads(str(reader.ask("verdict_given", job_id="4812").dicts()[0]["document"]))
+    assert document["attempt"] == 1
+    assert document["family"] != "F4"
+
+
 def test_output_that_cannot_be_read_is_said_in_the_verdict(tmp_path: Path) -> None:
     _examined(tmp_path, _attempt(tmp_path, stdout_path=str(tmp_path / "absent.out")))
     with Reader(tmp_path / "lake") as reader:
