@@ -6,7 +6,6 @@ digested and compared on another machine.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import dataclass, field
@@ -74,6 +73,8 @@ class Result:
 
 def digest(names: list[str], rows: Any) -> str:
     """SHA-256 over a canonical JSON of names and rows; a float that is not finite is written as its name."""
+    import hashlib  # with it comes OpenSSL, some 4 MB that a node's collector would have for nothing
+
     text = json.dumps([names, [[_plain(c) for c in row] for row in rows]], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

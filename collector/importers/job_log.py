@@ -17,14 +17,16 @@ from pathlib import Path, PurePath
 from typing import IO, ClassVar
 
 from collector.formats import text
-from collector.framing import AnchorMatcher, Clock, Demux, Label
 from collector.framing.blocks import WINDOWS
 from collector.framing.chunks import Chunk, read_chunks, scrub, sniff_encoding
 from collector.framing.ends import ends
 from collector.framing.keep import Keeper
-from collector.framing.labels import hosts_in
+from collector.framing.labels import Label, hosts_in
+from collector.framing.matcher import AnchorMatcher
 from collector.framing.parts import READ_WHOLE, Part
 from collector.framing.runs import Runs
+from collector.framing.streams import Demux
+from collector.framing.times import Clock
 from collector.importers.base import ImportContext, ImportFailed
 from collector.intake.ahead import planned
 from collector.parsers.base import Parser

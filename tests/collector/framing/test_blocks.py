@@ -10,8 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from collector.framing import AnchorMatcher, Clock, Demux, Label, chunks, learned, read_chunks
+from collector.framing import chunks, learned
 from collector.framing.blocks import WINDOWS
+from collector.framing.chunks import read_chunks
+from collector.framing.labels import Label
+from collector.framing.matcher import AnchorMatcher
+from collector.framing.streams import Demux
+from collector.framing.times import Clock
 from collector.parsers.megatron import Megatron
 from collector.parsers.registry import parser_types
 from collector.parsers.values import as_json, json_column

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from collector.formats import text
-from collector.framing import AnchorMatcher, chunks
+from collector.framing import chunks
+from collector.framing.matcher import AnchorMatcher
 from collector.importers.base import ImportContext, ImportFailed
 from collector.importers.job_log import JobLog
 from collector.parsers.base import Parser, parse_text

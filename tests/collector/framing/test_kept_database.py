@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.framing import AnchorMatcher
+from collector.framing.matcher import AnchorMatcher
 
 pytest.importorskip("hyperscan")
 

@@ -306,6 +306,35 @@ def test_beats_that_passed_are_left_out() -> None:
     assert loop.tasks[0].due == 1040.0
 
 
+def test_no_source_of_a_node_loads_what_it_has_no_memory_for() -> None:
+    """An engine, a framework, OpenSSL: each is megabytes that the process would keep for as long as the node is up."""
+    code = """
+import importlib, sys
+import inquest.__main__, inquest.commands.collect
+from collector.node import collect
+from collector.sources.registry import OPTIONAL, SOURCES
+for name in SOURCES.keys() - OPTIONAL.keys():
+    importlib.import_module(f"collector.sources.{name}")
+print(*sys.modules)
+"""
+    words = [sys.executable, "-c", code]
+    loaded = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert "collector.sources.ebpf" in loaded
+    heavy = (
+        "duckdb",
+        "pydantic",
+        "pyarrow",
+        "httpx",
+        "hyperscan",
+        "_hashlib",
+        "_decimal",
+        "ssl",
+        "http.client",
+        "collector.parsers",
+    )
+    assert not [name for name in heavy if name in loaded]
+
+
 def test_the_command_ends_cleanly_and_stays_out_of_the_engine(tmp_path: Path) -> None:
     """SIGTERM: what was seen is in the lake and nothing waits in the spool. DuckDB was never in the process."""
     lake, spool = tmp_path / "lake", tmp_path / "spool"
