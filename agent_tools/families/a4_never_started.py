@@ -29,6 +29,7 @@ from agent_tools.families.launch_reason import (
     speaker,
     where_before,
 )
+from agent_tools.families.step_cancels import NODES, or_by_slurm
 from agent_tools.families.unread_script import FURTHER, UNREADABLE, unread
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
@@ -104,7 +105,8 @@ def assess(facts: Facts) -> Assessment:
     overview, state = facts.overview, facts.state
     end = facts.table("run_ending").first
     if facts.progress.begun or count(end, "reports"):
-        return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=_ran(facts))
+        text = f"The program ran: {facts.progress.phrase or 'it printed progress'}."
+        return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
     if overview is not None and too_late(facts):
         return never_ran(overview)
     if overview is not None and state in PENDING:
@@ -140,10 +142,6 @@ def assess(facts: Facts) -> Assessment:
     if overview is not None and (state == "BOOT_FAIL" or launch_said_failed(overview) or prolog_by_code(overview)):
         return by_reason(facts, overview)
     return _not_it(facts)
-
-
-def _ran(facts: Facts) -> str:
-    return f"The program ran: {facts.progress.phrase or 'it printed progress'}."
 
 
 def _pending(facts: Facts, overview: RowView) -> Assessment:
@@ -384,10 +382,14 @@ def _shell_only(facts: Facts) -> bool:
 def _not_it(facts: Facts) -> Assessment:
     if facts.overview is not None and facts.overview.has("start_ts"):
         text = f"The job started at {facts.overview['start_ts']}."
+        if facts.state == "CANCELLED" and or_by_slurm(facts, facts.overview):
+            missing = [lacks("Whether a prolog failed before the program.", NODES)]
+            return Assessment(CODE, "undecidable", confidence=0.3, counterfactual=text, missing=missing)
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
     if facts.has_log:
-        text = "The log holds output, so the job was started."
-        return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text)
+        return Assessment(
+            CODE, "ruled_out", confidence=0.03, counterfactual="The log holds output, so the job was started."
+        )
     return Assessment(
         CODE,
         "undecidable",

@@ -14,7 +14,6 @@ from agent_tools.facts.progress import MOST
 from agent_tools.facts.requested import (
     AT_ONCE_S,
     LOG,
-    POLITE,
     SOON_S,
     Request,
     ended_by_signal,
@@ -27,8 +26,16 @@ from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.dependency import never_met
 from agent_tools.families.launch_reason import no_container
-from agent_tools.families.step_cancels import cancelled_step, canceller, rest_of_step, said_step, tasks_left
-from agent_tools.families.wording import by_log
+from agent_tools.families.no_cancel import nothing, otherwise
+from agent_tools.families.step_cancels import (
+    NODES,
+    cancelled_step,
+    canceller,
+    or_by_slurm,
+    rest_of_step,
+    said_step,
+    tasks_left,
+)
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
 
@@ -56,13 +63,11 @@ def assess(facts: Facts) -> Assessment:
     if state == "COMPLETED" and overview is not None and (step := cancelled_step(facts, overview, end)) is not None:
         return _by_step(facts, overview, end, step)
     if state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "COMPLETED", "DEADLINE", "REQUEUED"):
-        return _otherwise(overview, f"Slurm recorded the end as {overview['state']}." if overview else "")
+        return otherwise(f"Slurm recorded the end as {overview['state']}." if overview else "")
     if end is not None and end.text("stop_name") in ("time_limit", "preempted", "requeued", "node_failure", "deadline"):
-        return _otherwise(overview, f"The scheduler gave another reason: {quoted(end, 'stop_message', 'stop_line')}.")
+        return otherwise(f"The scheduler gave another reason: {quoted(end, 'stop_message', 'stop_line')}.")
     if facts.launch_failed is not None:
-        return _otherwise(
-            overview, f"Slurm ended it itself, as it could not launch it: {facts.launch_failed['reason']}."
-        )
+        return otherwise(f"Slurm ended it itself, as it could not launch it: {facts.launch_failed['reason']}.")
     if overview is not None and (state == "CANCELLED" or overview.has("cancelled_by")):
         return _by_record(facts, overview, end)
     request = requested(facts) if state == "FAILED" else None
@@ -94,16 +99,16 @@ def _stopped_early(facts: Facts, end: RowView | None) -> Request | None:
 def _by_words(facts: Facts, end: RowView | None) -> Assessment:
     """What the log alone says of a cancel."""
     if end is None:
-        return _nothing(facts)
+        return nothing(facts)
     if count(end, "keyboard") or count(end, "hangups"):
         return _by_session(facts, end)
     if count(end, "cancels"):
         if (rest := rest_of_step(facts, end)) is not None:
-            return _otherwise(None, f"srun ended the step itself, as one of its tasks had failed: {rest['message']}.")
+            return otherwise(f"srun ended the step itself, as one of its tasks had failed: {rest['message']}.")
         return _by_message(facts, end)
     if count(end, "terms"):
         return _by_term(facts, end)
-    return _nothing(facts)
+    return nothing(facts)
 
 
 def _failing(facts: Facts, end: RowView | None) -> tuple[str, str]:
@@ -142,7 +147,12 @@ def _by_record(facts: Facts, overview: RowView, end: RowView | None) -> Assessme
     if overview.has("elapsed_min"):
         ran = overview.has("start_ts") or overview.number("elapsed_s")  # not every report has the column of its start
         shows.append(f"It had run {overview['elapsed_min']}." if ran else "It had never started.")
-    return _assessment(facts, end, mode, attribution, head, shows, own, doing, sure, who_known=bool(who))
+    if mode != "operator" or not or_by_slurm(facts, overview):
+        return _assessment(facts, end, mode, attribution, head, shows, own, doing, sure, who_known=bool(who))
+    head = "The job was cancelled just after its start, by an administrator of the cluster or by Slurm itself."
+    result = _assessment(facts, end, mode, attribution, head, shows, own, doing, 0.45, who_known=True)
+    result.missing.append(lacks("Whether Slurm ended it itself, as it does where a prolog fails.", NODES))
+    return result
 
 
 def _by_request(
@@ -370,31 +380,4 @@ def _assessment(
             else "",
         ),
         counterfactual="" if sure >= 0.6 else f"{shows[0]} Who sent it, and why, is not in the evidence.",
-    )
-
-
-def _otherwise(overview: RowView | None, text: str) -> Assessment:
-    return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
-
-
-def _nothing(facts: Facts) -> Assessment:
-    if facts.overview is not None and facts.state == "FAILED" and facts.overview.number("exit_signal") in POLITE:
-        text = f"The job was ended by signal {facts.overview['exit_signal']}, and nothing says who sent it."
-        return Assessment(
-            CODE, "suspected", None, 0.4, headline=text, speaks_for=say(text), counterfactual=text,
-            missing=[lacks("Who sent the signal.", LOG)],
-        )  # fmt: skip
-    if facts.overview is not None:
-        return Assessment(
-            CODE,
-            "ruled_out",
-            confidence=0.01,
-            counterfactual=f"Slurm recorded the end as {facts.overview['state']} and nobody cancelled it.",
-        )
-    return Assessment(
-        CODE,
-        "ruled_out" if facts.has_log else "undecidable",
-        confidence=0.02,
-        counterfactual=by_log(facts, "No line of the log speaks of a cancel, an interrupt or a closed session."),
-        missing=[lacks("How the job ended in Slurm's eyes.", "sacct (slurm_job)")],
     )

@@ -1,4 +1,4 @@
-"""Who ended a step: somebody whom accounting names, or srun itself, which waits for the last tasks only so long (--wait)."""
+"""Who ended a job or a step: somebody whom accounting names, Slurm itself, or srun, which waits for the last tasks only so long."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from agent_tools.say import count
 from agent_tools.verdict import Attribution
 
 OPERATORS = re.compile(r"^(0|root|slurm|slurmctld|admin\w*)$", re.IGNORECASE)
+_PROLOG_S = 60.0
+"""So long after its start a job may still be in its prolog."""
+NODES = "sacctmgr show event (slurm/), slurmctld's log"
 _STEP = re.compile(r"\*\*\* STEP \S+?\.(\d+) ")
 
 
@@ -27,6 +30,15 @@ def canceller(row: RowView, overview: RowView) -> tuple[str, Attribution, str, f
     if who:
         return "user", "user", f" by the user with the id {row['cancelled_by']}", 0.9
     return "", "undetermined", "", 0.8  # it was cancelled: that alone is sure
+
+
+def or_by_slurm(facts: Facts, overview: RowView) -> bool:
+    """Whether Slurm itself may have ended it: a job whose prolog failed is cancelled by root in accounting, too.
+
+    What a node is put out of service for tells the two apart; so does output, which no such job has.
+    """
+    begun = overview.has("start_ts") and count(overview, "elapsed_s") <= _PROLOG_S
+    return begun and not facts.has_log and not facts.has("slurm_node_state")
 
 
 def cancelled_step(facts: Facts, overview: RowView, end: RowView | None) -> RowView | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from collector.slurm.arrays import tasks
 from collector.sources.base import SourceUnavailable
 from inquest.watch.shared import Shared
-from store.rows import Row, SlurmJob, SlurmNodeState
+from store.rows import Row, SlurmJob, SlurmNodeState, SourceHealth
 
 OFTEN_S, SHARE = 1.5, 3.0
 """The next look comes after three times what the last one took."""
@@ -78,6 +78,11 @@ class Around:
         for row in self._access.node_events(since):
             if isinstance(row, SlurmNodeState) and row.node in nodes:
                 yield row
+        # It was looked, so nodes of which nothing is told were in order.
+        for node in sorted(nodes):
+            yield SourceHealth(
+                node=node, ts=since, end_ts=datetime.now(UTC), origin="watch", source="watch", covers=SlurmNodeState.TABLE, ok=True
+            )  # fmt: skip
 
 
 def _by_slurm(job: SlurmJob) -> bool:

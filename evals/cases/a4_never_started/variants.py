@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evals.scenarios.cases import Variant
-from evals.scenarios.endings import at_start, attempt_before, raised
+from evals.scenarios.endings import at_start, attempt_before, node_state, raised
 from evals.scenarios.faults import blind, sound
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
@@ -115,6 +115,17 @@ def _unreadable(seed: int) -> tuple[Plan, Expected]:
     return plan, Expected(("A4",), "launch", facts=("could not read the job script",))
 
 
+def _refused(seed: int) -> tuple[Plan, Expected]:
+    """A prolog fails under a job that may not be sent back: Slurm cancels it itself, in root's name."""
+    plan = healthy(seed)
+    plan.silent = True
+    plan.minutes = 0.05
+    plan.stop("CANCELLED")
+    plan.slurm |= {"cancelled_by": "0"}
+    node_state(plan, plan.nodes[-1], plan.minutes, "DRAINED", "Prolog error")
+    return plan.without(*_LIVE), Expected(("A4",), "launch", "infrastructure", facts=("Prolog error",))
+
+
 VARIANTS = (
     Variant("resources", "fault", _waits("Resources")),
     Variant("priority", "fault", _waits("Priority")),
@@ -139,6 +150,8 @@ VARIANTS = (
     *placed("waited", _waited, "exporter", "shared", kind="healthy"),
     *unseen("container", _container, "log_line", "log_line", ways=("lost",)),
     *unseen("resources", _waits("Resources"), "slurm_job", "slurm_job", "slurm_job_event", "slurm_step", ways=("bare", "lost")),
+    Variant("refused", "fault", _refused),
+    *unseen("refused", _refused, "slurm_node_state", "slurm_node_state", ways=("bare", "lost")),
     Variant("unheard", "fault", _waits("ExpansionWindow")),
     Variant("requeued", "twin", _requeued),
     Variant("arguments", "twin", _arguments),

@@ -13,7 +13,7 @@ from collector.sources.base import SourceUnavailable
 from inquest.watch import around
 from inquest.watch.around import Around
 from inquest.watch.shared import Shared
-from store.rows import Row, SlurmJob, SlurmNodeState
+from store.rows import Row, SlurmJob, SlurmNodeState, SourceHealth
 from tests.inquest.watch.accounts import Accounts
 
 T = datetime.now(UTC).replace(microsecond=0)
@@ -58,7 +58,11 @@ def test_the_nodes_are_looked_at_where_slurm_gives_a_code_of_its_own(tmp_path: P
     accounts.states = [SlurmNodeState(node="gpu07", ts=T, state="DRAINED", reason="Prolog error")]
     job = replace(BEFORE, state="FAILED", exit_code=0, exit_signal=signal, node_list="gpu07")
     rows, _ = Around(Shared(accounts)).rows([job])  # type: ignore[arg-type]
-    assert rows == (accounts.states if looked else [])
+    told = [r for r in rows if not isinstance(r, SourceHealth)]
+    assert told == (accounts.states if looked else [])
+    assert [(r.node, r.covers, r.ok) for r in rows if isinstance(r, SourceHealth)] == (
+        [("gpu07", "slurm_node_state", True)] if looked else []
+    )
 
 
 class _Away(Accounts):
@@ -86,7 +90,8 @@ def test_an_end_waits_for_accounting_that_is_away_for_a_moment(tmp_path: Path, m
     looking = Around(Shared(accounts))  # type: ignore[arg-type]
     assert looking.rows([job]) == ([], {"4833"})
     accounts.away = False
-    assert looking.rows([job]) == (accounts.states, set())
+    rows, later = looking.rows([job])
+    assert ([r for r in rows if isinstance(r, SlurmNodeState)], later) == (accounts.states, set())
 
 
 def test_an_end_does_not_wait_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
