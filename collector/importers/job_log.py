@@ -57,8 +57,8 @@ class JobLog:
     covers: ClassVar[tuple[str, ...]] = ("log_line", "log_event", "train_step", "log_run")
 
     def claims(self, path: Path, head: bytes) -> int:
-        """Any text: surely in a folder called logs, well by a log's suffix, weakly otherwise; never binary."""
-        if _binary(head) or _document(path, head):
+        """Any text: surely in a folder called logs, well by a log's suffix, weakly otherwise; never what is binary to its end."""
+        if (_binary(head) and not _ends_in_text(path)) or _document(path, head):
             return 0
         if path.parent.name == "logs" or "logs" in path.parts[:-1]:
             return 60
@@ -82,7 +82,7 @@ class JobLog:
                 raise ImportFailed("a compressed file that holds nothing or breaks off at once; copy it again")
             if not head:
                 raise ImportFailed("the file is empty, so the job printed nothing or nothing was flushed")
-            if _binary(head):
+            if _binary(head) and not _ends_in_text(path):
                 raise ImportFailed("not text (compressed or binary); unpack it first")
             size, packed = path.stat().st_size, type(file) is not io.BufferedReader
             found: list[Part] | None = None
@@ -236,11 +236,48 @@ def _document(path: Path, head: bytes) -> bool:
     return not (first.rstrip().endswith(b"}") and first.startswith(b"{") and rest.lstrip().startswith(b"{"))
 
 
+_NAMED = re.compile(r"[.](?:out|err|log|txt)$", re.I)
+
+
+def _ends_in_text(path: Path) -> bool:
+    """Whether a log by its name, which begins with something binary, goes over to lines of text: a program printed both.
+
+    A file of some other format ends as it began, in its own tables or a checksum.
+    """
+    if not _NAMED.search(path.name):
+        return False
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, io.SEEK_END)
+            file.seek(max(0, size - _TAIL))
+            tail = file.read(_TAIL)
+    except OSError:
+        return False
+    lines = tail.split(b"\n")[-_LAST_LINES - 1 :]
+    words = b"\n".join(lines)
+    return len(lines) > _LAST_LINES and not _odd(words) and b"\0" not in words and _utf8(words)
+
+
+def _utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_TAIL, _LAST_LINES = 8 << 10, 3
+"""The bytes that are looked at, and how many lines at the end of them must be text."""
+
+
 def _binary(head: bytes) -> bool:
     if head[:4] in (b"PK\x03\x04", b"\x7fELF", b"PAR1") or (head[:1] == b"\x80" and head[1:2] in _PICKLES):
         return True
     if sniff_encoding(head) is not None:
         return False
     # NULs in a log are holes of a truncated or sparse file; a binary has other controls as well.
-    odd = len(head) - len(head.translate(None, _ODD))
-    return odd > 0.03 * len(head) + 8
+    return _odd(head) > 0.03 * len(head) + 8
+
+
+def _odd(data: bytes) -> int:
+    return len(data) - len(data.translate(None, _ODD))

@@ -86,3 +86,25 @@ def test_a_message_that_a_line_end_cut_is_put_together_again(tmp_path: Path) -> 
     )
     assert [r.name for r in rows if isinstance(r, LogEvent)] == ["preempted"]
     assert ctx.problems == []
+
+
+BINARY = bytes(range(256)) * 300
+
+
+@pytest.mark.parametrize("name", ["slurm-4812.out", "train.log"])
+def test_what_goes_over_to_text_is_read_whatever_it_begins_with(tmp_path: Path, name: str) -> None:
+    """A program that writes a tensor to its standard output, and then trains."""
+    rows, _ = read(tmp_path / name, BINARY + b"\nloading\nstarting\n" + STEP.encode() + b"\n")
+    assert [s.loss for s in steps(rows)] == [1.5]
+    assert JobLog().claims(tmp_path / name, BINARY[:65_536])
+
+
+@pytest.mark.parametrize(
+    ("name", "tail"),
+    [("a.out", b""), ("a.out", b"\nvocab\n\x00\x01\x02\nend\n"), ("a.out", b"\nver\xff\xfe\nsion\nof\n"), ("a.bin", b"\none\ntwo\nthree\n")],
+    ids=["binary to its end", "controls near it", "no text", "no log by its name"],
+)  # fmt: skip
+def test_other_formats_are_left_alone(tmp_path: Path, name: str, tail: bytes) -> None:
+    with pytest.raises(ImportFailed, match="not text"):
+        read(tmp_path / name, BINARY + tail)
+    assert not JobLog().claims(tmp_path / name, BINARY[:65_536])
