@@ -17,6 +17,7 @@ from agent_tools.facts.earlier import echoed, of_earlier_try, trained_past, went
 from agent_tools.facts.ending import OUTSIDE, Ending, read_ending
 from agent_tools.facts.evaluating import beside_training, counted_before
 from agent_tools.facts.exceptions import Raised, read
+from agent_tools.facts.fallen_part import fell
 from agent_tools.facts.last_run import before_training, last_told
 from agent_tools.facts.last_word import beneath
 from agent_tools.facts.memory import HostOom, read_host_oom
@@ -161,14 +162,13 @@ class Facts:
     @cached_property
     def cold(self) -> bool:
         """Whether every GPU that was sampled did nothing on average; False where none was."""
-        means = [r.number("engine_mean") for r in self.table("gpu_summary") if r.has("engine_mean")]
-        return bool(means) and all((m or 0.0) < _COLD for m in means)
+        means = [r.number("engine_mean") or 0.0 for r in self.table("gpu_summary") if r.has("engine_mean")]
+        return bool(means) and max(means) < _COLD
 
     @cached_property
     def silent_launches(self) -> bool:
         """Whether launch counts are not there either, or end before most of the run was over."""
-        launches = self.table("cuda_activity")
-        return not launches or silent_since(self.overview, launches) is not None
+        return not (found := self.table("cuda_activity")) or silent_since(self.overview, found) is not None
 
     # -- scheduler ----------------------------------------------------------------------------------------------------
 
@@ -237,7 +237,8 @@ class Facts:
         """Exceptions that can have ended the run: not ignored ones, nor those after which training went on to its end."""
         if self.ending.succeeded:
             return []
-        own = [r for r in self.raised if r.row.text("severity") != "warning" and not self.survived(r.row)]
+        own = [r for r in self.raised if r.row.text("severity") != "warning"]
+        own = [r for r in own if not self.survived(r.row) or fell(self, r.row)]
         own = [r for r in own if not self._probe(r) and not self.left_over(r)]
         return [r for r in own if not of_earlier_try(r, self.progress, own, lambda: self.table("log_tail"))]
 
@@ -311,16 +312,15 @@ class Facts:
         told = ("fatal_signals", "oom_events", "nccl_events", "rendezvous_events", "cuda_errors", "host_oom_words")
         if any(tells_of_end(r) for q in told for r in self.table(q)):
             return None
-        last = cuts[-1]
-        went_on = (last.row.number("steps_after") or 0) >= _WENT_ON
-        return None if went_on or (last.row.number("lines_after") or 0) > 0 else last
+        last = cuts[-1].row
+        went_on = (last.number("steps_after") or 0) >= _WENT_ON or (last.number("lines_after") or 0) > 0
+        return None if went_on else cuts[-1]
 
     def after_steps(self, raised: Raised) -> bool:
         """Whether steps had been trained when this was raised, by progress lines, its frames, or the program's word before it."""
         if self.progress.begun or raised.trained or self.said_done(raised) or self.evaluated(raised) is not None:
             return True
-        begun = self.table("phases").one_of("name", "running_training")
-        line = raised.row.number("line_no") or 0
+        begun, line = self.table("phases").one_of("name", "running_training"), raised.row.number("line_no") or 0
         same = [r for r in begun if r.text("file") == raised.row.text("file") and (r.number("line_no") or 0) < line]
         return bool(same) and beside_training(raised.row.text("calls"))
 

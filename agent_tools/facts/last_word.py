@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tools.facts.ending import Ending, uncovered
+from agent_tools.facts.fallen_part import like_another
 
 if TYPE_CHECKING:
     from agent_tools.facts.core import Facts
@@ -32,7 +33,11 @@ _ENDS = frozenset({"application", "cuda_oom", "rendezvous", "worker_killed", "ec
 
 def beneath(ending: Ending, facts: Facts) -> Ending:
     """The ending of a job that Slurm calls completed, as its program's steps or last words show it."""
-    if not ending.succeeded or facts.progress.finished:
+    if not ending.succeeded:
+        return ending
+    if (part := like_another(facts)) is not None:
+        return replace(ending, succeeded=False, failed=True, hidden=part)
+    if facts.progress.finished:
         return ending
     raised = any(r.row.text("severity") == "fatal" for r in facts.raised)
     shown = uncovered(ending, facts.overview, facts.table("job_steps")) if raised else ending
