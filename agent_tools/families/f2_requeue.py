@@ -42,6 +42,8 @@ def assess(facts: Facts) -> Assessment:
     if end is not None and count(end, "errors") == 1 and count(end, "error_line") == count(h, "log_line"):
         failure = ""  # the exception is the eviction's own word
     shows = _shows(h, mode)
+    if mode == "requeue" and (script := left_itself(facts)) is not None and facts.overview is not None:
+        return _after_its_end(facts, facts.overview, script, h, shows, failure)
     if facts.launch_failed is not None:
         text = f"It was sent back because Slurm could not launch it: {facts.launch_failed['reason']}."
         return Assessment(CODE, "suspected", mode, 0.2, "scheduler", text, say(*shows), counterfactual=text)
@@ -123,6 +125,69 @@ def assess(facts: Facts) -> Assessment:
         say(*shows),
         implies=say(*implies, status="supported"),
         missing=missing,
+        actions=actions,
+    )
+
+
+def left_itself(facts: Facts) -> RowView | None:
+    """The batch step, where the attempt was sent back after its script had ended by itself, with an error status; else None.
+
+    A script that a requeue ends is killed (CANCELLED, signal 15), and the attempt keeps no exit status.
+    """
+    o = facts.overview
+    if o is None or facts.state != "REQUEUED" or not o.number("exit_code") or o.number("exit_signal"):
+        return None
+    return next(
+        (
+            r
+            for r in facts.table("job_steps").one_of("step_id", "batch")
+            if r.text("state") == "FAILED" and r.get("exit_code") == o.get("exit_code") and _of_attempt(r, o)
+        ),
+        None,
+    )
+
+
+def _of_attempt(step: RowView, overview: RowView) -> bool:
+    return not step.has("attempt") or not overview.has("attempt") or step.get("attempt") == overview.get("attempt")
+
+
+def _after_its_end(
+    facts: Facts, overview: RowView, script: RowView, h: RowView, shows: list[str], failure: str
+) -> Assessment:
+    """Slurm sends back a job that ended with certain statuses, and whoever may requeue it can do so after its end."""
+    # SOURCE: slurm.conf(5), RequeueExit and RequeueExitHold.
+    text = f"The attempt had ended by itself, with exit status {script['exit_code']}, before it was sent back to the queue."
+    if failure or facts.causes:
+        return Assessment(
+            CODE,
+            "suspected",
+            "requeue",
+            0.2,
+            "job",
+            "The job was sent back to the queue after it had failed.",
+            say(*shows),
+            counterfactual=text,
+            warnings=say(text),
+        )
+    now = _next(facts, facts.attempt) if facts.attempt is not None else None
+    fate, actions = _fate(now or h, (now or h).text("last_state").upper(), False)
+    return Assessment(
+        CODE,
+        "confirmed",
+        "requeue",
+        0.75,
+        "job",
+        f"The job's script ended with exit status {overview['exit_code']}, and the job was then sent back to the queue.",
+        say(*shows, f"By accounting its batch script ended as {script['state']} with that status."),
+        implies=say(
+            "Slurm sends a job back by itself where slurm.conf lists its exit status (RequeueExit, RequeueExitHold); else somebody asked for it.",
+            fate,
+            status="supported",
+        ),
+        missing=[
+            lacks("Why the script ended with that status: nothing that it printed says so.", "the script's own words"),
+            lacks("Whether the status is one that asks for it.", "scontrol show config (RequeueExit, RequeueExitHold)"),
+        ],
         actions=actions,
     )
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.differential import differential
 from agent_tools.families import a4_never_started
 from agent_tools.families.f2_requeue import assess
-from store.rows import LogEvent, SlurmJob, SlurmJobEvent
+from store.rows import LogEvent, SlurmJob, SlurmJobEvent, SlurmStep
 from tests.agent_tools.families.world import JOB, T, World, judge
 
 PREEMPTED = "*** JOB 4812 ON n1 CANCELLED AT 2026-03-01T10:30:00 DUE TO PREEMPTION ***"
@@ -159,3 +160,32 @@ def test_the_verdict_on_the_attempt_that_was_sent_back_knows_that_the_next_one_i
         world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="requeued", ts=T + timedelta(minutes=30)))
         a = judge(world, assess, attempt=1)
         assert ("until somebody releases it" in a.headline) is (reason != "BeginTime")
+
+
+def sent_back(folder: Path, code: int, status: str = "FAILED", script: int | None = None) -> World:
+    """A first attempt with this exit status, sent back at its end, and its batch step."""
+    world = World(folder).job("REQUEUED", 30, exit_code=code)
+    world.add(SlurmJobEvent(job_id=JOB, attempt=1, event="requeued", ts=T + timedelta(minutes=30)))
+    step = SlurmStep(job_id=JOB, attempt=1, step_id="batch", state=status, exit_code=code if script is None else script)
+    return world.add(step)
+
+
+def test_a_job_that_was_sent_back_after_its_end_did_not_go_on_the_schedulers_account(tmp_path: Path) -> None:
+    a = judge(sent_back(tmp_path, 85).train([3.0, 2.9, 2.8]), assess)
+    assert (a.status, a.mode, a.attribution) == ("confirmed", "requeue", "job")
+    assert "ended with exit status" in a.headline
+    assert "did not fail" not in a.headline
+
+
+def test_what_it_failed_of_before_it_was_sent_back_is_the_cause(tmp_path: Path) -> None:
+    world = sent_back(tmp_path, 85).train([3.0, 2.9, 2.8]).say("exception", "IndexError", "list index out of range")
+    a = judge(world, assess)
+    assert (a.status, a.confidence) == ("suspected", 0.2)
+    assert differential(world.facts()).draft.family == "A3"
+
+
+@pytest.mark.parametrize(("code", "status"), [(0, "CANCELLED"), (85, "CANCELLED"), (0, "COMPLETED")])
+def test_a_script_that_the_requeue_itself_ended_did_not_fail(tmp_path: Path, code: int, status: str) -> None:
+    a = judge(sent_back(tmp_path, code, status).train([3.0, 2.9, 2.8]), assess)
+    assert (a.status, a.attribution) == ("confirmed", "scheduler")
+    assert "did not fail by itself" in a.headline
