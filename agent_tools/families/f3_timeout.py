@@ -6,8 +6,6 @@ family and the time limit its consequence. Not F3: a crash.
 
 from __future__ import annotations
 
-import re
-
 from agent_tools.facts import Facts
 from agent_tools.facts.counting import counting
 from agent_tools.facts.finished import unexited
@@ -16,6 +14,7 @@ from agent_tools.facts.own_clock import accounted, silent, spoken
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
 from agent_tools.facts.worked import rested_at_end
+from agent_tools.families.asked_signal import ASKED, POLITE, died_of, unhandled
 from agent_tools.families.base import Assessment
 from agent_tools.families.data_waits import feed_first
 from agent_tools.families.deadline import too_late
@@ -40,8 +39,6 @@ MUTE_LINES = 1
 """Lines of a log in which Slurm speaks of the end and the program said nothing."""
 LATE, EARLY_S = 0.8, 75.0
 """Share of the limit after which a warning is of it; Slurm may send the signal that was asked for a minute early."""
-_ASKED = re.compile(r"--signal[= ]\S*?@(\d{1,6})\b")
-_POLITE = re.compile(r"--signal[= ](?:[BR]+:)?(?:SIG)?(?:TERM|15)\b")
 
 
 def assess(facts: Facts) -> Assessment:
@@ -126,17 +123,18 @@ def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Asse
     overview = facts.overview
     if overview is None or facts.state not in ("COMPLETED", "FAILED") or end is None or wall is None:
         return None
-    if count(end, "ends") or not 0 < count(wall, "done") < MOST or own_failure(facts):
-        return None
-    asked = _ASKED.search(overview.text("submit_line"))
+    asked = ASKED.search(overview.text("submit_line"))
     left = count(overview, "time_limit_s") - count(overview, "elapsed_s")
     due = asked is not None and left <= int(asked[1]) + EARLY_S
+    died = died_of(facts, overview) if due else None
+    if count(end, "ends") or not 0 < count(wall, "done") < MOST or own_failure(facts, causes_only=died is not None):
+        return None
     late = count(wall, "used") >= LATE
     told = any(count(end, column) for column in ("warned", "terms"))
     # slurmstepd prints that of the signal that was asked for, where it is the one that ends a program by default.
-    told = told or (due and _POLITE.search(overview.text("submit_line")) is not None and count(end, "cancels") > 0)
+    told = told or (due and POLITE.search(overview.text("submit_line")) is not None and count(end, "cancels") > 0)
     # Without a handler's word only a good end that late speaks for it: whatever else fails may fail then, too.
-    if not ((due or late) if told else (due and late and facts.state == "COMPLETED")):
+    if died is None and not ((due or late) if told else (due and late and facts.state == "COMPLETED")):
         return None
     shows = [f"Slurm recorded the end as {overview['state']}.", *_shows(facts, None, wall)]
     if due:
@@ -146,6 +144,8 @@ def _forewarned(facts: Facts, end: RowView | None, wall: RowView | None) -> Asse
     elif end.has("stop_message"):
         shows.append(f"The log says: {quoted(end, 'stop_message', 'stop_line')}.")
     need = _needed(wall)
+    if died is not None:
+        return unhandled(died, shows, need)
     saved = _saved_then(facts, end)
     if saved is not None:
         shows.append(f"It saved a checkpoint then: {quoted(saved, 'message', 'line_no')}.")

@@ -301,3 +301,25 @@ def test_a_loop_that_waited_for_its_data_is_told_to_feed_it_first(tmp_path: Path
     assert made.family == "F3"
     assert made.actions[0].text.startswith("Feed it faster") == told
     assert any(w.text.startswith("Waiting for data") for w in made.warnings) == told
+
+
+@pytest.mark.parametrize(
+    ("asked", "signal", "minutes", "of_it"),
+    [
+        ("B:USR1@600", 10, 110, True),
+        ("12@600", 12, 110, True),
+        ("SIGUSR1@600", 12, 110, False),
+        ("USR1@600", 10, 40, False),
+    ],
+    ids=["by name", "by number", "another signal", "not due"],
+)
+def test_a_warning_that_nothing_handles_ends_the_run_itself(
+    tmp_path: Path, asked: str, signal: int, minutes: float, of_it: bool
+) -> None:
+    line = f"sbatch --time=2:00:00 --signal={asked} train.sh"
+    world = World(tmp_path).job("FAILED", minutes, exit_code=0, exit_signal=signal, submit_line=line)
+    world.train(falling(int(minutes) - 2), every_s=60, total_steps=5000)
+    a = judge(world, assess)
+    assert (a.status == "confirmed") is of_it
+    assert ("nothing in it handled the signal" in a.headline) is of_it
+    assert (differential(world.facts()).draft.family == "F3") is of_it
