@@ -14,6 +14,7 @@ from agent_tools.facts.views import RowView
 from agent_tools.families.base import Assessment
 from agent_tools.families.begun_again import begun_again
 from agent_tools.families.nothing_saved import (
+    by_turns,
     first_of_all,
     path_first,
     ran_before,
@@ -209,7 +210,9 @@ def _silent(facts: Facts, signs: RowView, asked: list[str]) -> Assessment:
         )
     lost = unsaved(signs)
     if lost:
-        confidence = min(confidence, _UNSAVED)
+        # A run that came to its end, and neither saved nor is asked for, was most likely all there was to do of that one.
+        done = by_turns(signs) and not fresh and not explicit
+        confidence = min(confidence, _CHAINED if done else _UNSAVED)
         shows.append("No line of the logs before it says that a checkpoint was saved.")
         missing.append(
             lacks(

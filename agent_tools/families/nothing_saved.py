@@ -39,6 +39,14 @@ def unsaved(signs: RowView) -> bool:
     return not count(signs, "earlier_saves") and reached_before(signs) is not None and not signs.has("asked_step")
 
 
+def by_turns(signs: RowView) -> bool:
+    """Whether nothing but the order of jobs of one name and user ties it to the run before, and that one completed.
+
+    SOURCE: sbatch(1), --dependency=singleton: jobs of a sweep take turns by it as well as those of a chain.
+    """
+    return signs.text("dependency") == "singleton" and signs.text("parent_state") == "COMPLETED"
+
+
 def first_of_all(signs: RowView, asked: list[str]) -> Assessment:
     """It asked to resume, found nothing, and no run is known before it: scripts that always ask look like this at first."""
     text = (

@@ -244,3 +244,16 @@ def test_a_dependency_alone_does_not_say_that_a_run_goes_on_from_another(
     assert (a.confidence >= 0.85) is sure
     assert sure or a.confidence <= 0.4
     assert sure or "whether it should have gone on from there is not known" in a.headline
+
+
+@pytest.mark.parametrize(
+    ("state", "saves", "sure"), [("COMPLETED", False, False), ("COMPLETED", True, True), ("TIMEOUT", False, True)]
+)
+def test_jobs_of_one_name_that_take_turns_need_not_go_on_from_each_other(
+    tmp_path: Path, state: str, saves: bool, sure: bool
+) -> None:
+    """A sweep in which one job runs at a time: the one before came to its end, and saved nothing to go on from."""
+    other = parent(tmp_path) if saves else parent(tmp_path).without(LogEvent)
+    other.rows = [dataclasses.replace(r, state=state) if isinstance(r, SlurmJob) else r for r in other.rows]
+    a = judge(other.job(dependency="singleton").train(FRESH), assess)
+    assert (a.confidence > 0.4) is sure
