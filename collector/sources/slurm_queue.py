@@ -12,9 +12,9 @@ CAVEAT  a state that came and went between two looks is told by accounting; a jo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -56,6 +56,9 @@ class SlurmQueue(SlurmSource):
         self._looked_at: datetime | None = None
         self.taken_out: Callable[[Sequence[SlurmJob]], None] = lambda _: None
         """Told of tasks that were cancelled out of their array's record before the look counts: of those nothing else tells."""
+        self.asked: Callable[[], Mapping[str, float]] = dict
+        """Tasks of arrays that somebody asked to cancel, and when (seconds since 1970): no look need have seen them wait."""
+        self._told: dict[str, float] = {}
 
     @property
     def origin(self) -> str:
@@ -103,10 +106,24 @@ class SlurmQueue(SlurmSource):
             else:
                 taken.append(self.signed(job))
                 found += [taken[-1], self.signed(cancelled(job, now, self._last_look))]
+        for job in self._unseen(parts, seen, now):
+            taken.append(self.signed(job))
+            found += [taken[-1], self.signed(cancelled(job, now, self._last_look))]
         if taken:
             self.taken_out(taken)
         self._seen, self._last_look = seen, now
         return found, {"looked": seconds(now), "jobs": {job: s.kept() for job, s in seen.items()}}
+
+    def _unseen(self, parts: Parts, seen: Collection[str], now: datetime) -> Iterator[SlurmJob]:
+        """Tasks that were asked to be cancelled, that no look saw, and that this one does not show either: each once."""
+        asked = self.asked()
+        self._told = {name: at for name, at in self._told.items() if name in asked}
+        for name, at in asked.items():
+            if name in seen or name in self._seen or self._told.get(name) == at:
+                continue
+            if (job := parts.taken_out(name, datetime.fromtimestamp(at, UTC), now)) is not None:
+                self._told[name] = at
+                yield job
 
     def _comes_due(self, job: SlurmJob, now: datetime) -> bool:
         """A job becomes eligible although nothing of it changes."""

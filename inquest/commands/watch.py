@@ -143,7 +143,7 @@ def _watch(
     server: Server | None = None
     following: Following | None = None
     if not args.no_follow and not args.once:
-        following = Following(access, lake, folder, watcher.noticing.taken.tell)
+        following = Following(access, lake, folder, watcher.noticing.taken.tell, watcher.noticing.asked)
         watcher.noticing.hurry = following.hurry
     taking = Taking(lake, say)
     try:

@@ -1,7 +1,8 @@
 """Jobs that slurmctld says it cancels: no epilog tells of those that never ran, and the next poll may be ten seconds away.
 
 Only where the controller's log can be read, on its host. A line is a hint to look the job up soon, and nothing more: a request to
-kill may be a mere signal, or of a job that takes its time to end, of which the epilog tells.
+kill may be a mere signal, or of a job that takes its time to end, of which the epilog tells. Of a task that no look at the queue saw
+wait the request alone says that there was one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from collector.slurm.added import LogFile
+from collector.slurm.arrays import tasks
+from store.rows import SlurmJob
 
 LOOK_S = 0.5
 KEEP_S = 5.0
@@ -22,6 +25,15 @@ MOST = 200
 _LINE = re.compile(rb"(?:REQUEST_KILL_JOB|[Cc]ancell?ing|[Dd]eadline)\b[^\n]*?\bJobId=(\d+)(_?)")
 
 
+_RPC = rb"^\[[^\]]*\] _slurm_rpc_kill_job: "
+_TASKS = rb"JobId=(\d+_(?:\d+|\[[\d,:-]+\]))"
+_REQUEST = re.compile(_RPC + rb"REQUEST_KILL_JOB " + _TASKS)
+_FAILED = re.compile(_RPC + rb"job_str_signal\(\) uid=\d+ " + _TASKS + rb" sig=\d+ returned: ")
+"""SOURCE: _slurm_rpc_kill_job in Slurm's slurmctld/proc_req.c, which logs the request, and then its error where it came to nothing."""
+REMEMBER_S = 60.0
+"""For so long a look at the queue may conclude from the request that a task which it does not hold was taken out."""
+
+
 class Cancels:
     """Reads what is added to slurmctld's log from the start of the watcher on."""
 
@@ -29,6 +41,8 @@ class Cancels:
         self._log = LogFile(log) if log is not None else None
         self._looked = float("-inf")
         self._known: dict[str, float] = {}
+        self.named: dict[str, float] = {}
+        """Tasks of arrays that somebody asked to cancel, by id, with when that was on the clock of `time.time`; replaced, never changed."""
         self.of_tasks = False
         """Whether the last look read of an array's tasks: one that waits with others may leave no record but the queue's."""
 
@@ -39,13 +53,32 @@ class Cancels:
         if self._log is not None and abs(now - self._looked) >= LOOK_S:
             self._looked = now
             with suppress(OSError):  # it is a hint: without the log the poll finds the job
-                for raw, of_task in _LINE.findall(self._log.added()):
+                added = self._log.added()
+                for raw, of_task in _LINE.findall(added):
                     self._known.setdefault(raw.decode(), now)
                     self.of_tasks |= bool(of_task)
+                self._name(added, now)
         self._known = {raw: at for raw, at in self._known.items() if abs(now - at) < KEEP_S}
         return dict(list(self._known.items())[-MOST:])
+
+    def _name(self, added: bytes, now: float) -> None:
+        asked: dict[str, float] = {}
+        for line in added.splitlines() if self.of_tasks else ():
+            if (request := _REQUEST.match(line)) is not None:
+                asked |= dict.fromkeys(_ids(request[1].decode()), now)
+            elif (failed := _FAILED.match(line)) is not None:  # of a task that never was, or is no more
+                ids = _ids(failed[1].decode())
+                asked = {job: at for job, at in asked.items() if job not in ids}
+        kept = {job: at for job, at in self.named.items() if abs(now - at) < REMEMBER_S}
+        if asked or len(kept) < len(self.named):
+            self.named = {**asked, **kept}
 
     def done(self, raws: Collection[str]) -> None:
         """Forget jobs whose end is noted."""
         for raw in raws:
             self._known.pop(raw, None)
+
+
+def _ids(text: str) -> list[str]:
+    """The tasks that `4812_3` or `4812_[3-5,9]` stands for."""
+    return [t.job_id for t in tasks(SlurmJob(job_id=text, array_job_id=text.partition("_")[0])) if t.job_id]

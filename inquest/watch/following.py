@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from collector.slurm.access import SlurmAccess
@@ -32,10 +32,11 @@ class Following:
         lake: Path,
         folder: Path,
         taken_out: Callable[[Sequence[SlurmJob]], None] = lambda _: None,
+        asked: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self._folder = folder
         found = follow(access, folder / "slurm")
-        found.queue.taken_out = taken_out
+        found.queue.taken_out, found.queue.asked = taken_out, asked
         self._hurried = float("-inf")
         self._driver = Driver((found.queue, found.nodes, found.controller), Writer(lake), say)
         self._stop = threading.Event()

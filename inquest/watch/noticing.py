@@ -83,6 +83,10 @@ class Noticing:
         self._other: str | None = None
         access.learn.append(self._look_at_name)
 
+    def asked(self) -> dict[str, float]:
+        """Tasks of arrays that somebody asked to cancel a moment ago, by id, and when."""
+        return self._cancels.named
+
     def poll(self) -> int:
         """Ask for what ended since the mark; gives how many attempts are new. Raises SourceUnavailable, Renamed."""
         began, mark = self._marks(datetime.now(UTC))

@@ -49,6 +49,29 @@ def test_a_line_about_a_cancelled_job_is_a_hint(tmp_path: Path, line: str, job: 
     assert list(found.look()) == ([job] if job else [])
 
 
+FAILED = "[2026-03-01T10:00:00.351] _slurm_rpc_kill_job: job_str_signal() uid=2001 JobId={} sig=9 returned: Invalid job id specified\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        (KILL.format("4840_7"), {"4840_7"}),
+        (KILL.format("4840_[2-4,9]"), {"4840_2", "4840_3", "4840_4", "4840_9"}),
+        (KILL.format("4840_7") + KILL.format("4840_8") + FAILED.format("4840_8"), {"4840_7"}),
+        (KILL.format("4840"), set()),
+        ("[2026-03-01T10:00:00.437] _update_job: setting comment to REQUEST_KILL_JOB JobId=4840_7 for JobId=4810_2\n", set()),
+    ],
+)  # fmt: skip
+def test_the_tasks_that_somebody_asked_to_cancel_are_named(tmp_path: Path, lines: str, named: set[str]) -> None:
+    log = tmp_path / "slurmctld.log"
+    log.touch()
+    found = Cancels(log)
+    found.look()
+    log.write_text(lines)
+    found.look()
+    assert set(found.named) == named
+
+
 def test_a_hint_is_forgotten_soon_and_the_log_may_be_rotated_or_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from collector.slurm.replay import Replay
 from collector.sources.base import SourceUnavailable
-from inquest.watch import taken_out
+from inquest.watch import cancels, taken_out
 from inquest.watch.attempt import Attempt
 from inquest.watch.following import HURRY_S, Following
 from inquest.watch.hand import Hand
@@ -54,7 +54,7 @@ class Watching:
         self.state = State(self.folder / "state")
         self.state.set_mark("began", (NOW - timedelta(hours=1)).isoformat(), keep=True)
         self.noticing = Noticing(Shared(self.slurm), self.state, Spool(None), self.lake, self.log)
-        self.following = Following(self.queue, self.lake, self.folder, self.noticing.taken.tell)
+        self.following = Following(self.queue, self.lake, self.folder, self.noticing.taken.tell, self.noticing.asked)
 
     def look(self) -> None:
         self.following._driver.hurry("slurm_queue", float("-inf"))
@@ -95,6 +95,24 @@ def test_it_has_one_verdict_that_says_who_cancelled_it_where_the_log_does(
     assert watching.noticing.poll() == 0 and not watching.claimed(), "once"
     with Reader(watching.lake) as reader:
         assert len(reader.ask("verdict_given", job_id="4812_3").rows) == 1
+
+
+@pytest.mark.parametrize(("task", "known"), [("4812_3", 1), ("4812_2", 0)], ids=["gone", "it waits on"])
+def test_one_that_no_look_saw_wait_is_known_by_the_request_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, known: int
+) -> None:
+    """It is cancelled within seconds of its array's submission."""
+    monkeypatch.setattr(cancels, "LOOK_S", 0.0)
+    watching = Watching(tmp_path, "[2,4%1]", "[2,4%1]")
+    watching.noticing.hooked()
+    watching.log.write_text(KILL.format(f"{NOW:%Y-%m-%dT%H:%M:%S}.000").replace("4812_3", task))
+    watching.noticing._asked = 0.0
+    watching.noticing.hooked()
+    watching.look()
+    watching.look()
+    assert watching.noticing.taken_out() == known
+    claimed = watching.claimed()
+    assert [(a.job_id, a.state, a.user) for a in claimed] == [(task, "CANCELLED", "ada")] * known
 
 
 def test_a_kill_between_the_look_and_what_comes_of_it_leaves_nothing_out_and_doubles_nothing(
