@@ -11,6 +11,8 @@ from agent_tools.verdict import Claim
 CAUGHT = 0.6
 """Highest confidence in a good end below which the program prints the text of an exception that it had caught."""
 _ENDED_WELL = frozenset({"G1", "E3"})
+_CRASHES = frozenset({4, 6, 7, 8, 11})
+"""ILL, ABRT, BUS, FPE, SEGV: what a fault of a program raises, and hardly anybody sends."""
 _MOST = 3
 """Events that are told."""
 _TOLD = frozenset({"slurm", "nccl_info", "checkpoint"})
@@ -39,6 +41,22 @@ def unexplained(facts: Facts, chosen: Assessment) -> list[Claim]:
         )
         for r in rows[:_MOST]
     ]
+
+
+def doubt_later_crash(facts: Facts, chosen: Assessment) -> None:
+    """Make a verdict on a good end less sure where the script then started a program that crashed, and went on over it.
+
+    The shell says that of a program for which it waited. Only signals count that a fault raises: a script ends its helpers itself.
+    """
+    if chosen.code not in _ENDED_WELL or not facts.ending.succeeded or not facts.progress.begun:
+        return
+    for row in facts.table("fatal_signals"):
+        crashed = row.text("source") == "shell" and row.number("signal") in _CRASHES
+        if crashed and row.has("line_no") and not facts.progress.moved_after(row.number("line_no") or 0):
+            chosen.confidence = min(chosen.confidence, CAUGHT)
+            text = f"After the training a program of the batch script was ended by {row['signal_name']}, and the script went on: {row['message']} ({row['file']} line {row['line_no']})."
+            chosen.warnings.append(claim(text, "established"))
+            return
 
 
 def _name(row: RowView) -> str:

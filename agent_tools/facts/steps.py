@@ -31,6 +31,25 @@ def failed_steps(facts: Facts, *, of_any: bool = False) -> Sequence[RowView]:
     )
 
 
+def left_by_script(facts: Facts) -> RowView | None:
+    """The step that Slurm ended because the batch script had ended well without waiting for it; None where there is none.
+
+    SOURCE: Slurm's job_complete() ends what is left of a job's steps once the batch script has exited. Nobody is named for it then.
+    """
+    o = facts.overview
+    if o is None or facts.state != "COMPLETED" or not o.has("end_ts") or not facts.has("slurm_step"):
+        return None
+    rows = facts.table("job_steps").where(
+        lambda r: (
+            r.text("step_id").isdigit()
+            and r.text("state") == "CANCELLED"
+            and not r.has("cancelled_by")
+            and r.text("end_ts") >= o.text("end_ts")
+        )
+    )
+    return next(iter(rows), None)
+
+
 def _of_attempt_before(facts: Facts, step: RowView) -> bool:
     """Whether a step is one of an attempt that was over before the last one began: its end is told with the requeue."""
     o = facts.overview

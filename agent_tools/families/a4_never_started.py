@@ -18,6 +18,7 @@ from agent_tools.families.base import Assessment
 from agent_tools.families.deadline import never_ran, too_late
 from agent_tools.families.launch_reason import (
     by_reason,
+    by_status_alone,
     launch_said_failed,
     lone_path,
     no_output,
@@ -30,7 +31,7 @@ from agent_tools.families.launch_reason import (
     where_before,
 )
 from agent_tools.families.step_cancels import NODES, or_by_slurm
-from agent_tools.families.unread_script import FURTHER, UNREADABLE, unread
+from agent_tools.families.unread_script import FURTHER, SHORT, UNREADABLE, unread, unset
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution
 
@@ -64,10 +65,6 @@ _NO_PROGRAM = re.compile(
     r"syntax error|unexpected EOF|line \d+: `.{1,200}'$",
     re.IGNORECASE,
 )
-# Under `set -u` a script ends at the first variable that nobody has set.
-_UNSET = re.compile(
-    r"^\S{1,300}: (?:line )?\d+: [A-Za-z_]\w*(?:\[\S{0,40}\])?: (?:unbound variable|parameter (?:null or )?not set)"
-)
 _LINE = re.compile(
     rf"({LINE}|\.(?:sh|sbatch|slurm|job|cmd): \d+: |^(ba|z|da|)sh: |env: |exec: |slurm_script: ).*({UNKNOWN_COMMAND}|{NO_FILE}|{DENIED}|"
     r"cannot execute|Exec format error|bad interpreter|: not found|syntax error near|syntax error: |unexpected EOF while)|"
@@ -95,9 +92,6 @@ _COPY_ADVICE = (
     "Check that the interpreter in the job script's first line is on the node, with no carriage return after it; "
     "where it is, tell the operators that slurmd lost its copy of the script (SlurmdSpoolDir)."
 )
-
-_SHORT = 6
-"""Lines of a log that holds nothing but the shell's complaint and what a script prints around it."""
 
 
 def assess(facts: Facts) -> Assessment:
@@ -280,9 +274,9 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     for row in facts.table("slurm_messages"):
         if cell is None and row.text("name") == "task_exit" and row.number("exit_code") in (126, 127):
             cell = row["exit_code"]
-    unset = _unset(facts) if cell is None else None
-    if unset is not None:
-        return unset
+    stopped = unset(facts) if cell is None else None
+    if stopped is not None:
+        return stopped
     line = next((r for r in facts.table("log_tail") if _LINE.search(r.text("text"))), None)
     missing_starter = _starter(facts)
     broken = unread(facts) if missing_starter is None else None
@@ -312,6 +306,13 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
             actions=say("Correct the script at that line: bash -n and its name checks it without running anything."),
         )
     doubt = status_doubt(facts) if line is None else None
+    if (
+        cell is not None
+        and line is None
+        and doubt is None
+        and any(r.text("text").strip() for r in facts.table("log_tail"))
+    ):
+        return by_status_alone(f"{cell}", shows)
     named = f": {line['text']}" if line is not None else "."
     if doubt is not None:
         shows.append(
@@ -339,24 +340,6 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
     )
 
 
-def _unset(facts: Facts) -> Assessment | None:
-    """The shell's word of a variable that is not set, with which a short log ends."""
-    tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
-    if not 0 < len(tail) <= _SHORT or not _UNSET.search(tail[-1].text("text")) or facts.raised:
-        return None
-    return Assessment(
-        CODE,
-        "confirmed",
-        "launch",
-        0.72,
-        "job",
-        "The program never started: the job script stopped at a variable that is not set.",
-        say(f"The log says: {quoted(tail[-1], 'text', 'line_no')}."),
-        implies=say("Under set -u the shell ends a script there; nothing below was run.", status="supported"),
-        actions=say("Set the variable before that line, or give it a default there (${NAME:-})."),
-    )
-
-
 def _starter(facts: Facts) -> RowView | None:
     """The line about an interpreter or a launcher that is not there, where only the script's own closing words follow."""
     if facts.fatal or facts.ending.succeeded:
@@ -376,7 +359,7 @@ def _starter(facts: Facts) -> RowView | None:
 def _shell_only(facts: Facts) -> bool:
     """Whether the log is so short that the shell's complaint is its content, and ends with it."""
     tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
-    return 0 < len(tail) <= _SHORT and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
+    return 0 < len(tail) <= SHORT and _NO_PROGRAM.search(tail[-1].text("text")) is not None and not facts.raised
 
 
 def _not_it(facts: Facts) -> Assessment:

@@ -13,7 +13,6 @@ from agent_tools.facts.held_up import came_to_rest, spinning
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.requested import (
     AT_ONCE_S,
-    LOG,
     SOON_S,
     Request,
     ended_by_signal,
@@ -36,6 +35,7 @@ from agent_tools.families.step_cancels import (
     said_step,
     tasks_left,
 )
+from agent_tools.families.unknown_sender import sender_unknown
 from agent_tools.say import count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Attribution, Missing
 
@@ -83,7 +83,7 @@ def assess(facts: Facts) -> Assessment:
             return _by_srun(found, left)
     # Accounting would name whoever cancelled it: this was a signal, and a batch script has no keyboard.
     if state == "FAILED" and found.status != "ruled_out" and in_batch(facts):
-        return _sender_unknown(found, own=own_status(facts))
+        return sender_unknown(found, overview, own=own_status(facts))
     return found
 
 
@@ -186,21 +186,6 @@ def _by_request(
     )
     result.missing.append(lacks("Which signal it was.", "the program's own words, or srun's and slurmstepd's"))
     return result
-
-
-def _sender_unknown(found: Assessment, *, own: bool) -> Assessment:
-    """A signal ended it, and nothing that was collected says whose: not its user's by default."""
-    found.mode, found.attribution = None, "undetermined"
-    if own:
-        found.status, found.confidence = "suspected", min(found.confidence, 0.45)
-        found.counterfactual = "Slurm has an exit status of the script's own on record, and no cancel."
-    found.headline = "The run was ended by a signal or the cancel of a step; who asked for it is not known."
-    found.actions = say("Ask in the controller's log who had the job signalled: grep for REQUEST_KILL_JOB and its id.")
-    found.missing = [
-        lacks("Who sent the signal.", LOG),
-        *(m for m in found.missing if not m.text.startswith("Who ")),
-    ]
-    return found
 
 
 def _by_srun(found: Assessment, left: RowView) -> Assessment:

@@ -263,3 +263,19 @@ def no_output(facts: Facts, overview: RowView) -> Assessment:
             "Check that the folders of --output, --error and --chdir exist on the compute nodes and may be written to."
         ),
     )
+
+
+def by_status_alone(cell: str, shows: list[str]) -> Assessment:
+    """The shell's status for a program that it cannot find or execute, of which it says so as well: here no line does."""
+    return Assessment(
+        "A4",
+        "suspected",
+        "launch",
+        0.45,
+        "job",
+        f"By its exit status {cell} the shell could not find or execute a program, but no line of the log says so.",
+        say(*shows),
+        missing=[lacks("Which program was missing, if one was.", "the job's standard error (log_line), its script")],
+        actions=say("Look where the script ends with that status itself; else check the commands that it starts."),
+        counterfactual="A shell that finds no program says so on standard error, and the log, which is there, holds no such line.",
+    )

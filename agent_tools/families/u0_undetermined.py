@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.status import BY_STATUS, WHOLE, either, status_doubt
-from agent_tools.facts.steps import failed_steps, step_words
+from agent_tools.facts.steps import failed_steps, left_by_script, step_words
 from agent_tools.facts.worked import instant
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
@@ -44,6 +44,13 @@ def assess(facts: Facts) -> Assessment:
         _completed(facts, result, steps)
     elif facts.overview is not None and facts.ending.failed:
         _failed(facts, facts.overview, result, steps)
+    left = left_by_script(facts)
+    if left is not None:
+        result.headline = f"The batch script ended while its step {left['step_id']} was still at work, and Slurm ended the step with it."
+        result.speaks_for.append(
+            claim(f"By accounting, {step_words(left)}, when the script had ended, and nobody cancelled it.")
+        )
+        result.actions.append(claim(_WAIT, "supported"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
     if (cut := facts.cut_short) is not None:
@@ -188,6 +195,7 @@ _MEANINGS = {
 }
 """What an exit status mostly means, by convention alone."""
 _STOP = "Look at that step's own output; with set -e in the batch script the job ends where a step fails."
+_WAIT = "Where the script starts steps in the background (srun &), let it wait for them at its end (wait)."
 _WANTED = (
     ("log_line", "What the program printed.", "the job's standard output and error (logs/)"),
     ("slurm_job", "How Slurm recorded the end: state, exit status, time limit.", "sacct or scontrol show job (slurm/)"),

@@ -1,4 +1,4 @@
-"""A4: the shell could not read its script to the end, and the log holds little else than what the script loaded before."""
+"""A4: the shell could not read its script to the end, or stopped at a variable that is not set; the log holds little else."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import re
 from agent_tools.facts import Facts
 from agent_tools.facts.shell_words import LINE
 from agent_tools.facts.views import RowView
+from agent_tools.families.base import Assessment
+from agent_tools.say import quoted, say
 
 UNREADABLE = re.compile(r"syntax error|unexpected EOF while", re.IGNORECASE)
 _SAYS = re.compile(rf"(?:{LINE}|\.(?:sh|sbatch|slurm|job|cmd): \d+: ).*(?:syntax error|unexpected EOF while)", re.I)
 _READ_AT = re.compile(r"^\S{1,300}: line \d+: `.{1,400}'\s*$")  # the line itself, which bash prints after that
 _LITTLE, FURTHER = 20, 0.62
 """Lines of a log whose script may have loaded modules before it; how sure it is then that none of them was a program's."""
+SHORT = 6
+"""Lines of a log that holds nothing but the shell's complaint and what a script prints around it."""
+# Under `set -u` a script ends at the first variable that nobody has set.
+_UNSET = re.compile(
+    r"^\S{1,300}: (?:line )?\d+: [A-Za-z_]\w*(?:\[\S{0,40}\])?: (?:unbound variable|parameter (?:null or )?not set)"
+)
 
 
 def unread(facts: Facts) -> RowView | None:
@@ -22,3 +30,21 @@ def unread(facts: Facts) -> RowView | None:
         return None
     said = tail[-2:-1] if _READ_AT.search(tail[-1].text("text")) else tail[-1:]
     return next((r for r in said if _SAYS.search(r.text("text"))), None)
+
+
+def unset(facts: Facts) -> Assessment | None:
+    """The shell's word of a variable that is not set, with which a short log ends."""
+    tail = [r for r in facts.table("log_tail") if r.text("text").strip()]
+    if not 0 < len(tail) <= SHORT or not _UNSET.search(tail[-1].text("text")) or facts.raised:
+        return None
+    return Assessment(
+        "A4",
+        "confirmed",
+        "launch",
+        0.72,
+        "job",
+        "The program never started: the job script stopped at a variable that is not set.",
+        say(f"The log says: {quoted(tail[-1], 'text', 'line_no')}."),
+        implies=say("Under set -u the shell ends a script there; nothing below was run.", status="supported"),
+        actions=say("Set the variable before that line, or give it a default there (${NAME:-})."),
+    )
