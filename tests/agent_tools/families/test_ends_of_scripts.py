@@ -1,4 +1,5 @@
-"""What a batch script does to its programs: a limit by timeout, an end that waits for no step, a status of its own, a crash gone over."""
+"""What a batch script does to its programs: a limit by timeout, an end that waits for no step, a status of its own, a crash gone over;
+unknown_sender: a signal of which nobody is known to have sent it."""
 
 from __future__ import annotations
 

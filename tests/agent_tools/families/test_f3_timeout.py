@@ -316,6 +316,7 @@ def test_a_loop_that_waited_for_its_data_is_told_to_feed_it_first(tmp_path: Path
 def test_a_warning_that_nothing_handles_ends_the_run_itself(
     tmp_path: Path, asked: str, signal: int, minutes: float, of_it: bool
 ) -> None:
+    """asked_signal: the signal is the one that the job had asked for, and the time for it had come."""
     line = f"sbatch --time=2:00:00 --signal={asked} train.sh"
     world = World(tmp_path).job("FAILED", minutes, exit_code=0, exit_signal=signal, submit_line=line)
     world.train(falling(int(minutes) - 2), every_s=60, total_steps=5000)
