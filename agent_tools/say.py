@@ -6,6 +6,7 @@ import re
 
 from agent_tools.facts import Facts
 from agent_tools.facts.progress import CLOSING
+from agent_tools.facts.shared_output import failed_beside
 from agent_tools.facts.views import RowView
 from agent_tools.verdict import Claim, ClaimStatus, Missing
 
@@ -95,8 +96,16 @@ def own_failure(facts: Facts, *, causes_only: bool = False) -> str:
     """What the program itself failed of, by its log, in words with a reference; empty where it printed nothing of the kind.
 
     A cancel, a time limit or a shutdown that comes after one of these is its consequence. `causes_only` leaves out what the
-    death of one process does to the others: broken collectives, signals, a launcher's summary.
+    death of one process does to the others: broken collectives, signals, a launcher's summary. Where a job that failed wrote into
+    the same file, the word of a failure says nothing of one that Slurm calls completed.
     """
+    said = _own_failure(facts, causes_only=causes_only)
+    if said and facts.ending.succeeded and failed_beside(facts) is not None:
+        return ""
+    return said
+
+
+def _own_failure(facts: Facts, *, causes_only: bool = False) -> str:
     end = facts.table("run_ending").first
     if end is None:
         return ""

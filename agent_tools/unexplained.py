@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.facts.shared_output import shared_meanwhile
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import claim, missing
 from agent_tools.references import plain
@@ -13,6 +14,8 @@ CAUGHT = 0.6
 _ENDED_WELL = frozenset({"G1", "E3"})
 _CRASHES = frozenset({4, 6, 7, 8, 11})
 """ILL, ABRT, BUS, FPE, SEGV: what a fault of a program raises, and hardly anybody sends."""
+_BY_SLURM = frozenset({"F1", "F2", "F3", "F4"})
+"""Families that go by Slurm's word first."""
 _MOST = 3
 """Events that are told."""
 _TOLD = frozenset({"slurm", "nccl_info", "checkpoint"})
@@ -57,6 +60,19 @@ def doubt_later_crash(facts: Facts, chosen: Assessment) -> None:
             text = f"After the training a program of the batch script was ended by {row['signal_name']}, and the script went on: {row['message']} ({row['file']} line {row['line_no']})."
             chosen.warnings.append(claim(text, "established"))
             return
+
+
+def doubt_shared_output(facts: Facts, chosen: Assessment) -> None:
+    """Say that another job wrote into the same file meanwhile, and how it ended; what rests on the log's words is less sure for it."""
+    if chosen.code in _BY_SLURM or (other := shared_meanwhile(facts)) is None:
+        return
+    if other.number("exit_code"):
+        chosen.confidence = min(chosen.confidence, CAUGHT)
+    text = f"Job {other['job_id']} wrote into the same file while this one ran, and is {other['state']}: whose a line is, nothing tells."
+    chosen.warnings.append(claim(text, "established"))
+    chosen.missing.append(
+        missing("Which lines of the log are its own.", "a file of output for each job (--output with %j)")
+    )
 
 
 def _name(row: RowView) -> str:

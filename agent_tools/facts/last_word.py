@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent_tools.facts.ending import Ending, uncovered
 from agent_tools.facts.fallen_part import like_another
+from agent_tools.facts.shared_output import failed_beside
 
 if TYPE_CHECKING:
     from agent_tools.facts.core import Facts
@@ -41,7 +42,7 @@ def beneath(ending: Ending, facts: Facts) -> Ending:
         return ending
     raised = any(r.row.text("severity") == "fatal" for r in facts.raised)
     shown = uncovered(ending, facts.overview, facts.table("job_steps")) if raised else ending
-    if shown.succeeded and ((raised and _crashed_last(facts)) or _killed_last(facts)):
+    if shown.succeeded and ((raised and _crashed_last(facts)) or _killed_last(facts)) and failed_beside(facts) is None:
         return replace(shown, succeeded=False, failed=True, by_log=True)
     return shown
 

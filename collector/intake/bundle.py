@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from collector.intake import discover, log_zone, zones
 from collector.intake.accounting import Accounting, reconcile
 from collector.intake.candidate import Candidate, candidate_of, unrecognised
 from collector.intake.health import Tally
+from collector.intake.own_part import first_own_line, own_rows
 from collector.intake.report import FileReport, ImportReport
 from collector.intake.run_attempts import of_attempts
 from collector.intake.survey import Survey, survey
@@ -47,6 +49,7 @@ def import_paths(
     together: bool | None = None,
     budget_bytes: int | None = None,
     known: Sequence[SlurmJob] = (),
+    before: Sequence[SlurmJob] = (),
     owner: str = "",
     outputs: bool = False,
     on_progress: Callable[[str, int, int], None] | None = None,
@@ -57,6 +60,7 @@ def import_paths(
     `known` are attempts that accounting told of before. A file replaces its older self only under the same `owner`: two
     jobs that write to one path in turn keep what each left there.
 
+    `before` are other jobs that had written to the same files: what is theirs is left out.
     With `outputs` each file is what a job printed, whatever it looks like.
     Of a log larger than `budget_bytes` only parts are read; its report says which.
     With `together` (the default for a lake that is not durable) everything becomes one batch: much faster for many small
@@ -95,8 +99,8 @@ def import_paths(
             budget_bytes=budget_bytes,
         )
         if candidate.is_log and job is not None:
-            _own_clock(ctx, candidate, index)
-        work.append(_Reading(candidate, ctx, index, books, zone))
+            _own_clock(ctx, candidate, index, shared=bool(before))
+        work.append(_Reading(candidate, ctx, index, books, zone, before if candidate.is_log else ()))
     writer = Writer(lake, durable=durable)
     if together if together is not None else not durable:
         _publish_together(work, writer)
@@ -117,9 +121,10 @@ class _Reading:
     """One file on its way into the lake. A failure stays its own; what was read before it is kept."""
 
     def __init__(
-        self, candidate: Candidate, ctx: ImportContext, index: discover.JobIndex, books: Accounting, zone: zones.Zone
-    ) -> None:
-        self.candidate, self.ctx, self.zone = candidate, ctx, zone
+        self, candidate: Candidate, ctx: ImportContext, index: discover.JobIndex, books: Accounting, zone: zones.Zone,
+        before: Sequence[SlurmJob],
+    ) -> None:  # fmt: skip
+        self.candidate, self.ctx, self.zone, self._before = candidate, ctx, zone, before
         self._index, self._books = index, books
         found, importer = candidate.found, candidate.importer
         self.report = FileReport(found.name, bytes=found.size, job_id=ctx.job_id, attempt=ctx.attempt)
@@ -144,6 +149,7 @@ class _Reading:
             ctx.job_id,
             ctx.attempt,
             books,
+            *(str(j.end_ts) for j in self._before),
             *(str(x) for x in (ctx.own_zone, None if self.candidate.is_log else ctx.start) if x is not None),
         )
         try:
@@ -163,6 +169,12 @@ class _Reading:
             # What repeats itself may come many rows at once.
             read: Callable[[Path, ImportContext], Iterator[Row | Block]] = getattr(importer, "blocks", importer.rows)
             rows = read(self.candidate.found.path, self.ctx)
+            if self._before and self.ctx.start is not None:
+                path, probe = self.candidate.found.path, replace(self.ctx, on_progress=None, problems=[], notes=[])
+                first = first_own_line(read(path, probe), self.ctx.start, self._before)
+                rows = own_rows(rows, first)
+                if first:
+                    self.ctx.note(f"its first {first - 1} lines were left out: jobs before this one wrote them")
             if "slurm_job" in self.candidate.covers:
                 rows = self._books.settle(one_by_one(rows), self.ctx.name)
                 report.merged_into = self._books.merged_into(self.ctx.name)
@@ -333,10 +345,12 @@ def _told_by_logs(
     return pairs
 
 
-def _own_clock(ctx: ImportContext, candidate: Candidate, index: discover.JobIndex) -> None:
+def _own_clock(ctx: ImportContext, candidate: Candidate, index: discover.JobIndex, *, shared: bool) -> None:
     """Say when its job began, and read a program's own times in its own zone, where Slurm's would put them outside its job."""
     attempts = index.attempts.get(ctx.job_id or "", {}).values()
     ctx.start = min((a.start_ts for a in attempts if a.start_ts is not None), default=None)
+    if shared:
+        return  # its head is of a job before, and no zone puts that within this one
     head = text.decode(candidate.head[:65_536])
     ctx.own_zone = log_zone.of_log(candidate.found.path, head, ctx.zone, attempts)
     if ctx.own_zone is not None:

@@ -25,6 +25,7 @@ from inquest.watch.words import unmarked
 
 if TYPE_CHECKING:
     from store import Reader
+    from store.rows import SlurmJob
 
 QUICK = 32 << 20
 """Of a log larger than this (bytes) parts are read, so that the verdict is there in time."""
@@ -210,11 +211,32 @@ def _imported(hand: Hand, attempt: Attempt, lake: Path, timezone: str | None) ->
                 budget_bytes=QUICK if len(paths) <= OWN else max(QUICK * OWN // len(paths), SHARE),
                 together=False,
                 known=[_job(attempt, row) for row in known],
+                before=_before(lake, attempt),
                 owner=f"{attempt.cluster}/{attempt.job_id}",
                 outputs=True,
             )
             notes += [f"{f.name}: {f.error}" for f in report.files if f.error and f.bytes]
     return notes
+
+
+def _before(lake: Path, attempt: Attempt) -> list[SlurmJob]:
+    """Other jobs that were over by its start and had written to the same file, which it was to append to."""
+    name = PurePosixPath(attempt.stdout_path or "").name
+    if not name or attempt.start_ts is None or (attempt.array or attempt.job_id) in name:
+        return []  # no other job has its id
+    from store.rows import SlurmJob
+
+    rows = _reader(lake).ask("output_sharers", job_id=attempt.job_id, attempt=attempt.attempt).dicts()
+    return [
+        SlurmJob(
+            job_id=str(r["job_id"]),
+            state=str(r["state"]),
+            start_ts=_time(str(r["start_ts"])),
+            end_ts=_time(str(r["end_ts"])),
+        )
+        for r in rows
+        if r["end_ts"] is not None and not r["meanwhile"]
+    ]
 
 
 @contextmanager
