@@ -238,6 +238,8 @@ def _launch(facts: Facts, row: RowView) -> Assessment:
         row, why, whose, advice, _ = fault
     if _OWN_COPY.search(row.text("message")):
         why, whose, advice = "slurmd could not execute its copy of the job script", "undetermined", _COPY_ADVICE
+    elif named == "execve_failed" and fault is None:
+        why = f"{why}: {row['message']}"
     shows = [
         f"{speaker(row)} says: {quoted(row, 'message', 'line_no')}.",
         "The program that submitted it failed because of that, and no progress was printed."

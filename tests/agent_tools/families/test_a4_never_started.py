@@ -66,6 +66,7 @@ def test_a_launch_that_slurm_says_failed(tmp_path: Path, name: str, message: str
     a = judge(World(tmp_path).say("slurm", name, message), assess)
     assert (a.status, a.mode) == ("confirmed", "launch")
     assert a.confidence >= 0.8
+    assert ("message]]" in a.headline) is (name == "execve_failed")
 
 
 def test_it_is_open_whose_fault_it_is_that_slurmd_could_not_execute_its_own_copy_of_the_script(tmp_path: Path) -> None:
