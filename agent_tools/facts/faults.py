@@ -109,6 +109,10 @@ _CARRIED = re.compile(
 )
 _QUOTED = re.compile(r"""^(["'])(.*)\1\)?\s*$""")  # as Python's repr prints it, whose quotes are none of the message's
 _CODE_NAMES = ("AttributeError", "TypeError", "IndexError", "NotImplementedError")
+_OTHER_TYPE = re.compile(
+    r"unsupported operand|indices must be|object is not (?:subscriptable|iterable|callable)|not supported between"
+    r"|object cannot be interpreted|(?:can't|cannot) convert|must be .{1,60}, not |can only concatenate|but found element of type",
+)
 _PLAIN_NAMES = ("KeyError", "AssertionError", "RuntimeError", "ValueError", "Exception")
 
 
@@ -219,6 +223,16 @@ def _by_layer(name: str, message: str, origin: Origin) -> Fault | None:
     return Fault(mode, certainty, why)
 
 
+def _why_misused(short: str, message: str) -> str:
+    if short == "IndexError":
+        return "an index lies outside of what it is taken from"
+    if short == "TypeError" and _OTHER_TYPE.search(message):
+        return "a value has another type than the code expects"
+    if short == "NotImplementedError":
+        return "what is asked for is not implemented where it is called"
+    return "a call or an attribute does not exist as the code uses it"
+
+
 def _by_type(name: str, message: str, calls: str, origin: Origin) -> Fault:
     """What is left: the type alone, and whether the program or a package raised it."""
     short = name.rsplit(".", 1)[-1]
@@ -229,7 +243,7 @@ def _by_type(name: str, message: str, calls: str, origin: Origin) -> Fault:
         return Fault(
             "code",
             0.71 if not origin.own and calls else 0.8,
-            "a call or an attribute does not exist as the code uses it",
+            _why_misused(short, message),
         )
     if short in ("CheckFailed", "RustPanic", "KaldiError"):
         return Fault("code", 0.6, "a check inside a compiled program fails")

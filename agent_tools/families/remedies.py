@@ -59,6 +59,9 @@ _BY_REASON = {
         "See that a single process opens that file for writing, end what an earlier run left behind, and open it read-only elsewhere; "
         "where the file system has no locks, move it or switch the library's locking off."
     ),
+    "SQLite cannot open its file: the folder is not there, or may not be written to": (
+        "Let the program make that folder before it opens the file, name it by its whole path, and see that the job may write there."
+    ),
     "a port that it needs is taken on the node": (
         "Let the launcher choose a free port, or take it from the job's number; look for a process of an earlier run on that node."
     ),
@@ -106,6 +109,7 @@ _LIES_IN = {
     "the limit of open files is reached": _LIMIT,
     "no space is left, or a quota is used up": "the place that it writes to",
     "a file is locked by another process, or lies where the file system cannot lock files": "a file that others use",
+    "SQLite cannot open its file: the folder is not there, or may not be written to": "the place that it writes to",
     "a port that it needs is taken on the node": "a port of the node",
     "the host has no memory left for what is asked of it": "the memory that it may use",
     "no credentials for the object storage are there": _LOGIN,

@@ -157,3 +157,21 @@ def test_a_place_that_may_not_be_touched_is_not_called_missing() -> None:
 )
 def test_what_is_lacking_outside_the_program_is_not_its_code(name: str, message: str, mode: str) -> None:
     assert classify(name, message, "").mode == mode
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "why"),
+    [
+        ("IndexError", "list index out of range", "an index lies outside"),
+        ("TypeError", "unsupported operand type(s) for //: 'int' and 'str'", "another type than the code expects"),
+        ("TypeError", "list indices must be integers or slices, not tuple", "another type than the code expects"),
+        ("TypeError", "Fit.run() missing 1 required positional argument: 'self'", "as the code uses it"),
+        ("NotImplementedError", "spam", "not implemented where it is called"),
+        ("AttributeError", "'Fit' object has no attribute 'rum'", "as the code uses it"),
+        ("InvalidArgumentError", "required broadcastable shapes [Op:SquaredDifference]", "tensors of the model do not fit"),
+        ("ValueError", 'Input 0 of layer "d" is incompatible with the layer: expected axis -1', "tensors of the model do not fit"),
+        ("sqlite3.OperationalError", "unable to open database file", "SQLite cannot open its file"),
+    ],
+)  # fmt: skip
+def test_the_reason_says_what_went_wrong(name: str, message: str, why: str) -> None:
+    assert why in classify(name, message, "~/job/run.py in main").why
