@@ -42,7 +42,7 @@ NAMES: dict[str, str] = {
 
 HEADER = "Traceback (most recent call last)"
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause of")
-_ASIDE = re.compile(r"Exception ignored [iwoa]|Exception in thread|--- Logging error -|Error in (?:sys\.exc|atexit)")
+_ASIDE = re.compile(r"Exception (?:ignored [iwoa]|in thread)|Logging error -|Error in (?:sys\.exc|atexit)|FULL_ERROR=1")
 _NESTED = re.compile(r"(?:-- Process (?P<process>\d+) terminated with the following error:|Original Traceback)")
 _GROUP = re.compile(r"^\s*(?:\| ?|\+ (?=Exception Group)|\+-\+-{5,}|\+-{5,})")
 _MARKER = re.compile(r"\s*[\^~]+\s*$|\s*\.\.\.<\d+ lines>\.\.\.$|\s*\[Previous line repeated")

@@ -144,3 +144,15 @@ def test_a_message_of_several_lines_ends_where_a_loop_or_another_start_begins(li
     head = 'Traceback (most recent call last):\n  File "run.py", line 9, in <module>\n    go()\nValueError: wrong widths:\n  7\n'
     row = one(head + line + "\n")
     assert (line not in (row.message or "")) == ends
+
+
+def test_what_hydra_prints_below_a_traceback_is_not_of_the_message():
+    row = one("""\
+Traceback (most recent call last):
+  File "/home/u/fit.py", line 9, in main
+    raise ValueError("two devices are wanted")
+ValueError: two devices are wanted
+
+Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.
+""")
+    assert row.message == "two devices are wanted"
