@@ -255,6 +255,8 @@ def _undertrained(row: RowView, steps: Steps, confidence: float) -> Assessment:
     if row.has("last_epoch"):
         shows.append(f"It had reached epoch {row['last_epoch']}.")
     waste = f" The allocation held {row['gpu_hours']} of GPU time for it." if row.has("gpu_hours") else ""
+    if not steps.number:
+        return _untrained(steps, confidence, shows, waste)
     return Assessment(
         CODE,
         "confirmed",
@@ -278,6 +280,35 @@ def _undertrained(row: RowView, steps: Steps, confidence: float) -> Assessment:
         actions=say(
             "Raise the step budget (max_steps, number of epochs, train-iters) and submit again.",
             "Check that the data set is not smaller than batch size times gradient accumulation times ranks.",
+        ),
+    )
+
+
+def _untrained(steps: Steps, confidence: float, shows: list[str], waste: str) -> Assessment:
+    """Not a step was made: a larger budget is then no remedy where the data gave no batch."""
+    return Assessment(
+        CODE,
+        "confirmed",
+        None,
+        confidence,
+        "job",
+        f"The run came to its end after {steps.ref} optimizer steps: it was given no batch to train on, or no step to make.",
+        say(*shows),
+        implies=say(
+            f"The model has not been trained at all.{waste}",
+            "The data loader was empty, or the limits of the run or the checkpoint that it went on from left no step to make.",
+            status="supported",
+        ),
+        missing=[
+            lacks(
+                "Whether the data were empty or the budget was spent.",
+                "the length of the data loader and the step budget, printed at the start",
+            )
+        ],
+        actions=say(
+            "Print the length of the data set and of its loader at the start: an empty folder, a filter that keeps nothing, "
+            "or a data set smaller than the batch that is dropped at the end.",
+            "Check the step budget against the step of the checkpoint that the run starts from.",
         ),
     )
 

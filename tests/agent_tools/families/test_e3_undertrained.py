@@ -42,6 +42,15 @@ def test_the_limit_of_steps_that_lightning_reached_is_their_number(tmp_path: Pat
     assert fits("both", ("max_steps", 2), ("max_epochs", None)).status == "undecidable"
 
 
+def test_a_run_without_a_step_lacked_batches_and_not_only_budget(tmp_path: Path) -> None:
+    world = World(tmp_path).say("train_end", "max_steps", severity="info", framework="lightning", total_steps=0)
+    found = judge(world, assess)
+    assert found.status == "confirmed"
+    assert "no batch to train on" in found.headline
+    assert "step budget was far too low" not in found.headline
+    assert "length of the data set" in found.actions[0].text
+
+
 def test_words_of_an_early_stop_tell_the_steps(tmp_path: Path) -> None:
     assert (
         judge(World(tmp_path).text("Stopped early after 1 optimizer updates in epoch 0."), assess).status == "confirmed"
