@@ -37,6 +37,11 @@ _HALTS = re.compile(
 )
 _TRACE = re.compile(r"\s*(?:Calls|Chiamate|Aufrufe|Appels|Llamadas|Chamadas|\d+: .*|Backtrace):? ?|\s*▆")
 _MATLAB = re.compile(r"\s*(?:\{\x08)?Error using (?P<call>[\w./>]{1,200})(?: \(line \d{1,7}\))?\s*$")
+# Without "Error using" above it the message stands on its own, above the first line of MATLAB's stack, which a terminal gets as a link.
+_MATLAB_AT = re.compile(
+    r"\s*(?:\{\x08?)?Error in (?:<a href=[^>]{1,400}>)?(?P<call>[\w./>]{1,200})(?:</a>)? "
+    r"\((?:<a href=[^>]{1,400}>)?line (?P<at>\d{1,7})(?:</a>)?\)\s*$"
+)
 _LUA = re.compile(r"\s*(?:\S{0,300}/)?(?:lua|luajit|th|qlua)(?:\d[\d.]*)?: (?P<text>\S.*)$")
 _LUA_STACK = re.compile(r"\s*stack traceback:\s*$")
 _JAVA = re.compile(
@@ -47,6 +52,8 @@ _RUST_VALUE = re.compile(r"[A-Z]\w* \{ \w+: |[A-Z]\w*\((?:[A-Z]\w* ?[({]|[A-Z]+(
 _RUST_CAUSES = re.compile(r"Caused by:\s*$")
 _RUST_FRAME = re.compile(r"\s{2,}\d{1,3}: (?:<?\w+::|[\w<>]+(?:::[\w<>{}]+)+)|Stack backtrace:\s*$")
 _LONGEST = 12
+_STACK = 60
+"""Lines that MATLAB's stack may take below its first."""
 
 
 class Foreign:
@@ -79,6 +86,7 @@ class Foreign:
         self._seen = 0
         self._last = 0
         self._sure = False
+        self._matlab = -_STACK
 
     @property
     def wants_more(self) -> bool:
@@ -115,7 +123,12 @@ class Foreign:
         if found := _LUA.match(text):
             return self._hold(line, "LuaError", found["text"])
         if found := _MATLAB.match(text):
+            self._matlab = line.line_no
             return self._hold(line, "MatlabError", "")
+        if found := _MATLAB_AT.match(text):
+            first, self._matlab = line.line_no - self._matlab > _STACK, line.line_no
+            said = f"in {found['call']}, line {found['at']}; what it is stands above"
+            return [line.event("exception", "MatlabError", said, severity="error", parser=self.name)] if first else []
         if (found := _R.match(text)) and _CALL.search((found["call"] or found["open"]).strip()):
             if found["call"] and " : " not in text:
                 return []

@@ -17,6 +17,11 @@ from collector.parsers.foreign import NAMES, Foreign
          "RError", "fatal", "unused argument (form = raw)"),
         ("Fehler in fit(m) : Objekt 'm' nicht gefunden\n", "RError", "error", "Objekt 'm' nicht gefunden"),
         ("Error using trainnet (line 12)\nOut of memory on device.\n\nError in go (line 3)", "MatlabError", "error", "Out of memory on device."),
+        ("Undefined function 'fitt' for input arguments of type 'double'.\n\nError in go (line 3)\n    fitt(x);\n\nError in run_all (line 9)",
+         "MatlabError", "error", "in go, line 3; what it is stands above"),
+        ('{Error in <a href="matlab:helpUtils.errorDocCallback(\'go\', \'/lab/go.m\', 3)" style="font-weight:bold">go</a> '
+         '(<a href="matlab: opentoline(\'/lab/go.m\',3,0)">line 3</a>)\nIndex exceeds matrix dimensions.\n}',
+         "MatlabError", "error", "in go, line 3; what it is stands above"),
         ("/opt/torch/bin/luajit: train.lua:9: bad argument #1 to 'load' (string expected)\nstack traceback:\n\t[C]: in function 'load'",
          "LuaError", "fatal", "train.lua:9: bad argument #1 to 'load' (string expected)"),
         ('Exception in thread "main" java.lang.IllegalStateException: no backend on the class path\n\tat a.B.c(B.java:1)',
@@ -41,6 +46,7 @@ def test_an_error_is_one_row(text: str, name: str, severity: str, message: str) 
     "text",
     [
         "Error in epoch 3: loss is high",
+        "Error in shard (line 4): skipped",
         "Error in call to target 'net.Encoder':\nModuleNotFoundError('x')",
         "Error in sys.excepthook:\nTraceback (most recent call last):",
         "Error in atexit._run_exitfuncs:",
