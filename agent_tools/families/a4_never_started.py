@@ -30,6 +30,7 @@ from agent_tools.families.launch_reason import (
     speaker,
     where_before,
 )
+from agent_tools.families.shell_failed import shell_failed
 from agent_tools.families.step_cancels import NODES, or_by_slurm
 from agent_tools.families.unread_script import FURTHER, SHORT, UNREADABLE, unread, unset
 from agent_tools.say import count, lacks, own_failure, quoted, say
@@ -315,7 +316,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         and any(r.text("text").strip() for r in facts.table("log_tail"))
     ):
         return by_status_alone(f"{cell}", shows)
-    named = f": {line['text']}" if line is not None else "."
+    headline, implied, advice = shell_failed(line)
     if doubt is not None:
         shows.append(
             f"It may have been {doubt['full_code']} as well, a status of the program's own: sacct's text leaves the high bit of a status out."
@@ -326,19 +327,14 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         "launch",
         confidence if doubt is None else _EITHER,
         "job",
-        f"The program never started: the shell could not find or execute it{named}",
+        headline,
         say(*shows),
-        implies=say(
-            "The job script names a program or file that is not there on the compute node.", status="supported"
-        ),
+        implies=say(implied, status="supported"),
         missing=[
             *([] if line is not None else [lacks("Which program was missing.", "the job's standard error (log_line)")]),
             *([] if doubt is None else [lacks("Which exit status it was.", WHOLE)]),
         ],
-        actions=say(
-            "Check the path and the spelling of the command in the job script.",
-            "Load the module or activate the environment inside the job script: the login shell's environment need not be there.",
-        ),
+        actions=say(*advice),
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tools.families.shell_failed import shell_failed
 from tests.agent_tools.families.logkit import drafted, looped
 
 STALE_SOCKET = """\
@@ -145,3 +146,12 @@ def test_a_launcher_that_loses_a_node_under_the_run_names_it(text: str, tmp_path
     draft = drafted(looped(10, 600) + text, tmp_path)
     assert draft.family == "F1" and ".host]]" in draft.headline
     assert draft.confidence <= 0.6
+
+
+def test_a_folder_that_cannot_be_entered_is_no_program_that_is_missing(tmp_path: Path) -> None:
+    draft = drafted("/var/spool/slurmd/job77/slurm_script: line 9: cd: /lab/fit: No such file or directory\n", tmp_path)
+    assert (draft.family, draft.mode) == ("A4", "launch")
+    assert "could not enter its folder" in draft.headline
+    assert not any("spelling of the command" in a.text for a in draft.actions)
+    headline, _, advice = shell_failed(None)
+    assert headline.endswith("could not find or execute it.") and "spelling of the command" in advice[0]
