@@ -101,8 +101,16 @@ NODE_WORDS: tuple[NodeWord, ...] = (
             r"you might not have a CUDA gpu",
             r"CUDA_ERROR_NO_DEVICE",
             r"\bcuInit failed with error:? *100\b",
-            r"\bNo (?:CUDA )?GPUs? (?:were |was |are |is )?(?:found|detected)",
+            r"\bNo (?:CUDA |NVIDIA )?GPUs? (?:were |was |are |is )?(?:found|detected|available[.!]?\s*$)",
             r"\bNo visible (?:GPU|CUDA) devices",
+            # What libraries and programs say themselves that asked PyTorch for a GPU and were told of none.
+            r"cannot find any torch accelerator",
+            r"mixed precision requires a GPU",
+            r"CUDAAccelerator`? can ?not run on your system",
+            r"\bNo supported gpu backend found",
+            r"^Megatron requires CUDA",
+            r"^Failed to infer device type",
+            r"^(?:CUDA|(?:A )?GPU)s? (?:is|are) (?:not available|unavailable|required|needed)\b",
         ),
         "the process sees no GPU",
         "undetermined",
@@ -125,6 +133,14 @@ NODE_WORDS: tuple[NodeWord, ...] = (
         "df and du on the node, and what earlier jobs left there",
         "Look what fills that folder on the node (df, du): where it is not this job tell the operators, else let it write elsewhere "
         "(TMPDIR) or less.",
+    ),
+    NodeWord(
+        _words(r"^(?:\(sqlite3\.OperationalError\) )?disk I/O error"),
+        "SQLite could not read or write its file: the file system fails, is full, or cannot lock files, as Lustre and NFS often cannot",
+        "undetermined",
+        "df and the quota of that folder, how it is mounted on the node (findmnt -T PATH: flock), the node's kernel log",
+        "Put that database on a disk of the node's own (TMPDIR), or on a file system that locks files; where it fails there too, "
+        "tell the operators.",
     ),
     NodeWord(
         _words(r"Read-only file system", r"\bErrno 30\b", r"\bEROFS\b"),

@@ -10,7 +10,7 @@ from agent_tools.verdict import Attribution
 
 _STORAGE = re.compile(
     r"No space left|quota exceeded|Errno (27|28|122|30)\b|File too large|Read-only file system|ENOSPC|EDQUOT|file write failed|"
-    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|basic_ios::clear: iostream error",
+    r"PytorchStreamWriter failed|wrote \d+ \w+ instead of \d+|enforce fail at inline_container|basic_ios::clear: iostream error|: (?:\(sqlite3\.OperationalError\) )?disk I/O error",
     re.IGNORECASE,
 )
 # PyTorch's writer does not say why: a folder that is gone, a right, a quota or a disk that is full.

@@ -37,6 +37,9 @@ def tell_words(facts: Facts, message: str, result: Assessment, cause: Raised | N
     told = _told_beside(facts, cause) if word.unseen and cause is not None else None
     if told is not None:
         result.speaks_for.append(claim(f"The log says too: {told['message']} ({told['file']} line {told['line_no']})."))
+    hint = _not_set_up(facts, cause) if word.unseen and told is None and cause is not None else None
+    if hint is not None:
+        result.speaks_for.append(claim(f"The log says too: {hint['message']} ({hint['file']} line {hint['line_no']})."))
     failed = _card_not_up(facts) if word.unseen and told is None else None
     if failed is not None:
         result.speaks_for.append(claim(f"The kernel of {failed['node']} said as the job began: {failed['message']}"))
@@ -56,6 +59,15 @@ def tell_words(facts: Facts, message: str, result: Assessment, cause: Raised | N
         result.missing.append(missing("Whether the node, or how the job was set up, is to blame.", word.signal))
     result.actions.append(claim(_LOOK_AT_NODE if found else word.advice))
     return True
+
+
+def _not_set_up(facts: Facts, cause: Raised) -> RowView | None:
+    """A line of CUDA's that it could not be initialised: why no GPU is seen, though not whose fault that is."""
+    own = (cause.row.text("file"), cause.row.get("line_no"))
+    rows = facts.table("cuda_errors").where(
+        lambda r: r.text("code") in ("initialization", "unknown_error") and (r.text("file"), r.get("line_no")) != own
+    )
+    return rows[0] if rows else None
 
 
 def _card_not_up(facts: Facts) -> RowView | None:

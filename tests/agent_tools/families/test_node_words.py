@@ -40,6 +40,15 @@ def crashed(folder: Path, text: str, *before: tuple[str, str], **job: object) ->
         ("CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable", "undetermined"),
         ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "undetermined"),
         (NONE_SEEN, "undetermined"),
+        ("The tool cannot find any torch accelerator? You need a GPU.", "undetermined"),
+        ("fp16 mixed precision requires a GPU (not 'cpu').", "undetermined"),
+        ("`CUDAAccelerator` can not run on your system since the accelerator is not available.", "undetermined"),
+        ("No supported gpu backend found!", "undetermined"),
+        ("No NVIDIA GPU found", "undetermined"),
+        ("Megatron requires CUDA.", "undetermined"),
+        ("Failed to infer device type, please set the environment variable", "undetermined"),
+        ("CUDA is not available on this machine", "undetermined"),
+        ("disk I/O error", "undetermined"),
         ("[Errno 30] Read-only file system: '/scratch/mira/run1'", "undetermined"),
         ("[Errno 13] Permission denied: '/dev/nvidia3'", "undetermined"),
         ("[Errno 28] No space left on device: '/tmp/tmpab12/model.safetensors'", "undetermined"),
@@ -83,6 +92,13 @@ def test_why_no_gpu_is_seen_is_asked_of_the_request_and_of_the_drivers_tools(
     found = judge(crashed(tmp_path, NONE_SEEN, *before, gpus=gpus), a1.assess)
     assert found.attribution == of
     assert any("Ask for GPUs" in c.text for c in found.actions) is (of == "job")
+
+
+def test_why_cuda_did_not_come_up_is_quoted_beside_it_and_blames_nobody(tmp_path: Path) -> None:
+    said = "UserWarning: CUDA initialization: CUDA unknown error. Setting the available devices to be zero."
+    found = judge(crashed(tmp_path, NONE_SEEN, ("unknown_error", said), gpus=4), a1.assess)
+    assert found.attribution == "undetermined"
+    assert any(c.text.startswith("The log says too: ") for c in found.speaks_for)
 
 
 def test_other_words_are_not_the_drivers(tmp_path: Path) -> None:
