@@ -29,6 +29,11 @@ class Fault:
 _FAILING = re.compile("|".join(FAILING_FILES), _I)
 
 
+def folder_to_write_is_gone(message: str) -> bool:
+    """Whether the words are of results whose folder does not exist."""
+    return _WRITING.search(message) is not None
+
+
 def file_system_fails(message: str) -> bool:
     """Whether the words are of a file system that fails or went away."""
     return _FAILING.search(message) is not None
@@ -113,6 +118,8 @@ _OTHER_TYPE = re.compile(
     r"unsupported operand|indices must be|object is not (?:subscriptable|iterable|callable)|not supported between"
     r"|object cannot be interpreted|(?:can't|cannot) convert|must be .{1,60}, not |can only concatenate|but found element of type",
 )
+# Of these the type alone is plain, whatever the file that raises it is called.
+_PLAIN_FAULTS = ("NameError", "UnboundLocalError", "SyntaxError", "IndentationError", "TabError", "ModuleNotFoundError")
 _PLAIN_NAMES = ("KeyError", "AssertionError", "RuntimeError", "ValueError", "Exception")
 
 
@@ -140,6 +147,8 @@ def classify(name: str, message: str, calls: str) -> Fault:
         heard.append(Fault("config", 0.88, "a check of the settings fails"))
     heard.append(_by_type(name, message, calls, origin))
     best = max(heard, key=lambda f: f.certainty)
+    if name.rsplit(".", 1)[-1] in _PLAIN_FAULTS:
+        return best
     other = next((f for f in heard if f.mode != best.mode and f.certainty > max(0.5, best.certainty - 0.15)), None)
     return replace(best, other=other.mode) if other else best
 

@@ -12,11 +12,15 @@ from agent_tools.families.wording import claim, missing
 _IN = re.compile(r" in [\w.+-]+\[[0-9a-f]+\+[0-9a-f]+\]")
 _BELOW = re.compile(r" in lib(?:cuda|nvidia|nccl|mlx|ibverbs|rdmacm|fabric|uc[pst]|psm)[\w.+-]*\[")
 _NEAR_S = 300.0
+_REFUSED = re.compile(r"\bstd::bad_alloc\b")
 
 
 def native_crash(facts: Facts, row: RowView, result: Assessment, *, seen_by_kernel: bool) -> None:
     """What a crash below Python implies, and in which library it was; `row` is of `host_events` where the kernel saw it."""
     result.attribution = "job"
+    if not seen_by_kernel and _REFUSED.search(row.text("message")):
+        _given_no_memory(result)
+        return
     result.implies.append(
         claim(
             "A native crash: a C or CUDA extension, a library or a full shared memory segment, below Python.",
@@ -36,6 +40,30 @@ def native_crash(facts: Facts, row: RowView, result: Assessment, *, seen_by_kern
     if _BELOW.search(line.text("message")):  # the site brings such a library, or the hardware makes it crash
         result.attribution = "undetermined"
     result.missing.append(missing("Why it crashed there.", "a core file or a faulthandler stack"))
+
+
+def _given_no_memory(result: Assessment) -> None:
+    """C++ ends a program by an exception of this type that nobody catches: no library broke, an allocation was refused."""
+    result.headline = "A process aborted, with no Python traceback: it asked for host memory and was given none."
+    result.implies.append(
+        claim(
+            "The memory that it asked for was refused: the job's limit or the host's memory was used up, or the size that it asked "
+            "for was computed wrongly. It is host RAM, not GPU memory.",
+            "supported",
+        )
+    )
+    result.missing.append(
+        missing(
+            "Whether memory was used up, or the size was wrong.",
+            "MaxRSS against the job's limit (sacct), cgroup memory (cgroup_sample), a core file",
+        )
+    )
+    result.actions.append(
+        claim(
+            "Compare what it held with what it may hold (sacct: MaxRSS, ReqMem) and ask for more host memory; where it held little, "
+            "look in a core file how the size is computed."
+        )
+    )
 
 
 def kernel_word(facts: Facts, crash: RowView) -> RowView | None:

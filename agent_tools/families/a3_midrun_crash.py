@@ -12,13 +12,14 @@ import re
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.evaluating import worked_at
 from agent_tools.facts.exceptions import Raised
+from agent_tools.facts.faults import folder_to_write_is_gone
 from agent_tools.facts.last_command import last_command
 from agent_tools.facts.left_waiting import hung_before, left_waiting, unreached_service
 from agent_tools.facts.memory import of_either
 from agent_tools.facts.rank_place import say_where
 from agent_tools.families.application_xids import asserted, told_by_driver
 from agent_tools.families.base import Assessment
-from agent_tools.families.crash_modes import ACTIONS, MEANING, attribution, mode_of, mode_of_words
+from agent_tools.families.crash_modes import ACTIONS, MAKE_FOLDER, MEANING, attribution, mode_of, mode_of_words
 from agent_tools.families.full_disk import tell_full
 from agent_tools.families.last_of_it import unplaced
 from agent_tools.families.own_words import LOOK_AT_LINE, own_words, stopped_itself
@@ -180,6 +181,8 @@ def assess(facts: Facts) -> Assessment:
         unseen = of_cuda(cause) and not facts.has("gpu_event")
         result.implies.append(claim(meaning, "supported" if mode == "network" or unseen else "established"))
     advice = LOOK_AT_FIGURE if cause.missed else _LESS_RAM if no_ram else ACTIONS[mode]
+    if mode == "code" and folder_to_write_is_gone(cause.message):
+        advice = MAKE_FOLDER
     if mode == "storage" and result.attribution == "infrastructure":
         advice = LOOK_AT_MOUNT
     if mode == "storage":

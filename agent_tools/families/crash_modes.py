@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent_tools.facts.exceptions import Raised
-from agent_tools.facts.faults import file_system_fails
+from agent_tools.facts.faults import file_system_fails, folder_to_write_is_gone
 from agent_tools.verdict import Attribution
 
 _STORAGE = re.compile(
@@ -39,6 +39,7 @@ ACTIONS = {
     "storage": "Free space or raise the quota where the run writes; a checkpoint that was being written may not be whole.",
     "network": "Cache what is downloaded before the run, or retry with back-off.",
 }
+MAKE_FOLDER = "Let the program make the folder that it writes to before it trains (os.makedirs with exist_ok)."
 MEANING = {
     "code": "The program failed on its own account while it was training; the hardware is not to blame.",
     "data": "A record or a batch that training came to could not be used; the hardware is not to blame.",
@@ -65,6 +66,8 @@ def mode_of(cause: Raised) -> str:
         ("PipeError", "ConnectionError", "Timeout", "CommError")
     ):
         return "network"
+    if folder_to_write_is_gone(cause.message):
+        return "code"
     if layer != "output" and (cause.fault.mode == "data" or cause.name.endswith("DecodeError") or layer == "data"):
         return "data"
     return "code"

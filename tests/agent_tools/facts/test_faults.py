@@ -117,6 +117,10 @@ def test_a_class_that_is_nearly_as_likely_is_named_beside_the_first() -> None:
     fault = classify("IndexError", "list index out of range", "~/job/my_dataset.py in __getitem__")
     assert {fault.mode, fault.other} == {"data", "code"}
     assert classify("ModuleNotFoundError", "No module named 'spam'", "").other is None
+    # Whatever the file is called that imports it or names it.
+    reader = "~/job/datasets/reader.py in <module>"
+    assert classify("ModuleNotFoundError", "No module named 'spam'", reader).other is None
+    assert classify("NameError", "name 'SPAM' is not defined", reader).other is None
 
 
 def test_a_place_that_may_not_be_touched_is_not_called_missing() -> None:

@@ -1,8 +1,11 @@
-"""What kind of crash a line is that a program printed itself."""
+"""What kind of crash a line is that a program printed itself, and what some say that a traceback or an abort leaves."""
+
+from pathlib import Path
 
 import pytest
 
-from agent_tools.families.crash_modes import ACTIONS, MEANING, mode_of_words
+from agent_tools.families.crash_modes import ACTIONS, MAKE_FOLDER, MEANING, mode_of_words
+from tests.agent_tools.families.logkit import drafted, looped
 
 
 @pytest.mark.parametrize(
@@ -17,3 +20,25 @@ from agent_tools.families.crash_modes import ACTIONS, MEANING, mode_of_words
 def test_words_of_a_file_system_are_storage(text: str, mode: str, whose: str) -> None:
     assert mode_of_words(text) == (mode, whose)
     assert mode in ACTIONS and mode in MEANING
+
+
+def test_a_folder_for_results_that_is_not_there_is_no_broken_record(tmp_path: Path) -> None:
+    crash = """Traceback (most recent call last):
+  File "/home/u/fit.py", line 9, in save
+    out = h5py.File(name, "w")
+  File "/venv/lib/python3.11/site-packages/h5py/_hl/files.py", line 241, in make_fid
+    fid = h5f.create(name, flags, fapl=fapl, fcpl=fcpl)
+FileNotFoundError: [Errno 2] Unable to synchronously create file (unable to open file: name = 'out/net.h5', errno = 2, \
+error message = 'No such file or directory', flags = 13, o_flags = 242)
+"""
+    draft = drafted(looped(0, 200) + crash.replace("\\\n", ""), tmp_path)
+    assert (draft.family, draft.mode) == ("A3", "code")
+    assert draft.actions[0].text == MAKE_FOLDER
+
+
+def test_an_allocation_that_is_refused_is_no_library_that_crashed(tmp_path: Path) -> None:
+    said = "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n"
+    draft = drafted(said, tmp_path)
+    assert draft.family == "A2"
+    assert "asked for host memory" in draft.headline
+    assert not any("library" in a.text for a in draft.actions)
