@@ -27,6 +27,8 @@ def tell_lacking_gpu(facts: Facts, cause: Raised, result: Assessment) -> bool:
     place = facts.table("rank_place", rank=low).first
     if not per or low // per != high // per or place is None or not place.has("node"):
         return False
+    if place.text("known_by") == "task":
+        return False  # a task of srun's, which need not be the rank
     lost = next(iter(faults_before(facts, place.text("node"))), None)
     if lost is None and (
         nodes < 2 or by.number("ranks") == per

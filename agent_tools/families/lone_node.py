@@ -118,7 +118,7 @@ def _lone_node(facts: Facts, cause: Raised) -> RowView | None:
     if low % per or high != low + per - 1:
         return None
     place = facts.table("rank_place", rank=low).first
-    return place if place is not None and place.has("node") else None
+    return place if place is not None and place.has("node") and place.text("known_by") != "task" else None
 
 
 def mount_trouble(facts: Facts, node: str) -> RowView | None:

@@ -75,3 +75,32 @@ def test_two_sources_that_disagree_tell_nothing(tmp_path: Path) -> None:
     for node in ("n1", "n2"):
         world.add(Process(job_id=JOB, node=node, rank=11, local_rank=5, pid=9, ts=T))
     assert where(world) == {"said": "0"}
+
+
+def test_where_srun_names_that_task_elsewhere_the_order_is_not_said(tmp_path: Path) -> None:
+    """A launcher on each node: the labels of `srun -l` number the launchers, and task 1 of two ran on the second node."""
+    world = hung(tmp_path, silent=1)
+    world.say("slurm", "task_exit", "n2: task 1: Exited with exit code 1", host="n2", detail='{"tasks": "0-1"}')
+    facts = world.facts()
+    row = facts.table("rank_place", rank=1).first
+    assert row is not None
+    assert (row.text("node"), row.text("known_by"), row.get("local_rank")) == ("n2", "task", None)
+    said = [c for c in assess(facts).implies if "ran on" in c.text]
+    assert [c.status for c in said] == ["hypothesis"]
+    assert "in the order of the allocation" not in said[0].text
+
+
+def test_a_task_that_srun_names_where_the_order_has_it_changes_nothing(tmp_path: Path) -> None:
+    world = hung(tmp_path, silent=11)
+    world.say("slurm", "task_exit", "n2: tasks 8-15: Exited with exit code 1", host="n2", detail='{"tasks": "8-15"}')
+    assert where(world) == {"node": "n2", "known_by": "order", "status": "hypothesis", "said": "1"}
+
+
+def test_a_task_that_srun_names_on_two_nodes_tells_nothing(tmp_path: Path) -> None:
+    """Two steps of the job number their tasks from nought."""
+    world = hung(tmp_path, silent=1)
+    for node in ("n1", "n2"):
+        world.say("slurm", "task_exit", f"{node}: task 1: Killed", host=node, detail='{"tasks": "1"}')
+    assert where(hung(tmp_path / "other", silent=11))["known_by"] == "order"
+    row = world.facts().table("rank_place", rank=1).first
+    assert row is not None and row.text("known_by") == "order"
