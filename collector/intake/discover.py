@@ -26,7 +26,8 @@ _HEAD_JOB = re.compile(
     r"|\*\*\* (?:JOB|STEP) (\d{1,12})[. ]"
     r"|\b(?:[Ss]lurm )?[Jj][Oo][Bb](?: ?[Ii][Dd])?\s*(?:is|[=:#])?\s*(\d{2,12})\b"
 )
-_DATE = re.compile(r"(?:19|20)\d{6}|(?:19|20)\d\d$")
+_DATE = re.compile(r"(?:19|20)\d{6}|(?:19|20)\d\d$|1\d{9}$")
+"""A day, a year, or seconds since 1970 (torchtune's DiskLogger writes `log_1773216792.txt`): a job of a single cluster has 26 bits."""
 _PATTERN = re.compile(r"%(\d*)([%jJAaxuNnts])")
 
 

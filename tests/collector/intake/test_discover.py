@@ -32,12 +32,21 @@ def index(*jobs: SlurmJob) -> JobIndex:
         ("train.log", "Starting Slurm job 4812 on n1", "4812"),
         ("train-20260301.log", "", None),
         ("train-2026.log", "", None),
+        ("logs/log_1773216792.txt", "", None),
+        ("train-1773216792.log", "SLURM_JOB_ID=4812\n", "4812"),
         ("model-v2.log", "epoch 12 loss 3.14", None),
         ("train.log", "the job is 4 times faster", None),
     ],
 )
 def test_what_the_file_itself_says(name: str, head: str, job: str | None) -> None:
     assert own_job(name, head) == job
+
+
+def test_seconds_in_a_name_are_no_job_beside_one_that_is_known() -> None:
+    """torchtune writes its figures beside the job's own output: they are of that job."""
+    known = index(SlurmJob(job_id="4812", attempt=1))
+    logs = [("logs/slurm-4812.out", ""), ("logs/log_1773216792.txt", "Step 1 | loss:1.1 lr:0.0\n")]
+    assert set(place(logs, known, "folder").values()) == {"4812"}
 
 
 def test_accounting_knows_paths_raw_ids_and_patterns() -> None:
