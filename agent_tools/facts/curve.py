@@ -15,7 +15,7 @@ from statistics import median
 from typing import Literal
 
 from agent_tools.facts.noise import rolling_median, spread, step_noise
-from agent_tools.facts.strides import window_changed
+from agent_tools.facts.strides import from_the_start, window_changed
 from agent_tools.facts.thrown_back import given_back_for_good, leapt_back, nothing_left, stands_still, went_dead
 
 Shape = Literal[
@@ -94,12 +94,7 @@ def read(points: Sequence[Point], *, may_rise: bool = False, trailing_bad: int |
 
 
 def _trailing(points: Sequence[Point]) -> int:
-    count = 0
-    for p in reversed(points):
-        if not p.bad:
-            break
-        count += 1
-    return count
+    return next((i for i, p in enumerate(reversed(points)) if not p.bad), len(points))
 
 
 def _finite_shape(good: list[Point], may_rise: bool) -> Reading:
@@ -134,16 +129,18 @@ def _flat(good: list[Point], losses: list[float]) -> Reading | None:
     if spread(losses) > STILL * max(abs(level), 1e-3):
         # Batches differ, so a loss that nothing trains still trembles: with a rate of zero only a trend would speak.
         return Reading("flat", n, strong=True, why="rate") if _rate_is_zero(good) and _unmoved(losses) else None
+    begun = n >= MANY and not _warming(good)
     gradients = [p.grad_norm for p in good if p.grad_norm is not None and math.isfinite(p.grad_norm)]
     gradient_zero = len(gradients) >= FEW and max(gradients[1:]) <= GRADIENT_ZERO
     if _rate_is_zero(good):
         return Reading("flat", n, strong=True, why="rate")
     if gradient_zero:
-        # A framework that does not measure the norm prints 0 as well: then only an unmoved loss speaks.
-        return Reading("flat", n, strong=max(losses) - min(losses) <= 1e-4 * max(abs(level), 1e-3), why="gradient")
+        # A framework that does not measure the norm prints 0 as well: a loss speaks that does not tremble, or never did but that.
+        still = begun and level >= 0.5 and _unmoved(losses) and from_the_start(*_places(good))
+        same = max(losses) - min(losses) <= 1e-4 * max(abs(level), 1e-3)
+        return Reading("flat", n, strong=still or same, why="gradient")
     if n >= 10 and len(set(losses)) == 1:
         return Reading("flat", n, strong=n >= 20, why="same")
-    begun = n >= MANY and not _warming(good)
     if begun and level >= 0.5 and _unmoved(losses) and abs(losses[0] - level) <= STILL * level:
         # Weak: late in a long training, or after a resume, a loss that is averaged over many batches looks the same.
         return Reading("flat", n, strong=False, why="still")

@@ -23,6 +23,12 @@ def window_changed(steps: Sequence[float | None], epochs: Sequence[float | None]
     return bool(later) and not 0.67 <= median(later) / usual <= 1.5
 
 
+def from_the_start(steps: Sequence[float | None], epochs: Sequence[float | None]) -> bool:
+    """Whether the reports reach back to the first tenth of the steps (or epochs) that they tell of: no late part of a training."""
+    told = [v for v in (epochs if epochs and epochs[0] is not None else steps) if v is not None]
+    return bool(told) and told[0] <= 0.1 * told[-1]
+
+
 def strides(steps: Sequence[float | None], epochs: Sequence[float | None]) -> list[float | None]:
     """The distances between the steps of neighbours, None where they are not known.
 

@@ -127,6 +127,17 @@ def test_a_zero_gradient_that_is_not_measured_does_not_make_a_falling_loss_flat(
     assert read(curve(learning(40), grad_norm=0.0)).shape == "falling"
 
 
+@pytest.mark.parametrize(("first", "strong"), [(1, True), (4000, False)])
+def test_a_loss_that_trembles_where_no_gradient_is_stands_still_for_sure_from_the_start_on(
+    first: int, strong: bool
+) -> None:
+    """Late in a training it stands still as well, and a framework that does not measure the norm prints 0."""
+    rng = random.Random(8)
+    points = [Point(float(first + i), 9.2 + rng.gauss(0, 0.005), 0.0, 3e-4) for i in range(90)]
+    reading = read(points)
+    assert (reading.shape, reading.why, reading.strong) == ("flat", "gradient", strong)
+
+
 def test_a_noisy_level_is_level_and_not_flat() -> None:
     rng = random.Random(6)
     assert (
