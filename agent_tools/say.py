@@ -16,6 +16,27 @@ def say(*texts: str, status: ClaimStatus = "established") -> list[Claim]:
     return [Claim(text=t, status=status) for t in texts if t]
 
 
+UNENDED = (
+    "RUNNING",
+    "PENDING",
+    "SUSPENDED",
+    "CONFIGURING",
+    "COMPLETING",
+    "STOPPED",
+    "RESIZING",
+    "SIGNALING",
+    "STAGE_OUT",
+)
+"""Slurm's states of jobs that have not ended."""
+
+
+def recorded(overview: RowView) -> str:
+    """What Slurm has of the end, without a full stop; that it has none where the job still waits or runs."""
+    if overview.text("state") in UNENDED:
+        return f"Slurm has the job as {overview['state']}"
+    return f"Slurm recorded the end as {overview['state']}"
+
+
 def lacks(text: str, signal: str) -> Missing:
     """Something that cannot be decided and the signal that would decide it."""
     return Missing(text=text, signal=signal)

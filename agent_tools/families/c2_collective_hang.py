@@ -23,6 +23,7 @@ from agent_tools.facts.held_up import (
 from agent_tools.facts.stalls import STALLS, stalled_for_good, told, waited_at_store
 from agent_tools.families.base import Assessment
 from agent_tools.families.hang_causes import rested_by_storage, why_they_stood
+from agent_tools.families.quiet_meanwhile import no_report_since
 from agent_tools.families.wording import claim, gpu_of, missing
 from agent_tools.verdict import Claim
 
@@ -254,6 +255,7 @@ def _absent(facts: Facts) -> Assessment:
         return stands
     if facts.state == "RUNNING" and many and rested_long(facts) is not None and (stands := _spun(facts)) is not None:
         stands.headline = "The GPUs only spin, and have for a long time: training has come to a standstill."
+        no_report_since(facts, stands)
         return stands
     return Assessment(CODE, "ruled_out", counterfactual="No collective timed out, and none is known to be stuck.")
 

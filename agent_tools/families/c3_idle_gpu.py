@@ -49,7 +49,9 @@ def _assess(facts: Facts) -> Assessment:
     count = o.number("gpus") if o is not None and o.has("gpus") else (float(len(gpus)) if gpus else None)
     if count is not None and count > 1:
         return Assessment(
-            CODE, "ruled_out", counterfactual="The job held several GPUs; this family is about a single one."
+            CODE,
+            "ruled_out",
+            counterfactual=f"The job {'held' if o is None or o.has('start_ts') else 'asked for'} several GPUs; this family is about a single one.",
         )
     if facts.causes or facts.of_role("cuda_oom") or facts.ending.succeeded:
         return Assessment(CODE, "ruled_out", counterfactual="The process ended by itself; it was not stuck on its GPU.")

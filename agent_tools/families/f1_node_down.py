@@ -14,7 +14,7 @@ from agent_tools.facts.finished import done_without_node
 from agent_tools.facts.views import RowView, View
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import by_log
-from agent_tools.say import count, lacks, own_failure, quoted, say
+from agent_tools.say import UNENDED, count, lacks, own_failure, quoted, recorded, say
 
 CODE = "F1"
 EXPLAINS = ("A1", "A2", "A3", "C1", "C2", "C3", "D3", "E2", "F2", "F3", "F4", "G1")
@@ -352,15 +352,15 @@ def _not_it(facts: Facts, rows: list[RowView], fallen: list[RowView], state: str
         row = rows[0]
         if row.get("at_end") and not row.get("down"):
             text = f"Node {row['node']} was taken out of service at {row['since_ts']} ({row['state']}), which ends no job that runs there."
+        elif state in UNENDED and facts.overview:
+            text = f"Node {row['node']} was {row['state']} from {row['since_ts']}; {recorded(facts.overview)}."
         elif row.get("after_end_s"):
             text = f"Node {row['node']} was {row['state']} from {row['since_ts']}, {row['after_end_s']} after the job had ended."
         else:
             text = f"Node {row['node']} was {row['state']} from {row['since_ts']}, which does not match the end of the job (its begin lies {row['before_end_s']} before the end)."
         return Assessment(CODE, "ruled_out", confidence=0.03, counterfactual=text, warnings=say(text))
     if state:
-        text = (
-            f"Slurm recorded the end as {facts.overview['state']} and names no failed node." if facts.overview else ""
-        )
+        text = f"{recorded(facts.overview)} and names no failed node." if facts.overview else ""
         if facts.has("slurm_node_state"):
             return Assessment(
                 CODE, "ruled_out", confidence=0.01, counterfactual=text + " No node of the job changed to a bad state."

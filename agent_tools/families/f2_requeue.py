@@ -16,7 +16,7 @@ from agent_tools.families.f1_node_down import fallen_before, fell_twice, lost_no
 from agent_tools.families.faulted_gpus import event_said
 from agent_tools.families.faults_around import fault_that_ended_attempt
 from agent_tools.families.wording import by_log
-from agent_tools.say import count, lacks, own_failure, quoted, say
+from agent_tools.say import UNENDED, count, lacks, own_failure, quoted, say
 from agent_tools.verdict import Claim, Missing
 
 CODE = "F2"
@@ -292,7 +292,8 @@ def _failed_itself(h: RowView, mode: str, shows: list[str]) -> Assessment:
 
 def _none(facts: Facts) -> Assessment:
     if facts.overview is not None:
-        text = f"Accounting shows a single attempt that ended as {facts.overview['state']}, and nothing speaks of a requeue or a preemption."
+        of = "is" if facts.overview.text("state") in UNENDED else "ended as"
+        text = f"Accounting shows a single attempt that {of} {facts.overview['state']}, and nothing speaks of a requeue or a preemption."
         return Assessment(CODE, "ruled_out", confidence=0.01, counterfactual=text)
     return Assessment(
         CODE,

@@ -6,7 +6,7 @@ from agent_tools.facts import Facts
 from agent_tools.facts.requested import LOG, POLITE
 from agent_tools.families.base import Assessment
 from agent_tools.families.wording import by_log
-from agent_tools.say import lacks, say
+from agent_tools.say import lacks, recorded, say
 
 _CODE = "F4"
 
@@ -29,7 +29,7 @@ def nothing(facts: Facts) -> Assessment:
             _CODE,
             "ruled_out",
             confidence=0.01,
-            counterfactual=f"Slurm recorded the end as {facts.overview['state']} and nobody cancelled it.",
+            counterfactual=f"{recorded(facts.overview)} and nobody cancelled it.",
         )
     return Assessment(
         _CODE,
