@@ -294,19 +294,6 @@ def _unknown(facts: Facts, rows: list[RowView], result: Assessment, crash: bool 
         known_sender(sent, result)
         return
     likeliest_sender(facts, rows[0].text("host") if rows and "host" in rows[0].columns else "", result)
-    result.missing.append(
-        missing(
-            "Whether the OOM killer, a memory limit, a watchdog or a person sent the signal.",
-            "slurmstepd's oom_kill line, the kernel log (host_event), cgroup memory (cgroup_sample), sacct's state",
-        )
-    )
-    result.actions.append(
-        claim(
-            "Look for an OOM kill in the kernel log of the node and in sacct (state, MaxRSS); rerun with fewer dataloader "
-            "workers or more memory.",
-            "supported",
-        )
-    )
 
 
 def _against(facts: Facts, rows: list[RowView], oom: HostOom) -> str:
