@@ -29,7 +29,7 @@ class ImportContext:
     `start`: when a log's job began; for a node's file, when the jobs ran, where the file's own time is much later.
     `budget_bytes`: a log larger than this is read in parts (head, tail, windows, around what looks fatal), and says so.
     `name` is the file's path relative to what was imported (what `origin` and `file` columns carry).
-    `nodes` are the nodes that accounting names, as Slurm spells them.
+    `nodes` are the nodes that accounting names, as Slurm spells them; `one_node`: the log's job ran on a single one.
     """
 
     name: str
@@ -52,6 +52,7 @@ class ImportContext:
     seen_from: datetime | None = None
     seen_to: datetime | None = None
     nodes: Collection[str] = frozenset()
+    one_node: bool = False
 
     def saw(self, ts: datetime | None) -> None:
         """Note that something of this time was read, whether or not it became a row: it widens the window looked at."""

@@ -91,7 +91,7 @@ class JobLog:
                 size, packed = found[-1].end, False
             types, matcher = _machinery()
             hosts = hosts_in(scrub(head).decode("utf-8", "replace"))
-            clock, label = _clock(ctx), base_label(path)
+            clock, label = _clock(ctx), base_label(path, ctx.one_node)
             demux = Demux(types, matcher, clock, ctx.name, label, hosts, self.windows)
             whole = self.lines_whole if ctx.budget_bytes is None else min(self.lines_whole, LINES_QUICK)
             keeper = Keeper(demux, _clock(ctx), None if packed else size, whole)
@@ -196,8 +196,11 @@ class _Stamp:
         return block
 
 
-def base_label(path: PurePath) -> Label:
-    """What a file's place says: torchrun's `attempt_0/3/stderr.log` is local rank 3's stderr; `x.err` is stderr."""
+def base_label(path: PurePath, one_node: bool = False) -> Label:
+    """What a file's place says: torchrun's `attempt_0/3/stderr.log` is local rank 3's stderr; `x.err` is stderr.
+
+    Where the job ran on one node that is the rank, too.
+    """
     parts = path.parts
     stem = path.name.lower()
     stream = None
@@ -212,6 +215,7 @@ def base_label(path: PurePath) -> Label:
     rank = local = None
     if len(parts) >= 3 and parts[-2].isdigit() and re.fullmatch(r"attempt_\d+", parts[-3]):
         local = int(parts[-2])
+        rank = local if one_node else None
     if match := _RANK_IN_NAME.search(path.name):
         rank = int(match.group(1))
     return Label(rank=rank, local_rank=local, stream=stream)

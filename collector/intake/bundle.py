@@ -90,6 +90,7 @@ def import_paths(
             cluster=cluster,
             node=_node(candidate, index),
             nodes=index.nodes,
+            one_node=index.on_one_node(job),
             job_id=job,
             attempt=None if index.several(job) else index.attempt_at(job, None),
             modified=found.modified,
@@ -150,6 +151,7 @@ class _Reading:
             ctx.attempt,
             books,
             *(str(j.end_ts) for j in self._before),
+            *(("one node",) if ctx.one_node and "attempt_" in ctx.name else ()),
             *(str(x) for x in (ctx.own_zone, None if self.candidate.is_log else ctx.start) if x is not None),
         )
         try:

@@ -91,6 +91,11 @@ class JobIndex:
             return None
         return max(began) if modified is None or modified - max(began) > _COPY else None
 
+    def on_one_node(self, job_id: str | None) -> bool:
+        """Did the job run on a single node, in each of its attempts that accounting knows?"""
+        lists = [job.node_list or "," for job in self.attempts.get(job_id or "", {}).values()]
+        return bool(lists) and not any("," in nodes for nodes in lists)
+
     def several(self, job_id: str | None) -> bool:
         """Does the job have more than one attempt?"""
         return len(self.attempts.get(job_id or "", ())) > 1

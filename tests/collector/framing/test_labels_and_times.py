@@ -176,3 +176,9 @@ def test_a_date_that_a_sentence_speaks_of_is_not_when_it_was_printed(line: str, 
     clock.read("2026-03-25 10:00:00 INFO start")
     assert clock.read(line) == when
     assert clock.last == (when or datetime(2026, 3, 25, 10, tzinfo=UTC))
+
+
+def test_on_a_single_node_the_number_in_torchruns_folder_is_the_rank() -> None:
+    path = Path("run/attempt_0/3/stderr.log")
+    assert base_label(path, one_node=True) == Label(rank=3, local_rank=3, stream="err")
+    assert base_label(Path("rank_5.log"), one_node=True) == Label(rank=5)

@@ -127,3 +127,13 @@ def test_the_node_in_a_files_name(name: str, known: set[str], node: str | None) 
 def test_a_log_in_a_nodes_folder_is_that_nodes(name: str, node: str | None) -> None:
     assert node_of_folder(name, {"gpu01", "gpu02"}) == node
     assert node_of_folder(name, {"gpu02"}) is None, "the only node is known without"
+
+
+def test_a_job_ran_on_one_node_where_every_attempt_did() -> None:
+    known = index(
+        SlurmJob(job_id="1", attempt=1, node_list="n1"),
+        SlurmJob(job_id="2", attempt=1, node_list="n1"),
+        SlurmJob(job_id="2", attempt=2, node_list="n1,n2"),
+        SlurmJob(job_id="3", attempt=1),
+    )
+    assert [known.on_one_node(job) for job in ("1", "2", "3", "4", None)] == [True, False, False, False, False]
