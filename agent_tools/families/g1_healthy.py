@@ -18,6 +18,7 @@ from agent_tools.families.bar_alone import BLIND, by_bar, full_bar
 from agent_tools.families.base import Assessment
 from agent_tools.families.e1_loss_divergence import DIVERGED, above, figures, never_moved, reading_of, rises_by_right
 from agent_tools.families.e3_undertrained import few_samples, short_of_epoch
+from agent_tools.families.other_hours import done_elsewhere, of_other_hours
 from agent_tools.families.reward_collapse import learned
 from agent_tools.families.unverified import UNVERIFIED, unverified
 from agent_tools.families.wording import gpu_of
@@ -224,12 +225,9 @@ def assess(facts: Facts) -> Assessment:
         "none",
         head,
         say(*shows),
-        implies=say(
-            "This rests on what the run did, not on the absence of errors.",
-            "Its work was the CPU's: a program that fell back to it, or that needs no GPU." if idle is not None else "",
-            status="supported",
-        ),
-        missing=missing,
+        implies=say("This rests on what the run did, not on the absence of errors.", status="supported")
+        + done_elsewhere(idle),
+        missing=missing + of_other_hours(idle),
         warnings=say(slow if idle is None else "", slower, _unexited(end)),
         actions=say(*_actions(facts, slow, short_of)),
     )

@@ -119,6 +119,9 @@ def test_a_run_that_never_used_its_only_gpu_is_told_as_that_and_not_as_slow(tmp_
     assert "slow" not in said and "little used" not in said and "data loading" not in said
     several = judge(run(tmp_path / "all", 0), g1.assess)
     assert "never used any of its [[" in several.headline
+    # By samples of other hours they look like that, too: what follows is no more than likely, and the zone is asked for.
+    assert [c.status for c in several.implies if "was the CPU's" in c.text] == ["hypothesis"]
+    assert any("--timezone" in m.signal for m in several.missing)
 
 
 def test_gpus_that_were_used_a_little_or_in_part_are_not_said_to_be_never_used(tmp_path: Path) -> None:
