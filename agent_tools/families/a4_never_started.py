@@ -39,8 +39,8 @@ from agent_tools.verdict import Attribution
 CODE = "A4"
 EXPLAINS = ("A1", "A2", "C1", "C3")
 
-_EITHER = 0.55
-"""Highest confidence of a status that may be one of the program's own."""
+_EITHER, _UNSAID = 0.55, 0.4
+"""Highest confidence of a status that may be one of the program's own; the same where the log holds no word of the shell's."""
 PENDING = {"PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 
 LAUNCH: dict[str, tuple[str, float, Attribution, str]] = {
@@ -309,12 +309,8 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
             actions=say("Correct the script at that line: bash -n and its name checks it without running anything."),
         )
     doubt = status_doubt(facts) if line is None else None
-    if (
-        cell is not None
-        and line is None
-        and doubt is None
-        and any(r.text("text").strip() for r in facts.table("log_tail"))
-    ):
+    unsaid = cell is not None and line is None and any(r.text("text").strip() for r in facts.table("log_tail"))
+    if unsaid and doubt is None:
         return by_status_alone(f"{cell}", shows)
     headline, implied, advice = shell_failed(line)
     if doubt is not None:
@@ -325,7 +321,7 @@ def _exit_status(facts: Facts, overview: RowView | None) -> Assessment | None:
         CODE,
         "confirmed" if doubt is None else "suspected",
         "launch",
-        confidence if doubt is None else _EITHER,
+        confidence if doubt is None else _UNSAID if unsaid else _EITHER,
         "job",
         headline,
         say(*shows),

@@ -53,11 +53,13 @@ def test_what_the_shell_printed_decides_between_the_two(tmp_path: Path) -> None:
 
 def test_127_may_be_255_unless_the_shell_says_what_it_did_not_find(tmp_path: Path) -> None:
     doubted = failed(tmp_path / "a", 127, False)
-    assert (doubted.family, doubted.confidence) == ("A4", 0.55)
+    assert (doubted.family, doubted.confidence) == ("A4", 0.4)
     assert "full_code" in doubted.disposition
-    assert failed(tmp_path / "b", 127, True).confidence == 0.85
+    assert failed(tmp_path / "b", 127, True).confidence == 0.45, "a shell that finds no program says so"
     assert failed(tmp_path / "c", 127, False, "slurm_script: line 9: torchrun: command not found").confidence == 0.93
     assert failed(tmp_path / "d", 255, True).family == "U0"
+    unread = World(tmp_path / "e").job("FAILED", exit_code=127, exit_code_whole=False)
+    assert draft(unread.facts()).confidence == 0.55, "what it printed is not there"
 
 
 @pytest.mark.parametrize(("status", "signal"), [(143, "SIGTERM"), (130, "SIGINT")])
