@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 from evals.scenarios.cases import Variant
@@ -189,6 +190,15 @@ def _step_ended(actor: str | None, mode: str | None, attribution: str) -> Callab
     return make
 
 
+def _interrupted(seed: int) -> tuple[Plan, Expected]:
+    """SIGINT in a batch script, which has no keyboard: nothing that was collected says who sent it."""
+    plan = healthy(seed)
+    plan.site = replace(plan.site, steps=True)
+    plan.stop("FAILED", minute=plan.minutes * 0.6, exit_code=130)
+    raised(plan, plan.minutes, "KeyboardInterrupt")
+    return plan, Expected(("F4",), None, "undetermined")
+
+
 VARIANTS = (
     Variant("own", "fault", _by(None, "user", "user"), 3),
     Variant("root", "fault", _by("root", "operator", None)),
@@ -225,4 +235,5 @@ VARIANTS = (
     Variant("step", "fault", _step_ended("1042", "user", "user")),
     Variant("step-root", "fault", _step_ended("0", "operator", "infrastructure")),
     Variant("task-left", "fault", _step_ended(None, None, "job")),
+    Variant("interrupted", "fault", _interrupted),
 )
