@@ -22,7 +22,7 @@ from agent_tools.verdict import Claim, Missing
 CODE = "F2"
 EXPLAINS = ("A1", "A2", "A3", "A4", "C2", "F4", "G1")
 
-OPEN = {"PENDING", "RUNNING", "REQUEUED", "SUSPENDED", "CONFIGURING", "COMPLETING", "REQUEUE_HOLD", "REQUEUE_FED"}
+OPEN = {*UNENDED, "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"}
 
 
 def assess(facts: Facts) -> Assessment:

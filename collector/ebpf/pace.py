@@ -8,13 +8,13 @@ counts stands for its stretch; how windows differ among each other tells how far
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import threading
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import mean, stdev
 
 from collector.ebpf.kernel import attach_uprobe, attach_uprobes
 
@@ -132,12 +132,12 @@ class Gate:
         rates = self._rates.get(pid)
         if rates is None or len(rates) < 3 or not any(rates):
             return None
-        return _stdev(rates) / _mean(rates) / max(self._credited.get(pid, 0), 1) ** 0.5
+        return stdev(rates) / mean(rates) / max(self._credited.get(pid, 0), 1) ** 0.5
 
     def open_end(self, pid: int, now: float) -> float:
         """Calls of a process since the last stretch that was credited; negative where a stretch was credited beyond now."""
         rates = self._rates.get(pid)
-        carried = (now - self._stretch_at) * _mean(list(rates)[-4:]) if self.resting and rates else 0.0
+        carried = (now - self._stretch_at) * mean(list(rates)[-4:]) if self.resting and rates else 0.0
         before, self._carried[pid] = self._carried.get(pid, 0.0), carried
         return carried - before
 
@@ -151,14 +151,3 @@ class Gate:
         """The next stretch, and when in it the window begins."""
         self._stretch_at, self.stretch_s = now, WINDOW_S * max(1.0, rate * self.cost_s / self.limit)
         self._window_at = now + random.uniform(0, self.stretch_s - WINDOW_S)
-
-
-# The standard library's `statistics` brings fractions and decimals along: memory that this process keeps for good.
-def _mean(values: Collection[float]) -> float:
-    return math.fsum(values) / len(values)
-
-
-def _stdev(values: Collection[float]) -> float:
-    """Of a sample: at least two values."""
-    mean = _mean(values)
-    return math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))

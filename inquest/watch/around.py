@@ -81,7 +81,8 @@ class Around:
         # It was looked, so nodes of which nothing is told were in order.
         for node in sorted(nodes):
             yield SourceHealth(
-                node=node, ts=since, end_ts=datetime.now(UTC), origin="watch", source="watch", covers=SlurmNodeState.TABLE, ok=True
+                cluster=self._access.cluster, node=node, ts=since, end_ts=datetime.now(UTC), origin="watch", source="watch",
+                covers=SlurmNodeState.TABLE, ok=True,
             )  # fmt: skip
 
 

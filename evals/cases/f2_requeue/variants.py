@@ -4,6 +4,7 @@ a job whose rerun is not over."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from evals.scenarios.cases import Variant
 from evals.scenarios.endings import attempt_before, crash, raised
@@ -11,7 +12,7 @@ from evals.scenarios.faults import blind, counter, only, sound
 from evals.scenarios.plan import Plan, healthy
 from evals.scenarios.settings import placed, unseen
 from evals.scorers.base import Expected
-from store.rows import SlurmJob, SlurmJobEvent
+from store.rows import SlurmJob, SlurmJobEvent, SlurmStep
 
 
 def _again(
@@ -106,6 +107,26 @@ def _unrelated(seed: int) -> tuple[Plan, Expected]:
     return plan, sound(excluded=("F2",))
 
 
+def _sent_back_after(raises: bool) -> Callable[[int], tuple[Plan, Expected]]:
+    """Its script ended with an error status by itself, and slurm.conf has jobs with that status sent back (RequeueExit)."""
+
+    def make(seed: int) -> tuple[Plan, Expected]:
+        plan, _, minute = crash(seed)
+        if raises:
+            raised(plan, minute, "KeyError: 'labels'", "data_collator.py")
+        plan.stop("REQUEUED", minute=minute, exit_code=3)
+        plan.site = replace(plan.site, steps=False)
+        plan.extra.append(
+            SlurmStep(
+                cluster=plan.cluster, job_id=plan.job_id, attempt=1, step_id="batch", name="batch", ts=plan.end, start_ts=plan.start,
+                end_ts=plan.end, state="FAILED", exit_code=3, exit_signal=0, origin="sacct",
+            )
+        )  # fmt: skip
+        return plan, Expected(("A3",), None, "job") if raises else Expected(("F2",), "requeue", "job")
+
+    return make
+
+
 VARIANTS = (
     Variant("evicted", "fault", _again("preemption", "PREEMPTED", "preempted"), 2),
     Variant("sent-back", "fault", _again("requeue", "REQUEUED", "requeued"), 2),
@@ -137,4 +158,6 @@ VARIANTS = (
         also=("log_line", "gpu_sample"),
         ways=("bare", "lost"),
     ),
+    Variant("exited", "twin", _sent_back_after(True)),
+    Variant("status", "fault", _sent_back_after(False)),
 )

@@ -1,4 +1,5 @@
-"""GPUs that a job was given and never used: a warning with their names and their cost, and no part of any other GPU's measure."""
+"""GPUs that a job was given and never used: a warning with their names and their cost, and no part of any other GPU's measure;
+other_hours: what is left open where all of them look unused."""
 
 from __future__ import annotations
 
@@ -128,4 +129,5 @@ def test_gpus_that_were_used_a_little_or_in_part_are_not_said_to_be_never_used(t
     for name, world in (("little", run(tmp_path / "a", 1, 1, sm={0: 0.04})), ("part", run(tmp_path / "b", 4))):
         found = judge(world, g1.assess)
         assert "never used" not in found.headline, name
+        assert not any("--timezone" in m.signal for m in found.missing), name
         assert (found.mode == "healthy_but_slow") is (name == "little")

@@ -327,7 +327,6 @@ print(*sys.modules)
         "httpx",
         "hyperscan",
         "_hashlib",
-        "_decimal",
         "ssl",
         "http.client",
         "collector.parsers",
