@@ -6,6 +6,7 @@ The engine's expressions know no look-around, so this is coarser than `store.red
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from store.engine import literal
 from store.redact import TOKENS
@@ -42,6 +43,7 @@ _NAMED = (
 )
 
 
+@cache
 def patterns() -> tuple[str, ...]:
     """RE2 expressions for every secret, one after the other: as one, a line of random letters costs three times as much.
 
@@ -108,6 +110,11 @@ def redacting(sql: str, columns: list[str]) -> str:
 
 def without(expression: str) -> str:
     """An expression of a text, without the secrets in it."""
-    for secret in patterns():
-        expression = f"regexp_replace({expression}, {literal(secret)}, '[redacted]', 'g')"
+    for secret in _literals():
+        expression = f"regexp_replace({expression}, {secret}, '[redacted]', 'g')"
     return expression
+
+
+@cache
+def _literals() -> tuple[str, ...]:
+    return tuple(map(literal, patterns()))
