@@ -1,6 +1,6 @@
 """Where things lie in a lake, and how a small file is replaced so that nobody ever reads half of it.
 
-    LAKE/lake.json                                    format number
+    LAKE/lake.json                                    format number, and whether it was made to be thrown away
     LAKE/tables/TABLE/DAY/NODE/manifest.json          which segments the partition has
     LAKE/tables/TABLE/DAY/NODE/*.parquet              immutable segments
     LAKE/tables/TABLE/DAY/NODE/lock                   flock of whoever changes the manifest
@@ -19,6 +19,7 @@ import fcntl
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -85,6 +86,12 @@ class Lake:
         """A lake from a path, or the lake itself."""
         return lake if isinstance(lake, Lake) else cls(lake)
 
+    @property
+    def throw_away(self) -> bool:
+        """Whether it was made to be thrown away, and lies where such things do: in the system's temporary folder."""
+        made = read_json(self.marker)
+        return made is not None and made.get("durable") is False and self.root.is_relative_to(tempfile.gettempdir())
+
     def create(self) -> None:
         """Make the folders; harmless when they are there. Raises StoreError where the folder is not a lake's."""
         if self.marker.exists():
@@ -98,7 +105,7 @@ class Lake:
                 raise StoreError(f"{self.root} is not empty and not a lake: name a new folder with --lake")
             for folder in (self.tables, self.commits, self.root / "tmp"):
                 folder.mkdir(exist_ok=True)
-            replace_json(self.marker, {"format": FORMAT}, self.durable)
+            replace_json(self.marker, {"format": FORMAT, "durable": self.durable}, self.durable)
         except OSError as e:
             raise StoreError(f"cannot make a lake at {self.root}: {e.strerror or e}") from e
 

@@ -53,13 +53,19 @@ class Reader:
         weakref.finalize(self, self._overlay.close)
         self.snapshots = Snapshots(self.lake, self._overlay)
         self._busy = threading.Lock()
-        self._con = engine.asking(
-            memory_mb=memory_mb,
-            threads=threads,
-            folders=[self.lake.tables, self._overlay.folder],
-            adjustable=[OPTIMIZERS],
-        )
-        self._shown = Shown(self._con)
+        settings: engine.Settings = {}
+        if self.lake.throw_away:
+            self._con, settings = engine.asking_throw_away(
+                memory_mb=memory_mb, threads=threads, adjustable=[OPTIMIZERS]
+            )
+        else:
+            self._con = engine.asking(
+                memory_mb=memory_mb,
+                threads=threads,
+                folders=[self.lake.tables, self._overlay.folder],
+                adjustable=[OPTIMIZERS],
+            )
+        self._shown = Shown(self._con, settings)
 
     def __enter__(self: Self) -> Self:
         return self

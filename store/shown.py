@@ -23,6 +23,8 @@ from store.rows import GpuMinute, GpuSample
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement
 
+    from store.engine import Settings
+
 SMALL = 20_000
 """Up to so many rows a table is copied into memory once: planning a scan of its files costs more than the copy."""
 _LONG = 1_000_000
@@ -110,8 +112,10 @@ class Shown:
     turn: those that are not needed now stand aside under another name.
     """
 
-    def __init__(self, con: DuckDBPyConnection) -> None:
+    def __init__(self, con: DuckDBPyConnection, settings: Settings) -> None:
+        """`settings` is what was set last of the connection's engine."""
         self._con = con
+        self._settings = settings
         self._copies: dict[str, dict[Files, _Copy]] = {}
         self._now: dict[str, _Copy] = {}
         self._made = 0
@@ -119,7 +123,6 @@ class Shown:
         self._gpus = _Kept(_GPUS)
         self._macro = self._each = ""
         self._redacts = False
-        self._left_out = ""
 
     def put(self, opened: Opened, sql: str, params: Mapping[str, Cell]) -> None:
         """Make a question's tables those of these segments."""
@@ -147,9 +150,9 @@ class Shown:
         few = all(self._now[table].kind == "TABLE" for table in opened)
         owned = GpuMinute.TABLE in opened and not without_job(opened[GpuMinute.TABLE])
         passes = _passes(self._con) if few else "in_clause" if owned else ""
-        if passes != self._left_out:
+        if passes != self._settings.get(OPTIMIZERS, ""):
             self._con.execute(parsed(self._con, f"SET {OPTIMIZERS} = '{passes}'"))
-            self._left_out = passes
+            self._settings[OPTIMIZERS] = passes
 
     def _show_gpus(self, params: Mapping[str, Cell], alike: bool) -> None:
         """`gpu_totals`: as its rows, which most questions about a run's GPUs want, where the question asks for the run's only."""
