@@ -23,7 +23,7 @@ def facts_of(text: str, folder: Path) -> Facts:
     ctx = ImportContext(name="job.log", zone=UTC, job_id="1", modified=datetime.now(UTC), size=path.stat().st_size)
     rows = [*JobLog().rows(path, ctx)]
     rows += [SourceHealth(job_id="1", source="job_log", covers=t, ok=True) for t in JobLog.covers]
-    Writer(folder / "lake", durable=False).append(rows, batch="b")
+    Writer(folder / "lake", durable=False, threads=1).append(rows, batch="b")
     return Facts(Reader(folder / "lake", threads=1), Ledger(), "1")
 
 
