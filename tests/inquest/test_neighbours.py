@@ -23,6 +23,7 @@ from inquest.render.show import json_value
 from store import Reader
 from store.catalog import catalog
 from tests.inquest.neighbours import MINE, THEIRS, USER, lake, leaks
+from tests.remembering import Remembering
 
 WIDE = {"from_ts": "2026-02-01T00:00:00Z", "to_ts": "2026-04-01T00:00:00Z"}
 ASKED: dict[str, Any] = {
@@ -42,9 +43,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def reader(folder: Path) -> Iterator[Reader]:
+def reader(folder: Path) -> Iterator[Any]:
     with Reader(folder) as opened:
-        yield opened
+        yield Remembering(opened)
 
 
 @pytest.mark.parametrize("name", sorted(catalog()))

@@ -10,8 +10,10 @@ from agent_tools.gate.citations import plain
 from agent_tools.questions.investigation import Investigation
 from store import Reader
 from store.rows import SlurmJob
+from tests.remembering import Remembering
 
 T = datetime(2026, 3, 9, 10, tzinfo=UTC)
+_LAST: dict[Reader, Remembering] = {}
 
 
 def job(id: str, day: int, state: str, nodes: str, user: str = "mira", **fields: Any) -> SlurmJob:
@@ -25,8 +27,14 @@ def job(id: str, day: int, state: str, nodes: str, user: str = "mira", **fields:
 
 
 def asked(reader: Reader, question: str, job: str = "") -> tuple[Investigation, str, list[str]]:
-    """The answer's first sentence and the others, as a reader sees them; each has passed the gate once more."""
-    investigation = Investigation(reader)
+    """The answer's first sentence and the others, as a reader sees them; each has passed the gate once more.
+
+    The lake stays as it was when the reader was first asked.
+    """
+    if reader not in _LAST:
+        _LAST.clear()
+        _LAST[reader] = Remembering(reader)
+    investigation = Investigation(_LAST[reader])
     if job:
         investigation.open(job)
     reply = investigation.ask(question)
