@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from bench.watch_lab import TRACE
 from evals.recorder.cluster import ENDED, Cluster
+from evals.recorder.namespace import ClusterError
 
 TRAINING = """
 i=1; loss=40
@@ -57,7 +58,14 @@ def _cancel_step(cluster: Cluster, job: int) -> None:
     step, until = f"{job}.0", time.monotonic() + 60
     while step not in cluster.run("squeue", "-h", "-s", "-j", str(job), "-o", "%i") and time.monotonic() < until:
         time.sleep(0.5)  # on a busy host srun makes its step late
-    cluster.run("scancel", step, user="mira")
+    while True:
+        try:
+            cluster.run("scancel", step, user="mira")
+            return
+        except ClusterError:  # one that is shown is not known to every call yet
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.5)
 
 
 def _requeue(cluster: Cluster, job: int) -> None:
