@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from collector.ebpf.kernel import Map
 
@@ -80,6 +81,19 @@ class Used:
     api_s: float
     sync_s: float
     gap_s: float | None
+
+    def counts(self) -> dict[str, Any]:
+        """By column."""
+        return {
+            "launches": self.launches,
+            "graph_launches": self.graphs,
+            "api_time_s": self.api_s,
+            "sync_time_s": self.sync_s,
+            "max_launch_gap_s": self.gap_s,
+            "h2d_bytes": self.h2d,
+            "d2h_bytes": self.d2h,
+            "d2d_bytes": self.d2d,
+        }
 
 
 Counts = dict[int, tuple[int, ...]]

@@ -86,9 +86,15 @@ class CpuWaits:
     def since(self, proc: Path, pid: int) -> float | None:
         """Seconds since the last call; None at the first one, and where this kernel keeps no such account."""
         try:
-            waited = int(Path(f"{proc}/{pid}/schedstat").read_text().split()[1])
+            fd = os.open(f"{proc}/{pid}/schedstat", os.O_RDONLY | os.O_CLOEXEC)  # without a file object: there are many
+        except OSError:
+            return None
+        try:
+            waited = int(os.read(fd, 100).split()[1])
         except (OSError, ValueError, IndexError):
             return None
+        finally:
+            os.close(fd)
         before, self._before[pid] = self._before.get(pid), waited
         return None if before is None else (waited - before) / 1e9
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from collector.ebpf import cuda, pace
 from collector.ebpf.libraries import Libraries
+
+Counted = tuple[int, pace.Gate, set[int]]
+"""A group of calls, what is probed for it on one file, and the processes that make them."""
 
 
 @dataclass(slots=True)
@@ -43,7 +46,7 @@ class Windows:
         if due:
             self._hold(due)
 
-    def _hold(self, due: list[tuple[int, pace.Gate, set[int]]]) -> None:
+    def _hold(self, due: list[Counted]) -> None:
         # Out of step with what is watched, as our rounds may not be.
         self.sleep(random.uniform(0, 2 * pace.WINDOW_S))
         for _group, gate, _pids in due:
@@ -63,11 +66,18 @@ class Windows:
             if not gate.resting:
                 self.libraries.note(gate.attach())
 
-    def told(self, used: cuda.Used) -> dict[str, Any]:
-        """What a row says otherwise where its counts are estimates, and how far they may be off, or where they say nothing."""
+    def unlike(self) -> list[Counted]:
+        """The groups whose counts are not all there is, or estimates: mostly none."""
+        return [g for g in self.libraries.gates() if g[1].refused or g[1].rested]
+
+    def told(self, used: cuda.Used, unlike: Sequence[Counted]) -> dict[str, Any]:
+        """What a row says otherwise where its counts are estimates, and how far they may be off, or where they say nothing.
+
+        `unlike` is asked for once for the rows of all processes.
+        """
         estimated: list[str] = []
         told: dict[str, Any] = {}
-        for group, gate, pids in self.libraries.gates():
+        for group, gate, pids in unlike:
             if gate.refused and used.pid in pids:
                 told |= {column: None for column, counter in cuda.COLUMNS[group].items() if not getattr(used, counter)}
             if not gate.rested or used.pid not in pids:

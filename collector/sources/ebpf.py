@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ from collector.ebpf import cuda, kit, nccl, output, process, slow, stacks
 from collector.ebpf.kernel import Map
 from collector.ebpf.libraries import Libraries
 from collector.ebpf.losses import Losses
-from collector.ebpf.windows import Windows
+from collector.ebpf.windows import Counted, Windows
 from collector.framing.clean import clean_text
 from collector.node.here import Here
 from collector.sources.base import SourceUnavailable
@@ -246,7 +246,7 @@ class Ebpf:
         owner = self._owner(told.pid, told.root)
         used = self._calls.last(told.pid) if self._calls else None
         if used is not None and owner.job_id is not None:
-            yield self._cuda(used, owner, interval)
+            yield self._cuda(used, owner, interval, self._windows.unlike() if self._windows else ())
         self._part(told.pid, steady)
         if self._talks is not None and speaks:
             for spoke in list(self._talks.take(told.pid)):
@@ -281,12 +281,13 @@ class Ebpf:
         assert self._libraries is not None
         interval, self._sampled = steady - self._sampled, steady
         lost: set[int] = set()
+        unlike = self._windows.unlike() if self._windows else ()
         for used in self._calls.take() if self._calls else ():
             if used.launches or used.graphs:
                 self.stalls.moved(used.pid, steady)
             owner = self._owner(used.pid)
             if owner.job_id is not None:
-                yield self._cuda(used, owner, interval)
+                yield self._cuda(used, owner, interval, unlike)
             if not self._lives(used.pid):
                 lost.add(used.pid)
         if self._windows is not None:
@@ -338,25 +339,20 @@ class Ebpf:
         if self._windows is not None:
             self._windows.forget(pid)
 
-    def _cuda(self, used: cuda.Used, owner: Owner, interval: float) -> CudaSample:
+    def _cuda(self, used: cuda.Used, owner: Owner, interval: float, unlike: Sequence[Counted]) -> CudaSample:
         uuids = [uuid for uuid, pids in self._here.owners.gpu_pids.items() if used.pid in pids]
-        row = CudaSample(
+        counts = used.counts()
+        if unlike and self._windows is not None:
+            counts |= self._windows.told(used, unlike)
+        return CudaSample(
             **self._about(owner, self._here.clock.now()),
             pid=used.pid,
             cpu_wait_s=self._cpu_waits.since(self._here.proc, used.pid),
             gpu_uuid=uuids[0] if len(uuids) == 1 else None,
             interval_s=interval,
             attached=used.attached,
-            launches=used.launches,
-            graph_launches=used.graphs,
-            api_time_s=used.api_s,
-            sync_time_s=used.sync_s,
-            max_launch_gap_s=used.gap_s,
-            h2d_bytes=used.h2d,
-            d2h_bytes=used.d2h,
-            d2d_bytes=used.d2d,
+            **counts,
         )
-        return replace(row, **self._windows.told(used)) if self._windows else row
 
     def _nccl(self, spoke: nccl.Spoke, owner: Owner, interval: float) -> Iterator[NcclSample]:
         """One row a kind; the communicator's own progress stands in one row only, for sums over rows."""
