@@ -119,6 +119,11 @@ class Calls:
         """The counters as they stand; they run on."""
         return {pid: value for (pid,), value in self.calls.items()}
 
+    @property
+    def taken(self) -> Counts:
+        """The counters as they were when rows were last made of them; of those that have ended perhaps, too."""
+        return dict(self._before)
+
     def stand_for(self, group: int, before: Counts, after: Counts, each: float) -> None:
         """What calls of a group added between two readings stands for `each` times as much."""
         for pid, value in after.items():

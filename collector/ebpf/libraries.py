@@ -154,10 +154,14 @@ class Libraries:
         """Every group of calls that may rest, with the processes that make them."""
         for probed in self.probed.values():
             for group, gate in probed.gates.items():
-                # Through one that lives: the one that it was found through may have ended, and that may not be told yet.
-                if (pid := next(filter(self._lives, probed.pids), None)) is not None:
-                    gate.path = f"{self.proc}/{pid}/{probed.where[pid]}"
                 yield group, gate, probed.pids
+
+    def reach(self) -> None:
+        """Before anything is attached again: the process that a file was found through may have ended, and that may not be told yet."""
+        for probed in self.probed.values():
+            if (pid := next(filter(self._lives, probed.pids), None)) is not None:
+                for gate in probed.gates.values():
+                    gate.path = f"{self.proc}/{pid}/{probed.where[pid]}"
 
     def _want(self, pid: int, inside: str, way: str, name: str) -> None:
         path = f"{self.proc}/{pid}/{way}"

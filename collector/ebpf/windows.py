@@ -28,7 +28,7 @@ class Windows:
     def begin(self) -> None:
         """A new interval of rows."""
         self._begun = self.steady()
-        counts = self.calls.now()
+        counts = self.calls.taken
         for group, gate, pids in self.libraries.gates():
             gate.begin(_of(counts, pids, group))
 
@@ -49,6 +49,7 @@ class Windows:
     def _hold(self, due: list[Counted]) -> None:
         # Out of step with what is watched, as our rounds may not be.
         self.sleep(random.uniform(0, 2 * pace.WINDOW_S))
+        self.libraries.reach()
         for _group, gate, _pids in due:
             self.libraries.note(gate.attach())
         begun, before = self.steady(), self.calls.now()
@@ -57,6 +58,7 @@ class Windows:
         ended, after = self.steady(), self.calls.now()
         for _group, gate, _pids in due:
             gate.detach()
+        self.libraries.reach()
         for group, gate, pids in due:
             old = {pid: before[pid] for pid in pids if pid in before}
             new = {pid: after[pid] for pid in pids if pid in after}

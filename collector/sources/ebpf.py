@@ -280,7 +280,7 @@ class Ebpf:
     def _sample(self, steady: float) -> Iterator[Row]:
         assert self._libraries is not None
         interval, self._sampled = steady - self._sampled, steady
-        lost: set[int] = set()
+        seen: set[int] = set()
         unlike = self._windows.unlike() if self._windows else ()
         for used in self._calls.take() if self._calls else ():
             if used.launches or used.graphs:
@@ -288,16 +288,15 @@ class Ebpf:
             owner = self._owner(used.pid)
             if owner.job_id is not None:
                 yield self._cuda(used, owner, interval, unlike)
-            if not self._lives(used.pid):
-                lost.add(used.pid)
+            seen.add(used.pid)
         if self._windows is not None:
             self._windows.begin()
         for spoke in self._talks.take() if self._talks else ():
             if spoke.completed or any(k.count for k in spoke.kinds):
                 self.stalls.moved(spoke.pid, steady)
             yield from self._nccl(spoke, self._owner(spoke.pid), interval)
-            if not self._lives(spoke.pid):
-                lost.add(spoke.pid)
+            seen.add(spoke.pid)
+        lost = {pid for pid in seen if not self._lives(pid)}
         self._losses.look(self._follow, self._output, steady)
         if self._losses.of_events:
             for pid in self._known:  # its end, or what it has mapped, may be among what was lost

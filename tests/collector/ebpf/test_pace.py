@@ -113,6 +113,9 @@ def test_what_is_counted_while_probes_are_taken_away_is_of_no_window(monkeypatch
         def note(self, problems: object) -> None:
             assert not problems
 
+        def reach(self) -> None:
+            pass
+
     def sleep(seconds: float) -> None:
         counters.passes(seconds, attached=bool(it.fds))
 
