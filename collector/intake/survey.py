@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from collector.formats import text
 from collector.importers.base import ImportContext, Importer, ImportFailed
-from collector.intake import discover, metric_zone
+from collector.intake import activity_zone, discover, metric_zone
 from collector.intake.accounting import Told
 from collector.intake.walk import Found
 from collector.intake.zones import Pair
@@ -79,6 +79,7 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
     """
     known = Survey()
     spans: list[tuple[str, datetime, datetime]] = []
+    sampled: list[Found] = []
     logged: set[str] = set()
     for found, importer, covers, head in files:
         if "slurm_job" in covers and found.size <= MAX_BYTES:
@@ -91,6 +92,7 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
         if "gpu_sample" in covers or "host_sample" in covers:
             within = metric_zone.span(found.path)
             spans += [(found.name, *within)] if within else []
+            sampled += [found] if within and "gpu_sample" in covers else []
         if "log_line" in covers:
             start = text.decode(head[:16_384])
             known.pairs.extend(_named(found, start))
@@ -101,6 +103,8 @@ def survey(files: Sequence[tuple[Found, Importer, Sequence[str], bytes]]) -> Sur
     # Metrics are fetched for the job in question: what else accounting tells of, its neighbours, ran when it ran.
     asked = [job for job in local if job.job_id in logged]
     known.pairs.extend(metric_zone.pairs(asked or local, spans))
+    if sampled and not known.pairs:
+        known.pairs.extend(activity_zone.pairs(asked or local, [f.path for f in sampled], sampled[0].name))
     return known
 
 
