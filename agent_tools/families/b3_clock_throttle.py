@@ -13,6 +13,7 @@ from statistics import median
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.holding import holding
 from agent_tools.families.base import Assessment
+from agent_tools.families.throttled_first import throttled_first
 from agent_tools.families.wording import claim, gpu_of, missing, whose
 from agent_tools.verdict import Claim
 
@@ -63,7 +64,7 @@ def assess(facts: Facts) -> Assessment:
         text = (
             f"Severe throttle bits were set in {most['severe_throttle_share']} of the samples at most ({gpu_of(most)})."
         )
-        return Assessment(CODE, "ruled_out", counterfactual=text)
+        return Assessment(CODE, "ruled_out", counterfactual=text, warnings=throttled_first(facts, gpus))
     of_all, severe = severe, _held(facts, severe)
     if not severe:
         share = of_all[0]["severe_throttle_share"]
@@ -122,6 +123,7 @@ def assess(facts: Facts) -> Assessment:
         for r in severe[1:4]
         if alone
     ]
+    result.warnings += throttled_first(facts, gpus)
     return result
 
 
