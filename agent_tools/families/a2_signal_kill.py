@@ -17,6 +17,7 @@ from agent_tools.facts.status import WHOLE, status_doubt
 from agent_tools.families.bad_memory import bad_memory
 from agent_tools.families.base import Assessment
 from agent_tools.families.bus_error import bus_error
+from agent_tools.families.ended_alike import killed_before
 from agent_tools.families.host_memory import host_memory, ran_out
 from agent_tools.families.likeliest_sender import known_sender, likeliest_sender, sent_by
 from agent_tools.families.meant_signals import MEANT, meant
@@ -109,6 +110,7 @@ def assess(facts: Facts) -> Assessment:
         result.speaks_for.append(claim(f"By then {facts.progress.phrase}."))
     if oom:
         host_memory(oom, result, killed=bool(rows))
+        killed_before(facts, result)
     elif not rows or not bad_memory(facts, rows[0], result):
         _unknown(facts, rows, result)
     return result

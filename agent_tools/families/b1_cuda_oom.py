@@ -10,6 +10,7 @@ from __future__ import annotations
 from agent_tools.facts import Facts, RowView
 from agent_tools.facts.memory import of_either
 from agent_tools.families.base import Assessment
+from agent_tools.families.ended_alike import refused_before
 from agent_tools.families.shared_card import whose_card
 from agent_tools.families.wording import WHOSE_MEMORY, claim, gpu_of, missing, outlived_by_log, spread
 
@@ -61,6 +62,7 @@ def assess(facts: Facts) -> Assessment:
             "sharding of optimizer states and parameters, or shorter sequences."
         )
     )
+    refused_before(facts, row, result)
     if row is not None and _crowded(row):
         whose_card(facts, row, result)
     result.missing.append(
