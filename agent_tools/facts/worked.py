@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_tools.facts import Facts, RowView
+from agent_tools.families.wording import gpu_of
 from agent_tools.say import count
 
 WORKING, SLOW = 0.05, 0.2
@@ -11,6 +12,8 @@ BUSY = 0.1
 """Mean activity of memory or tensor cores that a busy engine alone does not bring about while it spins in a collective."""
 
 
+COMPUTES, AS_BEFORE = 0.3, 0.7
+"""SM activity that no kernel of NCCL's reaches while it waits, and the share of a GPU's own mean that is as much as before."""
 CARDS, MORE_POWER = 4, 1.4
 """GPUs of which one can stand out by its power, and by how much. Cards at the same work differ by a few percent."""
 
@@ -153,3 +156,20 @@ def instant(facts: Facts) -> bool:
     """Whether the job was over before a program that trains could have loaded its libraries."""
     o = facts.overview
     return o is not None and o.has("elapsed_s") and (o.number("elapsed_s") or 0) < _LOADS_S
+
+
+def worked_on(facts: Facts) -> str:
+    """That all GPUs of the job computed in its last minutes as they had before, in words: then its reports stopped, and not its work.
+
+    Empty where one of them did not, or where SM activity was not watched to the end: an engine is as busy in a wait.
+    """
+    gpus: list[RowView] = [*facts.table("gpu_summary")] if facts.beside is None and facts.silent_gpus is None else []
+    if not gpus or any(
+        not r.has("sm_late") or count(r, "sm_late") < max(COMPUTES, AS_BEFORE * count(r, "sm_mean")) for r in gpus
+    ):
+        return ""
+    least = min(gpus, key=lambda r: count(r, "sm_late"))
+    return (
+        f"The GPUs computed to the end: the lowest mean SM activity of the last minutes was {least['sm_late']} ({gpu_of(least)}), "
+        f"{least['sm_mean']} over the run."
+    )

@@ -21,6 +21,7 @@ from agent_tools.facts.held_up import (
     unlaunched,
 )
 from agent_tools.facts.stalls import STALLS, stalled_for_good, told, waited_at_store
+from agent_tools.facts.worked import worked_on
 from agent_tools.families.base import Assessment
 from agent_tools.families.hang_causes import rested_by_storage, why_they_stood
 from agent_tools.families.quiet_meanwhile import no_report_since
@@ -278,8 +279,10 @@ def _stood_still(facts: Facts, quiet: RowView) -> Assessment:
     spread = only_spun(facts)
     spins = spread is not None
     done = unexited(facts)
-    sure = (spins or (long and not done)) and facts.silent_gpus is None
+    at_work = "" if spins else worked_on(facts)
+    sure = (spins or (long and not done)) and facts.silent_gpus is None and not at_work
     result = Assessment(CODE, "confirmed" if sure else "suspected", confidence=0.7 if sure else 0.45)
+    result.speaks_against += [claim(at_work)] if at_work else []
     result.headline = f"Training stood still for the last {quiet['quiet_min']} before the job was ended."
     if done:
         result.headline = f"The work was done, and its processes did not exit in the {quiet['quiet_min']} after it."

@@ -13,7 +13,7 @@ from agent_tools.facts.held_up import at_work_to_the_end, unlaunched
 from agent_tools.facts.own_clock import accounted, silent, spoken
 from agent_tools.facts.progress import MOST
 from agent_tools.facts.views import RowView
-from agent_tools.facts.worked import rested_at_end
+from agent_tools.facts.worked import rested_at_end, worked_on
 from agent_tools.families.asked_signal import ASKED, POLITE, died_of, unhandled
 from agent_tools.families.base import Assessment
 from agent_tools.families.data_waits import feed_first
@@ -83,6 +83,8 @@ def assess(facts: Facts) -> Assessment:
     if wall is not None and (bar := counting(facts, 60 * count(wall, "quiet_min"))) is not None:
         pace = "moving"
         shows.append(f"It was evaluating until then: {bar['text']} ({bar['file']} line {bar['line_no']}).")
+    if pace == "stalled" and (at_work := worked_on(facts)):
+        pace, shows = "unknown", [*shows, at_work]
     # A log without times that does not hold the end either may have been cut, or the run may have hung after its last line.
     untimed = (wall is None or _clockless(wall)) and _unseen(facts)
     blind = not said and untimed
@@ -330,7 +332,7 @@ def _actions(need: str, limit: str) -> list[Claim]:
 def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, limit: str) -> Assessment:
     begun = facts.progress.begun and not blind
     # Reports without a time, and nothing else that was watched: the last of them may be hours old.
-    told = not _unseen(facts)
+    told = not _unseen(facts) and not (wall is not None and stalled(wall))
     confidence = 0.45 if blind else (0.88 if told else UNTIMED) if begun else 0.8
     if (
         not begun
@@ -351,7 +353,7 @@ def _unknown(facts: Facts, wall: RowView | None, shows: list[str], blind: bool, 
     forming = not begun and not told and stuck_at_start(facts) is not None
     if forming:
         confidence = 0.45  # The ranks were still looking for each other: that is the cause, and the wall its end.
-    lost = begun and not told and silent(wall)
+    lost = begun and _unseen(facts) and silent(wall)
     if lost:
         confidence = 0.45  # Of three tenths of the run no report tells: mostly it stood still then.
     return Assessment(
