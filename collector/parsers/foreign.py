@@ -42,6 +42,27 @@ _MATLAB_AT = re.compile(
     r"\s*(?:\{\x08?)?Error in (?:<a href=[^>]{1,400}>)?(?P<call>[\w./>]{1,200})(?:</a>)? "
     r"\((?:<a href=[^>]{1,400}>)?line (?P<at>\d{1,7})(?:</a>)?\)\s*$"
 )
+# What MATLAB itself says above that line, by the words of its own catalogue; what a program's error() says there is its own.
+# SOURCE: MathWorks' documentation of error identifiers (MATLAB:UndefinedFunction, MATLAB:badsubscript, MATLAB:sizeDimensionsMustMatch and kin).
+_MATLAB_SAYS = (
+    "Unrecognized function or variable '",
+    "Unrecognized method, property, or field '",
+    'Unrecognized field name "',
+    "Undefined function ",
+    "Undefined variable ",
+    "Index exceeds ",
+    "Index in position ",
+    "Array indices must be ",
+    "Arrays have incompatible sizes",
+    "Matrix dimensions must agree",
+    "Not enough input arguments",
+    "Reference to non-existent field '",
+    "Dot indexing is not supported",
+    "Unable to perform assignment because ",
+    "Unable to resolve the name ",
+)
+_MATLAB_NEAR = 6
+"""Lines that may lie between that and the first line of the stack."""
 _LUA = re.compile(r"\s*(?:\S{0,300}/)?(?:lua|luajit|th|qlua)(?:\d[\d.]*)?: (?P<text>\S.*)$")
 _LUA_STACK = re.compile(r"\s*stack traceback:\s*$")
 _JAVA = re.compile(
@@ -72,6 +93,7 @@ class Foreign:
         "错误于",
         "錯誤在",
         "Error using ",
+        *_MATLAB_SAYS,
         "lua: ",
         "luajit: ",
         "/th: ",
@@ -87,6 +109,7 @@ class Foreign:
         self._last = 0
         self._sure = False
         self._matlab = -_STACK
+        self._matlab_said = (-_STACK, "")
 
     @property
     def wants_more(self) -> bool:
@@ -127,8 +150,13 @@ class Foreign:
             return self._hold(line, "MatlabError", "")
         if found := _MATLAB_AT.match(text):
             first, self._matlab = line.line_no - self._matlab > _STACK, line.line_no
-            said = f"in {found['call']}, line {found['at']}; what it is stands above"
+            above, text = self._matlab_said
+            place = f"in {found['call']}, line {found['at']}"
+            said = f"{text} ({place})" if line.line_no - above <= _MATLAB_NEAR else f"{place}; what it is stands above"
             return [line.event("exception", "MatlabError", said, severity="error", parser=self.name)] if first else []
+        if text.startswith(_MATLAB_SAYS):
+            self._matlab_said = (line.line_no, text.strip())
+            return []
         if (found := _R.match(text)) and _CALL.search((found["call"] or found["open"]).strip()):
             if found["call"] and " : " not in text:
                 return []

@@ -18,6 +18,9 @@ from collector.parsers.foreign import NAMES, Foreign
         ("Fehler in fit(m) : Objekt 'm' nicht gefunden\n", "RError", "error", "Objekt 'm' nicht gefunden"),
         ("Error using trainnet (line 12)\nOut of memory on device.\n\nError in go (line 3)", "MatlabError", "error", "Out of memory on device."),
         ("Undefined function 'fitt' for input arguments of type 'double'.\n\nError in go (line 3)\n    fitt(x);\n\nError in run_all (line 9)",
+         "MatlabError", "error", "Undefined function 'fitt' for input arguments of type 'double'. (in go, line 3)"),
+        ("The table has no column for doses.\n\nError in go (line 3)\n    check(t);", "MatlabError", "error", "in go, line 3; what it is stands above"),
+        ("Index exceeds the number of array elements.\n" + "a line of output\n" * 9 + "Error in go (line 3)\n    check(t);",
          "MatlabError", "error", "in go, line 3; what it is stands above"),
         ('{Error in <a href="matlab:helpUtils.errorDocCallback(\'go\', \'/lab/go.m\', 3)" style="font-weight:bold">go</a> '
          '(<a href="matlab: opentoline(\'/lab/go.m\',3,0)">line 3</a>)\nIndex exceeds matrix dimensions.\n}',
