@@ -117,6 +117,11 @@ _OWN_SETUP = re.compile(
     r"Cuda failure (?:\d+ )?'(?:CUDA driver version is insufficient|no kernel image|unsupported display driver|system (?:not yet|has unsupported)|"
     r"all CUDA-capable devices are busy|invalid device ordinal|no CUDA-capable device|forward compatibility)"
 )
+# The call itself was wrong, by the words of ncclGetErrorString. SOURCE: torch has the result's name before them, Paddle and vLLM
+# have them alone: `NCCL error(5), invalid usage`, `NCCL error: invalid usage (run with NCCL_DEBUG=WARN for details)`.
+_MISUSED = re.compile(
+    r"ncclInvalidUsage|Duplicate GPU|Mismatched NCCL version|NCCL error[^\n]{0,20}\binvalid usage\b", re.I
+)
 _PEER_NAMES = re.compile(r"^(DistBackendError|DistError|ConnectionResetError|BrokenPipeError|ConnectionAbortedError)$")
 _OF_THE_WEB = re.compile(r"(?:requests|urllib3|httpx|httpcore|aiohttp|botocore|openai)\.")
 """Clients of web services: what they lose is no rank."""
@@ -196,7 +201,7 @@ def role_of(name: str, message: str, frames: str) -> Role:
         return "rendezvous"
     if _COLLECTIVE.search(message) or (_STORE_WAIT.fullmatch(message.strip()) and _DISTRIBUTED.search(frames)):
         return "collective"
-    if any(words in message for words in ("ncclInvalidUsage", "Duplicate GPU", "Mismatched NCCL version")):
+    if _MISUSED.search(message):
         return "application"
     if _PEER_NAMES.match(short) or (_PEER.search(message) and not _OF_THE_WEB.match(name)):
         return "peer"

@@ -293,7 +293,7 @@ RULES: tuple[Rule, ...] = (
         )),
     Rule("config", 0.85, "a configuration value fails validation",
         names="ValidationError|ValidationErrors|StrictDataclassFieldValidationError"),
-    Rule("config", 0.85, "several processes were given the same GPU",
+    Rule("config", 0.85, "NCCL was used as it may not be, mostly by several processes on the same GPU",
         says=(
             r"Duplicate GPU detected", r"ncclInvalidUsage", r"invalid usage",
         )),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from agent_tools import differential
 from agent_tools.families import f4_cancelled as f4
 from agent_tools.unexplained import CAUGHT
@@ -22,6 +24,22 @@ def test_what_the_log_complains_of_is_told_where_nothing_decides(tmp_path: Path)
     world.text("a last line")
     told = differential.draft(world.facts())
     assert told.family == "U0" and sum(ALSO in c.text for c in told.shows) == 2
+
+
+SUMMARY = "----------------------\nError Message Summary:\n----------------------\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        SUMMARY + "ExternalError: NCCL error(5), invalid usage. \n  [Hint: Please search for the error code(5)] (at /paddle/NCCLTools.cc:9)\n",
+        "Traceback (most recent call last):\n  File \"serve.py\", line 9, in <module>\n    start()\n"
+        "RuntimeError: NCCL error: invalid usage (run with NCCL_DEBUG=WARN for details)\n",
+    ],
+)  # fmt: skip
+def test_a_call_of_nccl_that_was_wrong_is_no_echo_of_another_ranks_end(tmp_path: Path, said: str) -> None:
+    told = drafted(said, tmp_path)
+    assert (told.family, told.mode) == ("A1", "config"), told.headline
 
 
 def test_nothing_is_added_to_a_verdict_or_said_twice(tmp_path: Path) -> None:
