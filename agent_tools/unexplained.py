@@ -29,14 +29,15 @@ def unexplained(facts: Facts, chosen: Assessment) -> list[Claim]:
     """The worst events of the log that the undetermined verdict does not tell yet."""
     if not facts.has("log_event"):
         return []
-    told = " ".join(plain(t, facts.ledger) for t in (chosen.headline, *(c.text for c in chosen.speaks_for)))
+    said = (chosen.headline, *(c.text for c in chosen.speaks_for))
+    told = _one_line(" ".join(plain(t, facts.ledger) for t in said))
     rows = [
         r
         for r in facts.table("log_events")
         if (r.text("severity") in _SEVERE or r.text("name") == "on_cpu")
         and r.text("kind") not in _TOLD
         and r.has("message")
-        and r.text("message")[:_ALIKE] not in told
+        and _one_line(r.text("message"))[:_ALIKE] not in told
     ]
     return [
         claim(
@@ -44,6 +45,10 @@ def unexplained(facts: Facts, chosen: Assessment) -> list[Claim]:
         )
         for r in rows[:_MOST]
     ]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def doubt_later_crash(facts: Facts, chosen: Assessment) -> None:

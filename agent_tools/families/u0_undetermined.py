@@ -14,6 +14,7 @@ from agent_tools.facts.status import BY_STATUS, WHOLE, either, status_doubt
 from agent_tools.facts.steps import failed_steps, left_by_script, step_words
 from agent_tools.facts.worked import instant
 from agent_tools.families.base import Assessment
+from agent_tools.families.modules import FURTHER, module_not_loaded
 from agent_tools.families.wording import claim, missing
 from agent_tools.say import own_failure
 from agent_tools.verdict import Claim
@@ -53,6 +54,9 @@ def assess(facts: Facts) -> Assessment:
         result.actions.append(claim(_WAIT, "supported"))
     if facts.progress.phrase:
         result.speaks_for.append(claim(f"By the log, {facts.progress.phrase}."))
+    if (unloaded := module_not_loaded(facts)) is not None:
+        result.headline = f"The batch script could not load a module, and nothing that is here says what came of it: {unloaded['message']}."
+        result.missing.append(missing(*FURTHER))
     if (cut := facts.cut_short) is not None:
         result.headline = f"The program raised an exception that the log does not show: it ends {cut.cut_in}."
         result.missing.append(missing("Which exception it was, and whether steps came before it.", "the whole log"))

@@ -95,7 +95,7 @@ _RULES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     for code, pattern in (
         ("shared_library", r"(?:^|\s)(?P<what>\S{1,300}): error while loading shared libraries: (?P<lib>[^:]+)"),
         ("glibc", r"version `(?P<what>(?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found"),
-        ("module_load", r"The following module\(s\) (?:are unknown|cannot be loaded|exist).{0,40}?(?P<what>\"[^\"]+\")?$|Unable to locate a modulefile for '?(?P<what2>[^\s']+)|Lmod has detected the following error"),
+        ("module_load", r"The(?:se| following) module\(s\)(?: or extension\(s\))? (?:are unknown|cannot be loaded|exist).{0,40}?(?P<what>\"[^\"]+\")?$|Unable to locate a modulefile for '?(?P<what2>[^\s']+)|Lmod has detected the following error"),
         ("conda", r"Could not find conda environment: (?P<what>\S+)|CondaError|Run 'conda init' before|shell has not been properly configured to use 'conda|EnvironmentLocationNotFound"),
         ("command_not_found", _WHERE + r"(?P<what>[^\s:]+): (?:command not found|not found)\s*$"),
         ("command_not_found", r"^\s*-?(?:bash|sh|zsh): (?:command not found: )?(?P<what>[^\s:]+)(?:: command not found)\s*$"),

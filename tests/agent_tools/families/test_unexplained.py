@@ -9,7 +9,7 @@ import pytest
 from agent_tools import differential
 from agent_tools.families import f4_cancelled as f4
 from agent_tools.unexplained import CAUGHT
-from tests.agent_tools.families.logkit import drafted
+from tests.agent_tools.families.logkit import drafted, looped
 from tests.agent_tools.families.world import World, judge
 
 ALSO = "without telling what came of it"
@@ -17,13 +17,31 @@ ALSO = "without telling what came of it"
 
 def test_what_the_log_complains_of_is_told_where_nothing_decides(tmp_path: Path) -> None:
     world = World(tmp_path).text("a line of output", "another one")
-    world.say("launcher_event", "shell_error", "The following module(s) are unknown:", severity="warning")
+    world.say("launcher_event", "shell_error", "job.sh: line 9: conda: command not found", severity="warning")
     world.say(
         "warning", "on_cpu", "Skipping registering GPU devices...", severity="info", detail='{"code": "tensorflow"}'
     )
     world.text("a last line")
     told = differential.draft(world.facts())
     assert told.family == "U0" and sum(ALSO in c.text for c in told.shows) == 2
+
+
+LMOD = (
+    'Lmod has detected the following error:  These module(s) or extension(s) exist but cannot be loaded as requested: "cuDNN/8.9.9"\n'
+    '   Try: "module spider cuDNN/8.9.9" to see how to load the module(s).\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "named"),
+    [("", True), ("reading the corpus\n", True), ("ValueError: no corpus at lib/\n", False), (looped(10, 100), False)],
+)
+def test_a_module_that_was_not_loaded_is_the_headline_where_nothing_else_is_known(
+    tmp_path: Path, after: str, named: bool
+) -> None:
+    told = drafted(LMOD + after, tmp_path)
+    assert ("could not load a module" in told.headline) is named and (not named or told.family == "U0")
+    assert not any(ALSO in c.text for c in told.shows), "it is not said twice"
 
 
 SUMMARY = "----------------------\nError Message Summary:\n----------------------\n"

@@ -39,6 +39,7 @@ def parse(text):
         ("python: error while loading shared libraries: libcudart.so.12: cannot open shared object file: No such file or directory", "shared_library", "python", "error"),
         ("/lib64/libc.so.6: version `GLIBC_2.32' not found (required by x)", "glibc", "GLIBC_2.32", "error"),
         ("Lmod has detected the following error:  The following module(s) are unknown: \"cuda/99\"", "module_load", None, "warning"),
+        ("   These module(s) or extension(s) exist but cannot be loaded as requested: \"cuda/99\"", "module_load", '"cuda/99"', "warning"),
         ("EnvironmentNameNotFound: Could not find conda environment: llm", "conda", "llm", "warning"),
         ("run.sh: line 9: HF_TOKEN: unbound variable", "unbound_variable", "HF_TOKEN", "error"),
         ("job.sh: line 4: syntax error near unexpected token `('", "syntax", "syntax error near unexpected token `('", "error"),
