@@ -24,7 +24,13 @@ from agent_tools.families.wording import claim, missing
 from agent_tools.runs_told import doubt, restarted, runs_before, without_gpus
 from agent_tools.say import resumption, say
 from agent_tools.timeline import timeline
-from agent_tools.unexplained import doubt_last_word, doubt_later_crash, doubt_shared_output, unexplained
+from agent_tools.unexplained import (
+    doubt_last_word,
+    doubt_later_crash,
+    doubt_lost_write,
+    doubt_shared_output,
+    unexplained,
+)
 from agent_tools.verdict import FAMILIES, Claim, Draft, Missing, RuledOut
 from store.result import StoreError
 
@@ -148,6 +154,7 @@ def arranged(facts: Facts, assessed: Mapping[str, Assessment]) -> Draft:
     doubt(facts, chosen)
     doubt_last_word(facts, chosen)
     doubt_later_crash(facts, chosen)
+    doubt_lost_write(facts, chosen)
     doubt_shared_output(facts, chosen)
     others = [a for c, a in assessed.items() if c not in (code, "U0")]
     wall = _wall(code, assessed)

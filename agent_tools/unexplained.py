@@ -16,6 +16,11 @@ _CRASHES = frozenset({4, 6, 7, 8, 11})
 """ILL, ABRT, BUS, FPE, SEGV: what a fault of a program raises, and hardly anybody sends."""
 _BY_SLURM = frozenset({"F1", "F2", "F3", "F4"})
 """Families that go by Slurm's word first."""
+_NO_ROOM = frozenset({"no_space", "quota", "write_failed"})
+_KEPT = (
+    "Whether what the run was to leave behind is whole.",
+    "its checkpoints and results, and the space that is left there",
+)
 _MOST = 3
 """Events that are told."""
 _TOLD = frozenset({"slurm", "nccl_info", "checkpoint"})
@@ -65,6 +70,18 @@ def doubt_later_crash(facts: Facts, chosen: Assessment) -> None:
             text = f"After the training a program of the batch script was ended by {row['signal_name']}, and the script went on: {row['message']} ({row['file']} line {row['line_no']})."
             chosen.warnings.append(claim(text, "established"))
             return
+
+
+def doubt_lost_write(facts: Facts, chosen: Assessment) -> None:
+    """Say beside a good end that something could not be written for want of room: the program went on, what it kept may lack it."""
+    if chosen.code not in _ENDED_WELL:
+        return
+    rows = facts.table("other_events").where(lambda r: r.text("kind") == "storage" and r.text("name") in _NO_ROOM)
+    if not rows:
+        return
+    text = f"Something could not be written, and the program went on: {rows[0]['message']} ({rows[0]['file']} line {rows[0]['line_no']})."
+    chosen.warnings.append(claim(text, "established"))
+    chosen.missing.append(missing(*_KEPT))
 
 
 def doubt_shared_output(facts: Facts, chosen: Assessment) -> None:

@@ -44,6 +44,20 @@ def test_a_module_that_was_not_loaded_is_the_headline_where_nothing_else_is_know
     assert not any(ALSO in c.text for c in told.shows), "it is not said twice"
 
 
+@pytest.mark.parametrize(
+    ("line", "warned"),
+    [
+        ("WARNING: could not keep e1.pt in /data/mira/ckpt: [Errno 28] No space left on device\n", True),
+        ("WARNING: could not read /data/mira/a.bin at once, took the copy\n", False),
+    ],
+)
+def test_a_disk_without_room_is_told_beside_a_run_that_went_on(tmp_path: Path, line: str, warned: bool) -> None:
+    told = drafted(looped(10, 300) + line + looped(300, 600), tmp_path)
+    assert told.family == "G1"
+    assert any("could not be written" in c.text for c in told.warnings) is warned
+    assert any("leave behind is whole" in m.text for m in told.cannot_decide) is warned
+
+
 SUMMARY = "----------------------\nError Message Summary:\n----------------------\n"
 
 
